@@ -1,0 +1,223 @@
+//! Flags as typed.
+
+use super::super::progress::When;
+use super::super::stats::StatsFormat;
+use crate::format::Format;
+use crate::size::{ByteSize, ParseByteSizeError};
+use crate::sort::Strategy;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Examples:
+  bitsort ids.txt -o sorted.txt --mem 2G      sort, duplicates kept
+  bitsort -u -o ids.txt ids.txt               sort in place, each value once
+  zcat ids.gz | bitsort --count | head        multiplicities, from a pipe
+  bitsort --column id users.csv --stats       one column of a CSV file
+  bitsort --invalid skip --rejects bad.txt x  collect what is no number
+  bitsort --check sorted.txt && echo sorted   exit 1 if it is not
+
+A line is one natural number below 2^64; blanks around it, leading zeros and
+CRLF are accepted, everything else is malformed. Exit status: 0 done, 1 the
+checked input is not sorted, 2 trouble.";
+
+/// What the user typed; opens no file and asks the machine nothing.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "bitsort",
+    version,
+    about = "Sort files of natural numbers within a memory limit",
+    after_help = EXAMPLES
+)]
+pub(super) struct SortArgs {
+    /// Files to sort; none or `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+
+    /// Write to FILE, whole or not at all; FILE may be an input
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Write each value once
+    #[arg(short, long)]
+    pub(super) unique: bool,
+
+    /// Write the largest value first
+    #[arg(short, long)]
+    pub(super) reverse: bool,
+
+    /// Write each value once, behind its multiplicity, as `uniq -c` does
+    #[arg(long)]
+    pub(super) count: bool,
+
+    /// Write only values that occur more than once, each once
+    #[arg(long)]
+    pub(super) repeated: bool,
+
+    /// Keep the process's peak memory below SIZE (K, M, G, T or %), 64M at the least
+    #[arg(short = 'S', long, visible_alias = "buffer-size", value_name = "SIZE")]
+    pub(super) mem: Option<MemoryLimit>,
+
+    /// Write temporary files in DIR; may be given several times
+    #[arg(short = 'T', long = "temporary-directory", value_name = "DIR")]
+    pub(super) temporary: Vec<PathBuf>,
+
+    /// Write no temporary files: read the input several times instead
+    #[arg(long)]
+    pub(super) no_spill: bool,
+
+    /// Use N threads
+    #[arg(long, visible_alias = "parallel", value_name = "N")]
+    pub(super) threads: Option<usize>,
+
+    /// Say whether the input is sorted, and where not; with -u, also equal neighbours
+    #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently"])]
+    pub(super) check: bool,
+
+    /// Like --check, but say nothing
+    #[arg(short = 'C', long, conflicts_with_all = ["output", "merge"])]
+    pub(super) check_silently: bool,
+
+    /// Merge inputs that are sorted already
+    #[arg(short, long)]
+    pub(super) merge: bool,
+
+    /// End lines with NUL, not newline, in inputs and output
+    #[arg(short, long)]
+    pub(super) zero_terminated: bool,
+
+    /// Sort the files named in F, each name ended by NUL; `-` is standard input
+    #[arg(long, value_name = "F", conflicts_with = "files")]
+    pub(super) files0_from: Option<PathBuf>,
+
+    /// What to do with malformed lines
+    #[arg(long, value_name = "WHAT", default_value = "fail")]
+    pub(super) invalid: InvalidChoice,
+
+    /// Write malformed lines to FILE with their places, and go on
+    #[arg(long, value_name = "FILE")]
+    pub(super) rejects: Option<PathBuf>,
+
+    /// Take the values from this column of delimited text: a number from 1, or a name in the header
+    #[arg(long, value_name = "COLUMN")]
+    pub(super) column: Option<String>,
+
+    /// Byte between the fields of delimited text; `\t` is a tab
+    #[arg(long, value_name = "BYTE", default_value = ",", requires = "column", value_parser = delimiter)]
+    pub(super) delimiter: u8,
+
+    /// Skip the first line of each input
+    #[arg(long)]
+    pub(super) header: bool,
+
+    /// Format of the inputs: text, u32le, u32be, u64le or u64be
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) from: Format,
+
+    /// Format of the output: text, u32le, u32be, u64le or u64be
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) to: Format,
+
+    /// Use this strategy instead of the planner's choice
+    #[arg(long, value_name = "STRATEGY")]
+    pub(super) strategy: Option<StrategyChoice>,
+
+    /// Print what would be done, and why, and do nothing
+    #[arg(long)]
+    pub(super) explain: bool,
+
+    /// Print counts, sizes and times to standard error when done
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub(super) stats: Option<StatsFormat>,
+
+    /// When to show a progress bar
+    #[arg(long, value_name = "WHEN", default_value = "auto", conflicts_with = "quiet")]
+    pub(super) progress: When,
+
+    /// Show no progress bar
+    #[arg(short, long)]
+    pub(super) quiet: bool,
+}
+
+/// A size, or a share of the memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum MemoryLimit {
+    Size(ByteSize),
+    /// 0 to 100.
+    Percent(u64),
+}
+
+impl FromStr for MemoryLimit {
+    type Err = ParseByteSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_suffix('%') {
+            None => text.parse().map(Self::Size),
+            Some(number) => match number.parse() {
+                Ok(percent @ 1..=100) => Ok(Self::Percent(percent)),
+                _ => Err(ParseByteSizeError),
+            },
+        }
+    }
+}
+
+/// What to do with malformed lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum InvalidChoice {
+    /// The first one ends the run
+    Fail,
+    /// They are counted
+    Skip,
+}
+
+/// Names of strategies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum StrategyChoice {
+    /// A bitmap of the value range
+    Dense,
+    /// All values in memory
+    InMemory,
+    /// Temporary files
+    Spill,
+    /// The input read once a slice of the range
+    MultiPass,
+}
+
+impl From<StrategyChoice> for Strategy {
+    fn from(choice: StrategyChoice) -> Self {
+        match choice {
+            StrategyChoice::Dense => Self::Dense,
+            StrategyChoice::InMemory => Self::InMemory,
+            StrategyChoice::Spill => Self::Spill,
+            StrategyChoice::MultiPass => Self::MultiPass,
+        }
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        _ => Err("expected one byte, or \\t".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_flag_has_a_help_line() {
+        SortArgs::command().help_expected(true).debug_assert();
+    }
+
+    #[test]
+    fn a_memory_limit_is_a_size_or_a_share() {
+        assert_eq!("50%".parse(), Ok(MemoryLimit::Percent(50)));
+        assert_eq!("2G".parse(), Ok(MemoryLimit::Size(ByteSize::from_mib(2048))));
+        for text in ["0%", "101%", "%", "x%"] {
+            assert!(text.parse::<MemoryLimit>().is_err(), "{text}");
+        }
+    }
+}

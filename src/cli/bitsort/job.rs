@@ -1,0 +1,104 @@
+//! Flags and the machine's limits → a run; the one place where defaults are
+//! decided.
+
+use super::args::{InvalidChoice, MemoryLimit, SortArgs};
+use crate::error::{Error, Result};
+use crate::size::ByteSize;
+use crate::sort::{InvalidLines, Sort};
+use crate::sys::Machine;
+use crate::text::Column;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+impl SortArgs {
+    /// The run that was asked for.
+    pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
+        let mut sort = Sort::new()
+            .distinct(self.unique)
+            .reverse(self.reverse)
+            .counted(self.count)
+            .repeated(self.repeated)
+            .no_spill(self.no_spill)
+            .merge(self.merge)
+            .zero_terminated(self.zero_terminated)
+            .from_format(self.from)
+            .to_format(self.to)
+            .header(self.header)
+            .invalid(self.invalid_lines()?);
+        for file in self.inputs()? {
+            sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
+        }
+        for folder in &self.temporary {
+            let found = fs::metadata(folder).map_err(Error::io("use", folder))?;
+            if !found.is_dir() {
+                let source = io::Error::from(io::ErrorKind::NotADirectory);
+                return Err(Error::Io { action: "use", path: folder.clone(), source });
+            }
+            sort = sort.temporary_folder(folder);
+        }
+        match self.mem {
+            Some(MemoryLimit::Size(size)) => sort = sort.memory(size),
+            Some(MemoryLimit::Percent(percent)) => {
+                let bytes = machine.memory_bytes / 100 * percent;
+                sort = sort.memory(ByteSize::from_bytes(bytes));
+            }
+            None => {}
+        }
+        if let Some(threads) = self.threads {
+            sort = sort.threads(threads);
+        }
+        if let Some(strategy) = self.strategy {
+            sort = sort.strategy(strategy.into());
+        }
+        if let Some(column) = &self.column {
+            let column = match column.parse() {
+                Ok(number) => Column::Number(number),
+                Err(_) => Column::Name(column.clone()),
+            };
+            sort = sort.column(column, self.delimiter);
+        }
+        Ok(sort)
+    }
+
+    fn invalid_lines(&self) -> Result<InvalidLines> {
+        Ok(match (&self.rejects, self.invalid) {
+            (Some(path), _) if self.output.as_ref() == Some(path) => {
+                return Err(Error::usage("--rejects and --output name the same file"));
+            }
+            (Some(path), _) => InvalidLines::Reject(path.clone()),
+            (None, InvalidChoice::Skip) => InvalidLines::Skip,
+            (None, InvalidChoice::Fail) => InvalidLines::Fail,
+        })
+    }
+
+    fn inputs(&self) -> Result<Vec<PathBuf>> {
+        let Some(list) = &self.files0_from else {
+            let standard = vec![PathBuf::from("-")];
+            return Ok(if self.files.is_empty() { standard } else { self.files.clone() });
+        };
+        let names = if list == Path::new("-") {
+            let mut names = Vec::new();
+            io::stdin().read_to_end(&mut names).map_err(Error::io("read", "-"))?;
+            names
+        } else {
+            fs::read(list).map_err(Error::io("read", list))?
+        };
+        let names = names.strip_suffix(b"\0").unwrap_or(&names);
+        if names.is_empty() {
+            return Err(Error::usage(format!("{} names no file", list.display())));
+        }
+        names
+            .split(|&byte| byte == 0)
+            .map(|name| match name {
+                b"" => Err(Error::usage(format!("{} has an empty name", list.display()))),
+                b"-" if list == Path::new("-") => {
+                    Err(Error::usage("standard input cannot be a list and an input"))
+                }
+                name => Ok(PathBuf::from(OsString::from_vec(name.to_vec()))),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! What a program says last, and its exit status.
+
+use crate::error::Error;
+use std::error::Error as _;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The answer is no: an input is not sorted.
+pub(super) const NO: u8 = 1;
+/// Something went wrong.
+pub(super) const TROUBLE: u8 = 2;
+
+/// Prints an error as one line, with a hint where there is one; gives the
+/// status to exit with. A reader that went away is no error.
+pub(super) fn fail(program: &str, error: &Error) -> ExitCode {
+    if error.is_closed_pipe() {
+        return ExitCode::SUCCESS;
+    }
+    let mut message = format!("{program}: {error}");
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        message += &format!(": {source}");
+        cause = source.source();
+    }
+    if let Some(hint) = error.hint() {
+        message += &format!("\nhint: {hint}");
+    }
+    say(&message);
+    ExitCode::from(TROUBLE)
+}
+
+/// Prints to standard error; if even that fails there is nobody to tell.
+pub(super) fn say(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
+}

@@ -1,0 +1,7 @@
+//! The command-line programs: the only room that prints and exits.
+
+pub mod bitsort;
+mod exit;
+mod progress;
+mod signals;
+mod stats;

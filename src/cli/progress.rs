@@ -1,0 +1,93 @@
+//! A progress bar, on a terminal only.
+
+use crate::progress::{Phase, Progress};
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// When to show a bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum When {
+    /// If standard error is a terminal
+    Auto,
+    /// Wherever standard error goes
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// Draws a bar until it is dropped.
+pub(super) struct Bar {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+const INTERVAL: Duration = Duration::from_millis(100);
+
+impl Bar {
+    /// Shows `progress` if `when` says so.
+    pub(super) fn show(progress: &Arc<Progress>, when: When) -> Option<Self> {
+        let wanted = match when {
+            When::Auto => io::stderr().is_terminal(),
+            When::Always => true,
+            When::Never => false,
+        };
+        let progress = Arc::clone(progress);
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let draw = move || {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = "{prefix:>8} [{wide_bar}] {msg} {eta}";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            let mut shown = Phase::Survey;
+            while !stopped.load(Ordering::Relaxed) {
+                let (phase, done, total) = progress.snapshot();
+                if phase != shown {
+                    bar.reset();
+                    shown = phase;
+                }
+                bar.set_prefix(match phase {
+                    Phase::Survey => "looking",
+                    Phase::Load => "reading",
+                    Phase::Emit => "writing",
+                });
+                match total {
+                    0 => bar.unset_length(),
+                    total => bar.set_length(total),
+                }
+                bar.set_position(done);
+                let rate = bar.per_sec();
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a rate for display"
+                )]
+                bar.set_message(match phase {
+                    Phase::Emit => format!("{done} values, {rate:.0}/s"),
+                    _ => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate as u64)),
+                });
+                if when == When::Always && bar.is_hidden() {
+                    super::exit::say(&format!("{} {}", bar.prefix(), bar.message()));
+                }
+                thread::sleep(INTERVAL);
+            }
+            bar.finish_and_clear();
+        };
+        let thread = wanted.then(|| thread::Builder::new().name("progress".into()).spawn(draw));
+        thread.and_then(Result::ok).map(|thread| Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // a bar that failed is no reason to fail
+        }
+    }
+}

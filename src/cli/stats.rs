@@ -1,0 +1,74 @@
+//! A report as text or JSON.
+
+use crate::size::ByteSize;
+use crate::sort::Report;
+use serde_json::json;
+
+/// How statistics are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum StatsFormat {
+    /// For people
+    Text,
+    /// For programs: one object on one line
+    Json,
+}
+
+/// The report in this format.
+pub(super) fn render(report: &Report, format: StatsFormat) -> String {
+    match format {
+        StatsFormat::Text => text(report),
+        StatsFormat::Json => json(report),
+    }
+}
+
+fn strategy(report: &Report) -> &'static str {
+    report.strategy.map_or("merge", crate::sort::Strategy::name)
+}
+
+fn text(report: &Report) -> String {
+    let size = |bytes| ByteSize::from_bytes(bytes).to_string();
+    let seconds = |time: std::time::Duration| format!("{:.2} s", time.as_secs_f64());
+    let Report { lines, written, dropped, rejected, blank, headers, passes, .. } = report;
+    let peak = report.peak_resident_bytes.map_or("unknown".into(), size);
+    format!(
+        "lines     {lines} = {written} written + {dropped} dropped + {rejected} rejected \
+         + {blank} blank + {headers} headers\n\
+         strategy  {}, input read {passes} time(s), {} threads\n\
+         bytes     {} read, {} written, {} in temporary files\n\
+         memory    {peak} at most, limit {}\n\
+         time      {} looking, {} reading, {} writing",
+        strategy(report),
+        report.threads,
+        size(report.read_bytes),
+        size(report.written_bytes),
+        size(report.spilled_bytes),
+        size(report.memory_limit_bytes),
+        seconds(report.survey_time),
+        seconds(report.load_time),
+        seconds(report.emit_time),
+    )
+}
+
+fn json(report: &Report) -> String {
+    json!({
+        "lines": report.lines,
+        "values": report.values,
+        "written": report.written,
+        "dropped": report.dropped,
+        "rejected": report.rejected,
+        "blank": report.blank,
+        "headers": report.headers,
+        "strategy": strategy(report),
+        "passes": report.passes,
+        "threads": report.threads,
+        "read_bytes": report.read_bytes,
+        "written_bytes": report.written_bytes,
+        "spilled_bytes": report.spilled_bytes,
+        "peak_resident_bytes": report.peak_resident_bytes,
+        "memory_limit_bytes": report.memory_limit_bytes,
+        "survey_seconds": report.survey_time.as_secs_f64(),
+        "load_seconds": report.load_time.as_secs_f64(),
+        "emit_seconds": report.emit_time.as_secs_f64(),
+    })
+    .to_string()
+}

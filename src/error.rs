@@ -1,0 +1,187 @@
+//! Everything that can go wrong, with the place where it did.
+
+use crate::text::Malformed;
+use std::io;
+use std::path::PathBuf;
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong in this crate.
+///
+/// `Display` states one fact and leaves its `source()` to whoever prints.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An input line is not a natural number below 2^64.
+    #[error("{input}:{line}: byte {offset}: {reason}: \"{excerpt}\"")]
+    MalformedLine {
+        /// Name as the user gave it; `-` is standard input.
+        input: String,
+        /// 1-based.
+        line: u64,
+        /// First bad byte, from the start of the input, 0-based.
+        offset: u64,
+        /// What was wrong.
+        reason: Malformed,
+        /// At most 40 bytes of the line, escaped.
+        excerpt: String,
+    },
+    /// A binary input ends inside a value.
+    #[error("{input}: byte {offset}: the last {extra} bytes are less than one {format} value")]
+    TruncatedValue {
+        /// Name as the user gave it.
+        input: String,
+        /// Where the incomplete value begins, 0-based.
+        offset: u64,
+        /// Bytes of it that are there.
+        extra: u64,
+        /// Name of the format.
+        format: &'static str,
+    },
+    /// An input to be merged is not sorted.
+    #[error("{input}:{line}: {value} follows {previous}: an input to merge must be sorted")]
+    Unsorted {
+        /// Name as the user gave it.
+        input: String,
+        /// Number of the line (of the value, in binary formats), 1-based.
+        line: u64,
+        /// The value before.
+        previous: u64,
+        /// The value out of order.
+        value: u64,
+    },
+    /// The header of a delimited file has no such column.
+    #[error("{input}:1: no column is named \"{column}\"")]
+    NoSuchColumn {
+        /// Name as the user gave it.
+        input: String,
+        /// The name looked for.
+        column: String,
+    },
+    /// A value does not fit in the output format.
+    #[error("{value} does not fit in {format}")]
+    ValueTooLarge {
+        /// The value.
+        value: u64,
+        /// Name of the format.
+        format: &'static str,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {path}", path = path.display())]
+    Io {
+        /// Verb of "cannot … FILE".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A regular file got shorter, or other, while it was read.
+    #[error("{input} changed while it was read: expected {expected} {unit}, found {found}")]
+    InputChanged {
+        /// Name as the user gave it.
+        input: String,
+        /// What was there at the start of the run.
+        expected: u64,
+        /// What was found.
+        found: u64,
+        /// Bytes or values.
+        unit: &'static str,
+    },
+    /// The memory limit is below what any plan needs.
+    #[error("a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed")]
+    MemoryLimitTooSmall {
+        /// What was asked for.
+        limit_bytes: u64,
+        /// What is needed.
+        needed_bytes: u64,
+    },
+    /// No strategy fits the limits.
+    #[error("no way to sort this within the limits ({reasons})")]
+    NoPlan {
+        /// What keeps each strategy from working.
+        reasons: String,
+    },
+    /// The operating system did not give memory.
+    #[error("cannot reserve {bytes} bytes of memory")]
+    OutOfMemory {
+        /// How much was asked for.
+        bytes: u64,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// The data does not fit in memory, temporary files are forbidden, and an
+    /// input cannot be read twice.
+    #[error("{input} does not fit in the memory limit and cannot be read twice")]
+    CannotReread {
+        /// Name as the user gave it.
+        input: String,
+    },
+    /// Options that contradict each other, or a value out of its range.
+    #[error("{what}")]
+    Usage {
+        /// One clause.
+        what: String,
+    },
+    /// The run was cancelled.
+    #[error("interrupted")]
+    Interrupted,
+    /// The accounting identity does not hold: a defect of this program.
+    #[error("internal check failed: {what}; the output was not written")]
+    Accounting {
+        /// The two sides of the identity.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Attaches an action and a file to an I/O error; for `map_err`.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// A contradiction in what was asked for.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::Usage { what: what.into() }
+    }
+
+    /// What the user can do next, where there is such a thing.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::MalformedLine { .. } => {
+                "--invalid skip counts such lines, --rejects FILE collects them"
+            }
+            Self::Unsorted { .. } => "sort it first, or leave out --merge",
+            Self::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
+            Self::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
+            Self::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
+            Self::NoPlan { .. } => {
+                "raise --mem, give a roomier folder with -T, or give files instead of pipes; --explain tells more"
+            }
+            Self::CannotReread { .. } => {
+                "raise --mem, allow temporary files, or give a file instead of a pipe"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "free some space, or choose another folder (-o for the output, -T for temporary files)"
+            }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
+                "name the files inside it"
+            }
+            _ => return None,
+        })
+    }
+
+    /// Whether the reader of the output went away.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,390 @@
+//! Blocks of the inputs, claimed by threads.
+//!
+//! # Invariants
+//! 1. A line belongs to the block in which it begins, and a block's span is
+//!    whole lines: the last line of an input gets a terminator if it has none.
+//! 2. Blocks are numbered in the order of the inputs, and a block is claimed
+//!    only after all blocks before it.
+//! 3. Memory is one block a thread, however long a line is: a line that does
+//!    not fit is scanned in pieces and comes as [`Overlong`].
+
+use super::open::{Content, Opened, Stream};
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::simd::parse::PADDING;
+use crate::text::{BYTE_ORDER_MARK, Line, LineScanner, Selector};
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes read behind a block for the end of its last line.
+const TAIL_BYTES: usize = 256;
+
+/// How inputs are cut.
+#[derive(Debug, Clone)]
+pub(crate) struct Cut {
+    pub(crate) format: Format,
+    pub(crate) terminator: u8,
+    pub(crate) column: Option<Selector>,
+    /// Bytes of a block, before its last line is completed.
+    pub(crate) block_bytes: usize,
+}
+
+/// Whole lines of one input, in a buffer with padding around them.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    span: Range<usize>,
+    /// Number of the input.
+    pub(crate) input: usize,
+    /// Number of the block, over all inputs.
+    pub(crate) sequence: u64,
+    /// Offset of the span in its input.
+    pub(crate) offset: u64,
+    /// Whether the input begins with this block.
+    pub(crate) first: bool,
+    /// Bytes of the input that this block stands for.
+    pub(crate) claimed_bytes: u64,
+    /// The line behind the span, if it was too long for a buffer.
+    pub(crate) overlong: Option<Overlong>,
+}
+
+/// A line longer than a block.
+pub(crate) struct Overlong {
+    pub(crate) offset: u64,
+    pub(crate) line: Line,
+    /// Its first bytes.
+    pub(crate) head: Vec<u8>,
+}
+
+/// Bytes of an overlong line that are kept.
+const HEAD_BYTES: usize = 4096;
+
+impl Block {
+    /// Memory for blocks cut this way.
+    pub(crate) fn new(cut: &Cut) -> Self {
+        Self {
+            bytes: vec![0; Self::memory_bytes(cut.block_bytes)],
+            span: PADDING..PADDING,
+            input: 0,
+            sequence: 0,
+            offset: 0,
+            first: false,
+            claimed_bytes: 0,
+            overlong: None,
+        }
+    }
+
+    /// Bytes of memory of a block's buffer.
+    pub(crate) const fn memory_bytes(block_bytes: usize) -> usize {
+        PADDING + 1 + block_bytes + TAIL_BYTES + PADDING
+    }
+
+    /// The buffer and where its lines lie.
+    pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
+        (&self.bytes, self.span.clone())
+    }
+
+    /// The lines.
+    pub(crate) fn lines(&self) -> &[u8] {
+        &self.bytes[self.span.clone()]
+    }
+
+    /// Completes the last line of an input.
+    fn terminate(&mut self, terminator: u8) {
+        if !self.span.is_empty() && self.bytes[self.span.end - 1] != terminator {
+            self.bytes[self.span.end] = terminator;
+            self.span.end += 1;
+        }
+    }
+
+    fn skip_byte_order_mark(&mut self, cut: &Cut) {
+        if self.first && cut.format == Format::Text && self.lines().starts_with(BYTE_ORDER_MARK)
+        {
+            self.span.start += BYTE_ORDER_MARK.len();
+            self.offset += BYTE_ORDER_MARK.len() as u64;
+        }
+    }
+}
+
+/// Hands out the blocks of all inputs.
+pub(crate) struct Claims<'a> {
+    inputs: &'a [Opened],
+    cut: &'a Cut,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    input: usize,
+    /// Bytes of this input that were claimed.
+    offset: u64,
+    sequence: u64,
+    /// The beginning of a line whose end was not read yet.
+    carry: Vec<u8>,
+}
+
+impl<'a> Claims<'a> {
+    pub(crate) fn new(inputs: &'a [Opened], cut: &'a Cut) -> Self {
+        Self { inputs, cut, state: Mutex::default() }
+    }
+
+    /// Fills `block` with the next one; false if there is none.
+    pub(crate) fn next(&self, block: &mut Block) -> Result<bool> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let Some(input) = self.inputs.get(state.input) else { return Ok(false) };
+            block.input = state.input;
+            block.sequence = state.sequence;
+            block.overlong = None;
+            let more = match &input.content {
+                Content::Regular { file, start, len } if self.cut.column.is_none() => {
+                    let from = state.offset;
+                    if from < *len {
+                        let claimed = (*len - from).min(self.cut.block_bytes as u64);
+                        state.offset += claimed;
+                        state.sequence += 1;
+                        drop(state);
+                        block.claimed_bytes = claimed;
+                        block.first = from == 0;
+                        let region = Region { name: &input.name, file, start: *start, len: *len };
+                        region.read(self.cut, from, block)?;
+                        return Ok(true);
+                    }
+                    false
+                }
+                Content::Regular { file, start, len } => {
+                    let region = Region { name: &input.name, file, start: *start, len: *len };
+                    let mut read_at = state.offset + state.carry.len() as u64;
+                    self.next_in_order(&mut state, block, &input.name, |buffer| {
+                        let count = (*len - read_at).min(buffer.len() as u64);
+                        #[expect(clippy::cast_possible_truncation, reason = "at most buffer.len()")]
+                        let count = count as usize;
+                        region.read_exact(&mut buffer[..count], read_at)?;
+                        read_at += count as u64;
+                        Ok(count)
+                    })?
+                }
+                Content::Stream(stream) => {
+                    let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                    stream.consumed = true;
+                    let stream: &mut Stream = &mut stream;
+                    self.next_in_order(&mut state, block, &input.name, |buffer| {
+                        stream.fill(buffer).map_err(Error::io("read", &input.name))
+                    })?
+                }
+            };
+            if more {
+                state.sequence += 1;
+                return Ok(true);
+            }
+            state.input += 1;
+            state.offset = 0;
+        }
+    }
+
+    /// The next block of an input that is read in order; `fill` gives less
+    /// than it is asked for at the end only.
+    fn next_in_order(
+        &self,
+        state: &mut State,
+        block: &mut Block,
+        name: &str,
+        mut fill: impl FnMut(&mut [u8]) -> Result<usize>,
+    ) -> Result<bool> {
+        let room = PADDING..PADDING + self.cut.block_bytes;
+        let carried = state.carry.len();
+        block.bytes[PADDING..PADDING + carried].copy_from_slice(&state.carry);
+        state.carry.clear();
+        let wanted = &mut block.bytes[PADDING + carried..room.end];
+        let wanted_bytes = wanted.len();
+        let read = fill(wanted)?;
+        let end = PADDING + carried + read;
+        let at_end = read < wanted_bytes;
+        block.offset = state.offset;
+        block.first = state.offset == 0;
+        let bytes = &block.bytes[PADDING..end];
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        let complete = match (self.cut.format.value_bytes(), &self.cut.column) {
+            (Some(width), _) => {
+                let whole = bytes.len() / width * width;
+                if at_end && whole < bytes.len() {
+                    return Err(truncated(name, self.cut.format, state.offset, bytes.len(), whole));
+                }
+                Some(whole)
+            }
+            _ if at_end => Some(bytes.len()),
+            (None, Some(selector)) => selector.complete(bytes).or_else(|| {
+                // A record as long as a block: an unclosed quote. It costs its
+                // own first line, not the rest of the file.
+                bytes.iter().position(|&byte| byte == self.cut.terminator).map(|at| at + 1)
+            }),
+            (None, None) => {
+                bytes.iter().rposition(|&byte| byte == self.cut.terminator).map(|at| at + 1)
+            }
+        };
+        if let Some(complete) = complete {
+            block.span = PADDING..PADDING + complete;
+            block.claimed_bytes = complete as u64;
+            state.offset += complete as u64;
+            state.carry.extend_from_slice(&block.bytes[block.span.end..end]);
+        } else {
+            block.span = PADDING..PADDING;
+            let mut scan = LongLine::new(state.offset, self.cut.terminator);
+            let mut piece = vec![0; self.cut.block_bytes.min(1 << 16)];
+            let mut rest = scan.feed(bytes).map(<[u8]>::to_vec);
+            while rest.is_none() {
+                let read = fill(&mut piece)?;
+                rest = if read == 0 { Some(Vec::new()) } else { scan.feed(&piece[..read]).map(<[u8]>::to_vec) };
+            }
+            block.claimed_bytes = scan.bytes;
+            state.offset += scan.bytes;
+            state.carry = rest.unwrap_or_default();
+            block.overlong = Some(scan.finish());
+        }
+        block.skip_byte_order_mark(self.cut);
+        if at_end && self.cut.format == Format::Text {
+            block.terminate(self.cut.terminator);
+        }
+        Ok(true)
+    }
+}
+
+fn truncated(name: &str, format: Format, offset: u64, found: usize, whole: usize) -> Error {
+    Error::TruncatedValue {
+        input: name.to_owned(),
+        offset: offset + whole as u64,
+        extra: (found - whole) as u64,
+        format: format.name(),
+    }
+}
+
+/// A file that can be read at any place.
+struct Region<'a> {
+    name: &'a str,
+    file: &'a File,
+    start: u64,
+    len: u64,
+}
+
+impl Region<'_> {
+    fn read_exact(&self, buffer: &mut [u8], at: u64) -> Result<()> {
+        let mut done = 0;
+        while done < buffer.len() {
+            let place = self.start + at + done as u64;
+            match self.file.read_at(&mut buffer[done..], place) {
+                Ok(0) => {
+                    return Err(Error::InputChanged {
+                        input: self.name.to_owned(),
+                        expected: self.len,
+                        found: at + done as u64,
+                        unit: "bytes",
+                    });
+                }
+                Ok(read) => done += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read", self.name)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `block` with the lines that begin in the next
+    /// `block.claimed_bytes` bytes from `from`.
+    #[expect(clippy::cast_possible_truncation, reason = "no more than the buffer holds")]
+    fn read(&self, cut: &Cut, from: u64, block: &mut Block) -> Result<()> {
+        let claimed = block.claimed_bytes as usize;
+        if let Some(width) = cut.format.value_bytes() {
+            block.span = PADDING..PADDING + claimed;
+            block.offset = from;
+            self.read_exact(&mut block.bytes[PADDING..PADDING + claimed], from)?;
+            let whole = claimed / width * width;
+            if whole < claimed {
+                return Err(truncated(self.name, cut.format, from, claimed, whole));
+            }
+            return Ok(());
+        }
+        // The byte before tells whether a line begins at `from`.
+        let before = usize::from(from > 0);
+        let read_from = from - before as u64;
+        let behind = (self.len - from - claimed as u64).min(TAIL_BYTES as u64) as usize;
+        let end = PADDING + before + claimed + behind;
+        self.read_exact(&mut block.bytes[PADDING..end], read_from)?;
+        let at_end = from + (claimed + behind) as u64 == self.len;
+        let is_end = |byte: &u8| *byte == cut.terminator;
+
+        let mut start = PADDING;
+        if before == 1 {
+            let Some(first) = block.bytes[PADDING..PADDING + claimed].iter().position(is_end) else {
+                block.span = PADDING..PADDING;
+                return Ok(());
+            };
+            start = PADDING + first + 1;
+        }
+        block.offset = read_from + (start - PADDING) as u64;
+        // The last line ends at or behind the last byte of the claim.
+        let last_byte = PADDING + before + claimed - 1;
+        let line_end = block.bytes[last_byte..end].iter().position(is_end).map(|at| last_byte + at);
+        if let Some(line_end) = line_end {
+            block.span = start..line_end + 1;
+        } else if at_end {
+            block.span = start..end;
+            block.terminate(cut.terminator);
+        } else {
+            let last_line = block.bytes[start..last_byte].iter().rposition(is_end);
+            let line_start = start + last_line.map_or(0, |at| at + 1);
+            block.span = start..line_start;
+            let mut scan =
+                LongLine::new(read_from + (line_start - PADDING) as u64, cut.terminator);
+            let mut skip = 0;
+            if scan.offset == 0 && block.bytes[line_start..].starts_with(BYTE_ORDER_MARK) {
+                skip = BYTE_ORDER_MARK.len();
+            }
+            let mut found = scan.feed(&block.bytes[line_start + skip..end]).is_some();
+            let mut at = read_from + (end - PADDING) as u64;
+            let mut piece = vec![0; 1 << 16];
+            while !found && at < self.len {
+                let count = (self.len - at).min(piece.len() as u64) as usize;
+                self.read_exact(&mut piece[..count], at)?;
+                at += count as u64;
+                found = scan.feed(&piece[..count]).is_some();
+            }
+            block.overlong = Some(scan.finish());
+        }
+        block.skip_byte_order_mark(cut);
+        Ok(())
+    }
+}
+
+/// A line that is scanned in pieces.
+struct LongLine {
+    scanner: LineScanner,
+    offset: u64,
+    /// Bytes taken, with the terminator.
+    bytes: u64,
+    head: Vec<u8>,
+    terminator: u8,
+}
+
+impl LongLine {
+    fn new(offset: u64, terminator: u8) -> Self {
+        Self { scanner: LineScanner::new(), offset, bytes: 0, head: Vec::new(), terminator }
+    }
+
+    /// Takes more of the line; gives what is behind its terminator.
+    fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
+        let end = piece.iter().position(|&byte| byte == self.terminator);
+        let line = &piece[..end.unwrap_or(piece.len())];
+        self.scanner.feed(line);
+        let room = HEAD_BYTES.saturating_sub(self.head.len()).min(line.len());
+        self.head.extend_from_slice(&line[..room]);
+        self.bytes += line.len() as u64 + u64::from(end.is_some());
+        end.map(|end| &piece[end + 1..])
+    }
+
+    fn finish(self) -> Overlong {
+        Overlong { offset: self.offset, line: self.scanner.finish(), head: self.head }
+    }
+}

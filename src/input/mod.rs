@@ -1,0 +1,19 @@
+//! Where values come from: files and streams, text and binary, in blocks.
+//!
+//! Flow: FILE → [`blocks`] (claims of threads) → [`crate::text`] or [`binary`]
+//! → values → a [`Consumer`] per thread; what was no value → [`ledger`].
+
+mod binary;
+mod blocks;
+mod ledger;
+mod open;
+mod ordered;
+mod sample;
+mod scan;
+
+pub(crate) use blocks::Cut;
+pub(crate) use ledger::{Invalid, Ledger, Tally};
+pub(crate) use open::{Input, Opened};
+pub(crate) use ordered::Ordered;
+pub(crate) use sample::{Sample, sample};
+pub(crate) use scan::{Consumer, ScanOptions, scan};

@@ -1,0 +1,127 @@
+//! The values of one input, in its order, a block at a time.
+
+use super::blocks::{Block, Claims};
+use super::ledger::{Invalid, Ledger, Tally};
+use super::open::Opened;
+use super::scan::{Consumer, ScanOptions, column_indices, parse_block};
+use crate::error::{Error, Result};
+use crate::text::{Line, parse_line};
+
+/// Reads one input from its beginning to its end.
+pub(crate) struct Ordered<'a> {
+    input: &'a Opened,
+    options: &'a ScanOptions<'a>,
+    columns: Vec<usize>,
+    claims: Claims<'a>,
+    block: Block,
+    ledger: Option<Ledger<'a>>,
+    /// Lines before this block.
+    lines_before: u64,
+    lines: u64,
+    tally: Tally,
+}
+
+struct Append<'a>(&'a mut Vec<u64>);
+
+impl Consumer for Append<'_> {
+    fn values(&mut self, values: &[u64]) {
+        self.0.extend_from_slice(values);
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> Ordered<'a> {
+    pub(crate) fn new(
+        input: &'a Opened,
+        options: &'a ScanOptions<'a>,
+        invalid: Invalid<'a>,
+    ) -> Result<Self> {
+        let alone = std::slice::from_ref(input);
+        Ok(Self {
+            input,
+            options,
+            columns: column_indices(alone, options)?,
+            claims: Claims::new(alone, options.cut),
+            block: Block::new(options.cut),
+            ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
+            lines_before: 0,
+            lines: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Replaces `values` with those of the next block that has any; false at
+    /// the end.
+    pub(crate) fn next(&mut self, values: &mut Vec<u64>) -> Result<bool> {
+        values.clear();
+        while let Some(ledger) = &self.ledger {
+            if self.options.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let more = self.claims.next(&mut self.block)?;
+            if more {
+                let (options, columns) = (self.options, &self.columns);
+                let mut append = Append(values);
+                let entry = parse_block(&self.block, options, columns, ledger, &mut append);
+                self.lines_before = self.lines;
+                self.lines += entry.tally.lines;
+                ledger.enter(self.block.sequence, entry);
+                options.progress.read(self.block.claimed_bytes);
+                if !values.is_empty() && !ledger.is_stopped() {
+                    return Ok(true);
+                }
+            }
+            if (!more || ledger.is_stopped())
+                && let Some(ledger) = self.ledger.take()
+            {
+                self.tally = ledger.finish()?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Number of the line (from 1) that value `index` of the current block
+    /// stands on.
+    pub(crate) fn line_of(&self, index: usize) -> u64 {
+        let cut = self.options.cut;
+        let within = if cut.format.value_bytes().is_some() {
+            index as u64
+        } else if let Some(selector) = &cut.column {
+            let records = selector.records(self.block.lines(), self.columns[0]);
+            nth_value(records.map(|(_, line)| line), index)
+        } else {
+            let lines = self.block.lines().split(|&byte| byte == cut.terminator);
+            nth_value(lines.map(parse_line), index)
+        };
+        self.lines_before + within + 1
+    }
+
+    /// The name of the input.
+    pub(crate) fn name(&self) -> &str {
+        &self.input.name
+    }
+
+    /// The counts, complete at the end.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+}
+
+/// Number of lines before the one with value `index`.
+fn nth_value(lines: impl Iterator<Item = Line>, index: usize) -> u64 {
+    let mut left = index;
+    let mut before = 0;
+    for line in lines {
+        if matches!(line, Line::Value(_)) {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+        }
+        before += 1;
+    }
+    before
+}

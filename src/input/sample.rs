@@ -1,0 +1,170 @@
+//! A look at the inputs before they are read: range, density, line lengths.
+
+use super::blocks::{Block, Claims};
+use super::ledger::{Invalid, Ledger};
+use super::open::{Content, Opened};
+use super::scan::{Consumer, ScanOptions, column_indices, parse_block};
+use crate::error::{Error, Result};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::PoisonError;
+
+/// What a sample of the inputs shows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sample {
+    /// Values met, in no order.
+    pub(crate) values: Vec<u64>,
+    /// Bytes that were looked at.
+    pub(crate) bytes: u64,
+    /// Bytes of all inputs, as far as known.
+    pub(crate) input_bytes: u64,
+    /// Whether the size of every input is known.
+    pub(crate) sizes_known: bool,
+    /// Whether every input can be read again.
+    pub(crate) can_reread: bool,
+    /// Whether the sample is all there is.
+    pub(crate) complete: bool,
+}
+
+/// Pieces looked at in a file.
+const PIECES: u64 = 64;
+/// Bytes of a piece.
+const PIECE_BYTES: u64 = 32 << 10;
+/// Values kept of a sample.
+const MAX_VALUES: usize = 1 << 20;
+
+struct Keep<'a>(&'a mut Vec<u64>);
+
+impl Consumer for Keep<'_> {
+    fn values(&mut self, values: &[u64]) {
+        let room = MAX_VALUES.saturating_sub(self.0.len()).min(values.len());
+        self.0.extend_from_slice(&values[..room]);
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Looks at the beginning and evenly spaced pieces of every file, and at the
+/// first `ahead_bytes` of the first stream, which are kept for the reading.
+pub(crate) fn sample(
+    inputs: &[Opened],
+    options: &ScanOptions<'_>,
+    ahead_bytes: usize,
+) -> Result<Sample> {
+    let mut sample = Sample { sizes_known: true, can_reread: true, ..Sample::default() };
+    sample.complete = true;
+    let pieces = (PIECES / inputs.len().max(1) as u64).max(1);
+    let mut looked_ahead = false;
+    for input in inputs {
+        match &input.content {
+            Content::Regular { len, .. } => {
+                sample.input_bytes += len;
+                let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+                if step > PIECE_BYTES {
+                    sample.complete = false;
+                }
+                let mut at = 0;
+                while at < *len && sample.values.len() < MAX_VALUES {
+                    let piece = input.read_piece(at, PIECE_BYTES.min(len - at))?;
+                    sample.look(input, options, at > 0, at + PIECE_BYTES >= *len, piece)?;
+                    at += step;
+                }
+                sample.complete &= at >= *len;
+            }
+            Content::Stream(stream) => {
+                sample.can_reread = false;
+                if looked_ahead {
+                    (sample.sizes_known, sample.complete) = (false, false);
+                    continue;
+                }
+                looked_ahead = true;
+                let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut piece = vec![0; ahead_bytes];
+                let read = stream.fill(&mut piece).map_err(Error::io("read", &input.name))?;
+                let at_end = read < ahead_bytes;
+                piece.truncate(read);
+                stream.ahead.clone_from(&piece);
+                drop(stream);
+                sample.input_bytes += read as u64;
+                sample.sizes_known &= at_end;
+                sample.complete &= at_end;
+                sample.look(input, options, false, at_end, piece)?;
+            }
+        }
+    }
+    Ok(sample)
+}
+
+impl Sample {
+    /// Parses a piece of an input; what is malformed is left for the reading.
+    fn look(
+        &mut self,
+        input: &Opened,
+        options: &ScanOptions<'_>,
+        starts_inside: bool,
+        at_end: bool,
+        mut piece: Vec<u8>,
+    ) -> Result<()> {
+        self.bytes += piece.len() as u64;
+        let terminator = options.cut.terminator;
+        let is_binary = options.cut.format.value_bytes();
+        if let Some(width) = is_binary {
+            piece.truncate(piece.len() / width * width);
+        } else {
+            // Whole lines only: what begins or ends inside would mislead.
+            if !at_end {
+                let end = piece.iter().rposition(|&byte| byte == terminator);
+                piece.truncate(end.map_or(0, |end| end + 1));
+            }
+            if starts_inside {
+                let first = piece.iter().position(|&byte| byte == terminator);
+                piece.drain(..first.map_or(piece.len(), |first| first + 1));
+            }
+        }
+        let columns = match &options.cut.column {
+            Some(_) => column_indices(std::slice::from_ref(input), options)?,
+            None => Vec::new(),
+        };
+        let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
+        let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
+        let piece = [super::Input::Reader(input.name.clone(), piece).open()?];
+        let claims = Claims::new(&piece, options.cut);
+        let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
+        let mut block = Block::new(options.cut);
+        while claims.next(&mut block)? {
+            parse_block(&block, &inner, &columns, &ledger, &mut Keep(&mut self.values));
+        }
+        Ok(())
+    }
+}
+
+impl Opened {
+    fn read_piece(&self, at: u64, bytes: u64) -> Result<Vec<u8>> {
+        let mut piece = Vec::new();
+        if let Content::Regular { file, start, .. } = &self.content {
+            piece.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
+            let read = file.read_at(&mut piece, start + at).map_err(Error::io("read", &self.name))?;
+            piece.truncate(read);
+        }
+        Ok(piece)
+    }
+
+    /// The first bytes of the input; a stream keeps them for the reading.
+    pub(crate) fn head(&self, bytes: usize) -> Result<Vec<u8>> {
+        match &self.content {
+            Content::Regular { len, .. } => self.read_piece(0, (*len).min(bytes as u64)),
+            Content::Stream(stream) => {
+                let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                if stream.ahead.len() < bytes && !stream.consumed {
+                    let mut head = vec![0; bytes];
+                    let read = stream.fill(&mut head).map_err(Error::io("read", &self.name))?;
+                    head.truncate(read);
+                    stream.ahead = head;
+                }
+                Ok(stream.ahead[..stream.ahead.len().min(bytes)].to_vec())
+            }
+        }
+    }
+}

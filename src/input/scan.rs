@@ -1,0 +1,234 @@
+//! Threads that claim blocks, parse them, and hand on the values.
+
+use super::binary;
+use super::blocks::{Block, Claims, Cut};
+use super::ledger::{BAD_TEXT_BYTES, Bad, Entry, Ledger};
+use super::open::Opened;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::simd::Level;
+use crate::text::{Line, LineSink, Malformed, Selector, block_values};
+use std::ops::{ControlFlow, Range};
+
+/// Takes the values of one thread.
+pub(crate) trait Consumer {
+    /// Takes values in the order of the block.
+    fn values(&mut self, values: &[u64]);
+
+    /// Called between blocks; an error ends the run.
+    fn checkpoint(&mut self) -> Result<()>;
+}
+
+/// How inputs are read.
+pub(crate) struct ScanOptions<'a> {
+    pub(crate) cut: &'a Cut,
+    /// Whether the first line of each input carries no number.
+    pub(crate) header: bool,
+    pub(crate) level: Level,
+    pub(crate) progress: &'a Progress,
+}
+
+/// Reads all inputs once, one thread a consumer, and gives the consumers back.
+///
+/// # Errors
+///
+/// The first error of a thread. Malformed lines are the ledger's to report.
+pub(crate) fn scan<C: Consumer + Send>(
+    inputs: &[Opened],
+    options: &ScanOptions<'_>,
+    ledger: &Ledger<'_>,
+    consumers: Vec<C>,
+) -> Result<Vec<C>> {
+    let claims = Claims::new(inputs, options.cut);
+    let columns = column_indices(inputs, options)?;
+    let run = |mut consumer: C| -> Result<C> {
+        let mut block = Block::new(options.cut);
+        let result = loop {
+            if options.progress.is_cancelled() {
+                break Err(Error::Interrupted);
+            }
+            if ledger.is_stopped() {
+                break Ok(());
+            }
+            match claims.next(&mut block) {
+                Ok(true) => {}
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+            let entry = parse_block(&block, options, &columns, ledger, &mut consumer);
+            let ends_run = ledger.fails() && !entry.bad.is_empty();
+            ledger.enter(block.sequence, entry);
+            if ends_run {
+                ledger.stop();
+            }
+            options.progress.read(block.claimed_bytes);
+            if let Err(error) = consumer.checkpoint() {
+                break Err(error);
+            }
+        };
+        if result.is_err() {
+            ledger.stop();
+        }
+        result.map(|()| consumer)
+    };
+    let mut consumers = consumers;
+    let Some(own) = consumers.pop() else { return Ok(Vec::new()) };
+    std::thread::scope(|scope| {
+        let others: Vec<_> =
+            consumers.into_iter().map(|consumer| scope.spawn(|| run(consumer))).collect();
+        let own = run(own);
+        let mut finished = Vec::with_capacity(others.len() + 1);
+        for other in others {
+            finished.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        finished.push(own);
+        finished.into_iter().collect()
+    })
+}
+
+/// Number (from 0) of the wanted field in each input; nothing without columns.
+pub(crate) fn column_indices(
+    inputs: &[Opened],
+    options: &ScanOptions<'_>,
+) -> Result<Vec<usize>> {
+    let Some(selector) = &options.cut.column else { return Ok(Vec::new()) };
+    inputs.iter().map(|input| column_index(input, selector, options.cut)).collect()
+}
+
+fn column_index(input: &Opened, selector: &Selector, cut: &Cut) -> Result<usize> {
+    let head = input.head(cut.block_bytes)?;
+    let head = head.strip_prefix(crate::text::BYTE_ORDER_MARK).unwrap_or(&head);
+    selector.index(selector.first_record(head)).ok_or_else(|| Error::NoSuchColumn {
+        input: input.name.clone(),
+        column: match &selector.column {
+            crate::text::Column::Name(name) => name.clone(),
+            crate::text::Column::Number(number) => number.to_string(),
+        },
+    })
+}
+
+/// Parses one block into `consumer`.
+pub(crate) fn parse_block<C: Consumer>(
+    block: &Block,
+    options: &ScanOptions<'_>,
+    columns: &[usize],
+    ledger: &Ledger<'_>,
+    consumer: &mut C,
+) -> Entry {
+    let (bytes, mut span) = block.padded();
+    let mut sink = Sink {
+        consumer,
+        entry: Entry { input: block.input, ..Entry::default() },
+        bytes,
+        origin: block.offset.wrapping_sub(span.start as u64),
+        keep_text: ledger.keeps_text(),
+        fail: ledger.fails(),
+    };
+    if options.cut.format.value_bytes().is_some() {
+        binary::values(options.cut.format, &bytes[span], |values| sink.values(values));
+        return sink.entry();
+    }
+    if options.header && block.first && !span.is_empty() {
+        let end = match &options.cut.column {
+            Some(selector) => selector.first_record(&bytes[span.clone()]).len(),
+            None => bytes[span.clone()]
+                .iter()
+                .position(|&byte| byte == options.cut.terminator)
+                .unwrap_or(span.len()),
+        };
+        span.start = (span.start + end + 1).min(span.end);
+        sink.entry.tally.headers += 1;
+    }
+    if let Some(selector) = &options.cut.column {
+        let mut batch = Vec::with_capacity(1024);
+        for (record, line) in selector.records(&bytes[span.clone()], columns[block.input]) {
+            let record = record.start + span.start..record.end + span.start;
+            if let Line::Value(value) = line {
+                batch.push(value);
+                if batch.len() < batch.capacity() {
+                    continue;
+                }
+            }
+            sink.values(&batch);
+            batch.clear();
+            let flow = match line {
+                Line::Value(_) => ControlFlow::Continue(()),
+                Line::Blank => {
+                    sink.blank();
+                    ControlFlow::Continue(())
+                }
+                Line::Malformed { reason, offset } => sink.malformed(record, reason, offset),
+            };
+            if flow == ControlFlow::Break(()) {
+                return sink.entry();
+            }
+        }
+        sink.values(&batch);
+    } else {
+        block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
+    }
+    if let Some(long) = &block.overlong {
+        match long.line {
+            Line::Value(value) => sink.values(&[value]),
+            Line::Blank => sink.blank(),
+            Line::Malformed { reason, offset } => {
+                sink.bad(reason, long.offset + offset, &long.head);
+            }
+        }
+    }
+    sink.entry()
+}
+
+/// Counts what a block has while its values pass.
+struct Sink<'a, C> {
+    consumer: &'a mut C,
+    entry: Entry,
+    bytes: &'a [u8],
+    /// Add a position in `bytes` to it for the offset in the input.
+    origin: u64,
+    keep_text: bool,
+    fail: bool,
+}
+
+impl<C> Sink<'_, C> {
+    fn lines(&self) -> u64 {
+        let Entry { tally, .. } = &self.entry;
+        tally.values + tally.blank + tally.rejected + tally.headers
+    }
+
+    fn bad(&mut self, reason: Malformed, offset: u64, text: &[u8]) {
+        if self.keep_text && !(self.fail && !self.entry.bad.is_empty()) {
+            let text = text[..text.len().min(BAD_TEXT_BYTES)].to_vec();
+            self.entry.bad.push(Bad { line: self.lines(), offset, reason, text });
+        }
+        self.entry.tally.rejected += 1;
+    }
+
+    fn entry(mut self) -> Entry {
+        self.entry.tally.lines = self.lines();
+        self.entry
+    }
+}
+
+impl<C: Consumer> LineSink for Sink<'_, C> {
+    #[inline]
+    fn values(&mut self, values: &[u64]) {
+        self.entry.tally.values += values.len() as u64;
+        self.consumer.values(values);
+    }
+
+    fn blank(&mut self) {
+        self.entry.tally.blank += 1;
+    }
+
+    fn malformed(
+        &mut self,
+        line: Range<usize>,
+        reason: Malformed,
+        offset: u64,
+    ) -> ControlFlow<()> {
+        let place = self.origin.wrapping_add(line.start as u64 + offset);
+        self.bad(reason, place, &self.bytes[line]);
+        if self.fail { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}

@@ -1,0 +1,191 @@
+//! Files that appear whole or not at all.
+
+use crate::error::{Error, Result};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// What the name of an output stands for.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    /// A regular file, there or not: written beside its place, then moved.
+    Atomic(AtomicFile),
+    /// A device, pipe or terminal: written as it is.
+    Stream(File),
+}
+
+/// Opens `path` for writing; what is there now stays until the commit.
+pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => {
+            let source = io::Error::from(io::ErrorKind::IsADirectory);
+            Err(Error::Io { action: "write", path: path.into(), source })
+        }
+        Ok(found) if !found.is_file() => {
+            let file = OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
+            Ok(Destination::Stream(file))
+        }
+        Ok(found) => {
+            // A link stays a link: the file it names is replaced.
+            let path = fs::canonicalize(path).map_err(Error::io("find", path))?;
+            // Whoever may not write the file shall not replace it either.
+            OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
+            AtomicFile::create(path, Some(found.permissions())).map(Destination::Atomic)
+        }
+        Err(_) => AtomicFile::create(path.into(), None).map(Destination::Atomic),
+    }
+}
+
+/// A file without a name, or with a temporary one, that a commit moves to its
+/// destination. Dropped without a commit it leaves nothing.
+#[derive(Debug)]
+pub(crate) struct AtomicFile {
+    destination: PathBuf,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// Not even a kill leaves anything.
+    Nameless(File),
+    /// For file systems that have no nameless files.
+    Named(NamedTempFile),
+}
+
+impl AtomicFile {
+    fn create(destination: PathBuf, permissions: Option<fs::Permissions>) -> Result<Self> {
+        let folder = folder_of(&destination);
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let content = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+            Ok(descriptor) => Content::Nameless(descriptor.into()),
+            Err(_) => Content::Named(
+                tempfile::Builder::new()
+                    .prefix(".bitsort-")
+                    .permissions(fs::Permissions::from_mode(0o666))
+                    .tempfile_in(folder)
+                    .map_err(Error::io("create", &destination))?,
+            ),
+        };
+        let new = Self { destination, content };
+        if let Some(permissions) = permissions {
+            new.file().set_permissions(permissions).map_err(Error::io("write", new.path()))?;
+        }
+        Ok(new)
+    }
+
+    /// The file to write.
+    pub(crate) fn file(&self) -> &File {
+        match &self.content {
+            Content::Nameless(file) => file,
+            Content::Named(file) => file.as_file(),
+        }
+    }
+
+    /// The name it will have.
+    pub(crate) fn path(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Gives the file its name, in place of what had it before.
+    pub(crate) fn commit(self) -> Result<()> {
+        let destination = self.destination;
+        match self.content {
+            Content::Nameless(file) => {
+                publish(&file, &destination).map_err(Error::io("create", &destination))
+            }
+            Content::Named(file) => file
+                .persist(&destination)
+                .map(drop)
+                .map_err(|refused| Error::io("create", &destination)(refused.error)),
+        }
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Links a nameless file to `destination`. A link cannot replace a file, so
+/// one that is there is replaced by renaming a second name over it.
+fn publish(file: &File, destination: &Path) -> io::Result<()> {
+    let source = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |name: &Path| -> io::Result<()> {
+        Ok(rustix::fs::linkat(CWD, &source, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+    };
+    match link(destination) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    let beside = tempfile::Builder::new()
+        .prefix(".bitsort-")
+        .make_in(folder_of(destination), |name| link(name))?;
+    beside.into_temp_path().persist(destination).map_err(|refused| refused.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_appears_at_the_commit_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for content in ["first", "second"] {
+            let Destination::Atomic(new) = open_destination(&path).unwrap() else { panic!() };
+            new.file().write_all(content.as_bytes()).unwrap();
+            assert_ne!(fs::read_to_string(&path).unwrap_or_default(), content);
+            new.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn without_a_commit_nothing_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "old").unwrap();
+        let Destination::Atomic(new) = open_destination(&path).unwrap() else { panic!() };
+        new.file().write_all(b"new").unwrap();
+        drop(new);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn links_and_permissions_survive_a_replacement() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("out", &link).unwrap();
+        let Destination::Atomic(new) = open_destination(&link).unwrap() else { panic!() };
+        new.file().write_all(b"new").unwrap();
+        new.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_device_is_written_as_it_is() {
+        assert!(matches!(open_destination(Path::new("/dev/null")), Ok(Destination::Stream(_))));
+    }
+}

@@ -1,0 +1,7 @@
+//! Where bytes go: files that appear whole or not at all, and streams.
+
+mod atomic;
+mod sequence;
+
+pub(crate) use atomic::{AtomicFile, Destination, open_destination};
+pub(crate) use sequence::{Part, Sequence, Sink};

@@ -1,0 +1,84 @@
+//! How far a run has come, and the wish to end it: shared between the threads
+//! that work and the one that shows.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+
+/// What a run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Phase {
+    /// Looking at the inputs before a plan is made.
+    Survey,
+    /// Reading, parsing and partitioning.
+    Load,
+    /// Finishing partitions, formatting and writing.
+    Emit,
+}
+
+/// Counters of a run, cheap enough to be updated once a block.
+///
+/// # Examples
+///
+/// ```
+/// # use bitsort::Progress;
+/// let progress = Progress::default();
+/// progress.cancel_flag().store(true, std::sync::atomic::Ordering::Relaxed);
+/// assert!(progress.is_cancelled());
+/// ```
+#[derive(Debug, Default)]
+pub struct Progress {
+    phase: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
+    read: AtomicU64,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Progress {
+    /// Set to `true`, it ends the run with
+    /// [`Error::Interrupted`](crate::Error::Interrupted) at the next block.
+    #[must_use]
+    pub fn cancel_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancelled)
+    }
+
+    /// Whether somebody wants the run to end.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// The phase, the units done in it, and all of its units (0 if unknown):
+    /// bytes of input while loading, values while emitting.
+    #[must_use]
+    pub fn snapshot(&self) -> (Phase, u64, u64) {
+        let phase = match self.phase.load(Ordering::Relaxed) {
+            0 => Phase::Survey,
+            1 => Phase::Load,
+            _ => Phase::Emit,
+        };
+        (phase, self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of input read so far, in all phases.
+    #[must_use]
+    pub fn read_bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn read(&self, bytes: u64) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+        self.advance(bytes);
+    }
+
+    pub(crate) fn enter(&self, phase: Phase, total: u64) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+        self.phase.store(phase as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn advance(&self, units: u64) {
+        self.done.fetch_add(units, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,199 @@
+//! Sorted values → decimal lines.
+//!
+//! Contract: `base + low` of every element, in order, as decimal digits and a
+//! terminator. Values with one number of digits are written by code made for
+//! that number, so that the digits' places are constants.
+//!
+//! Neighbours in a sorted sequence share their high digits: those are made
+//! once and stored again for each value, and the last four come from a table.
+//! Where neighbours are far apart all groups of four are made for each value.
+//! One implementation serves all machines: it is bound by its stores.
+
+mod table;
+
+use table::FOUR_DIGITS;
+
+/// Longest line: 20 digits and a terminator.
+pub(crate) const MAX_LINE: usize = 21;
+/// Bytes behind the last line that may be written over.
+pub(crate) const SLACK: usize = 32;
+/// Mean distance of neighbours above which the high digits are not kept:
+/// half of them would have to be made anew.
+const FAR: u64 = 5_000;
+
+/// The part of a value that varies within a partition.
+pub(crate) trait Low: Copy {
+    /// As a `u64`.
+    fn widen(self) -> u64;
+}
+
+impl Low for u32 {
+    fn widen(self) -> u64 {
+        self.into()
+    }
+}
+
+impl Low for u64 {
+    fn widen(self) -> u64 {
+        self
+    }
+}
+
+/// Number of decimal digits of `value`.
+pub(crate) fn digit_count(value: u64) -> usize {
+    value.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+/// Writes the lines of `base + low`, all `lows` sorted either way; gives the
+/// number of bytes.
+///
+/// # Panics
+///
+/// If `out` has less than `lows.len() * MAX_LINE + SLACK` bytes.
+pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8]) -> usize {
+    assert!(out.len() >= lows.len() * MAX_LINE + SLACK, "room for the longest lines");
+    let mut rest = lows;
+    let mut written = 0;
+    while let (Some(first), Some(last)) = (rest.first(), rest.last()) {
+        let digits = digit_count(base + first.widen());
+        let alike = if digit_count(base + last.widen()) == digits {
+            rest.len()
+        } else {
+            rest.partition_point(|low| digit_count(base + low.widen()) == digits)
+        };
+        let (run, others) = rest.split_at(alike);
+        let out = &mut out[written..];
+        macro_rules! by_digits {
+            ($($count:literal)*) => {
+                match digits {
+                    $($count => run_of::<$count, L>(base, run, terminator, out),)*
+                    _ => 0, // a u64 has 1 to 20 digits
+                }
+            };
+        }
+        written += by_digits!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20);
+        rest = others;
+    }
+    written
+}
+
+/// [`lines`] of values that all have `D` digits.
+fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) -> usize {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return 0 };
+    let distance = first.widen().abs_diff(last.widen()) / run.len() as u64;
+    let stride = D + 1;
+    if D <= 4 || distance > FAR {
+        for (index, low) in run.iter().enumerate() {
+            if let Some(line) = out[index * stride..].first_chunk_mut::<32>() {
+                all_digits::<D>(base + low.widen(), line);
+                line[D] = terminator;
+            }
+        }
+    } else {
+        let mut kept = [0_u8; 16];
+        let mut kept_from = u64::MAX; // no value has these high digits yet
+        for (index, low) in run.iter().enumerate() {
+            let value = base + low.widen();
+            let mut four = value.wrapping_sub(kept_from);
+            if four >= 10_000 {
+                let mut line = [0; 32];
+                all_digits::<D>(value, &mut line);
+                kept.copy_from_slice(&line[..16]);
+                four = value % 10_000;
+                kept_from = value - four;
+            }
+            if let Some(line) = out[index * stride..].first_chunk_mut::<32>() {
+                line[..16].copy_from_slice(&kept);
+                #[expect(clippy::cast_possible_truncation, reason = "below 10,000")]
+                let group = FOUR_DIGITS[four as usize];
+                line[D - 4..D].copy_from_slice(&group);
+                line[D] = terminator;
+            }
+        }
+    }
+    run.len() * stride
+}
+
+/// Writes the `D` digits of `value` to the front of `line`, and what falls
+/// behind them is overwritten later.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "remainders below 10,000")]
+fn all_digits<const D: usize>(value: u64, line: &mut [u8; 32]) {
+    const {
+        assert!(D >= 1 && D <= 20);
+    }
+    // Groups of four, the highest one of `D - 4 * (groups - 1)` digits.
+    let low = value % 100_000_000;
+    let groups = D.div_ceil(4);
+    let lead = D - 4 * (groups - 1);
+    let mut write = |index: usize, group: u64| {
+        let digits = FOUR_DIGITS[group as usize];
+        if index == 0 {
+            let word = u32::from_le_bytes(digits) >> (8 * (4 - lead));
+            line[..4].copy_from_slice(&word.to_le_bytes());
+        } else {
+            let at = lead + 4 * (index - 1);
+            line[at..at + 4].copy_from_slice(&digits);
+        }
+    };
+    if groups > 4 {
+        write(0, value / 10_000_000_000_000_000);
+    }
+    if groups > 2 {
+        let middle = value / 100_000_000 % 100_000_000;
+        if groups > 3 {
+            write(groups - 4, middle / 10_000);
+        }
+        write(groups - 3, middle % 10_000);
+    }
+    if groups > 1 {
+        write(groups - 2, low / 10_000);
+    }
+    write(groups - 1, low % 10_000);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check<L: Low>(base: u64, lows: &[L]) {
+        let expected: String =
+            lows.iter().map(|low| format!("{}\n", base + low.widen())).collect();
+        let mut out = vec![0; lows.len() * MAX_LINE + SLACK];
+        let written = lines(base, lows, b'\n', &mut out);
+        assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
+    }
+
+    #[test]
+    fn every_power_of_ten_and_its_neighbours_are_written_as_to_string_does() {
+        let mut values = vec![0, u64::MAX, u64::MAX - 1];
+        for exponent in 0..20 {
+            let power = 10_u64.pow(exponent);
+            values.extend([power - 1, power, power + 1, power.saturating_mul(9)]);
+        }
+        values.sort_unstable();
+        check(0, &values);
+        values.reverse();
+        check(0, &values);
+    }
+
+    proptest! {
+        #[test]
+        fn sorted_values_are_written_as_to_string_does(
+            mut values in prop::collection::vec(
+                prop_oneof![any::<u64>(), 0_u64..100_000, any::<u32>().prop_map(u64::from)], 0..200),
+            mut lows in prop::collection::vec(any::<u32>(), 0..200),
+            base in 0_u64..(u64::MAX - u64::from(u32::MAX)),
+            narrow in 1_u32..1_000_000,
+        ) {
+            values.sort_unstable();
+            check(0, &values);
+            lows.sort_unstable();
+            check(base, &lows);
+            lows.iter_mut().for_each(|low| *low %= narrow);
+            lows.sort_unstable_by(|a, b| b.cmp(a));
+            check(base, &lows);
+        }
+    }
+}

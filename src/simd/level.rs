@@ -1,0 +1,72 @@
+//! Which vector instructions this CPU has, found out once.
+
+use std::sync::OnceLock;
+
+/// Proof that this CPU has an instruction set: only [`Level::available`] makes one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Level(Isa);
+
+/// Instruction sets that kernels are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Isa {
+    /// Whatever the compiler's target has.
+    Scalar,
+    /// AVX2 and BMI1/2, POPCNT, LZCNT: x86-64-v3.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512 F, BW, DQ, VL, VBMI and VBMI2: Ice Lake, Zen 4 and later.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// Every level this CPU has, the simplest first.
+    pub(crate) fn available() -> &'static [Self] {
+        static AVAILABLE: OnceLock<Vec<Level>> = OnceLock::new();
+        AVAILABLE.get_or_init(|| {
+            #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "one level only"))]
+            let mut levels = vec![Self(Isa::Scalar)];
+            #[cfg(target_arch = "x86_64")]
+            {
+                use std::arch::is_x86_feature_detected as has;
+                let avx2 = has!("avx2") && has!("bmi1") && has!("bmi2") && has!("popcnt");
+                if avx2 && has!("lzcnt") {
+                    levels.push(Self(Isa::Avx2));
+                    let foundation = has!("avx512f") && has!("avx512bw") && has!("avx512dq");
+                    if foundation && has!("avx512vl") && has!("avx512vbmi") && has!("avx512vbmi2") {
+                        levels.push(Self(Isa::Avx512));
+                    }
+                }
+            }
+            levels
+        })
+    }
+
+    /// The best level this CPU has, or the one that the environment variable
+    /// `BITSORT_SIMD` names (`scalar`, `avx2`, `avx512`) if this CPU has it.
+    pub(crate) fn best() -> Self {
+        static BEST: OnceLock<Level> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let levels = Self::available();
+            let wanted = std::env::var("BITSORT_SIMD").unwrap_or_default();
+            let named = levels.iter().find(|level| level.name() == wanted);
+            named.or(levels.last()).copied().unwrap_or(Self(Isa::Scalar))
+        })
+    }
+
+    /// The name as `BITSORT_SIMD` takes it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self.0 {
+            Isa::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => "avx512",
+        }
+    }
+
+    /// For dispatchers.
+    pub(super) const fn isa(self) -> Isa {
+        self.0
+    }
+}

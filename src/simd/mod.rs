@@ -1,0 +1,17 @@
+//! Vector kernels, each with a scalar twin.
+//!
+//! # Rules of the house
+//! 1. A kernel is a folder: `mod.rs` has its contract and dispatch, `scalar.rs`
+//!    the twin, one file an instruction set.
+//! 2. A kernel is a safe `#[target_feature]` function on slices; inside it only
+//!    loads and stores are unsafe, outside it only its dispatcher.
+//! 3. Dispatch happens once a block, on a [`Level`] that cannot be forged.
+//! 4. What an unsafe block relies on is checked in the same function or made
+//!    so by a private field, never left to a caller.
+
+pub(crate) mod decimal;
+mod level;
+pub(crate) mod ones;
+pub(crate) mod parse;
+
+pub(crate) use level::Level;

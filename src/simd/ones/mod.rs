@@ -1,0 +1,62 @@
+//! Words of a bitmap → positions of their set bits.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod scalar;
+
+use super::Level;
+use super::level::Isa;
+
+/// Room that [`ones`] needs behind the positions it writes.
+pub(crate) const SLACK: usize = 64;
+
+/// Writes `first + i` for every set bit `i` of `words`, counted across all of
+/// them, to the front of `positions`; gives how many there were.
+///
+/// # Panics
+///
+/// If `positions` is shorter than the number of set bits plus [`SLACK`].
+pub(crate) fn ones(level: Level, words: &[u64], first: u32, positions: &mut [u32]) -> usize {
+    match level.isa() {
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::ones(words, first, positions) },
+        _ => scalar::ones(words, first, positions),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn naive(words: &[u64], first: u32) -> Vec<u32> {
+        let bits = (0_u32..).zip(words).flat_map(|(index, &word)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * index + bit)
+        });
+        bits.map(|bit| first.wrapping_add(bit)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_finds_every_bit(
+            words in prop::collection::vec(
+                prop_oneof![
+                    any::<u64>(), Just(0), Just(u64::MAX),
+                    (0_u32..64).prop_map(|bit| 1 << bit),
+                    any::<(u64, u64, u64)>().prop_map(|(a, b, c)| a & b & c),
+                ],
+                0..70,
+            ),
+            first in prop_oneof![Just(0_u32), any::<u32>()],
+        ) {
+            let expected = naive(&words, first);
+            for &level in Level::available() {
+                let mut found = vec![0; expected.len() + SLACK];
+                let count = ones(level, &words, first, &mut found);
+                prop_assert_eq!(&found[..count], &expected[..], "{}", level.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Positions a few at a time without asking how many a word has: the branch on
+//! the count of a sparse word is what a plain loop misses.
+
+use super::SLACK;
+
+/// Bits taken from a word before its count is looked at.
+const UNCONDITIONAL: usize = 4;
+
+pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
+    let mut found = 0;
+    let mut base = first;
+    for &word in words {
+        let count = word.count_ones() as usize;
+        let slots = &mut positions[found..found + SLACK];
+        let mut rest = word;
+        for slot in &mut slots[..UNCONDITIONAL] {
+            *slot = base.wrapping_add(rest.trailing_zeros());
+            rest &= rest.wrapping_sub(1);
+        }
+        if count > UNCONDITIONAL {
+            for slot in &mut slots[UNCONDITIONAL..count] {
+                *slot = base.wrapping_add(rest.trailing_zeros());
+                rest &= rest.wrapping_sub(1);
+            }
+        }
+        found += count;
+        base = base.wrapping_add(64);
+    }
+    found
+}

@@ -1,0 +1,101 @@
+//! Lines of digits → values.
+//!
+//! Contract of every implementation: the lines of `bytes[start..end]` that end
+//! in `terminator` are handed to the [`Lines`] sink in order. A line of 1 to 19
+//! digits, and nothing else save one `\r` before its terminator, comes as a
+//! value. Every other line is *odd* and comes as its range, without the
+//! terminator; longer all-digit lines may come either way. Bytes behind the
+//! last terminator are left alone: the result is where they begin.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use super::Level;
+use super::level::Isa;
+use std::ops::{ControlFlow, Range};
+
+/// Readable bytes that must lie before `start` and behind `end`.
+pub(crate) const PADDING: usize = 64;
+
+/// Where parsed lines go.
+pub(crate) trait Lines {
+    /// The next lines carry these values.
+    fn values(&mut self, values: &[u64]);
+
+    /// The next line, at this range of the bytes, is not plain digits.
+    /// `Break` ends the parse behind it.
+    fn odd_line(&mut self, line: Range<usize>) -> ControlFlow<()>;
+}
+
+/// Parses the complete lines of `bytes[start..end]`; gives the position behind
+/// the last line that was handed over.
+///
+/// # Panics
+///
+/// If fewer than [`PADDING`] bytes lie before `start` or behind `end`, or if
+/// `bytes` is 4 GiB or longer.
+pub(crate) fn parse<L: Lines>(
+    level: Level,
+    bytes: &[u8],
+    span: Range<usize>,
+    terminator: u8,
+    lines: &mut L,
+) -> usize {
+    match level.isa() {
+        Isa::Scalar => scalar::parse(bytes, span, terminator, lines),
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { avx2::parse(bytes, span, terminator, lines) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::parse(bytes, span, terminator, lines) },
+    }
+}
+
+/// The checks that the unsafe loads of the kernels rest on.
+fn check_span(bytes: &[u8], span: &Range<usize>) {
+    assert!(span.start >= PADDING && span.start <= span.end, "padding before the block");
+    assert!(bytes.len() - PADDING >= span.end, "padding behind the block");
+    assert!(u32::try_from(bytes.len()).is_ok(), "block below 4 GiB");
+}
+
+/// Bytes looked at for terminators before their lines are parsed: their
+/// positions and values stay in the first-level cache.
+#[cfg(target_arch = "x86_64")]
+const WINDOW_BYTES: usize = 2048;
+
+/// Terminators of one window, and those carried over from the one before.
+#[cfg(target_arch = "x86_64")]
+struct Ends {
+    /// `positions[0]` is the byte before the next line; the ends of lines follow.
+    positions: [u32; WINDOW_BYTES + 128],
+    /// How many of them are filled.
+    count: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Ends {
+    #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB, see check_span")]
+    fn starting_at(start: usize) -> Self {
+        let mut positions = [0; WINDOW_BYTES + 128];
+        positions[0] = (start - 1) as u32;
+        Self { positions, count: 1 }
+    }
+
+    /// Drops the first `lines` lines.
+    fn consume(&mut self, lines: usize) {
+        self.positions.copy_within(lines..self.count, 0);
+        self.count -= lines;
+    }
+
+    /// Where line `index` lies, without its terminator.
+    fn line(&self, index: usize) -> Range<usize> {
+        self.positions[index] as usize + 1..self.positions[index + 1] as usize
+    }
+}

@@ -1,0 +1,116 @@
+//! Amounts of memory and disk as people type and read them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A number of bytes, typed as `512M`, `2G` or `1048576` and printed alike.
+///
+/// Suffixes are binary: `K` is 1024 bytes, `M`, `G` and `T` follow. A `B` or
+/// `iB` after the suffix and lower-case letters are accepted.
+///
+/// # Examples
+///
+/// ```
+/// # use bitsort::ByteSize;
+/// let size: ByteSize = "2G".parse()?;
+/// assert_eq!(size.bytes(), 2 << 30);
+/// assert_eq!(size.to_string(), "2.0 GiB");
+/// assert_eq!("1.5k".parse::<ByteSize>()?.bytes(), 1536);
+/// # Ok::<(), bitsort::ParseByteSizeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    /// This many bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: u64) -> Self {
+        Self(bytes)
+    }
+
+    /// This many mebibytes (2^20 bytes); saturates at 2^64 − 1 bytes.
+    #[must_use]
+    pub const fn from_mib(mib: u64) -> Self {
+        Self(mib.saturating_mul(1 << 20))
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+/// Why a text is not a [`ByteSize`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected a size such as 512M, 2G or 1048576")]
+pub struct ParseByteSizeError;
+
+impl FromStr for ByteSize {
+    type Err = ParseByteSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.trim();
+        let digits = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+        let (number, suffix) = text.split_at(digits);
+        let shift = match suffix.to_ascii_lowercase().as_str() {
+            "" | "b" => 0,
+            "k" | "kb" | "kib" => 10,
+            "m" | "mb" | "mib" => 20,
+            "g" | "gb" | "gib" => 30,
+            "t" | "tb" | "tib" => 40,
+            _ => return Err(ParseByteSizeError),
+        };
+        let unit = 1_u64 << shift;
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(unit).map(Self).ok_or(ParseByteSizeError);
+        }
+        let number: f64 = number.parse().map_err(|_| ParseByteSizeError)?;
+        #[expect(clippy::cast_precision_loss, reason = "a fraction of a unit needs no more digits")]
+        let bytes = number * unit as f64;
+        #[expect(clippy::cast_precision_loss, reason = "the bound of the type, rounded up")]
+        if !(0.0..u64::MAX as f64).contains(&bytes) {
+            return Err(ParseByteSizeError);
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked above"
+        )]
+        Ok(Self(bytes as u64))
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        let exponent = (self.0.ilog2() / 10).min(4);
+        #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+        let amount = self.0 as f64 / (1_u64 << (10 * exponent)) as f64;
+        write!(f, "{amount:.1} {}", UNITS[exponent as usize - 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffixes_are_binary_and_case_does_not_matter() {
+        for (text, bytes) in
+            [("0", 0), ("7", 7), ("1k", 1024), ("64M", 64 << 20), ("2GiB", 2 << 30), ("1T", 1 << 40)]
+        {
+            assert_eq!(text.parse::<ByteSize>().unwrap().bytes(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "G", "-1", "1X", "1.2.3M", "99999999999999T", "1e3", "."] {
+            assert_eq!(text.parse::<ByteSize>(), Err(ParseByteSizeError), "{text}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Is an input sorted?
+
+use super::options::{InvalidLines, Sort};
+use crate::error::{Error, Result};
+use crate::input::{Cut, Input, Invalid, Ordered, ScanOptions};
+use crate::simd::Level;
+
+/// The first value that is out of order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Disorder {
+    /// Name of the input as the caller gave it.
+    pub input: String,
+    /// Number of its line (of the value, in binary formats), from 1.
+    pub line: u64,
+    /// The value before it.
+    pub previous: u64,
+    /// The value.
+    pub value: u64,
+}
+
+/// Bytes read at a time.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Index of the first value that may not follow the one before it; `previous`
+/// stands before them all.
+pub(super) fn first_disorder(
+    previous: Option<u64>,
+    values: &[u64],
+    reverse: bool,
+    strict: bool,
+) -> Option<usize> {
+    let wrong = |a: u64, b: u64| {
+        let (low, high) = if reverse { (b, a) } else { (a, b) };
+        low > high || (strict && low == high)
+    };
+    if let (Some(previous), Some(&first)) = (previous, values.first())
+        && wrong(previous, first)
+    {
+        return Some(0);
+    }
+    values.windows(2).position(|pair| wrong(pair[0], pair[1])).map(|index| index + 1)
+}
+
+pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
+    let inputs = std::mem::take(&mut sort.inputs);
+    let mut opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    let (Some(input), true) = (opened.pop(), opened.is_empty()) else {
+        return Err(Error::usage("exactly one input can be checked"));
+    };
+    if matches!(sort.invalid, InvalidLines::Reject(_)) {
+        return Err(Error::usage("a check collects no rejected lines"));
+    }
+    let cut = Cut {
+        format: sort.from,
+        terminator: sort.terminator(),
+        column: sort.selector(),
+        block_bytes: sort.tuning.block_bytes.unwrap_or(BLOCK_BYTES),
+    };
+    let options = ScanOptions {
+        cut: &cut,
+        header: sort.header,
+        level: Level::best(),
+        progress: &sort.progress,
+    };
+    sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
+    let skip = sort.invalid == InvalidLines::Skip;
+    let invalid = if skip { Invalid::Skip } else { Invalid::Fail };
+    let mut ordered = Ordered::new(&input, &options, invalid)?;
+    let mut values = Vec::new();
+    let mut previous = None;
+    let (reverse, strict) = (sort.selection.reverse, sort.selection.distinct);
+    while ordered.next(&mut values)? {
+        if let Some(index) = first_disorder(previous, &values, reverse, strict) {
+            let before = index.checked_sub(1).map_or(previous, |before| Some(values[before]));
+            return Ok(Some(Disorder {
+                input: ordered.name().to_owned(),
+                line: ordered.line_of(index),
+                previous: before.unwrap_or_default(),
+                value: values[index],
+            }));
+        }
+        previous = values.last().copied();
+    }
+    Ok(None)
+}

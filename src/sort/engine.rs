@@ -1,0 +1,296 @@
+//! One pass: load a window of values, then emit it in order.
+
+use super::emit::{Emitter, Style, Written};
+use super::entry::{Entry, Window, low_mask};
+use super::finish::Finisher;
+use super::plan::Layout;
+use super::pool::Pool;
+use super::scatter::{
+    ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments, Source,
+};
+use super::spill::SpillFiles;
+use crate::error::{Error, Result};
+use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
+use crate::output::Sequence;
+use crate::progress::{Phase, Progress};
+use crate::simd::Level;
+use crate::sys::Pages;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What all passes of a run share.
+pub(super) struct Context<'a, 'o> {
+    pub(super) inputs: &'a [Opened],
+    pub(super) cut: &'a Cut,
+    pub(super) header: bool,
+    pub(super) level: Level,
+    pub(super) progress: &'a Progress,
+    /// Bytes of all inputs, as far as known.
+    pub(super) input_bytes: u64,
+    pub(super) style: Style,
+    pub(super) folders: &'a [PathBuf],
+    pub(super) sequence: &'a Sequence<'o>,
+}
+
+impl Context<'_, '_> {
+    pub(super) fn scan_options(&self) -> ScanOptions<'_> {
+        ScanOptions {
+            cut: self.cut,
+            header: self.header,
+            level: self.level,
+            progress: self.progress,
+        }
+    }
+
+    pub(super) fn ledger<'l>(&self, invalid: Invalid<'l>) -> Ledger<'l> {
+        Ledger::new(self.inputs.iter().map(|input| input.name.clone()).collect(), invalid)
+    }
+}
+
+/// What one pass did.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    pub(super) tally: Tally,
+    pub(super) written: Written,
+    pub(super) spilled_bytes: u64,
+    pub(super) load: Duration,
+    pub(super) emit: Duration,
+}
+
+/// Reads all inputs, and writes the values of the layout's window.
+///
+/// # Errors
+///
+/// [`out_of_chunks`](super::scatter::out_of_chunks), with nothing written, if
+/// the window has more than fits and nothing may be spilled.
+pub(super) fn pass(
+    context: &Context<'_, '_>,
+    layout: &Layout,
+    outside: Outside,
+    may_spill: bool,
+    invalid: Invalid<'_>,
+) -> Result<Pass> {
+    if layout.entry_bits == 32 {
+        run::<u32>(context, layout, outside, may_spill, invalid)
+    } else {
+        run::<u64>(context, layout, outside, may_spill, invalid)
+    }
+}
+
+fn run<E: Entry>(
+    context: &Context<'_, '_>,
+    layout: &Layout,
+    outside: Outside,
+    may_spill: bool,
+    invalid: Invalid<'_>,
+) -> Result<Pass> {
+    let partitioning = layout.partitioning;
+    let reserve = |bytes: u64| {
+        let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
+        Pages::zeroed(words).map_err(|source| Error::OutOfMemory { bytes, source })
+    };
+    let mut pool_pages = reserve(layout.pool_bytes)?;
+    let segment_words = (low_mask(partitioning.shift) / 64 + 1) as usize;
+    let mut bitmap_pages = match layout.bitmap_bytes {
+        0 => reserve(0)?,
+        _ => reserve((segment_words * partitioning.count) as u64 * 8)?,
+    };
+    let segments: Option<Segments<'_>> = (layout.bitmap_bytes > 0).then(|| {
+        let words = bitmap_pages.words_mut();
+        words.chunks_exact_mut(segment_words).map(Mutex::new).collect()
+    });
+    let spill = may_spill.then(|| SpillFiles::create(context.folders)).transpose()?;
+    let distinct = context.style.selection.ignores_copies();
+    let relief = Relief::new(segments, spill, distinct);
+
+    let started = Instant::now();
+    context.progress.enter(Phase::Load, context.input_bytes);
+    let pool_words = pool_pages.words_mut();
+    let share = (pool_words.len() / layout.threads).max(1);
+    let io_bytes = (layout.block_bytes / 2).clamp(1 << 12, 1 << 20);
+    let scatters: Vec<Scatter<'_, '_, '_, E>> = pool_words
+        .chunks_mut(share)
+        .take(layout.threads)
+        .map(|memory| {
+            let pool = Pool::new(memory, layout.chunk_words);
+            Scatter::new(partitioning, outside, &relief, pool, io_bytes)
+        })
+        .collect();
+    let ledger = context.ledger(invalid);
+    let scanned = scan(context.inputs, &context.scan_options(), &ledger, scatters);
+    // The first malformed line is what the user wants to hear of, even if
+    // something else went wrong too.
+    let tally = ledger.finish()?;
+    let scatters = scanned?;
+    let load = started.elapsed();
+
+    let started = Instant::now();
+    let loaded = Loaded { context, layout, relief: &relief, scatters };
+    let written = loaded.emit(outside)?;
+    Ok(Pass {
+        tally,
+        written,
+        spilled_bytes: relief.spill.as_ref().map_or(0, SpillFiles::bytes),
+        load,
+        emit: started.elapsed(),
+    })
+}
+
+/// All partitions of a window.
+struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
+    context: &'l Context<'l, 'o>,
+    layout: &'l Layout,
+    relief: &'r Relief<'b>,
+    scatters: Vec<Scatter<'p, 'r, 'b, E>>,
+}
+
+/// A part of the output.
+#[derive(Debug, Clone, Copy)]
+enum Task {
+    Partition(usize),
+    /// Values below or above the window.
+    Outside(usize),
+}
+
+impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
+    fn source(&self, number: usize) -> Source<'_, 'p, E> {
+        Source {
+            held: self.scatters.iter().map(|scatter| scatter.part(number)).collect(),
+            spill: self.relief.spill.as_ref(),
+            bits: self.layout.partitioning.shift,
+        }
+    }
+
+    fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
+        Source {
+            held: self.scatters.iter().map(|scatter| scatter.outside_part(side)).collect(),
+            spill: self.relief.spill.as_ref(),
+            bits: OUTSIDE_BITS,
+        }
+    }
+
+    fn emit(&self, outside: Outside) -> Result<Written> {
+        let context = self.context;
+        let count = self.layout.partitioning.count;
+        let mut tasks: Vec<Task> = (0..count).map(Task::Partition).collect();
+        if outside == Outside::Keep {
+            tasks.insert(0, Task::Outside(BELOW));
+            tasks.push(Task::Outside(ABOVE));
+        }
+        if context.style.selection.reverse {
+            tasks.reverse();
+        }
+        let first = context.sequence.extend(tasks.len());
+        let mut values = 0;
+        for (number, &task) in (first..).zip(&tasks) {
+            let (len, window) = match task {
+                Task::Partition(partition) => {
+                    let window = self.layout.partitioning.window_of(partition);
+                    (self.source(partition).len(), window)
+                }
+                Task::Outside(side) => {
+                    (self.outside_source(side).len(), Window { base: 0, last: u64::MAX })
+                }
+            };
+            values += len;
+            // What was absorbed into a bitmap is counted when it is finished.
+            let known = context.style.selection.keeps_all() && !self.relief.was_used();
+            let size = if len == 0 { Some(0) } else { context.style.bytes_of(len, window.base, window.last) };
+            if let Some(size) = size.filter(|_| known) {
+                context.sequence.announce(number, size);
+            }
+        }
+        context.progress.enter(Phase::Emit, values);
+
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Written> {
+            let mut worker = Worker {
+                emitter: Emitter::new(context.sequence, context.style, self.layout.output_bytes),
+                finisher: self.finisher(),
+            };
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&task) = tasks.get(index) else { break };
+                if context.progress.is_cancelled() {
+                    context.sequence.abort();
+                    return Err(Error::Interrupted);
+                }
+                if let Err(error) = self.task(&mut worker, first + index, task) {
+                    context.sequence.abort();
+                    return Err(error);
+                }
+            }
+            Ok(worker.emitter.written)
+        };
+        let results: Vec<Result<Written>> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.layout.threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            others.into_iter().map(join).chain([own]).collect()
+        });
+        let mut total = Written {
+            lines: 0,
+            values: self.relief.dropped.load(Ordering::Relaxed),
+        };
+        let mut failed = None;
+        for result in results {
+            match result {
+                Ok(written) => {
+                    total.lines += written.lines;
+                    total.values += written.values;
+                }
+                // Others were interrupted because of the one that failed.
+                Err(Error::Interrupted) if failed.is_some() => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.map_or(Ok(total), Err)
+    }
+
+    fn finisher<F: Entry>(&self) -> Finisher<F> {
+        let read_entries = (self.layout.block_bytes / 32).clamp(64, 1 << 14);
+        Finisher::new(self.context.level, self.layout.scratch_bytes, read_entries)
+    }
+
+    fn task(&self, worker: &mut Worker<'_, '_, E>, number: usize, task: Task) -> Result<()> {
+        let Worker { emitter, finisher } = worker;
+        emitter.begin(number);
+        match task {
+            Task::Partition(partition) => {
+                let window = self.layout.partitioning.window_of(partition);
+                let source = self.source(partition);
+                let mut words = self
+                    .relief
+                    .used_segment(partition)
+                    .map(|segment| segment.lock().unwrap_or_else(PoisonError::into_inner));
+                let words = words.as_mut().map(|words| &mut ***words);
+                finisher.finish(&source, window.base, words, emitter)?;
+                self.context.progress.advance(source.len());
+            }
+            Task::Outside(side) => {
+                let source = self.outside_source(side);
+                if source.len() > 0 {
+                    self.finisher::<u64>().finish(&source, 0, None, emitter)?;
+                }
+                self.context.progress.advance(source.len());
+            }
+        }
+        emitter.end()
+    }
+}
+
+/// One thread's memory while partitions are finished.
+struct Worker<'s, 'a, E> {
+    emitter: Emitter<'s, 'a>,
+    finisher: Finisher<E>,
+}
+
+impl<'b> Relief<'b> {
+    fn new(segments: Option<Segments<'b>>, spill: Option<SpillFiles>, distinct: bool) -> Self {
+        Self { segments, spill, distinct, dropped: AtomicU64::new(0), used: false.into() }
+    }
+}

@@ -1,0 +1,57 @@
+//! What is kept of a value within its partition.
+
+use crate::simd::decimal::Low;
+
+/// The low bits of a value: as narrow a word as holds them.
+pub(super) trait Entry:
+    Low + bytemuck::Pod + Ord + Default + Send + Sync + std::fmt::Debug
+{
+    /// Bits of the word.
+    const BITS: u32;
+    /// Entries of one cache line.
+    const LINE: usize = 512 / Self::BITS as usize;
+
+    /// The low bits of `value`.
+    fn narrow(value: u64) -> Self;
+}
+
+impl Entry for u32 {
+    const BITS: u32 = 32;
+
+    #[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+    fn narrow(value: u64) -> Self {
+        value as Self
+    }
+}
+
+impl Entry for u64 {
+    const BITS: u32 = 64;
+
+    fn narrow(value: u64) -> Self {
+        value
+    }
+}
+
+/// A range of values, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) base: u64,
+    pub(super) last: u64,
+}
+
+impl Window {
+    /// The `2^bits` values from `base` on, cut off at 2^64.
+    pub(super) fn of_bits(base: u64, bits: u32) -> Self {
+        Self { base, last: base.saturating_add(low_mask(bits)) }
+    }
+
+    /// Bits of the largest offset from the base: 0 to 64.
+    pub(super) fn bits(self) -> u32 {
+        u64::BITS - (self.last - self.base).leading_zeros()
+    }
+}
+
+/// A mask of the low `bits` bits, 0 to 64.
+pub(super) fn low_mask(bits: u32) -> u64 {
+    if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
+}

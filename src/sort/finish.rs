@@ -1,0 +1,403 @@
+//! The entries of one partition → sorted values → the output.
+//!
+//! The cheapest of four ways that fits the memory of the thread:
+//!
+//! | way | when |
+//! |---|---|
+//! | bitmap | the window is narrow, and most values occur once |
+//! | counting | the window is narrow, and values repeat |
+//! | radix sort | the entries fit, twice |
+//! | split | none of these: sub-windows, for each of which the entries are read again |
+//!
+//! A split ends because a window narrows with every level, and a narrow window
+//! can be counted however many entries it has.
+
+use super::emit::Emitter;
+use super::entry::{Entry, low_mask};
+use super::radix;
+use super::scatter::Source;
+use super::spill::ReadBuffers;
+use crate::bitmap::BitSliceMut;
+use crate::error::Result;
+use crate::simd::{Level, ones};
+
+/// Widest window of a bitmap: 2^24 values, 2 MiB.
+pub(super) const MAX_BITMAP_BITS: u32 = 24;
+/// Bits looked at once: their positions stay in the first-level cache.
+const SLAB_WORDS: usize = 256;
+/// A bitmap is scanned as fast as this many values of it are sorted otherwise.
+const WORDS_PER_VALUE: u64 = 8;
+/// Bits of the histogram that splits a window.
+const SPLIT_BITS: u32 = 12;
+/// Copies of a value above which they are not put into a list.
+const MANY: u64 = 64;
+
+/// One thread's memory for finishing partitions.
+pub(super) struct Finisher<E> {
+    level: Level,
+    /// Bytes that may be used for any one purpose below.
+    budget_bytes: usize,
+    buffers: ReadBuffers<E>,
+    bitmap: Vec<u64>,
+    positions: Vec<u32>,
+    duplicates: Vec<u32>,
+    scratch: Vec<u32>,
+    counts: Vec<u64>,
+    values: Vec<E>,
+    values_scratch: Vec<E>,
+}
+
+/// A part of a partition.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    /// Of the partition's window.
+    base: u64,
+    /// First entry of the span.
+    lo: u64,
+    bits: u32,
+}
+
+impl Span {
+    fn first(self) -> u64 {
+        self.base + self.lo
+    }
+
+    fn last(self) -> u64 {
+        self.first().saturating_add(low_mask(self.bits))
+    }
+
+    fn len(self) -> u64 {
+        low_mask(self.bits).saturating_add(1)
+    }
+}
+
+impl<E: Entry> Finisher<E> {
+    /// Memory of at most about `budget_bytes`, taken when it is needed.
+    pub(super) fn new(level: Level, budget_bytes: usize, read_entries: usize) -> Self {
+        Self {
+            level,
+            // Bitmap, duplicates and values are not all large at once: a third each.
+            budget_bytes: budget_bytes / 3,
+            buffers: ReadBuffers::new(read_entries),
+            bitmap: Vec::new(),
+            positions: Vec::new(),
+            duplicates: Vec::new(),
+            scratch: Vec::new(),
+            counts: Vec::new(),
+            values: Vec::new(),
+            values_scratch: Vec::new(),
+        }
+    }
+
+    /// Writes the values of a partition that begins at `base`. `segment` has
+    /// the bits of those that were absorbed already.
+    pub(super) fn finish(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        base: u64,
+        segment: Option<&mut [u64]>,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        let span = Span { base, lo: 0, bits: source.bits };
+        let count = source.len();
+        if let Some(segment) = segment {
+            let room = (self.budget_bytes / 8) as u64;
+            if count <= room || emit.style().selection.ignores_copies() {
+                return self.by_bitmap(source, span, Some(segment), true, emit).map(drop);
+            }
+            return self.by_counting(source, span, Some(segment), emit);
+        }
+        self.span(source, span, count, emit)
+    }
+
+    fn span(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        count: u64,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if span.bits == 0 {
+            return emit.run(span.first(), count);
+        }
+        let whole = span.lo == 0 && span.bits == source.bits;
+        let narrow = span.bits <= MAX_BITMAP_BITS;
+        let ignores_copies = emit.style().selection.ignores_copies();
+        let bitmap_fits = span.len() / 8 <= self.budget_bytes as u64;
+        if narrow && !ignores_copies && count >= span.len() / 2 {
+            return self.by_counting(source, span, None, emit);
+        }
+        let scans_well = span.len() / 64 <= WORDS_PER_VALUE * count;
+        if narrow && bitmap_fits && scans_well {
+            if self.by_bitmap(source, span, None, whole, emit)? {
+                return Ok(());
+            }
+            return self.by_counting(source, span, None, emit);
+        }
+        let bytes = count.saturating_mul(2 * u64::from(E::BITS / 8));
+        if bytes <= 2 * self.budget_bytes as u64 {
+            return self.by_radix(source, span, count, whole, emit);
+        }
+        self.by_split(source, span, emit)
+    }
+
+    /// False, and nothing written, if there are too many duplicates.
+    fn by_bitmap(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        segment: Option<&mut [u64]>,
+        announce: bool,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<bool> {
+        let selection = emit.style().selection;
+        let room = self.budget_bytes / 8;
+        let Self { buffers, bitmap, duplicates, positions, .. } = self;
+        let persistent = segment.is_some();
+        let words = if let Some(segment) = segment {
+            segment
+        } else {
+            let count = usize::try_from(span.len().div_ceil(64)).unwrap_or(usize::MAX);
+            bitmap.clear();
+            bitmap.resize(count, 0);
+            bitmap
+        };
+        let ones_of = |words: &[u64]| -> u64 {
+            words.iter().map(|word| u64::from(word.count_ones())).sum()
+        };
+        let before = if persistent { ones_of(words) } else { 0 };
+        let mut bits = BitSliceMut::new(words);
+        let mut met_again = 0;
+        let mut overflow = false;
+        let mut read = 0;
+        source.for_each_in(span.lo, span.bits, buffers, |entries| {
+            read += entries.len() as u64;
+            if selection.ignores_copies() {
+                bits.insert_all(entries);
+                return;
+            }
+            for part in entries.chunks(1024) {
+                if overflow || (met_again > room && !persistent) {
+                    overflow = true;
+                    return;
+                }
+                let mut again = [E::default(); 1024];
+                let count = bits.insert_lows(part, &mut again);
+                if duplicates.len() < met_again + count {
+                    duplicates.resize((met_again + count).next_multiple_of(1024), 0);
+                }
+                for (slot, entry) in duplicates[met_again..].iter_mut().zip(&again[..count]) {
+                    *slot = u32::narrow(entry.widen());
+                }
+                met_again += count;
+            }
+        })?;
+        if overflow {
+            return Ok(false);
+        }
+        let distinct = ones_of(words);
+        if selection.ignores_copies() {
+            // Copies that came in vain are values of the input all the same.
+            emit.written.values += read - (distinct - before);
+        }
+        if announce && (selection.keeps_all() || selection.ignores_copies()) {
+            emit.announce(distinct + met_again as u64, span.first(), span.last());
+        }
+        let duplicates = &mut duplicates[..met_again];
+        if self.scratch.len() < met_again {
+            self.scratch.resize(met_again, 0);
+        }
+        radix::sort(duplicates, &mut self.scratch);
+
+        let mut left = &duplicates[..];
+        let slabs = words.len().div_ceil(SLAB_WORDS);
+        for index in 0..slabs {
+            let slab = if selection.reverse { slabs - 1 - index } else { index };
+            let start = slab * SLAB_WORDS;
+            let slab_words = &words[start..words.len().min(start + SLAB_WORDS)];
+            let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
+            let copies;
+            if selection.reverse {
+                let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));
+                (left, copies) = (lower, upper);
+            } else {
+                let behind = left.partition_point(|&low| {
+                    (low as usize) < (start + slab_words.len()) * 64
+                });
+                let (lower, upper) = left.split_at(behind);
+                (copies, left) = (lower, upper);
+            }
+            let most = slab_words.len() * 64 + ones::SLACK + copies.len();
+            if positions.len() < most {
+                positions.resize(most, 0);
+            }
+            let found = ones::ones(self.level, slab_words, first, positions);
+            merge_copies(positions, found, copies);
+            emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
+        }
+        Ok(true)
+    }
+
+    /// Counts the copies of each value, a sub-window that fits at a time.
+    fn by_counting(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        segment: Option<&mut [u64]>,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        let fits = (self.budget_bytes / 8).max(64).ilog2();
+        let bits = span.bits.min(fits);
+        let windows = 1_u64 << (span.bits - bits);
+        let reverse = emit.style().selection.reverse;
+        let segment = segment.as_deref();
+        for index in 0..windows {
+            let window = if reverse { windows - 1 - index } else { index };
+            let offset = window << bits;
+            let Self { buffers, counts, .. } = self;
+            counts.clear();
+            counts.resize(1 << bits, 0);
+            if let Some(words) = segment {
+                crate::bitmap::for_each_one(words, offset, bits, |position| counts[position] += 1);
+            }
+            source.for_each_in(span.lo + offset, bits, buffers, |entries| {
+                for entry in entries {
+                    #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+                    let low = entry.widen() as usize;
+                    counts[low] += 1;
+                }
+            })?;
+            self.emit_counts(span.first() + offset, emit)?;
+        }
+        Ok(())
+    }
+
+    fn emit_counts(&mut self, base: u64, emit: &mut Emitter<'_, '_>) -> Result<()> {
+        const SLAB: usize = 4096;
+        let reverse = emit.style().selection.reverse;
+        let slabs = self.counts.len().div_ceil(SLAB);
+        let positions = &mut self.positions;
+        for index in 0..slabs {
+            let slab = if reverse { slabs - 1 - index } else { index };
+            let start = slab * SLAB;
+            let counts = &self.counts[start..self.counts.len().min(start + SLAB)];
+            let slab_base = base + start as u64;
+            if counts.iter().all(|&count| count <= MANY) {
+                positions.clear();
+                for (low, &count) in (0_u32..).zip(counts) {
+                    for _ in 0..count {
+                        positions.push(low);
+                    }
+                }
+                emit.sorted(slab_base, positions)?;
+                continue;
+            }
+            for index in 0..counts.len() {
+                let low = if reverse { counts.len() - 1 - index } else { index };
+                if counts[low] > 0 {
+                    emit.run(slab_base + low as u64, counts[low])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn by_radix(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        count: u64,
+        announce: bool,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        let Self { buffers, values, values_scratch, .. } = self;
+        values.clear();
+        values.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX));
+        source.for_each_in(span.lo, span.bits, buffers, |entries| {
+            values.extend_from_slice(entries);
+        })?;
+        if values_scratch.len() < values.len() {
+            values_scratch.resize(values.len(), E::default());
+        }
+        radix::sort(values, values_scratch);
+        if announce && emit.style().selection.keeps_all() {
+            emit.announce(count, span.first(), span.last());
+        }
+        emit.sorted(span.first(), values)
+    }
+
+    /// Groups of sub-windows that fit, in order.
+    fn by_split(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        let split_bits = SPLIT_BITS.min(span.bits);
+        let shift = span.bits - split_bits;
+        let mut histogram = vec![0_u64; 1 << split_bits];
+        source.for_each_in(span.lo, span.bits, &mut self.buffers, |entries| {
+            for entry in entries {
+                #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
+                let bucket = (entry.widen() >> shift) as usize;
+                histogram[bucket] += 1;
+            }
+        })?;
+        // Sub-windows are joined in pairs while the pairs still fit: as wide as
+        // the memory allows, and aligned, so that each is a window again.
+        let fits = |count: u64| count * u64::from(E::BITS / 8) <= self.budget_bytes as u64;
+        let mut groups = Vec::new();
+        let mut at = 0;
+        while at < histogram.len() {
+            let mut joined = 0;
+            let mut count = histogram[at];
+            while joined < split_bits {
+                let size = 1_usize << (joined + 1);
+                let sum: u64 = histogram[at..(at + size).min(histogram.len())].iter().sum();
+                if !at.is_multiple_of(size) || !fits(sum) {
+                    break;
+                }
+                (joined, count) = (joined + 1, sum);
+            }
+            groups.push((at, joined, count));
+            at += 1 << joined;
+        }
+        if emit.style().selection.reverse {
+            groups.reverse();
+        }
+        for (first, joined, count) in groups {
+            let lo = span.lo + ((first as u64) << shift);
+            self.span(source, Span { base: span.base, lo, bits: shift + joined }, count, emit)?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
+/// least one of each; there is room behind them.
+fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
+    let (mut from, mut to) = (found, found + copies.len());
+    for &copy in copies.iter().rev() {
+        while from > 0 && positions[from - 1] > copy {
+            (from, to) = (from - 1, to - 1);
+            positions[to] = positions[from];
+        }
+        to -= 1;
+        positions[to] = copy;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge_copies;
+
+    #[test]
+    fn copies_are_put_beside_their_value() {
+        let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
+        merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
+        assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
+    }
+}

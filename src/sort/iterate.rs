@@ -1,0 +1,108 @@
+//! Iterators as inputs and outputs of a run.
+
+use super::options::Sort;
+use crate::error::{Error, Result};
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Reads the values of an iterator as 8 bytes each, least significant first.
+pub(super) struct ValueReader<I> {
+    values: I,
+    /// Bytes of a value that did not fit.
+    rest: [u8; 8],
+    left: usize,
+}
+
+impl<I: Iterator<Item = u64>> ValueReader<I> {
+    pub(super) fn new(values: I) -> Self {
+        Self { values, rest: [0; 8], left: 0 }
+    }
+}
+
+impl<I: Iterator<Item = u64>> Read for ValueReader<I> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            if self.left == 0 {
+                let Some(value) = self.values.next() else { break };
+                self.rest = value.to_le_bytes();
+                self.left = 8;
+            }
+            let count = self.left.min(buffer.len() - filled);
+            let start = 8 - self.left;
+            buffer[filled..filled + count].copy_from_slice(&self.rest[start..start + count]);
+            filled += count;
+            self.left -= count;
+        }
+        Ok(filled)
+    }
+}
+
+/// Batches that wait to be taken.
+const BATCHES: usize = 2;
+
+/// The values of a run, in order, while it writes them.
+///
+/// Dropped early, it ends the run.
+#[derive(Debug)]
+pub struct SortedValues {
+    batches: Receiver<Result<Vec<u64>>>,
+    batch: std::vec::IntoIter<u64>,
+}
+
+impl SortedValues {
+    pub(super) fn start(sort: Sort) -> Result<Self> {
+        let (sender, batches) = sync_channel(BATCHES);
+        let run = move || {
+            let writer = BatchWriter { sender: sender.clone(), rest: Vec::new() };
+            if let Err(error) = sort.to_writer(writer)
+                && !error.is_closed_pipe()
+            {
+                let _ = sender.send(Err(error)); // nobody may be there to hear it
+            }
+        };
+        std::thread::Builder::new()
+            .name("bitsort".into())
+            .spawn(run)
+            .map_err(Error::io("start a thread for", "-"))?;
+        Ok(Self { batches, batch: Vec::new().into_iter() })
+    }
+}
+
+impl Iterator for SortedValues {
+    type Item = Result<u64>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(value) = self.batch.next() {
+                return Some(Ok(value));
+            }
+            match self.batches.recv() {
+                Ok(Ok(batch)) => self.batch = batch.into_iter(),
+                Ok(Err(error)) => return Some(Err(error)),
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// Sends what is written as values.
+struct BatchWriter {
+    sender: SyncSender<Result<Vec<u64>>>,
+    rest: Vec<u8>,
+}
+
+impl Write for BatchWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let (values, behind) = self.rest.as_chunks::<8>();
+        let batch = values.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        self.rest = behind.to_vec();
+        self.sender.send(Ok(batch)).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

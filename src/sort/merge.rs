@@ -1,0 +1,227 @@
+//! Merges inputs that are sorted already, in constant memory an input.
+
+use super::check::first_disorder;
+use super::emit::{Emitter, Style};
+use super::options::Sort;
+use super::report::Report;
+use super::run::{self, Rejects, SharedWriter};
+use crate::error::{Error, Result};
+use crate::input::{Cut, Input, Ordered, ScanOptions};
+use crate::output::{Sequence, Sink};
+use crate::progress::Phase;
+use crate::simd::Level;
+use crate::sys::peak_resident_bytes;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Bytes of a block of each input, if there are few.
+const BLOCK_BYTES: usize = 256 << 10;
+/// Smaller blocks would make a merge slower than a sort.
+const MIN_BLOCK_BYTES: usize = 16 << 10;
+/// Memory of an input in multiples of its block: the block, and its values at
+/// two bytes a line.
+const MEMORY_PER_BLOCK: usize = 6;
+/// Values gathered before they are formatted.
+const BATCH: usize = 4096;
+const OUTPUT_BYTES: usize = 1 << 20;
+
+/// An input, and where it stands.
+struct Run<'a> {
+    ordered: Ordered<'a>,
+    values: Vec<u64>,
+    at: usize,
+    reverse: bool,
+    last: Option<u64>,
+}
+
+impl Run<'_> {
+    /// The next value, as a key that ascends in the order of the output.
+    fn key(&self) -> u64 {
+        if self.reverse { !self.values[self.at] } else { self.values[self.at] }
+    }
+
+    /// Makes a next value available; false at the end.
+    fn fill(&mut self) -> Result<bool> {
+        if self.at < self.values.len() {
+            return Ok(true);
+        }
+        self.last = self.values.last().copied().or(self.last);
+        self.at = 0;
+        if !self.ordered.next(&mut self.values)? {
+            return Ok(false);
+        }
+        match first_disorder(self.last, &self.values, self.reverse, false) {
+            None => Ok(true),
+            Some(index) => Err(Error::Unsorted {
+                input: self.ordered.name().to_owned(),
+                line: self.ordered.line_of(index),
+                previous: index.checked_sub(1).map_or(self.last, |i| Some(self.values[i])).unwrap_or(0),
+                value: self.values[index],
+            }),
+        }
+    }
+}
+
+/// Merges into `sink`. So many inputs that their buffers do not fit are sorted
+/// instead: the output is the same.
+pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+    let memory = sort.memory.map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
+    let each = memory / 2 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
+    if each < MIN_BLOCK_BYTES {
+        return run::run(sort, sink, name);
+    }
+    let started = Instant::now();
+    let inputs = std::mem::take(&mut sort.inputs);
+    let opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    let block_bytes = sort.tuning.block_bytes.unwrap_or(BLOCK_BYTES.min(each));
+    let cut = Cut {
+        format: sort.from,
+        terminator: sort.terminator(),
+        column: sort.selector(),
+        block_bytes: block_bytes.next_multiple_of(8),
+    };
+    let options = ScanOptions {
+        cut: &cut,
+        header: sort.header,
+        level: Level::best(),
+        progress: &sort.progress,
+    };
+    let sequence = Sequence::new(sink, name);
+    let style =
+        Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection };
+    let mut rejects = Rejects::open(&sort.invalid)?;
+    sort.progress.enter(Phase::Load, opened.iter().filter_map(|input| input.len()).sum());
+    let shared = SharedWriter::new(rejects.invalid());
+    let mut runs = opened
+        .iter()
+        .map(|input| {
+            let ordered = Ordered::new(input, &options, shared.invalid())?;
+            let reverse = sort.selection.reverse;
+            Ok(Run { ordered, values: Vec::new(), at: 0, reverse, last: None })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut output = Output {
+        emitter: Emitter::new(&sequence, style, OUTPUT_BYTES.min(memory / 16)),
+        style,
+        batch: Vec::with_capacity(BATCH),
+        current: None,
+    };
+    output.emitter.begin(sequence.extend(1));
+    merge(&mut runs, &mut output)?;
+    output.finish()?;
+    let mut report = Report {
+        written: output.emitter.written.lines,
+        passes: 1,
+        read_bytes: sort.progress.read_bytes(),
+        written_bytes: sequence.total_bytes(),
+        peak_resident_bytes: peak_resident_bytes(),
+        memory_limit_bytes: memory as u64,
+        threads: 1,
+        emit_time: started.elapsed(),
+        ..Report::default()
+    };
+    for run in &runs {
+        let tally = run.ordered.tally();
+        report.lines += tally.lines;
+        report.values += tally.values;
+        report.rejected += tally.rejected;
+        report.blank += tally.blank;
+        report.headers += tally.headers;
+    }
+    let accounted = output.emitter.written.values;
+    if accounted != report.values {
+        let what = format!("{} values read, {accounted} accounted for", report.values);
+        return Err(Error::Accounting { what });
+    }
+    report.dropped = report.values - report.written;
+    drop(runs);
+    drop(shared);
+    rejects.commit()?;
+    Ok(report)
+}
+
+fn merge(runs: &mut [Run<'_>], output: &mut Output<'_, '_>) -> Result<()> {
+    let mut heads = BinaryHeap::new();
+    for (index, run) in runs.iter_mut().enumerate() {
+        if run.fill()? {
+            heads.push(Reverse((run.key(), index)));
+        }
+    }
+    while let Some(Reverse((_, index))) = heads.pop() {
+        let limit = heads.peek().map_or(u64::MAX, |Reverse((key, _))| *key);
+        let run = &mut runs[index];
+        // Everything up to the next input's head goes out in one piece.
+        loop {
+            let rest = &run.values[run.at..];
+            let key = |value: u64| if run.reverse { !value } else { value };
+            let count = if rest.last().is_some_and(|&last| key(last) <= limit) {
+                rest.len()
+            } else {
+                rest.iter().take_while(|&&value| key(value) <= limit).count()
+            };
+            output.take(&rest[..count])?;
+            run.at += count;
+            if !run.fill()? {
+                break;
+            }
+            if run.key() > limit {
+                heads.push(Reverse((run.key(), index)));
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Merged values on their way to the emitter.
+struct Output<'s, 'a> {
+    emitter: Emitter<'s, 'a>,
+    style: Style,
+    batch: Vec<u64>,
+    /// A value and its copies so far, where copies matter.
+    current: Option<(u64, u64)>,
+}
+
+impl Output<'_, '_> {
+    fn take(&mut self, values: &[u64]) -> Result<()> {
+        if self.style.selection.keeps_all() {
+            for part in values.chunks(BATCH) {
+                if self.batch.len() + part.len() > BATCH {
+                    self.flush()?;
+                }
+                self.batch.extend_from_slice(part);
+            }
+            return Ok(());
+        }
+        for &value in values {
+            match &mut self.current {
+                Some((current, count)) if *current == value => *count += 1,
+                current => {
+                    if let Some((done, count)) = current.replace((value, 1)) {
+                        self.emitter.run(done, count)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.style.selection.reverse {
+            self.batch.reverse(); // the emitter takes ascending values
+        }
+        self.emitter.sorted(0, &mut self.batch)?;
+        self.batch.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if let Some((value, count)) = self.current.take() {
+            self.emitter.run(value, count)?;
+        }
+        self.flush()?;
+        self.emitter.end()
+    }
+}

@@ -1,0 +1,30 @@
+//! Sorting natural numbers within a memory limit.
+//!
+//! Flow: inputs → [`survey`] → [`plan`] → [`engine`] (or [`multipass`]) →
+//! output. [`Sort`] is the builder that sets it going.
+
+mod check;
+mod emit;
+mod engine;
+mod entry;
+mod explain;
+mod finish;
+mod iterate;
+mod merge;
+mod multipass;
+mod options;
+mod plan;
+mod pool;
+mod radix;
+mod report;
+mod run;
+mod scatter;
+mod spill;
+mod survey;
+
+pub use check::Disorder;
+pub use explain::Explanation;
+pub use iterate::SortedValues;
+pub use options::{InvalidLines, Sort};
+pub use plan::{Strategy, Tuning};
+pub use report::Report;

@@ -1,0 +1,238 @@
+//! Sorting without temporary files what does not fit: the input is read again
+//! for every slice of the value range (after Bentley, *Programming Pearls*,
+//! column 1).
+//!
+//! A reading that only counts how many values fall where makes slices that
+//! fill the memory, whatever the distribution. A slice that holds more than
+//! foreseen, for its duplicates, is cut once more.
+
+use super::engine::{Context, Pass, pass};
+use super::entry::{Window, low_mask};
+use super::plan::{Facts, Layout, Wishes, divide};
+use super::scatter::{Outside, is_out_of_chunks};
+use crate::error::{Error, Result};
+use crate::input::{Consumer, Invalid, Tally, scan};
+use crate::progress::Phase;
+
+/// Bits of the histogram of a window.
+const HISTOGRAM_BITS: u32 = 12;
+
+/// Counts values by the high bits of their offset in a window, and those above
+/// the window by their length in bits. The window begins at a multiple of its
+/// size.
+#[derive(Clone)]
+struct Histogram {
+    base: u64,
+    bits: u32,
+    counts: Vec<u64>,
+    above: [u64; 65],
+}
+
+impl Histogram {
+    fn new(base: u64, bits: u32) -> Self {
+        let counts = vec![0; 1 << HISTOGRAM_BITS.min(bits)];
+        Self { base, bits, counts, above: [0; 65] }
+    }
+
+    fn shift(&self) -> u32 {
+        self.bits - HISTOGRAM_BITS.min(self.bits)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.above.iter_mut().zip(&other.above).for_each(|(a, b)| *a += b);
+    }
+}
+
+impl Consumer for Histogram {
+    fn values(&mut self, values: &[u64]) {
+        let last = low_mask(self.bits);
+        let shift = self.shift();
+        for &value in values {
+            let offset = value.wrapping_sub(self.base);
+            if offset <= last {
+                #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
+                let bucket = (offset >> shift) as usize;
+                self.counts[bucket] += 1;
+            } else {
+                self.above[(u64::BITS - value.leading_zeros()) as usize] += 1;
+            }
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A slice still to be written.
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    base: u64,
+    bits: u32,
+    count: u64,
+}
+
+/// A run of several passes.
+pub(super) struct Passes<'c, 'a, 'o> {
+    context: &'c Context<'a, 'o>,
+    facts: &'c Facts,
+    wishes: &'c Wishes,
+    layout: &'c Layout,
+    /// Readings of the input so far.
+    readings: u64,
+    total: Pass,
+}
+
+impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
+    pub(super) fn new(
+        context: &'c Context<'a, 'o>,
+        facts: &'c Facts,
+        wishes: &'c Wishes,
+        layout: &'c Layout,
+    ) -> Self {
+        Self { context, facts, wishes, layout, readings: 0, total: Pass::default() }
+    }
+
+    /// Writes all values; gives what was done and how often the input was read.
+    pub(super) fn run(mut self, invalid: Invalid<'_>) -> Result<(Pass, u64)> {
+        let bits = (u64::BITS - self.facts.window.last.leading_zeros()).max(1);
+        let (histogram, tally) = self.count(0, bits, invalid)?;
+        self.total.tally = tally;
+        let mut slices = self.slices(&histogram);
+        for above in bits..u64::BITS {
+            let count = histogram.above[above as usize + 1];
+            slices.push(Slice { base: 1 << above, bits: above, count });
+        }
+        self.push_in_order(slices)?;
+        Ok((self.total, self.readings))
+    }
+
+    /// Writes slices, cutting those that do not fit.
+    fn push_in_order(&mut self, slices: Vec<Slice>) -> Result<()> {
+        let mut stack = Vec::new();
+        self.stack(&mut stack, slices);
+        while let Some(slice) = stack.pop() {
+            if slice.count == 0 {
+                continue;
+            }
+            if self.fits(slice) && self.write(slice)? {
+                continue;
+            }
+            if slice.bits == 0 {
+                return Err(Error::Accounting { what: "one value does not fit in memory".into() });
+            }
+            let (histogram, _) = self.count(slice.base, slice.bits, Invalid::Skip)?;
+            let mut parts = self.slices(&histogram);
+            if let [only] = &mut parts[..] {
+                // Its duplicates were the trouble: halves have fewer values.
+                let half = only.bits - 1;
+                let upper = only.base + (1 << half);
+                let middle = histogram.counts.len() / 2;
+                let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+                parts = vec![
+                    Slice { base: only.base, bits: half, count: sum(&histogram.counts[..middle]) },
+                    Slice { base: upper, bits: half, count: sum(&histogram.counts[middle..]) },
+                ];
+            }
+            self.stack(&mut stack, parts);
+        }
+        Ok(())
+    }
+
+    fn stack(&self, stack: &mut Vec<Slice>, mut slices: Vec<Slice>) {
+        if !self.context.style.selection.reverse {
+            slices.reverse();
+        }
+        stack.append(&mut slices);
+    }
+
+    /// Reads the input and counts.
+    fn count(&mut self, base: u64, bits: u32, invalid: Invalid<'_>) -> Result<(Histogram, Tally)> {
+        let context = self.context;
+        context.progress.enter(Phase::Load, context.input_bytes);
+        let ledger = context.ledger(invalid);
+        let consumers = vec![Histogram::new(base, bits); self.wishes.threads];
+        let scanned = scan(context.inputs, &context.scan_options(), &ledger, consumers);
+        let tally = ledger.finish()?;
+        self.readings += 1;
+        let mut total = Histogram::new(base, bits);
+        scanned?.iter().for_each(|part| total.add(part));
+        Ok((total, tally))
+    }
+
+    /// Joins neighbouring buckets, in aligned pairs, while they fit.
+    fn slices(&self, histogram: &Histogram) -> Vec<Slice> {
+        let mut slices: Vec<Slice> = Vec::new();
+        for (index, &count) in histogram.counts.iter().enumerate() {
+            let base = histogram.base + ((index as u64) << histogram.shift());
+            slices.push(Slice { base, bits: histogram.shift(), count });
+            while let [.., left, right] = slices[..] {
+                let joined = Slice {
+                    base: left.base,
+                    bits: left.bits + 1,
+                    count: left.count + right.count,
+                };
+                let siblings = left.bits == right.bits && left.base & (1 << left.bits) == 0;
+                if !siblings || !self.fits(joined) {
+                    break;
+                }
+                slices.truncate(slices.len() - 2);
+                slices.push(joined);
+            }
+        }
+        slices
+    }
+
+    fn layout_of(&self, slice: Slice) -> Option<Layout> {
+        let window = Window::of_bits(slice.base, slice.bits);
+        let facts = Facts { values: Some(slice.count), window, ..self.facts.clone() };
+        let plain = divide(&facts, self.wishes, false, false)
+            .filter(|layout| layout.value_bytes(slice.count) <= layout.pool_bytes);
+        // With a bitmap duplicates may overflow: `write` notices.
+        plain.or_else(|| {
+            divide(&facts, self.wishes, true, false).filter(|layout| {
+                layout.bitmap_bytes <= self.layout.pool_bytes / 2 && layout.pool_bytes > 0
+            })
+        })
+    }
+
+    fn fits(&self, slice: Slice) -> bool {
+        slice.bits == 0 || slice.count == 0 || self.layout_of(slice).is_some()
+    }
+
+    /// One pass for a slice; false if it does not fit after all.
+    fn write(&mut self, slice: Slice) -> Result<bool> {
+        if slice.bits == 0 {
+            let context = self.context;
+            let number = context.sequence.extend(1);
+            let mut emitter =
+                super::emit::Emitter::new(context.sequence, context.style, self.layout.output_bytes);
+            emitter.begin(number);
+            emitter.run(slice.base, slice.count)?;
+            emitter.end()?;
+            self.total.written.lines += emitter.written.lines;
+            self.total.written.values += emitter.written.values;
+            return Ok(true);
+        }
+        let Some(layout) = self.layout_of(slice) else { return Ok(false) };
+        self.readings += 1;
+        let done = match pass(self.context, &layout, Outside::Drop, false, Invalid::Skip) {
+            Err(error) if is_out_of_chunks(&error) => return Ok(false),
+            other => other?,
+        };
+        if done.written.values != slice.count {
+            return Err(Error::InputChanged {
+                input: self.context.inputs.iter().map(|input| &*input.name).collect::<Vec<_>>().join(", "),
+                expected: slice.count,
+                found: done.written.values,
+                unit: "values",
+            });
+        }
+        self.total.written.lines += done.written.lines;
+        self.total.written.values += done.written.values;
+        self.total.load += done.load;
+        self.total.emit += done.emit;
+        Ok(true)
+    }
+}

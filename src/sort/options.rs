@@ -1,0 +1,365 @@
+//! The builder of a run.
+
+use super::check::{self, Disorder};
+use super::emit::Selection;
+use super::explain::Explanation;
+use super::iterate::{SortedValues, ValueReader};
+use super::plan::{Strategy, Tuning};
+use super::report::Report;
+use super::{merge, run};
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::input::Input;
+use crate::output::{Destination, Sink, open_destination};
+use crate::progress::Progress;
+use crate::size::ByteSize;
+use crate::sys::Machine;
+use crate::text::{Column, Selector};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What becomes of lines that are no natural number below 2^64.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum InvalidLines {
+    /// The first one ends the run, before any output exists.
+    #[default]
+    Fail,
+    /// They are counted.
+    Skip,
+    /// They are written to this file, one a line: name of the input, number of
+    /// the line, offset of the first bad byte, what was expected, and the line
+    /// itself (at most 4096 bytes of it), with tabs between.
+    Reject(PathBuf),
+}
+
+/// Sorts natural numbers of files, readers and iterators.
+///
+/// Inputs are added, options are set, and one of [`to_file`](Self::to_file),
+/// [`to_writer`](Self::to_writer) and [`into_values`](Self::into_values) runs
+/// it. Duplicates are kept unless [`distinct`](Self::distinct) is called.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::sort::Sort;
+///
+/// let mut sorted = Vec::new();
+/// let report = Sort::new()
+///     .reader("ids", &b"40\n35\n\n7\n35\n"[..])
+///     .distinct(true)
+///     .to_writer(&mut sorted)?;
+/// assert_eq!(sorted, b"7\n35\n40\n");
+/// assert_eq!((report.lines, report.blank, report.dropped), (5, 1, 1));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use = "nothing is sorted before an output is given"]
+pub struct Sort {
+    pub(super) inputs: Vec<Input>,
+    pub(super) memory: Option<ByteSize>,
+    pub(super) threads: Option<usize>,
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) no_spill: bool,
+    pub(super) selection: Selection,
+    pub(super) zero_terminated: bool,
+    pub(super) from: Format,
+    pub(super) to: Format,
+    pub(super) column: Option<(Column, u8)>,
+    pub(super) header: bool,
+    pub(super) invalid: InvalidLines,
+    pub(super) merge: bool,
+    pub(super) strategy: Option<Strategy>,
+    pub(super) tuning: Tuning,
+    pub(super) progress: Arc<Progress>,
+}
+
+/// Smallest memory limit that is promised to be kept.
+const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
+/// More threads would only divide the memory further.
+const MAX_THREADS: usize = 256;
+
+impl Sort {
+    /// A run without inputs, with the machine's limits.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.inputs.push(Input::Path(path.into()));
+        self
+    }
+
+    /// Adds standard input, which messages call `-`.
+    pub fn stdin(mut self) -> Self {
+        self.inputs.push(Input::Stdin);
+        self
+    }
+
+    /// Adds a reader; `name` is what messages call it.
+    pub fn reader(
+        mut self,
+        name: impl Into<String>,
+        reader: impl Read + Send + 'static,
+    ) -> Self {
+        self.inputs.push(Input::Reader(name.into(), Box::new(reader)));
+        self
+    }
+
+    /// Sorts the values of an iterator; it must be the only input.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// let sorted: Result<Vec<u64>, _> = Sort::new().values([3, 1, 2]).into_values()?.collect();
+    /// assert_eq!(sorted?, [1, 2, 3]);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn values<I>(mut self, values: I) -> Self
+    where
+        I: IntoIterator<Item = u64>,
+        I::IntoIter: Send + 'static,
+    {
+        self.from = Format::U64Le;
+        self.reader("values", ValueReader::new(values.into_iter()))
+    }
+
+    /// Keeps the peak resident memory of the process below this; 64 MiB at the
+    /// least. The default is half of what is available, within the control
+    /// group's limit.
+    pub fn memory(mut self, limit: ByteSize) -> Self {
+        self.memory = Some(limit);
+        self
+    }
+
+    /// Uses this many threads; the default is one a processor.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Adds a folder for temporary files; the default is `TMPDIR` or `/tmp`.
+    pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folders.push(folder.into());
+        self
+    }
+
+    /// Writes no temporary files: what does not fit is read several times.
+    pub fn no_spill(mut self, no_spill: bool) -> Self {
+        self.no_spill = no_spill;
+        self
+    }
+
+    /// Writes each value once.
+    pub fn distinct(mut self, distinct: bool) -> Self {
+        self.selection.distinct = distinct;
+        self
+    }
+
+    /// Writes each value once, behind its multiplicity, as `uniq -c` does.
+    pub fn counted(mut self, counted: bool) -> Self {
+        self.selection.counted = counted;
+        self
+    }
+
+    /// Writes only values that occur more than once, each once.
+    pub fn repeated(mut self, repeated: bool) -> Self {
+        self.selection.repeated = repeated;
+        self
+    }
+
+    /// Writes the largest value first.
+    pub fn reverse(mut self, reverse: bool) -> Self {
+        self.selection.reverse = reverse;
+        self
+    }
+
+    /// Ends lines with NUL instead of newline, in inputs and output.
+    pub fn zero_terminated(mut self, zero_terminated: bool) -> Self {
+        self.zero_terminated = zero_terminated;
+        self
+    }
+
+    /// The format of all inputs.
+    pub fn from_format(mut self, format: Format) -> Self {
+        self.from = format;
+        self
+    }
+
+    /// The format of the output.
+    pub fn to_format(mut self, format: Format) -> Self {
+        self.to = format;
+        self
+    }
+
+    /// Takes the values from one column of delimited text, quoted as in
+    /// RFC 4180. A column named by its header skips the first record of each
+    /// input.
+    pub fn column(mut self, column: Column, delimiter: u8) -> Self {
+        self.column = Some((column, delimiter));
+        self
+    }
+
+    /// Skips the first line of each input.
+    pub fn header(mut self, header: bool) -> Self {
+        self.header = header;
+        self
+    }
+
+    /// What becomes of malformed lines.
+    pub fn invalid(mut self, invalid: InvalidLines) -> Self {
+        self.invalid = invalid;
+        self
+    }
+
+    /// Takes every input to be sorted already, in the order of the output,
+    /// and merges them; an input that is not ends the run.
+    pub fn merge(mut self, merge: bool) -> Self {
+        self.merge = merge;
+        self
+    }
+
+    /// Uses this strategy instead of the planner's choice.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+
+    /// Overrides sizes that are otherwise derived from the memory limit.
+    pub fn tuning(mut self, tuning: Tuning) -> Self {
+        self.tuning = tuning;
+        self
+    }
+
+    /// Counts progress there, and ends the run when that is cancelled.
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Sorts into a file, which appears whole or not at all and may be one of
+    /// the inputs. A device or pipe is written as it is.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
+        let path = path.as_ref();
+        match open_destination(path)? {
+            Destination::Atomic(new) => {
+                let name = new.path().to_path_buf();
+                let report = self.run(Sink::File(new.file()), name)?;
+                new.commit()?;
+                Ok(report)
+            }
+            Destination::Stream(mut file) => {
+                self.run(Sink::Stream(Mutex::new(&mut file)), path.to_path_buf())
+            }
+        }
+    }
+
+    /// Sorts into a writer, which gets nothing before all input is read.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists.
+    pub fn to_writer<W: Write + Send>(self, mut writer: W) -> Result<Report> {
+        let report = self.run(Sink::Stream(Mutex::new(&mut writer)), PathBuf::from("-"))?;
+        writer.flush().map_err(Error::io("write", "-"))?;
+        Ok(report)
+    }
+
+    /// Sorts in a thread of its own, and gives the values in order.
+    ///
+    /// # Errors
+    ///
+    /// If values are not what would be written (counts). What goes wrong while
+    /// it runs is an item of the iterator, its last one.
+    pub fn into_values(self) -> Result<SortedValues> {
+        if self.selection.counted {
+            return Err(Error::usage("counts are no values: use to_writer or to_file"));
+        }
+        SortedValues::start(self.to_format(Format::U64Le))
+    }
+
+    /// What a run would do, and why; reads no more than a sample.
+    ///
+    /// # Errors
+    ///
+    /// As a run: inputs that cannot be opened, limits that nothing fits.
+    pub fn explain(mut self) -> Result<Explanation> {
+        self.settle()?;
+        run::explain(self)
+    }
+
+    /// Looks for the first value that is out of order; with
+    /// [`distinct`](Self::distinct) equal neighbours are, too.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists but the disorder itself.
+    pub fn check(mut self) -> Result<Option<Disorder>> {
+        self.settle()?;
+        check::check(self)
+    }
+
+    fn run(mut self, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+        self.settle()?;
+        if self.merge { merge::run(self, sink, name) } else { run::run(self, sink, name) }
+    }
+
+    /// Fills in defaults and refuses contradictions.
+    fn settle(&mut self) -> Result<()> {
+        if self.threads == Some(0) {
+            return Err(Error::usage("at least 1 thread is needed"));
+        }
+        if let Some(limit) = self.memory
+            && limit < MIN_MEMORY
+        {
+            return Err(Error::MemoryLimitTooSmall {
+                limit_bytes: limit.bytes(),
+                needed_bytes: MIN_MEMORY.bytes(),
+            });
+        }
+        if self.from != Format::Text && (self.column.is_some() || self.header) {
+            return Err(Error::usage("columns and headers are for text, not for binary formats"));
+        }
+        if self.selection.counted && self.to != Format::Text {
+            return Err(Error::usage("counts are written as text only"));
+        }
+        if let Some((column, delimiter)) = &self.column {
+            if *column == Column::Number(0) {
+                return Err(Error::usage("columns are numbered from 1"));
+            }
+            if [self.terminator(), b'"', b'\r'].contains(delimiter) {
+                return Err(Error::usage("this byte cannot be a delimiter"));
+            }
+            self.header |= matches!(column, Column::Name(_));
+        }
+        if self.folders.is_empty() {
+            self.folders.push(std::env::temp_dir());
+        }
+        if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
+            return Err(Error::usage("the number of partitions must be a power of two"));
+        }
+        let machine = Machine::detect();
+        self.threads = Some(self.threads.unwrap_or(machine.threads).min(MAX_THREADS));
+        let default = ByteSize::from_bytes(machine.default_memory_limit());
+        self.memory = Some(self.memory.unwrap_or(default));
+        Ok(())
+    }
+
+    pub(super) fn terminator(&self) -> u8 {
+        if self.zero_terminated { 0 } else { b'\n' }
+    }
+
+    pub(super) fn selector(&self) -> Option<Selector> {
+        self.column.clone().map(|(column, delimiter)| Selector {
+            column,
+            delimiter,
+            terminator: self.terminator(),
+        })
+    }
+}

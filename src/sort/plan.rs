@@ -1,0 +1,320 @@
+//! Which strategy, and how the memory is divided: a pure function.
+//!
+//! All strategies share one engine: values are scattered into partitions, and
+//! the partitions are finished in order. They differ in what happens to
+//! partitions that outgrow the memory, and in how often the input is read.
+
+use super::entry::Window;
+use super::scatter::Partitioning;
+use super::spill::packed_bytes;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// How a sort keeps to its memory limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// Full partitions are absorbed into a bitmap of the value range.
+    Dense,
+    /// The values fit in memory, partitioned.
+    InMemory,
+    /// Full partitions go to temporary files.
+    Spill,
+    /// The input is read once a slice of the value range.
+    MultiPass,
+}
+
+impl Strategy {
+    /// Every strategy, in the order in which the planner prefers them.
+    pub const ALL: [Self; 4] = [Self::InMemory, Self::Dense, Self::Spill, Self::MultiPass];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::InMemory => "in-memory",
+            Self::Spill => "spill",
+            Self::MultiPass => "multi-pass",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is known before the input is read.
+#[derive(Debug, Clone)]
+pub(super) struct Facts {
+    /// Values of all inputs, estimated; `None` if a stream hides its length.
+    pub(super) values: Option<u64>,
+    /// Values that will be met.
+    pub(super) window: Window,
+    /// Share of values that repeat an earlier one, estimated.
+    pub(super) duplicate_share: f64,
+    pub(super) can_reread: bool,
+    /// Bytes free for temporary files; 0 if there must be none.
+    pub(super) spill_bytes: u64,
+}
+
+/// What the caller asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Wishes {
+    pub(super) memory_bytes: u64,
+    pub(super) threads: usize,
+    pub(super) strategy: Option<Strategy>,
+    /// Copies need not be kept.
+    pub(super) ignores_copies: bool,
+    pub(super) tuning: Tuning,
+}
+
+/// Sizes that are otherwise derived from the memory limit; for tests, which
+/// make them tiny, and for measurements.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tuning {
+    /// Bytes of input that a thread claims at a time.
+    pub block_bytes: Option<usize>,
+    /// Bytes of all partitioned values in memory.
+    pub pool_bytes: Option<usize>,
+    /// Upper bound on the number of partitions; a power of two.
+    pub partitions: Option<usize>,
+    /// Bytes that a thread may use to finish a partition.
+    pub scratch_bytes: Option<usize>,
+    /// Bytes of a thread's output buffer.
+    pub output_bytes: Option<usize>,
+}
+
+/// How the memory is divided, in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Layout {
+    pub(super) threads: usize,
+    pub(super) partitioning: Partitioning,
+    /// 32 or 64 bits are kept of a value in memory.
+    pub(super) entry_bits: u32,
+    pub(super) block_bytes: usize,
+    pub(super) output_bytes: usize,
+    pub(super) scratch_bytes: usize,
+    pub(super) chunk_words: usize,
+    /// Partitioned values of all threads.
+    pub(super) pool_bytes: u64,
+    /// 0 without a bitmap.
+    pub(super) bitmap_bytes: u64,
+    /// Everything else: code, stacks, tables.
+    pub(super) overhead_bytes: u64,
+}
+
+/// One strategy's prospects.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Estimate {
+    pub(super) strategy: Strategy,
+    /// Why not, or what it takes.
+    pub(super) verdict: Result<Cost, String>,
+}
+
+/// What a strategy takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cost {
+    pub(super) layout: Layout,
+    /// Times that the input is read.
+    pub(super) passes: u64,
+    /// Bytes of temporary files.
+    pub(super) disk_bytes: u64,
+}
+
+/// The choice, and what it was chosen from.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    pub(super) strategy: Strategy,
+    pub(super) cost: Cost,
+    pub(super) estimates: Vec<Estimate>,
+}
+
+/// Program, C library, tables and allocator.
+const BASE_BYTES: u64 = 9 << 20;
+/// A thread's stack, write buffer for temporary files, and small vectors.
+const THREAD_BYTES: u64 = 1 << 20;
+/// A partition should fit in half of a second-level cache.
+const PARTITION_BYTES: u64 = 128 << 10;
+/// Lines of more partitions than this do not fit in a second-level cache.
+const MAX_PARTITIONS: usize = 4096;
+const MIN_CHUNK_BYTES: u64 = 1 << 10;
+const MAX_CHUNK_BYTES: u64 = 16 << 10;
+/// Smaller pieces of temporary files would make reading them back slow.
+const EXTENT_BYTES: u64 = 16 << 10;
+/// What a partition takes in each thread beside its chunks: a staged line,
+/// its list and its chain.
+const PARTITION_OVERHEAD: u64 = 64 + 1 + 64 + 16;
+
+/// Divides the memory; `None` if nothing is left for values.
+pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) -> Option<Layout> {
+    let memory = wishes.memory_bytes;
+    let threads = wishes.threads as u64;
+    let tuning = &wishes.tuning;
+    let large = memory >= 256 << 20;
+    let block_bytes = tuning.block_bytes.unwrap_or(if large { 1 << 20 } else { 256 << 10 }).max(64);
+    let output_bytes = tuning.output_bytes.unwrap_or(if large { 1 << 20 } else { 512 << 10 });
+    let scratch = (memory / 8 / threads).min(256 << 20);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 256 MiB")]
+    let scratch_bytes = tuning.scratch_bytes.unwrap_or(scratch as usize);
+    let range = facts.window.last - facts.window.base;
+    let bitmap_bytes = if bitmap { range / 8 + (MAX_PARTITIONS as u64) * 8 } else { 0 };
+    let overhead_bytes = BASE_BYTES + threads * THREAD_BYTES;
+    // A block is not needed any more when the output buffer is.
+    let buffers = threads * (block_bytes.max(output_bytes) + scratch_bytes) as u64;
+    let free = memory.checked_sub(overhead_bytes + buffers)?.checked_sub(bitmap_bytes)?;
+    let pool = tuning.pool_bytes.map_or(free, |bytes| bytes as u64);
+
+    let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
+    let guess_entry_bytes = if wide { 8 } else { 4 };
+    let wanted = facts
+        .values
+        .map_or(MAX_PARTITIONS as u64, |values| values * guess_entry_bytes / PARTITION_BYTES);
+    let pool_share = pool / threads;
+    let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
+    if spill {
+        most = most.min(pool_share / EXTENT_BYTES);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
+    let most = most.min(MAX_PARTITIONS as u64) as usize;
+    let most = tuning.partitions.unwrap_or(most.max(16).next_power_of_two().min(MAX_PARTITIONS));
+    let partitioning = Partitioning::new(facts.window, most);
+    let entry_bits = if partitioning.shift <= 32 { 32 } else { 64 };
+
+    let tables = threads * partitioning.count as u64 * PARTITION_OVERHEAD;
+    let pool = if tuning.pool_bytes.is_some() { pool } else { pool.checked_sub(tables)? };
+    let even = pool_share / (8 * partitioning.count as u64 + 1);
+    let chunk_bytes = even.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES).next_power_of_two();
+    let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
+    #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
+    let chunk_words = (chunk_bytes / 64 * 8) as usize;
+    Some(Layout {
+        threads: wishes.threads,
+        partitioning,
+        entry_bits,
+        block_bytes,
+        output_bytes,
+        scratch_bytes,
+        chunk_words,
+        pool_bytes: pool,
+        bitmap_bytes,
+        overhead_bytes: overhead_bytes + tables,
+    })
+}
+
+impl Layout {
+    /// Bytes of memory that `values` values take at the most.
+    pub(super) fn value_bytes(&self, values: u64) -> u64 {
+        let partly_filled = self.threads as u64 * self.partitioning.count as u64;
+        let chunk_bytes = self.chunk_words as u64 * 8;
+        values
+            .saturating_mul(u64::from(self.entry_bits / 8))
+            .saturating_add(partly_filled * chunk_bytes)
+    }
+}
+
+/// Chooses the first strategy that fits, or examines the one wished for.
+///
+/// # Errors
+///
+/// If none fits, or not the one wished for.
+pub(super) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> {
+    let estimates: Vec<_> = Strategy::ALL
+        .into_iter()
+        .map(|strategy| Estimate { strategy, verdict: estimate(strategy, facts, wishes) })
+        .collect();
+    let mut candidates = estimates.iter().filter_map(|estimate| {
+        let wanted = wishes.strategy.is_none_or(|wish| wish == estimate.strategy);
+        let cost = estimate.verdict.as_ref().ok()?;
+        wanted.then(|| (estimate.strategy, cost.clone()))
+    });
+    if let Some((strategy, cost)) = candidates.next() {
+        return Ok(Choice { strategy, cost, estimates });
+    }
+    let reasons: Vec<_> = estimates
+        .iter()
+        .filter(|estimate| wishes.strategy.is_none_or(|wish| wish == estimate.strategy))
+        .filter_map(|estimate| {
+            Some(format!("{}: {}", estimate.strategy, estimate.verdict.as_ref().err()?))
+        })
+        .collect();
+    Err(Error::NoPlan { reasons: reasons.join("; ") })
+}
+
+fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
+    let too_small = || "the memory limit leaves nothing for values".to_owned();
+    let forced = wishes.strategy == Some(strategy);
+    let may_spill = facts.spill_bytes > 0;
+    match strategy {
+        Strategy::InMemory => {
+            // A bitmap beside it, if there is room for both, is a cheap way out
+            // should there be more values than foreseen.
+            let fits = |layout: &Layout| {
+                facts.values.is_some_and(|values| layout.value_bytes(values) <= layout.pool_bytes)
+            };
+            let beside = divide(facts, wishes, true, false).filter(fits);
+            let layout = beside.or_else(|| divide(facts, wishes, false, false).filter(fits));
+            let layout = match layout {
+                Some(layout) => layout,
+                None if forced => divide(facts, wishes, false, false).ok_or_else(too_small)?,
+                None if facts.values.is_none() => {
+                    return Err("the number of values is not known beforehand".into());
+                }
+                None => return Err("the values do not fit in the memory limit".into()),
+            };
+            Ok(Cost { layout, passes: 1, disk_bytes: 0 })
+        }
+        Strategy::Dense => {
+            let layout = divide(facts, wishes, true, false).ok_or("the bitmap does not fit")?;
+            // The fewer values between two reliefs, the more often every
+            // segment passes through the cache.
+            if !forced && layout.pool_bytes < layout.bitmap_bytes / 4 {
+                return Err("the bitmap leaves too little memory for values".into());
+            }
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "an estimate"
+            )]
+            let copies = match facts.values {
+                Some(values) if !wishes.ignores_copies => {
+                    (values as f64 * facts.duplicate_share) as u64
+                }
+                _ => 0,
+            };
+            let overflow = layout.value_bytes(copies) > layout.pool_bytes;
+            if overflow && !forced {
+                return Err("the duplicates do not fit beside the bitmap".into());
+            }
+            Ok(Cost { layout, passes: 1, disk_bytes: 0 })
+        }
+        Strategy::Spill => {
+            if !may_spill {
+                return Err("temporary files are not allowed, or have no room".into());
+            }
+            let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
+            let width = packed_bytes(layout.partitioning.shift) as u64;
+            let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
+            if disk_bytes > facts.spill_bytes {
+                return Err(format!(
+                    "temporary files would need {disk_bytes} bytes, and {} are free",
+                    facts.spill_bytes
+                ));
+            }
+            Ok(Cost { layout, passes: 1, disk_bytes })
+        }
+        Strategy::MultiPass => {
+            if !facts.can_reread {
+                return Err("an input cannot be read twice".into());
+            }
+            let layout = divide(facts, wishes, false, false).ok_or_else(too_small)?;
+            let values = facts.values.unwrap_or(0);
+            let by_values = layout.value_bytes(values).div_ceil(layout.pool_bytes.max(1));
+            let range_bytes = (facts.window.last - facts.window.base) / 8;
+            let by_bitmap = range_bytes.div_ceil(layout.pool_bytes.max(1));
+            Ok(Cost { passes: 1 + by_values.min(by_bitmap).max(1), layout, disk_bytes: 0 })
+        }
+    }
+}

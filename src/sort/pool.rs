@@ -1,0 +1,103 @@
+//! One thread's share of the memory for partitioned values, in equal chunks.
+
+use super::entry::Entry;
+use std::slice::ChunksExactMut;
+
+/// A chunk of entries.
+pub(super) type Chunk<'p> = &'p mut [u64];
+
+/// Hands out chunks and takes them back.
+#[derive(Debug)]
+pub(super) struct Pool<'p> {
+    /// Never used before; their pages may not exist yet.
+    fresh: ChunksExactMut<'p, u64>,
+    freed: Vec<Chunk<'p>>,
+    chunk_words: usize,
+}
+
+impl<'p> Pool<'p> {
+    pub(super) fn new(memory: &'p mut [u64], chunk_words: usize) -> Self {
+        Self { fresh: memory.chunks_exact_mut(chunk_words), freed: Vec::new(), chunk_words }
+    }
+
+    pub(super) fn take(&mut self) -> Option<Chunk<'p>> {
+        self.freed.pop().or_else(|| self.fresh.next())
+    }
+
+    pub(super) fn give_back(&mut self, chunk: Chunk<'p>) {
+        self.freed.push(chunk);
+    }
+
+    /// Chunks that can be taken.
+    pub(super) fn available(&self) -> usize {
+        self.freed.len() + self.fresh.len()
+    }
+
+    pub(super) fn chunk_words(&self) -> usize {
+        self.chunk_words
+    }
+}
+
+/// The entries of one partition that one thread holds in memory.
+#[derive(Debug, Default)]
+pub(super) struct ChunkList<'p> {
+    /// Closed chunks and the entries in each.
+    closed: Vec<(Chunk<'p>, usize)>,
+    open: Option<Chunk<'p>>,
+    /// Entries in the open chunk.
+    open_len: usize,
+}
+
+impl<'p> ChunkList<'p> {
+    /// Whether `count` more entries need a new chunk.
+    pub(super) fn needs_chunk<E: Entry>(&self, count: usize) -> bool {
+        self.room::<E>() < count
+    }
+
+    /// Entries that the open chunk has room for.
+    pub(super) fn room<E: Entry>(&self) -> usize {
+        let len = self.open.as_deref().map_or(0, |chunk| bytemuck::cast_slice::<u64, E>(chunk).len());
+        len - self.open_len
+    }
+
+    /// Chunks held.
+    pub(super) fn chunks(&self) -> usize {
+        self.closed.len() + usize::from(self.open.is_some())
+    }
+
+    /// Closes the open chunk and opens a new one.
+    pub(super) fn add_chunk(&mut self, chunk: Chunk<'p>) {
+        let len = std::mem::take(&mut self.open_len);
+        self.closed.extend(self.open.replace(chunk).map(|chunk| (chunk, len)));
+    }
+
+    /// Appends to the open chunk.
+    #[inline]
+    pub(super) fn append<E: Entry>(&mut self, entries: &[E]) {
+        if let Some(chunk) = &mut self.open {
+            let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
+            slots[self.open_len..self.open_len + entries.len()].copy_from_slice(entries);
+            self.open_len += entries.len();
+        }
+    }
+
+    /// The entries, a slice a chunk.
+    pub(super) fn slices<E: Entry>(&self) -> impl Iterator<Item = &[E]> {
+        let open = self.open.as_deref().map(|chunk| (chunk, self.open_len));
+        let closed = self.closed.iter().map(|(chunk, len)| (&**chunk, *len));
+        closed.chain(open).map(|(chunk, len)| &bytemuck::cast_slice(chunk)[..len])
+    }
+
+    /// Entries held.
+    pub(super) fn len(&self) -> usize {
+        self.closed.iter().map(|(_, len)| len).sum::<usize>() + self.open_len
+    }
+
+    /// Takes all chunks out, each with its number of entries.
+    pub(super) fn take_all(&mut self) -> Vec<(Chunk<'p>, usize)> {
+        let len = std::mem::take(&mut self.open_len);
+        let mut all = std::mem::take(&mut self.closed);
+        all.extend(self.open.take().map(|chunk| (chunk, len)));
+        all
+    }
+}

@@ -1,0 +1,252 @@
+//! One run from opened inputs to a report.
+
+use super::emit::Style;
+use super::engine::{Context, Pass, pass};
+use super::explain::Explanation;
+use super::multipass::Passes;
+use super::options::{InvalidLines, Sort};
+use super::plan::{Choice, Facts, Strategy, Wishes, choose};
+use super::report::Report;
+use super::scatter::{Outside, is_out_of_chunks};
+use super::survey;
+use crate::error::{Error, Result};
+use crate::input::{Cut, Input, Invalid, Opened, Sample, ScanOptions, Tally, sample};
+use crate::output::{AtomicFile, Destination, Sequence, Sink, open_destination};
+use crate::simd::Level;
+use crate::sys::peak_resident_bytes;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Bytes read ahead of a stream to see what it carries.
+const AHEAD_BYTES: usize = 2 << 20;
+
+/// Inputs opened, sampled and planned for.
+struct Prepared {
+    opened: Vec<Opened>,
+    cut: Cut,
+    sample: Sample,
+    facts: Facts,
+    wishes: Wishes,
+}
+
+fn prepare(sort: &mut Sort) -> Result<Prepared> {
+    let inputs = std::mem::take(&mut sort.inputs);
+    let opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    let mut cut = Cut {
+        format: sort.from,
+        terminator: sort.terminator(),
+        column: sort.selector(),
+        block_bytes: AHEAD_BYTES / 8,
+    };
+    let options = ScanOptions {
+        cut: &cut,
+        header: sort.header,
+        level: Level::best(),
+        progress: &sort.progress,
+    };
+    let sample = sample(&opened, &options, AHEAD_BYTES)?;
+    let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
+    let facts = survey::facts(&sample, sort.from, folders);
+    let wishes = Wishes {
+        memory_bytes: sort.memory.map_or(u64::MAX, crate::size::ByteSize::bytes),
+        threads: sort.threads.unwrap_or(1),
+        strategy: sort.strategy,
+        ignores_copies: sort.selection.ignores_copies(),
+        tuning: sort.tuning,
+    };
+    // Threads that would have nothing to do only cost memory.
+    cut.block_bytes = 0;
+    Ok(Prepared { opened, cut, sample, facts, wishes })
+}
+
+/// What a run would do.
+pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
+    let Prepared { facts, wishes, sample, .. } = prepare(&mut sort)?;
+    let choice = choose(&facts, &wishes);
+    Ok(Explanation::new(facts, wishes, &sample, choice?, &sort.folders))
+}
+
+/// Sorts into `sink`.
+pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+    let started = Instant::now();
+    let Prepared { opened, mut cut, sample, facts, wishes } = prepare(&mut sort)?;
+    let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
+    cut.block_bytes = cost.layout.block_bytes;
+    if let Some(width) = cut.format.value_bytes() {
+        cut.block_bytes = cut.block_bytes / width * width;
+    }
+    let sequence = Sequence::new(sink, name);
+    let context = Context {
+        inputs: &opened,
+        cut: &cut,
+        header: sort.header,
+        level: Level::best(),
+        progress: &sort.progress,
+        input_bytes: if sample.sizes_known { sample.input_bytes } else { 0 },
+        style: Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection },
+        folders: &sort.folders,
+        sequence: &sequence,
+    };
+    let survey_time = started.elapsed();
+
+    let mut rejects = Rejects::open(&sort.invalid)?;
+    let may_spill = !sort.no_spill && strategy != Strategy::MultiPass;
+    let mut used = strategy;
+    let (done, passes) = if strategy == Strategy::MultiPass {
+        Passes::new(&context, &facts, &wishes, &cost.layout).run(rejects.invalid())?
+    } else {
+        match pass(&context, &cost.layout, Outside::Keep, may_spill, rejects.invalid()) {
+            Ok(done) => (done, 1),
+            Err(error) if is_out_of_chunks(&error) && facts.can_reread => {
+                // More than the sample showed, and no temporary files: slices.
+                used = Strategy::MultiPass;
+                rejects = Rejects::open(&sort.invalid)?;
+                let plain = super::plan::divide(&facts, &wishes, false, false);
+                let layout = plain.unwrap_or(cost.layout);
+                let (done, passes) =
+                    Passes::new(&context, &facts, &wishes, &layout).run(rejects.invalid())?;
+                (done, passes + 1)
+            }
+            Err(error) if is_out_of_chunks(&error) => {
+                let cannot = opened.iter().find(|input| !input.can_reread());
+                let input = cannot.map_or_else(String::new, |input| input.name.clone());
+                return Err(Error::CannotReread { input });
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    check_account(&done, sort.selection.keeps_all())?;
+    rejects.commit()?;
+    let Pass { tally, written, .. } = &done;
+    let Tally { lines, values, blank, rejected, headers } = *tally;
+    Ok(Report {
+        lines,
+        values,
+        written: written.lines,
+        dropped: values - written.lines,
+        rejected,
+        blank,
+        headers,
+        strategy: Some(used),
+        passes,
+        read_bytes: sort.progress.read_bytes(),
+        written_bytes: sequence.total_bytes(),
+        spilled_bytes: done.spilled_bytes,
+        peak_resident_bytes: peak_resident_bytes(),
+        memory_limit_bytes: wishes.memory_bytes,
+        threads: wishes.threads,
+        survey_time,
+        load_time: done.load,
+        emit_time: done.emit,
+    })
+}
+
+/// Nothing may get lost between reading and writing.
+fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
+    let Pass { tally, written, .. } = done;
+    let Tally { lines, values, blank, rejected, headers } = *tally;
+    let broken = |what: String| Err(Error::Accounting { what });
+    if lines != values + blank + rejected + headers {
+        return broken(format!(
+            "{lines} lines, but {values} values, {blank} blank, {rejected} rejected, {headers} headers"
+        ));
+    }
+    if values != written.values || (keeps_all && values != written.lines) {
+        return broken(format!(
+            "{values} values read, {} accounted for, {} lines written",
+            written.values, written.lines
+        ));
+    }
+    if written.lines > values {
+        return broken(format!("{} lines written of {values} values", written.lines));
+    }
+    Ok(())
+}
+
+/// Where rejected lines go.
+pub(super) struct Rejects {
+    file: Option<RejectsFile>,
+    skip: bool,
+}
+
+struct RejectsFile {
+    writer: BufWriter<std::fs::File>,
+    atomic: Option<AtomicFile>,
+    path: PathBuf,
+}
+
+impl Rejects {
+    pub(super) fn open(invalid: &InvalidLines) -> Result<Self> {
+        let file = match invalid {
+            InvalidLines::Reject(path) => Some(RejectsFile::open(path)?),
+            InvalidLines::Fail | InvalidLines::Skip => None,
+        };
+        Ok(Self { file, skip: *invalid == InvalidLines::Skip })
+    }
+
+    pub(super) fn invalid(&mut self) -> Invalid<'_> {
+        match &mut self.file {
+            Some(file) => Invalid::Reject(Box::new(&mut file.writer), file.path.clone()),
+            None if self.skip => Invalid::Skip,
+            None => Invalid::Fail,
+        }
+    }
+
+    pub(super) fn commit(self) -> Result<()> {
+        let Some(RejectsFile { mut writer, atomic, path }) = self.file else { return Ok(()) };
+        writer.flush().map_err(Error::io("write", path))?;
+        atomic.map_or(Ok(()), AtomicFile::commit)
+    }
+}
+
+impl RejectsFile {
+    fn open(path: &Path) -> Result<Self> {
+        let (file, atomic) = match open_destination(path)? {
+            Destination::Atomic(new) => {
+                let file = new.file().try_clone().map_err(Error::io("write", path))?;
+                (file, Some(new))
+            }
+            Destination::Stream(file) => (file, None),
+        };
+        Ok(Self { writer: BufWriter::new(file), atomic, path: path.into() })
+    }
+}
+
+/// What becomes of malformed lines, for several readers at once.
+pub(super) enum SharedWriter<'a> {
+    Fail,
+    Skip,
+    Reject(Mutex<Box<dyn Write + Send + 'a>>, PathBuf),
+}
+
+impl<'a> SharedWriter<'a> {
+    pub(super) fn new(invalid: Invalid<'a>) -> Self {
+        match invalid {
+            Invalid::Fail => Self::Fail,
+            Invalid::Skip => Self::Skip,
+            Invalid::Reject(writer, path) => Self::Reject(Mutex::new(writer), path),
+        }
+    }
+
+    pub(super) fn invalid(&self) -> Invalid<'_> {
+        match self {
+            Self::Fail => Invalid::Fail,
+            Self::Skip => Invalid::Skip,
+            Self::Reject(writer, path) => Invalid::Reject(Box::new(Locked(writer)), path.clone()),
+        }
+    }
+}
+
+struct Locked<'s, 'a>(&'s Mutex<Box<dyn Write + Send + 'a>>);
+
+impl Write for Locked<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}

@@ -1,0 +1,369 @@
+//! Scatters values into partitions by their high bits.
+//!
+//! Flow: [`crate::input`] → **here** → [`finish`](super::finish).
+//!
+//! Setting bits in input order misses the cache once a value. Here a value goes
+//! to its partition's cache line, and a full line to the partition's chunk: the
+//! misses become sequential writes. When the chunks run out, their partitions
+//! are absorbed into the bitmap, if the plan has one, or spilled.
+//!
+//! # Invariants
+//! 1. Value `v` goes to partition `(v - base) >> shift` and to no other, or is
+//!    outside of the window.
+//! 2. What leaves a partition's memory is set in its bitmap segment or written
+//!    to its chain, once.
+
+use super::entry::{Entry, Window, low_mask};
+use super::pool::{ChunkList, Pool};
+use super::spill::{Chain, Extents, ReadBuffers, SpillFiles};
+use crate::bitmap::BitSliceMut;
+use crate::error::{Error, Result};
+use crate::input::Consumer;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// How a window is partitioned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Partitioning {
+    pub(super) window: Window,
+    /// Low bits of a value, kept as its entry.
+    pub(super) shift: u32,
+    /// Partitions.
+    pub(super) count: usize,
+}
+
+impl Partitioning {
+    /// At most `most` (a power of two) partitions of equal size.
+    pub(super) fn new(window: Window, most: usize) -> Self {
+        let shift = window.bits().saturating_sub(most.max(2).ilog2());
+        #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
+        let count = ((window.last - window.base) >> shift) as usize + 1;
+        Self { window, shift, count }
+    }
+
+    /// The values of partition `number`.
+    pub(super) fn window_of(&self, number: usize) -> Window {
+        Window::of_bits(self.window.base + ((number as u64) << self.shift), self.shift)
+    }
+}
+
+/// Bitmap segments, one a partition.
+pub(super) type Segments<'b> = Vec<Mutex<&'b mut [u64]>>;
+
+/// Where partitions go when the chunks run out.
+pub(super) struct Relief<'b> {
+    pub(super) segments: Option<Segments<'b>>,
+    pub(super) spill: Option<SpillFiles>,
+    /// Duplicates need not be kept.
+    pub(super) distinct: bool,
+    /// Duplicates dropped while bits were set.
+    pub(super) dropped: AtomicU64,
+    /// Whether any bit was set.
+    pub(super) used: AtomicBool,
+}
+
+impl<'b> Relief<'b> {
+    /// Whether partitions were absorbed into the bitmap.
+    pub(super) fn was_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// A partition's segment, if the bitmap was used.
+    pub(super) fn used_segment(&self, number: usize) -> Option<&Mutex<&'b mut [u64]>> {
+        self.segments.as_ref().filter(|_| self.was_used())?.get(number)
+    }
+}
+
+/// What happens to values outside of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outside {
+    /// They are kept apart.
+    Keep,
+    /// Another pass takes them.
+    Drop,
+}
+
+/// One thread's partitions.
+pub(super) struct Scatter<'p, 'r, 'b, E> {
+    partitioning: Partitioning,
+    outside: Outside,
+    relief: &'r Relief<'b>,
+    pool: Pool<'p>,
+    /// A cache line a partition, and how many entries it holds.
+    stage: Vec<E>,
+    fill: Vec<u8>,
+    lists: Vec<ChunkList<'p>>,
+    chains: Vec<Chain>,
+    /// Values below and above the window.
+    outside_lists: [ChunkList<'p>; 2],
+    outside_chains: [Chain; 2],
+    io_bytes: usize,
+    failed: Option<Error>,
+}
+
+/// The parts outside of the window, as numbers of [`Scatter::part`].
+pub(super) const BELOW: usize = 0;
+/// See [`BELOW`].
+pub(super) const ABOVE: usize = 1;
+/// Bits of an entry outside of the window.
+pub(super) const OUTSIDE_BITS: u32 = 64;
+
+/// The error that says: this window needs more memory than there is.
+pub(super) fn out_of_chunks() -> Error {
+    Error::MemoryLimitTooSmall { limit_bytes: 0, needed_bytes: 0 }
+}
+
+/// Whether an error is [`out_of_chunks`].
+pub(super) fn is_out_of_chunks(error: &Error) -> bool {
+    matches!(error, Error::MemoryLimitTooSmall { limit_bytes: 0, .. })
+}
+
+impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
+    pub(super) fn new(
+        partitioning: Partitioning,
+        outside: Outside,
+        relief: &'r Relief<'b>,
+        pool: Pool<'p>,
+        io_bytes: usize,
+    ) -> Self {
+        let count = partitioning.count;
+        Self {
+            partitioning,
+            outside,
+            relief,
+            pool,
+            stage: vec![E::default(); count * E::LINE],
+            fill: vec![0; count],
+            lists: std::iter::repeat_with(ChunkList::default).take(count).collect(),
+            chains: vec![Chain::default(); count],
+            outside_lists: Default::default(),
+            outside_chains: Default::default(),
+            io_bytes,
+            failed: None,
+        }
+    }
+
+    /// Moves a full line to its partition's chunk.
+    fn flush_line(&mut self, number: usize) {
+        self.fill[number] = 0;
+        if self.lists[number].needs_chunk::<E>(E::LINE) {
+            let Some(chunk) = self.chunk() else { return };
+            self.lists[number].add_chunk(chunk);
+        }
+        let line = number * E::LINE;
+        self.lists[number].append(&self.stage[line..line + E::LINE]);
+    }
+
+    #[cold]
+    fn keep_outside(&mut self, value: u64) {
+        if self.outside == Outside::Drop {
+            return;
+        }
+        let side = if value < self.partitioning.window.base { BELOW } else { ABOVE };
+        if self.outside_lists[side].needs_chunk::<u64>(1) {
+            let Some(chunk) = self.chunk() else { return };
+            self.outside_lists[side].add_chunk(chunk);
+        }
+        self.outside_lists[side].append(&[value]);
+    }
+
+    /// A free chunk, after making room if there is none.
+    fn chunk(&mut self) -> Option<super::pool::Chunk<'p>> {
+        if self.failed.is_some() {
+            return None;
+        }
+        if let Some(chunk) = self.pool.take() {
+            return Some(chunk);
+        }
+        if let Err(error) = self.relieve() {
+            self.failed = Some(error);
+            return None;
+        }
+        let chunk = self.pool.take();
+        if chunk.is_none() {
+            self.failed = Some(out_of_chunks());
+        }
+        chunk
+    }
+
+    fn held_chunks(&self) -> usize {
+        self.lists.iter().chain(&self.outside_lists).map(ChunkList::chunks).sum()
+    }
+
+    #[cold]
+    fn relieve(&mut self) -> Result<()> {
+        let held = self.held_chunks();
+        if let Some(segments) = &self.relief.segments {
+            self.relief.used.store(true, Ordering::Relaxed);
+            let mut duplicates = Vec::new();
+            for (list, segment) in self.lists.iter_mut().zip(segments) {
+                let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut bits = BitSliceMut::new(&mut words);
+                let mut dropped = 0;
+                for (chunk, len) in list.take_all() {
+                    let entries: &[E] = &bytemuck::cast_slice(chunk)[..len];
+                    duplicates.resize(len.max(duplicates.len()), E::default());
+                    let met_again = bits.insert_lows(entries, &mut duplicates);
+                    self.pool.give_back(chunk);
+                    if self.relief.distinct {
+                        dropped += met_again as u64;
+                        continue;
+                    }
+                    let mut left = &duplicates[..met_again];
+                    while !left.is_empty() {
+                        if list.needs_chunk::<E>(1) {
+                            // There is one: a chunk came back just now.
+                            let Some(chunk) = self.pool.take() else { break };
+                            list.add_chunk(chunk);
+                        }
+                        let (now, later) = left.split_at(list.room::<E>().min(left.len()));
+                        list.append(now);
+                        left = later;
+                    }
+                }
+                self.relief.dropped.fetch_add(dropped, Ordering::Relaxed);
+            }
+        }
+        // Freeing little would soon be asked again.
+        if self.pool.available() * 4 >= held {
+            return Ok(());
+        }
+        match &self.relief.spill {
+            Some(_) => self.spill(),
+            None if self.pool.available() * 32 > held => Ok(()),
+            None => Err(out_of_chunks()),
+        }
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let Some(files) = &self.relief.spill else { return Ok(()) };
+        let mut extents = Extents::new(self.io_bytes);
+        let bits = self.partitioning.shift;
+        for number in 0..self.lists.len() {
+            for (chunk, len) in self.lists[number].take_all() {
+                let entries: &[E] = &bytemuck::cast_slice(chunk)[..len];
+                extents.add(files, &mut self.chains, number, bits, entries)?;
+                self.pool.give_back(chunk);
+            }
+        }
+        extents.flush(files, &mut self.chains)?;
+        for side in [BELOW, ABOVE] {
+            for (chunk, len) in self.outside_lists[side].take_all() {
+                extents.add(files, &mut self.outside_chains, side, OUTSIDE_BITS, &chunk[..len])?;
+                self.pool.give_back(chunk);
+            }
+        }
+        extents.flush(files, &mut self.outside_chains)
+    }
+
+    /// What this thread holds of partition `number`.
+    pub(super) fn part(&self, number: usize) -> Held<'_, 'p, E> {
+        let line = number * E::LINE;
+        Held {
+            list: &self.lists[number],
+            line: &self.stage[line..line + usize::from(self.fill[number])],
+            chain: self.chains[number],
+        }
+    }
+
+    /// What this thread holds below or above the window.
+    pub(super) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
+        Held { list: &self.outside_lists[side], line: &[], chain: self.outside_chains[side] }
+    }
+}
+
+impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
+    #[inline]
+    fn values(&mut self, values: &[u64]) {
+        let Partitioning { window, shift, count } = self.partitioning;
+        let mask = low_mask(shift);
+        for &value in values {
+            let offset = value.wrapping_sub(window.base);
+            #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
+            let number = (offset >> shift) as usize;
+            if number >= count {
+                self.keep_outside(value);
+                continue;
+            }
+            let fill = usize::from(self.fill[number]);
+            self.stage[number * E::LINE + fill] = E::narrow(offset & mask);
+            self.fill[number] = self.fill[number].wrapping_add(1);
+            if fill + 1 == E::LINE {
+                self.flush_line(number);
+            }
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The entries of one partition that one thread holds.
+pub(super) struct Held<'s, 'p, E> {
+    list: &'s ChunkList<'p>,
+    line: &'s [E],
+    chain: Chain,
+}
+
+/// The entries of one partition, wherever they are.
+pub(super) struct Source<'s, 'p, E> {
+    pub(super) held: Vec<Held<'s, 'p, E>>,
+    pub(super) spill: Option<&'s SpillFiles>,
+    /// Bits of an entry.
+    pub(super) bits: u32,
+}
+
+impl<E: Entry> Source<'_, '_, E> {
+    /// Number of entries.
+    pub(super) fn len(&self) -> u64 {
+        let of = |held: &Held<'_, '_, E>| {
+            (held.list.len() + held.line.len()) as u64 + held.chain.entries
+        };
+        self.held.iter().map(of).sum()
+    }
+
+    /// Hands all entries to `sink`.
+    pub(super) fn for_each(
+        &self,
+        buffers: &mut ReadBuffers<E>,
+        mut sink: impl FnMut(&[E]),
+    ) -> Result<()> {
+        for held in &self.held {
+            for slice in held.list.slices::<E>() {
+                sink(slice);
+            }
+            sink(held.line);
+            if let Some(files) = self.spill {
+                files.for_each(held.chain, self.bits, buffers, &mut sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands the entries of `lo ..= lo + 2^bits - 1`, less `lo`, to `sink`.
+    pub(super) fn for_each_in(
+        &self,
+        lo: u64,
+        bits: u32,
+        buffers: &mut ReadBuffers<E>,
+        mut sink: impl FnMut(&[E]),
+    ) -> Result<()> {
+        if lo == 0 && bits >= self.bits {
+            return self.for_each(buffers, sink);
+        }
+        let last = low_mask(bits);
+        let mut inside = [E::default(); 1024];
+        self.for_each(buffers, |entries| {
+            for part in entries.chunks(inside.len()) {
+                let mut count = 0;
+                for entry in part {
+                    let offset = entry.widen().wrapping_sub(lo);
+                    inside[count] = E::narrow(offset);
+                    count += usize::from(offset <= last);
+                }
+                sink(&inside[..count]);
+            }
+        })
+    }
+}

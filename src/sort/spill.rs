@@ -1,0 +1,276 @@
+//! Temporary files: the entries of partitions, packed to whole bytes.
+//!
+//! A partition's extents are a chain: each begins with the place of the one
+//! before it, so that memory does not grow with the input.
+//!
+//! Extent: place of the previous extent (8 bytes: folder in the top 8 bits,
+//! offset below), entries (8 bytes), then the packed entries.
+
+use super::entry::{Entry, low_mask};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Temporary files without names, one a folder.
+#[derive(Debug)]
+pub(super) struct SpillFiles {
+    files: Vec<(PathBuf, File, AtomicU64)>,
+    turn: AtomicUsize,
+}
+
+/// The last extent of a chain.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain {
+    last: u64,
+    /// Entries of the whole chain.
+    pub(super) entries: u64,
+}
+
+/// No extent before this one.
+const NONE: u64 = u64::MAX;
+const HEADER_BYTES: usize = 16;
+const OFFSET_BITS: u32 = 56;
+/// Bytes behind a packed entry that packing writes and unpacking reads.
+const OVERHANG: usize = 8;
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self { last: NONE, entries: 0 }
+    }
+}
+
+/// Bytes of an entry of `bits` bits in a file.
+pub(super) fn packed_bytes(bits: u32) -> usize {
+    bits.div_ceil(8).max(1) as usize
+}
+
+impl SpillFiles {
+    /// Creates the files; they have no names, so that not even a kill leaves
+    /// them behind.
+    pub(super) fn create(folders: &[PathBuf]) -> Result<Self> {
+        let create = |folder: &PathBuf| {
+            let file = tempfile::tempfile_in(folder)
+                .map_err(Error::io("create a temporary file in", folder))?;
+            Ok((folder.clone(), file, AtomicU64::new(0)))
+        };
+        let files = folders.iter().map(create).collect::<Result<_>>()?;
+        Ok(Self { files, turn: AtomicUsize::new(0) })
+    }
+
+    /// Bytes written so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, _, end)| end.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Writes whole extents that were built with [`Extents`]; a full folder
+    /// passes them on to the next one.
+    fn write(&self, extents: &Extents) -> Result<u64> {
+        let bytes = &extents.bytes[..extents.filled];
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        let mut refused = None;
+        for attempt in 0..self.files.len() {
+            let index = (first + attempt) % self.files.len();
+            let (folder, file, end) = &self.files[index];
+            let offset = end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            match file.write_all_at(bytes, offset) {
+                Ok(()) => return Ok((index as u64) << OFFSET_BITS | offset),
+                Err(error) => {
+                    let full = error.kind() == io::ErrorKind::StorageFull;
+                    let error = Error::io("write a temporary file in", folder)(error);
+                    if !full {
+                        return Err(error);
+                    }
+                    refused = Some(error);
+                }
+            }
+        }
+        Err(refused.unwrap_or_else(|| Error::usage("no folder for temporary files")))
+    }
+
+    fn read(&self, place: u64, buffer: &mut [u8]) -> Result<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "8 bits")]
+        let (folder, file, _) = &self.files[(place >> OFFSET_BITS) as usize];
+        let offset = place & low_mask(OFFSET_BITS);
+        file.read_exact_at(buffer, offset).map_err(Error::io("read a temporary file in", folder))
+    }
+
+    /// Hands the entries of a chain to `sink`, from the last extent to the
+    /// first. `buffer` bounds the memory.
+    pub(super) fn for_each<E: Entry>(
+        &self,
+        chain: Chain,
+        bits: u32,
+        buffers: &mut ReadBuffers<E>,
+        mut sink: impl FnMut(&[E]),
+    ) -> Result<()> {
+        let width = packed_bytes(bits);
+        let mut place = chain.last;
+        while place != NONE {
+            let mut header = [0; HEADER_BYTES];
+            self.read(place, &mut header)?;
+            let [previous, mut entries] = [0, 8].map(|at| {
+                header[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+            });
+            let mut at = place + HEADER_BYTES as u64;
+            while entries > 0 {
+                #[expect(clippy::cast_possible_truncation, reason = "bounded by the buffer")]
+                let count = entries.min(buffers.entries.len() as u64) as usize;
+                let bytes = count * width;
+                self.read(at, &mut buffers.bytes[..bytes])?;
+                unpack(&buffers.bytes, width, &mut buffers.entries[..count]);
+                sink(&buffers.entries[..count]);
+                entries -= count as u64;
+                at += bytes as u64;
+            }
+            place = previous;
+        }
+        Ok(())
+    }
+}
+
+/// Memory to read chains with.
+#[derive(Debug)]
+pub(super) struct ReadBuffers<E> {
+    bytes: Vec<u8>,
+    entries: Vec<E>,
+}
+
+impl<E: Entry> ReadBuffers<E> {
+    /// Buffers for `count` entries at a time.
+    pub(super) fn new(count: usize) -> Self {
+        Self { bytes: vec![0; count * 8 + OVERHANG], entries: vec![E::default(); count] }
+    }
+}
+
+fn unpack<E: Entry>(bytes: &[u8], width: usize, entries: &mut [E]) {
+    let mask = low_mask(8 * u32::try_from(width).unwrap_or(8));
+    for (index, entry) in entries.iter_mut().enumerate() {
+        if let Some(word) = bytes[index * width..].first_chunk::<8>() {
+            *entry = E::narrow(u64::from_le_bytes(*word) & mask);
+        }
+    }
+}
+
+/// Extents of many partitions, gathered to one write.
+#[derive(Debug)]
+pub(super) struct Extents {
+    bytes: Vec<u8>,
+    filled: usize,
+    /// The chain each extent belongs to, and where it begins in `bytes`.
+    starts: Vec<(usize, usize)>,
+}
+
+impl Extents {
+    /// A buffer of `bytes` bytes.
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { bytes: vec![0; bytes + OVERHANG], filled: 0, starts: Vec::new() }
+    }
+
+    /// Appends `entries` of `bits` bits to chain `number`; what is full is
+    /// written.
+    pub(super) fn add<E: Entry>(
+        &mut self,
+        files: &SpillFiles,
+        chains: &mut [Chain],
+        number: usize,
+        bits: u32,
+        mut entries: &[E],
+    ) -> Result<()> {
+        let width = packed_bytes(bits);
+        while !entries.is_empty() {
+            let same = self.starts.last().is_some_and(|&(last, _)| last == number);
+            let header = if same { 0 } else { HEADER_BYTES };
+            let room = self.bytes.len() - OVERHANG - self.filled;
+            if room < header + width {
+                self.flush(files, chains)?;
+                continue;
+            }
+            if !same {
+                self.starts.push((number, self.filled));
+                self.filled += HEADER_BYTES;
+            }
+            let count = entries.len().min((room - header) / width);
+            let (now, later) = entries.split_at(count);
+            for (entry, at) in now.iter().zip((self.filled..).step_by(width)) {
+                if let Some(slot) = self.bytes[at..].first_chunk_mut::<8>() {
+                    *slot = entry.widen().to_le_bytes();
+                }
+            }
+            self.filled += count * width;
+            let start = self.starts.last().map_or(0, |&(_, start)| start);
+            let payload = (self.filled - start - HEADER_BYTES) / width;
+            self.bytes[start + 8..start + 16].copy_from_slice(&(payload as u64).to_le_bytes());
+            chains[number].entries += count as u64;
+            entries = later;
+        }
+        Ok(())
+    }
+
+    /// Writes what is gathered.
+    pub(super) fn flush(&mut self, files: &SpillFiles, chains: &mut [Chain]) -> Result<()> {
+        if self.filled == 0 {
+            return Ok(());
+        }
+        for &(number, start) in &self.starts {
+            self.bytes[start..start + 8].copy_from_slice(&chains[number].last.to_le_bytes());
+        }
+        let place = files.write(self)?;
+        for &(number, start) in &self.starts {
+            chains[number].last = place + start as u64;
+        }
+        self.starts.clear();
+        self.filled = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip<E: Entry>(bits: u32, buffer: usize, pieces: &[(usize, Vec<E>)]) {
+        let files = SpillFiles::create(&[std::env::temp_dir(), std::env::temp_dir()]).unwrap();
+        let mut chains = vec![Chain::default(); 4];
+        let mut extents = Extents::new(buffer);
+        let mut expected = vec![Vec::new(); 4];
+        for (number, entries) in pieces {
+            extents.add(&files, &mut chains, *number, bits, entries).unwrap();
+            expected[*number].extend_from_slice(entries);
+        }
+        extents.flush(&files, &mut chains).unwrap();
+        for (chain, mut expected) in chains.into_iter().zip(expected) {
+            let mut found = Vec::new();
+            let mut buffers = ReadBuffers::new(7);
+            files.for_each(chain, bits, &mut buffers, |part| found.extend_from_slice(part)).unwrap();
+            assert_eq!(found.len() as u64, chain.entries);
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_spilled_comes_back(
+            bits in 0_u32..=64,
+            buffer in 24_usize..300,
+            pieces in prop::collection::vec(
+                (0_usize..4, prop::collection::vec(any::<u64>(), 0..60)), 0..12),
+        ) {
+            let keep = |values: &[u64]| values.iter().map(|v| v & low_mask(bits)).collect();
+            let wide: Vec<(usize, Vec<u64>)> =
+                pieces.iter().map(|(number, values)| (*number, keep(values))).collect();
+            round_trip(bits, buffer, &wide);
+            if bits <= 32 {
+                let narrow: Vec<(usize, Vec<u32>)> = wide.iter()
+                    .map(|(number, values)| (*number, values.iter().map(|&v| u32::narrow(v)).collect()))
+                    .collect();
+                round_trip(bits, buffer, &narrow);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! From a sample to the facts that a plan needs.
+
+use super::entry::Window;
+use super::plan::Facts;
+use crate::format::Format;
+use crate::input::Sample;
+use crate::sys::free_bytes;
+use std::path::PathBuf;
+
+/// What `sample` says of inputs in `format`; temporary files may go to
+/// `folders`.
+pub(super) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
+    let window = window(sample);
+    let known = sample.sizes_known || sample.complete;
+    let spill_bytes = folders.iter().filter_map(|folder| free_bytes(folder).ok()).sum();
+    Facts {
+        values: known.then(|| values(sample, format)),
+        window,
+        duplicate_share: duplicate_share(sample, window, format),
+        can_reread: sample.can_reread,
+        spill_bytes,
+    }
+}
+
+/// Values of all inputs, by the bytes a value takes in the sample.
+fn values(sample: &Sample, format: Format) -> u64 {
+    if sample.complete {
+        return sample.values.len() as u64;
+    }
+    match (format.value_bytes(), sample.values.len() as u64) {
+        (Some(width), _) => sample.input_bytes / width as u64,
+        // Nothing but junk so far: take the worst, two bytes a line.
+        (None, 0) => sample.input_bytes / 2,
+        (None, found) => {
+            let scaled = u128::from(sample.input_bytes) * u128::from(found)
+                / u128::from(sample.bytes.max(1));
+            // A sample errs by a little: 3 % more.
+            u64::try_from(scaled + scaled / 32).unwrap_or(u64::MAX)
+        }
+    }
+}
+
+/// The range of values to expect.
+fn window(sample: &Sample) -> Window {
+    let (Some(&min), Some(&max)) = (sample.values.iter().min(), sample.values.iter().max()) else {
+        return Window { base: 0, last: u32::MAX.into() };
+    };
+    if sample.complete {
+        return Window { base: min, last: max };
+    }
+    if !sample.can_reread {
+        // The beginning of a stream says little about its end: it may be
+        // sorted. Take all values of the same kind.
+        let last = if max <= u32::MAX.into() {
+            u32::MAX.into()
+        } else {
+            max.saturating_mul(4) | (u64::MAX >> max.leading_zeros())
+        };
+        return Window { base: 0, last };
+    }
+    // The extremes of a sample lie inside those of the whole.
+    let margin = (max - min) / 64 + 1;
+    let base = min.saturating_sub(margin);
+    let mut last = max.saturating_add(margin);
+    if max <= u32::MAX.into() {
+        last = last.min(u32::MAX.into()).max(max);
+    }
+    Window { base, last }
+}
+
+/// Share of values that repeat another, if the whole is spread like the sample.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
+    let found = sample.values.len() as f64;
+    if found == 0.0 {
+        return 0.0;
+    }
+    let mut sorted = sample.values.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let seen = 1.0 - sorted.len() as f64 / found;
+    // Evenly spread over the window, n values leave u·(1 − e^(−n/u)) distinct.
+    let universe = (window.last - window.base) as f64 + 1.0;
+    let all = values(sample, format) as f64;
+    let spread = 1.0 - universe / all * -(-all / universe).exp_m1();
+    seen.max(spread).clamp(0.0, 1.0)
+}

@@ -1,0 +1,132 @@
+//! What this machine, or the control group this process is in, allows.
+
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+/// Limits of the machine as this process meets them.
+///
+/// # Examples
+///
+/// ```
+/// let machine = bitsort::Machine::detect();
+/// assert!(machine.threads >= 1 && machine.memory_bytes > 0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// Processors that this process may run on.
+    pub threads: usize,
+    /// Memory of the machine, or the control group's limit if that is smaller.
+    pub memory_bytes: u64,
+    /// What of it is not in use.
+    pub available_bytes: u64,
+}
+
+/// Assumed where the system does not tell.
+const UNKNOWN_MEMORY: u64 = 2 << 30;
+
+impl Machine {
+    /// Asks the operating system.
+    #[must_use]
+    pub fn detect() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+        let total = kib_field(&meminfo, "MemTotal:").unwrap_or(UNKNOWN_MEMORY);
+        let available = kib_field(&meminfo, "MemAvailable:").unwrap_or(total / 2);
+        let group = control_group();
+        let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total));
+        let free = group.map_or(available, |(limit, used)| limit.saturating_sub(used));
+        Self { threads, memory_bytes, available_bytes: available.min(free) }
+    }
+
+    /// The memory limit for who names none: half of what is available, so
+    /// that the page cache keeps room; 64 MiB at the least.
+    #[must_use]
+    pub fn default_memory_limit(&self) -> u64 {
+        (self.available_bytes / 2).max(64 << 20)
+    }
+}
+
+/// The value of `Name:   1234 kB`, in bytes.
+fn kib_field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Tightest memory limit on the way from this process's control group to the
+/// root, with the memory in use there that cannot be reclaimed.
+fn control_group() -> Option<(u64, u64)> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    groups.lines().filter_map(group_limit).min()
+}
+
+fn group_limit(line: &str) -> Option<(u64, u64)> {
+    let mut fields = line.splitn(3, ':').skip(1);
+    let (controllers, path) = (fields.next()?, fields.next()?);
+    let (root, limit, used) = match controllers {
+        "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+        _ if controllers.split(',').any(|name| name == "memory") => {
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes")
+        }
+        _ => return None,
+    };
+    // Inside a container the path may not exist: then the root is the group.
+    let mut folder = PathBuf::from(root).join(path.trim_start_matches('/'));
+    let number = |folder: &Path, file: &str| -> Option<u64> {
+        fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
+    };
+    let mut tightest: Option<(u64, u64)> = None;
+    while folder.starts_with(root) {
+        if let Some(bytes) = number(&folder, limit) {
+            let cached = fs::read_to_string(folder.join("memory.stat"))
+                .ok()
+                .and_then(|stat| stat_field(&stat, "inactive_file"))
+                .unwrap_or(0);
+            let in_use = number(&folder, used).unwrap_or(0).saturating_sub(cached);
+            if tightest.is_none_or(|(other, _)| bytes < other) {
+                tightest = Some((bytes, in_use));
+            }
+        }
+        if !folder.pop() {
+            break;
+        }
+    }
+    tightest
+}
+
+fn stat_field(stat: &str, name: &str) -> Option<u64> {
+    stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// Largest resident size this process ever had, in bytes, where the system
+/// tells.
+pub(crate) fn peak_resident_bytes() -> Option<u64> {
+    kib_field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+}
+
+/// Lets this process open as many files as it may: many inputs are open at once.
+pub(crate) fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // A refusal shows when a file cannot be opened.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_meminfo_are_read_in_bytes() {
+        let text = "MemTotal:       24684092 kB\nMemFree:  12 kB\n";
+        assert_eq!(kib_field(text, "MemTotal:"), Some(24_684_092 * 1024));
+        assert_eq!(kib_field(text, "MemAvailable:"), None);
+    }
+
+    #[test]
+    fn this_process_has_been_resident() {
+        if cfg!(target_os = "linux") {
+            assert!(peak_resident_bytes().unwrap() > 100_000);
+        }
+    }
+}

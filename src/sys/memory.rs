@@ -1,0 +1,42 @@
+//! Large zeroed memory straight from the kernel.
+
+use memmap2::{MmapMut, MmapOptions};
+use std::io;
+
+/// Anonymous memory: zeroed, page-aligned, on huge pages where the kernel
+/// grants them, and given back when dropped. Pages cost nothing until touched.
+#[derive(Debug)]
+pub(crate) struct Pages(Option<MmapMut>);
+
+/// Size of a huge page on the machines that have them.
+const HUGE_PAGE: usize = 2 << 20;
+
+impl Pages {
+    /// Memory for `words` words of 64 bits.
+    pub(crate) fn zeroed(words: usize) -> io::Result<Self> {
+        if words == 0 {
+            return Ok(Self(None));
+        }
+        let bytes = words.checked_mul(8).ok_or(io::ErrorKind::OutOfMemory)?;
+        let map = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?;
+        // First touch is dear on virtual machines: 512 times fewer faults.
+        #[cfg(target_os = "linux")]
+        if bytes >= 2 * HUGE_PAGE {
+            let _ = map.advise(memmap2::Advice::HugePage); // a wish: refusal costs time only
+        }
+        Ok(Self(Some(map)))
+    }
+
+    /// The memory as words.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        match &mut self.0 {
+            Some(map) => bytemuck::cast_slice_mut(map),
+            None => &mut [],
+        }
+    }
+
+    /// The memory as bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_deref_mut().unwrap_or_default()
+    }
+}

@@ -1,0 +1,10 @@
+//! Everything that asks the operating system.
+
+mod disk;
+mod limits;
+mod memory;
+
+pub(crate) use disk::free_bytes;
+pub use limits::Machine;
+pub(crate) use limits::{peak_resident_bytes, raise_file_limit};
+pub(crate) use memory::Pages;
