@@ -135,10 +135,16 @@ pub(super) struct Choice {
 const BASE_BYTES: u64 = 9 << 20;
 /// A thread's stack, write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
-/// A partition should fit in half of a second-level cache.
-const PARTITION_BYTES: u64 = 128 << 10;
-/// Lines of more partitions than this do not fit in a second-level cache.
+/// A partition should about fit in a second-level cache.
+const PARTITION_BYTES: u64 = 768 << 10;
+/// Staged lines of more partitions than this do not fit in a second-level cache.
 const MAX_PARTITIONS: usize = 4096;
+/// Where bitmaps finish partitions, their size counts, not the values':
+/// 100 M values of 32 bits load in 0.20 s with 512 partitions, in 0.23 s with
+/// 1024, in 0.33 s with 4096.
+const MAX_DENSE_PARTITIONS: u64 = 512;
+/// Values of the range a value, up to which bitmaps finish partitions.
+const DENSE_RANGE: u64 = 512;
 const MIN_CHUNK_BYTES: u64 = 1 << 10;
 const MAX_CHUNK_BYTES: u64 = 16 << 10;
 /// Smaller pieces of temporary files would make reading them back slow.
@@ -153,7 +159,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let threads = wishes.threads as u64;
     let tuning = &wishes.tuning;
     let large = memory >= 256 << 20;
-    let block_bytes = tuning.block_bytes.unwrap_or(if large { 1 << 20 } else { 256 << 10 }).max(64);
+    let block_bytes = tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 }).max(64);
     let output_bytes = tuning.output_bytes.unwrap_or(if large { 1 << 20 } else { 512 << 10 });
     let scratch = (memory / 8 / threads).min(256 << 20);
     #[expect(clippy::cast_possible_truncation, reason = "at most 256 MiB")]
@@ -168,9 +174,12 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
 
     let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
     let guess_entry_bytes = if wide { 8 } else { 4 };
-    let wanted = facts
-        .values
-        .map_or(MAX_PARTITIONS as u64, |values| values * guess_entry_bytes / PARTITION_BYTES);
+    let wanted = facts.values.map_or(MAX_DENSE_PARTITIONS, |values| {
+        let by_size = values.saturating_mul(guess_entry_bytes) / PARTITION_BYTES;
+        let sparse = range / DENSE_RANGE > values;
+        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS })
+    });
+    let wanted = 1 << wanted.max(1).ilog2();
     let pool_share = pool / threads;
     let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
     if spill {
@@ -178,7 +187,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     }
     #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
     let most = most.min(MAX_PARTITIONS as u64) as usize;
-    let most = tuning.partitions.unwrap_or(most.max(16).next_power_of_two().min(MAX_PARTITIONS));
+    let most = tuning.partitions.unwrap_or(1 << most.max(16).ilog2());
     let partitioning = Partitioning::new(facts.window, most);
     let entry_bits = if partitioning.shift <= 32 { 32 } else { 64 };
 
