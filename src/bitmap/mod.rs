@@ -5,9 +5,8 @@ pub(crate) use slice::BitSliceMut;
 pub use word::Word;
 
 /// Calls `visit` with the place, from `first` on, of every set bit among the
-/// `2^bits` bits of `words` from bit `first`.
-pub(crate) fn for_each_one(words: &[u64], first: u64, bits: u32, mut visit: impl FnMut(usize)) {
-    let len = 1_usize << bits;
+/// `len` bits of `words` from bit `first`.
+pub(crate) fn for_each_one(words: &[u64], first: u64, len: usize, mut visit: impl FnMut(usize)) {
     for place in 0..len {
         let (index, mask) = u64::place(first + place as u64);
         if words.get(index).is_some_and(|word| word & mask != 0) {

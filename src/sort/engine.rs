@@ -1,14 +1,14 @@
 //! One pass: load a window of values, then emit it in order.
 
 use super::emit::{Emitter, Style, Written};
-use super::entry::{Entry, Window, low_mask};
-use super::finish::Finisher;
+use super::entry::{Entry, low_mask};
+use super::finish::{Finisher, Group, Span, join_buckets};
 use super::plan::Layout;
 use super::pool::Pool;
 use super::scatter::{
     ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments, Source,
 };
-use super::spill::SpillFiles;
+use super::spill::{ReadBuffers, SpillFiles};
 use crate::error::{Error, Result};
 use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::output::Sequence;
@@ -18,6 +18,7 @@ use crate::sys::Pages;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// What all passes of a run share.
@@ -150,9 +151,16 @@ struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
 #[derive(Debug, Clone, Copy)]
 enum Task {
     Partition(usize),
+    /// A span of a large partition, and the values in it.
+    Span(usize, Span, u64),
     /// Values below or above the window.
     Outside(usize),
 }
+
+/// Partitions with fewer values are not worth cutting.
+const MIN_CUT: u64 = 1 << 20;
+/// Bits of a histogram that cuts a partition.
+const CUT_BITS: u32 = 12;
 
 impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn source(&self, number: usize) -> Source<'_, 'p, E> {
@@ -174,7 +182,18 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn emit(&self, outside: Outside) -> Result<Written> {
         let context = self.context;
         let count = self.layout.partitioning.count;
-        let mut tasks: Vec<Task> = (0..count).map(Task::Partition).collect();
+        let lens: Vec<u64> = (0..count).map(|partition| self.source(partition).len()).collect();
+        let values: u64 = lens.iter().sum();
+        // A thread that is left alone with a large partition keeps all waiting.
+        let share = (values / (2 * self.layout.threads as u64)).max(MIN_CUT);
+        let mut tasks = Vec::with_capacity(count + 2);
+        for (partition, &len) in lens.iter().enumerate() {
+            if len > share && self.layout.threads > 1 && !self.relief.was_used() {
+                tasks.append(&mut self.cut(partition, share)?);
+            } else {
+                tasks.push(Task::Partition(partition));
+            }
+        }
         if outside == Outside::Keep {
             tasks.insert(0, Task::Outside(BELOW));
             tasks.push(Task::Outside(ABOVE));
@@ -183,23 +202,21 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             tasks.reverse();
         }
         let first = context.sequence.extend(tasks.len());
-        let mut values = 0;
-        for (number, &task) in (first..).zip(&tasks) {
-            let (len, window) = match task {
-                Task::Partition(partition) => {
-                    let window = self.layout.partitioning.window_of(partition);
-                    (self.source(partition).len(), window)
+        // What was absorbed into a bitmap is counted when it is finished.
+        if context.style.selection.keeps_all() && !self.relief.was_used() {
+            for (number, &task) in (first..).zip(&tasks) {
+                let (len, base, last) = match task {
+                    Task::Partition(partition) => {
+                        let window = self.layout.partitioning.window_of(partition);
+                        (lens[partition], window.base, window.last)
+                    }
+                    Task::Span(_, span, len) => (len, span.first(), span.last()),
+                    Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
+                };
+                let known = context.style.bytes_of(len, base, last);
+                if let Some(size) = if len == 0 { Some(0) } else { known } {
+                    context.sequence.announce(number, size);
                 }
-                Task::Outside(side) => {
-                    (self.outside_source(side).len(), Window { base: 0, last: u64::MAX })
-                }
-            };
-            values += len;
-            // What was absorbed into a bitmap is counted when it is finished.
-            let known = context.style.selection.keeps_all() && !self.relief.was_used();
-            let size = if len == 0 { Some(0) } else { context.style.bytes_of(len, window.base, window.last) };
-            if let Some(size) = size.filter(|_| known) {
-                context.sequence.announce(number, size);
             }
         }
         context.progress.enter(Phase::Emit, values);
@@ -227,10 +244,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let results: Vec<Result<Written>> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..self.layout.threads).map(|_| scope.spawn(work)).collect();
             let own = work();
-            let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            others.into_iter().map(join).chain([own]).collect()
+            others.into_iter().map(joined).chain([own]).collect()
         });
         let mut total = Written {
             lines: 0,
@@ -251,9 +265,78 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         failed.map_or(Ok(total), Err)
     }
 
+    /// Cuts a partition into spans of about `share` values each.
+    fn cut(&self, partition: usize, share: u64) -> Result<Vec<Task>> {
+        let window = self.layout.partitioning.window_of(partition);
+        let whole = Span::whole(window.base, self.layout.partitioning.shift);
+        let mut spans = Vec::new();
+        for (span, count) in self.histogram(partition, whole, share)? {
+            if count > share && span.bits() > 0 {
+                spans.append(&mut self.histogram(partition, span, share)?);
+            } else {
+                spans.push((span, count));
+            }
+        }
+        // Neighbours that one level kept apart may fit together.
+        let mut joined: Vec<(Span, u64)> = Vec::new();
+        for (span, count) in spans {
+            match joined.last_mut() {
+                Some((last, sum)) if *sum + count <= share => {
+                    last.hi = span.hi;
+                    *sum += count;
+                }
+                _ => joined.push((span, count)),
+            }
+        }
+        Ok(joined.into_iter().map(|(span, count)| Task::Span(partition, span, count)).collect())
+    }
+
+    /// Spans of neighbouring buckets with up to `share` values; each thread
+    /// counts the entries that it scattered.
+    fn histogram(&self, partition: usize, span: Span, share: u64) -> Result<Vec<(Span, u64)>> {
+        let shift = span.bits().saturating_sub(CUT_BITS);
+        let count = |scatter: &Scatter<'_, '_, '_, E>| -> Result<Vec<u64>> {
+            let mut counts = vec![0; 1 << (span.bits() - shift)];
+            let source = Source {
+                held: vec![scatter.part(partition)],
+                spill: self.relief.spill.as_ref(),
+                bits: self.layout.partitioning.shift,
+            };
+            source.for_each_in(span.lo, span.hi, &mut self.read_buffers(), |entries| {
+                for entry in entries {
+                    #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
+                    let bucket = (entry.widen() >> shift) as usize;
+                    counts[bucket] += 1;
+                }
+            })?;
+            Ok(counts)
+        };
+        let parts: Vec<Result<Vec<u64>>> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                self.scatters.iter().map(|scatter| scope.spawn(|| count(scatter))).collect();
+            threads.into_iter().map(joined).collect()
+        });
+        let mut total = vec![0; 1 << (span.bits() - shift)];
+        for part in parts {
+            total.iter_mut().zip(part?).for_each(|(sum, count)| *sum += count);
+        }
+        let groups = join_buckets(&total, share).into_iter();
+        let spans = groups.map(|Group { first, last, count }| {
+            (span.part(first << shift, (last << shift) | low_mask(shift)), count)
+        });
+        Ok(spans.collect())
+    }
+
+    fn read_buffers<F: Entry>(&self) -> ReadBuffers<F> {
+        ReadBuffers::new(self.read_entries())
+    }
+
+    fn read_entries(&self) -> usize {
+        (self.layout.block_bytes / 32).clamp(64, 1 << 14)
+    }
+
     fn finisher<F: Entry>(&self) -> Finisher<F> {
-        let read_entries = (self.layout.block_bytes / 32).clamp(64, 1 << 14);
-        Finisher::new(self.context.level, self.layout.scratch_bytes, read_entries)
+        Finisher::new(self.context.level, self.layout.scratch_bytes, self.read_buffers())
     }
 
     fn task(&self, worker: &mut Worker<'_, '_, E>, number: usize, task: Task) -> Result<()> {
@@ -271,6 +354,10 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                 finisher.finish(&source, window.base, words, emitter)?;
                 self.context.progress.advance(source.len());
             }
+            Task::Span(partition, span, count) => {
+                finisher.span(&self.source(partition), span, count, emitter)?;
+                self.context.progress.advance(count);
+            }
             Task::Outside(side) => {
                 let source = self.outside_source(side);
                 if source.len() > 0 {
@@ -281,6 +368,11 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
         emitter.end()
     }
+}
+
+/// What a thread gave; a panic goes on in this one.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// One thread's memory while partitions are finished.

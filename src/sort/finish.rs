@@ -17,7 +17,7 @@ use super::entry::{Entry, low_mask};
 use super::radix;
 use super::scatter::Source;
 use super::spill::ReadBuffers;
-use crate::bitmap::BitSliceMut;
+use crate::bitmap::{BitSliceMut, for_each_one};
 use crate::error::Result;
 use crate::simd::{Level, ones};
 
@@ -48,37 +48,55 @@ pub(super) struct Finisher<E> {
 }
 
 /// A part of a partition.
-#[derive(Debug, Clone, Copy)]
-struct Span {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
     /// Of the partition's window.
-    base: u64,
+    pub(super) base: u64,
     /// First entry of the span.
-    lo: u64,
-    bits: u32,
+    pub(super) lo: u64,
+    /// Last entry of the span.
+    pub(super) hi: u64,
 }
 
 impl Span {
-    fn first(self) -> u64 {
+    /// All entries of `bits` bits.
+    pub(super) fn whole(base: u64, bits: u32) -> Self {
+        Self { base, lo: 0, hi: low_mask(bits) }
+    }
+
+    /// The smallest value.
+    pub(super) fn first(self) -> u64 {
         self.base + self.lo
     }
 
-    fn last(self) -> u64 {
-        self.first().saturating_add(low_mask(self.bits))
+    /// The largest value.
+    pub(super) fn last(self) -> u64 {
+        self.base.saturating_add(self.hi)
     }
 
     fn len(self) -> u64 {
-        low_mask(self.bits).saturating_add(1)
+        (self.hi - self.lo).saturating_add(1)
+    }
+
+    /// Bits of the largest offset.
+    pub(super) fn bits(self) -> u32 {
+        u64::BITS - (self.hi - self.lo).leading_zeros()
+    }
+
+    /// Values `from ..= to`, counted from the first one, as far as there are.
+    pub(super) fn part(self, from: u64, to: u64) -> Self {
+        Self { lo: self.lo + from, hi: self.lo.saturating_add(to).min(self.hi), ..self }
     }
 }
 
 impl<E: Entry> Finisher<E> {
     /// Memory of at most about `budget_bytes`, taken when it is needed.
-    pub(super) fn new(level: Level, budget_bytes: usize, read_entries: usize) -> Self {
+    pub(super) fn new(level: Level, budget_bytes: usize, buffers: ReadBuffers<E>) -> Self {
         Self {
             level,
             // Bitmap, duplicates and values are not all large at once: a third each.
             budget_bytes: budget_bytes / 3,
-            buffers: ReadBuffers::new(read_entries),
+            buffers,
             bitmap: Vec::new(),
             positions: Vec::new(),
             duplicates: Vec::new(),
@@ -98,19 +116,20 @@ impl<E: Entry> Finisher<E> {
         segment: Option<&mut [u64]>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
-        let span = Span { base, lo: 0, bits: source.bits };
+        let span = Span::whole(base, source.bits);
         let count = source.len();
         if let Some(segment) = segment {
             let room = (self.budget_bytes / 8) as u64;
             if count <= room || emit.style().selection.ignores_copies() {
-                return self.by_bitmap(source, span, Some(segment), true, emit).map(drop);
+                return self.by_bitmap(source, span, Some(segment), emit).map(drop);
             }
             return self.by_counting(source, span, Some(segment), emit);
         }
         self.span(source, span, count, emit)
     }
 
-    fn span(
+    /// Writes the values of a span, of which there are `count`.
+    pub(super) fn span(
         &mut self,
         source: &Source<'_, '_, E>,
         span: Span,
@@ -120,11 +139,10 @@ impl<E: Entry> Finisher<E> {
         if count == 0 {
             return Ok(());
         }
-        if span.bits == 0 {
+        if span.lo == span.hi {
             return emit.run(span.first(), count);
         }
-        let whole = span.lo == 0 && span.bits == source.bits;
-        let narrow = span.bits <= MAX_BITMAP_BITS;
+        let narrow = span.bits() <= MAX_BITMAP_BITS;
         let ignores_copies = emit.style().selection.ignores_copies();
         let bitmap_fits = span.len() / 8 <= self.budget_bytes as u64;
         if narrow && !ignores_copies && count >= span.len() / 2 {
@@ -132,14 +150,14 @@ impl<E: Entry> Finisher<E> {
         }
         let scans_well = span.len() / 64 <= WORDS_PER_VALUE * count;
         if narrow && bitmap_fits && scans_well {
-            if self.by_bitmap(source, span, None, whole, emit)? {
+            if self.by_bitmap(source, span, None, emit)? {
                 return Ok(());
             }
             return self.by_counting(source, span, None, emit);
         }
         let bytes = count.saturating_mul(2 * u64::from(E::BITS / 8));
         if bytes <= 2 * self.budget_bytes as u64 {
-            return self.by_radix(source, span, count, whole, emit);
+            return self.by_radix(source, span, count, emit);
         }
         self.by_split(source, span, emit)
     }
@@ -150,7 +168,6 @@ impl<E: Entry> Finisher<E> {
         source: &Source<'_, '_, E>,
         span: Span,
         segment: Option<&mut [u64]>,
-        announce: bool,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<bool> {
         let selection = emit.style().selection;
@@ -173,7 +190,7 @@ impl<E: Entry> Finisher<E> {
         let mut met_again = 0;
         let mut overflow = false;
         let mut read = 0;
-        source.for_each_in(span.lo, span.bits, buffers, |entries| {
+        source.for_each_in(span.lo, span.hi, buffers, |entries| {
             read += entries.len() as u64;
             if selection.ignores_copies() {
                 bits.insert_all(entries);
@@ -203,7 +220,7 @@ impl<E: Entry> Finisher<E> {
             // Copies that came in vain are values of the input all the same.
             emit.written.values += read - (distinct - before);
         }
-        if announce && (selection.keeps_all() || selection.ignores_copies()) {
+        if selection.keeps_all() || selection.ignores_copies() {
             emit.announce(distinct + met_again as u64, span.first(), span.last());
         }
         let duplicates = &mut duplicates[..met_again];
@@ -249,21 +266,21 @@ impl<E: Entry> Finisher<E> {
         segment: Option<&mut [u64]>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
-        let fits = (self.budget_bytes / 8).max(64).ilog2();
-        let bits = span.bits.min(fits);
-        let windows = 1_u64 << (span.bits - bits);
+        let size = (self.budget_bytes as u64 / 8).max(64).min(span.len());
+        let windows = span.len().div_ceil(size);
         let reverse = emit.style().selection.reverse;
         let segment = segment.as_deref();
         for index in 0..windows {
             let window = if reverse { windows - 1 - index } else { index };
-            let offset = window << bits;
+            let offset = window * size;
+            let part = span.part(offset, offset + size - 1);
             let Self { buffers, counts, .. } = self;
             counts.clear();
-            counts.resize(1 << bits, 0);
+            counts.resize(usize::try_from(part.len()).unwrap_or(usize::MAX), 0);
             if let Some(words) = segment {
-                crate::bitmap::for_each_one(words, offset, bits, |position| counts[position] += 1);
+                for_each_one(words, part.lo, counts.len(), |position| counts[position] += 1);
             }
-            source.for_each_in(span.lo + offset, bits, buffers, |entries| {
+            source.for_each_in(part.lo, part.hi, buffers, |entries| {
                 for entry in entries {
                     #[expect(clippy::cast_possible_truncation, reason = "within the window")]
                     let low = entry.widen() as usize;
@@ -310,20 +327,19 @@ impl<E: Entry> Finisher<E> {
         source: &Source<'_, '_, E>,
         span: Span,
         count: u64,
-        announce: bool,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
         let Self { buffers, values, values_scratch, .. } = self;
         values.clear();
         values.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX));
-        source.for_each_in(span.lo, span.bits, buffers, |entries| {
+        source.for_each_in(span.lo, span.hi, buffers, |entries| {
             values.extend_from_slice(entries);
         })?;
         if values_scratch.len() < values.len() {
             values_scratch.resize(values.len(), E::default());
         }
         radix::sort(values, values_scratch);
-        if announce && emit.style().selection.keeps_all() {
+        if emit.style().selection.keeps_all() {
             emit.announce(count, span.first(), span.last());
         }
         emit.sorted(span.first(), values)
@@ -336,44 +352,52 @@ impl<E: Entry> Finisher<E> {
         span: Span,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
-        let split_bits = SPLIT_BITS.min(span.bits);
-        let shift = span.bits - split_bits;
+        let split_bits = SPLIT_BITS.min(span.bits());
+        let shift = span.bits() - split_bits;
         let mut histogram = vec![0_u64; 1 << split_bits];
-        source.for_each_in(span.lo, span.bits, &mut self.buffers, |entries| {
+        source.for_each_in(span.lo, span.hi, &mut self.buffers, |entries| {
             for entry in entries {
                 #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
                 let bucket = (entry.widen() >> shift) as usize;
                 histogram[bucket] += 1;
             }
         })?;
-        // Sub-windows are joined in pairs while the pairs still fit: as wide as
-        // the memory allows, and aligned, so that each is a window again.
-        let fits = |count: u64| count * u64::from(E::BITS / 8) <= self.budget_bytes as u64;
-        let mut groups = Vec::new();
-        let mut at = 0;
-        while at < histogram.len() {
-            let mut joined = 0;
-            let mut count = histogram[at];
-            while joined < split_bits {
-                let size = 1_usize << (joined + 1);
-                let sum: u64 = histogram[at..(at + size).min(histogram.len())].iter().sum();
-                if !at.is_multiple_of(size) || !fits(sum) {
-                    break;
-                }
-                (joined, count) = (joined + 1, sum);
-            }
-            groups.push((at, joined, count));
-            at += 1 << joined;
-        }
+        // Neighbouring buckets are joined while they fit together.
+        let room = self.budget_bytes as u64 / u64::from(E::BITS / 8);
+        let mut groups = join_buckets(&histogram, room);
         if emit.style().selection.reverse {
             groups.reverse();
         }
-        for (first, joined, count) in groups {
-            let lo = span.lo + ((first as u64) << shift);
-            self.span(source, Span { base: span.base, lo, bits: shift + joined }, count, emit)?;
+        for Group { first, last, count } in groups {
+            let part = span.part(first << shift, (last << shift) | low_mask(shift));
+            self.span(source, part, count, emit)?;
         }
         Ok(())
     }
+}
+
+/// Neighbouring buckets of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) count: u64,
+}
+
+/// Joins neighbouring buckets while they hold at most `room` together; those
+/// that hold more stay alone.
+pub(super) fn join_buckets(histogram: &[u64], room: u64) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (bucket, &count) in (0_u64..).zip(histogram) {
+        match groups.last_mut() {
+            Some(group) if group.count.saturating_add(count) <= room => {
+                group.last = bucket;
+                group.count += count;
+            }
+            _ => groups.push(Group { first: bucket, last: bucket, count }),
+        }
+    }
+    groups
 }
 
 /// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
@@ -392,12 +416,21 @@ fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::merge_copies;
+    use super::{Group, join_buckets, merge_copies};
 
     #[test]
     fn copies_are_put_beside_their_value() {
         let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
         merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
         assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
+    }
+
+    #[test]
+    fn buckets_are_joined_while_they_fit() {
+        let group = |first, last, count| Group { first, last, count };
+        assert_eq!(
+            join_buckets(&[1, 2, 9, 0, 1, 1], 3),
+            [group(0, 1, 3), group(2, 2, 9), group(3, 5, 2)]
+        );
     }
 }

@@ -341,18 +341,18 @@ impl<E: Entry> Source<'_, '_, E> {
         Ok(())
     }
 
-    /// Hands the entries of `lo ..= lo + 2^bits - 1`, less `lo`, to `sink`.
+    /// Hands the entries of `lo ..= last`, less `lo`, to `sink`.
     pub(super) fn for_each_in(
         &self,
         lo: u64,
-        bits: u32,
+        last: u64,
         buffers: &mut ReadBuffers<E>,
         mut sink: impl FnMut(&[E]),
     ) -> Result<()> {
-        if lo == 0 && bits >= self.bits {
+        if lo == 0 && last >= low_mask(self.bits) {
             return self.for_each(buffers, sink);
         }
-        let last = low_mask(bits);
+        let last = last - lo;
         let mut inside = [E::default(); 1024];
         self.for_each(buffers, |entries| {
             for part in entries.chunks(inside.len()) {
