@@ -288,7 +288,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                 _ => joined.push((span, count)),
             }
         }
-        Ok(joined.into_iter().map(|(span, count)| Task::Span(partition, span, count)).collect())
+        let task = |(span, count)| Task::Span(partition, Span { is_part: true, ..span }, count);
+        Ok(joined.into_iter().map(task).collect())
     }
 
     /// Spans of neighbouring buckets with up to `share` values; each thread

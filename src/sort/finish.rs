@@ -56,12 +56,14 @@ pub(super) struct Span {
     pub(super) lo: u64,
     /// Last entry of the span.
     pub(super) hi: u64,
+    /// Whether it makes a part of the output, so that its size is the part's.
+    pub(super) is_part: bool,
 }
 
 impl Span {
     /// All entries of `bits` bits.
     pub(super) fn whole(base: u64, bits: u32) -> Self {
-        Self { base, lo: 0, hi: low_mask(bits) }
+        Self { base, lo: 0, hi: low_mask(bits), is_part: true }
     }
 
     /// The smallest value.
@@ -85,7 +87,8 @@ impl Span {
 
     /// Values `from ..= to`, counted from the first one, as far as there are.
     pub(super) fn part(self, from: u64, to: u64) -> Self {
-        Self { lo: self.lo + from, hi: self.lo.saturating_add(to).min(self.hi), ..self }
+        let hi = self.lo.saturating_add(to).min(self.hi);
+        Self { lo: self.lo + from, hi, is_part: false, ..self }
     }
 }
 
@@ -220,7 +223,7 @@ impl<E: Entry> Finisher<E> {
             // Copies that came in vain are values of the input all the same.
             emit.written.values += read - (distinct - before);
         }
-        if selection.keeps_all() || selection.ignores_copies() {
+        if span.is_part && (selection.keeps_all() || selection.ignores_copies()) {
             emit.announce(distinct + met_again as u64, span.first(), span.last());
         }
         let duplicates = &mut duplicates[..met_again];
@@ -339,7 +342,7 @@ impl<E: Entry> Finisher<E> {
             values_scratch.resize(values.len(), E::default());
         }
         radix::sort(values, values_scratch);
-        if emit.style().selection.keeps_all() {
+        if span.is_part && emit.style().selection.keeps_all() {
             emit.announce(count, span.first(), span.last());
         }
         emit.sorted(span.first(), values)

@@ -170,7 +170,8 @@ impl Extents {
     }
 
     /// Appends `entries` of `bits` bits to chain `number`; what is full is
-    /// written.
+    /// written. A buffer holds one extent of a chain: numbers that descend
+    /// begin a new one.
     pub(super) fn add<E: Entry>(
         &mut self,
         files: &SpillFiles,
@@ -180,6 +181,9 @@ impl Extents {
         mut entries: &[E],
     ) -> Result<()> {
         let width = packed_bytes(bits);
+        if self.starts.last().is_some_and(|&(last, _)| number < last) {
+            self.flush(files, chains)?;
+        }
         while !entries.is_empty() {
             let same = self.starts.last().is_some_and(|&(last, _)| last == number);
             let header = if same { 0 } else { HEADER_BYTES };
@@ -243,7 +247,7 @@ mod tests {
         }
         extents.flush(&files, &mut chains).unwrap();
         for (chain, mut expected) in chains.into_iter().zip(expected) {
-            let mut found = Vec::new();
+            let mut found: Vec<E> = Vec::new();
             let mut buffers = ReadBuffers::new(7);
             files.for_each(chain, bits, &mut buffers, |part| found.extend_from_slice(part)).unwrap();
             assert_eq!(found.len() as u64, chain.entries);

@@ -196,7 +196,7 @@ mod tests {
             ("1\r ", ExpectedEnd, 2),
             ("\r1", ExpectedEnd, 1),
             ("18446744073709551616", TooLarge, 19),
-            ("99999999999999999999999", TooLarge, 20),
+            ("99999999999999999999999", TooLarge, 19),
             ("\0", ExpectedDigit, 0),
             ("abc", ExpectedDigit, 0),
         ] {

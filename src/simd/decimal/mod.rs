@@ -91,7 +91,8 @@ fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mu
         }
     } else {
         let mut kept = [0_u8; 16];
-        let mut kept_from = u64::MAX; // no value has these high digits yet
+        // Whatever the first value is, its high digits are not kept yet.
+        let mut kept_from = (base + first.widen()).wrapping_add(1);
         for (index, low) in run.iter().enumerate() {
             let value = base + low.widen();
             let mut four = value.wrapping_sub(kept_from);
@@ -176,6 +177,9 @@ mod tests {
         check(0, &values);
         values.reverse();
         check(0, &values);
+        for value in values {
+            check(0, &[value]);
+        }
     }
 
     proptest! {

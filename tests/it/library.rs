@@ -1,0 +1,117 @@
+//! The library as programs use it.
+
+use bitsort::sort::{Sort, Strategy, Tuning};
+use bitsort::{ByteSize, Error, Progress};
+use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+#[test]
+fn an_iterator_goes_in_and_an_iterator_comes_out() {
+    let values: Vec<u64> = (0..100_000).map(|i| i * 7_919 % 100_003).collect();
+    let sorted: Result<Vec<u64>, Error> =
+        Sort::new().values(values.clone()).into_values().unwrap().collect();
+    let mut expected = values;
+    expected.sort_unstable();
+    assert_eq!(sorted.unwrap(), expected);
+}
+
+#[test]
+fn an_iterator_that_is_dropped_early_ends_the_run() {
+    let mut sorted = Sort::new().values((0..1_000_000).rev()).into_values().unwrap();
+    assert_eq!(sorted.next().unwrap().unwrap(), 0);
+}
+
+#[test]
+fn an_error_is_the_last_item() {
+    let mut sorted = Sort::new().reader("bad", Cursor::new("1\nx\n")).into_values().unwrap();
+    assert!(matches!(sorted.next(), Some(Err(Error::MalformedLine { line: 2, offset: 2, .. }))));
+    assert!(sorted.next().is_none());
+}
+
+#[test]
+fn the_first_malformed_line_is_named_whatever_thread_meets_one_first() {
+    let mut text = "123456789\n".repeat(50_000);
+    text.replace_range(300_000..300_001, "a");
+    text.replace_range(200_000..200_001, "b");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in");
+    std::fs::write(&path, text).unwrap();
+    for _ in 0..20 {
+        let tuning = Tuning { block_bytes: Some(10_000), ..Tuning::default() };
+        let run = Sort::new().file(&path).threads(4).tuning(tuning).to_writer(Vec::new());
+        match run {
+            Err(Error::MalformedLine { line, offset, excerpt, .. }) => {
+                assert_eq!((line, offset, &*excerpt), (20_001, 200_000, "b23456789"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_betrays_its_beginning_is_sorted_all_the_same() {
+    // 2 MiB are looked at before the plan is made: small values; then come
+    // others, from far above that range and of it.
+    let head = (0..400_000_u64).map(|i| i % 1000);
+    let tail = (0..400_000_u64).map(|i| u64::MAX - i * 1_000_003 % (1 << 50));
+    let values: Vec<u64> = head.chain(tail).collect();
+    for (pool, no_spill) in [(1 << 16, false), (1 << 26, true)] {
+        let tuning = Tuning { pool_bytes: Some(pool), ..Tuning::default() };
+        let sort = Sort::new().memory(ByteSize::from_mib(256)).tuning(tuning).no_spill(no_spill);
+        let sorted: Result<Vec<u64>, _> =
+            sort.values(values.clone()).into_values().unwrap().collect();
+        let mut expected = values.clone();
+        expected.sort_unstable();
+        assert_eq!(sorted.unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_stream_that_does_not_fit_without_temporary_files_is_refused() {
+    let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };
+    let sort = Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning);
+    let run = sort.values((0..1_000_000).map(|i| i * i)).to_writer(Vec::new());
+    assert!(matches!(run, Err(Error::CannotReread { .. })), "{run:?}");
+}
+
+#[test]
+fn a_file_that_outgrows_memory_without_temporary_files_is_read_in_slices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in");
+    let lines: Vec<String> = (0..60_000_u64).map(|i| (i * i).to_string()).rev().collect();
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };
+    let sort = Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning).file(&path);
+    let mut out = Vec::new();
+    let report = sort.to_writer(&mut out).unwrap();
+    assert_eq!(report.strategy, Some(Strategy::MultiPass));
+    assert!(report.passes > 3, "{report:?}");
+    let expected: String = (0..60_000_u64).map(|i| format!("{}\n", i * i)).collect();
+    assert!(out == expected.as_bytes());
+}
+
+#[test]
+fn a_cancelled_run_ends_and_leaves_the_destination_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    std::fs::write(&path, "old").unwrap();
+    let progress = Arc::new(Progress::default());
+    progress.cancel_flag().store(true, Ordering::Relaxed);
+    let run = Sort::new().values(0..10).progress(progress).to_file(&path);
+    assert!(matches!(run, Err(Error::Interrupted)));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let refused = |sort: Sort| match sort.values(0..3).to_writer(Vec::new()) {
+        Err(Error::Usage { .. } | Error::MemoryLimitTooSmall { .. }) => {}
+        other => panic!("{other:?}"),
+    };
+    refused(Sort::new().threads(0));
+    refused(Sort::new().memory(ByteSize::from_mib(63)));
+    refused(Sort::new().header(true));
+    refused(Sort::new().counted(true).to_format(bitsort::Format::U64Le));
+    assert!(Sort::new().values(0..3).counted(true).into_values().is_err());
+}
