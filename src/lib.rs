@@ -18,6 +18,7 @@ mod sys;
 pub mod text;
 
 
+pub use bitmap::Bitmap;
 pub use error::{Error, Result};
 pub use format::{Format, ParseFormatError};
 pub use progress::{Phase, Progress};

@@ -1,16 +1,35 @@
-//! The one bitmap: value `v` is bit `(v - base) % W` of word `(v - base) / W`.
-mod slice;
-mod word;
-pub(crate) use slice::BitSliceMut;
-pub use word::Word;
+//! The one bitmap of this crate.
+//!
+//! Value `v` is bit `(v - base) % W` of word `(v - base) / W`: OR sets it,
+//! AND-NOT clears it, AND tests it. Writing values in any order and reading the
+//! set bits in order sorts them in linear time; the words stay behind as a set
+//! that answers membership in one load.
+//!
+//! ```
+//! use bitsort::bitmap::Bitmap;
+//!
+//! let mut ids: Bitmap<u32> = Bitmap::new(64);
+//! assert!(ids.insert(40) && ids.insert(35) && !ids.insert(40));
+//! assert_eq!(ids.as_words(), [0, 264]); // bits 3 and 8 of word 1
+//! assert_eq!(ids.iter().collect::<Vec<_>>(), [35, 40]);
+//! ```
+//!
+//! [`Bitmap`] owns its words, [`BitmapMut`] borrows them, and [`BitmapView`]
+//! reads them from little-endian bytes, where bitmaps of either word look
+//! alike. All three are [`Bits`] over their words, so that an algorithm is
+//! written once.
 
-/// Calls `visit` with the place, from `first` on, of every set bit among the
-/// `len` bits of `words` from bit `first`.
-pub(crate) fn for_each_one(words: &[u64], first: u64, len: usize, mut visit: impl FnMut(usize)) {
-    for place in 0..len {
-        let (index, mask) = u64::place(first + place as u64);
-        if words.get(index).is_some_and(|word| word & mask != 0) {
-            visit(place);
-        }
-    }
-}
+mod algebra;
+mod bits;
+mod edit;
+mod iter;
+#[cfg(test)]
+mod tests;
+mod word;
+mod words;
+
+pub use algebra::OutsideUniverse;
+pub use bits::{Bitmap, BitmapMut, BitmapView, Bits};
+pub use iter::{Ones, Runs};
+pub use word::Word;
+pub use words::{LeBytes, Words, WordsMut};

@@ -23,8 +23,8 @@ pub trait Word:
 {
     /// Bits of a word.
     const BITS: u32;
-    /// All bits set.
-    const ONES: Self;
+    /// Bytes of a word.
+    const BYTES: usize;
 
     /// The word that holds `bit`, and a mask of the bit in it.
     #[must_use]
@@ -35,23 +35,31 @@ pub trait Word:
     /// The lowest set bit; [`Word::BITS`] if there is none.
     #[must_use]
     fn lowest(self) -> u32;
-    /// The highest set bit, plus one; 0 if there is none.
+    /// The highest set bit, if there is one.
     #[must_use]
-    fn above_highest(self) -> u32;
-    /// Bits from `bit` (below [`Word::BITS`]) upwards.
+    fn highest(self) -> Option<u32>;
+    /// Without its lowest set bit.
     #[must_use]
-    fn from_bit(bit: u32) -> Self;
-    /// This word `bits` places up, and what is pushed out; `bits` is below
-    /// [`Word::BITS`].
+    fn without_lowest(self) -> Self;
+    /// The lowest `bits` bits set; [`Word::BITS`] or more sets all.
     #[must_use]
-    fn shifted(self, bits: u32) -> (Self, Self);
+    fn low_mask(bits: u32) -> Self;
+    /// `bits` places up; [`Word::BITS`] or more leave nothing.
+    #[must_use]
+    fn up(self, bits: u32) -> Self;
+    /// `bits` places down; [`Word::BITS`] or more leave nothing.
+    #[must_use]
+    fn down(self, bits: u32) -> Self;
+    /// The word of exactly [`Word::BYTES`] little-endian bytes; 0 of others.
+    #[must_use]
+    fn from_le(bytes: &[u8]) -> Self;
 }
 
 macro_rules! word {
     ($word:ty) => {
         impl Word for $word {
             const BITS: u32 = <$word>::BITS;
-            const ONES: Self = <$word>::MAX;
+            const BYTES: usize = size_of::<$word>();
 
             #[inline]
             #[expect(clippy::cast_possible_truncation, reason = "bitmaps fit in memory")]
@@ -71,18 +79,33 @@ macro_rules! word {
             }
 
             #[inline]
-            fn above_highest(self) -> u32 {
-                <$word>::BITS - self.leading_zeros()
+            fn highest(self) -> Option<u32> {
+                self.checked_ilog2()
             }
 
             #[inline]
-            fn from_bit(bit: u32) -> Self {
-                <$word>::MAX << bit
+            fn without_lowest(self) -> Self {
+                self & self.wrapping_sub(1)
             }
 
             #[inline]
-            fn shifted(self, bits: u32) -> (Self, Self) {
-                (self << bits, self.checked_shr(<$word>::BITS - bits).unwrap_or(0))
+            fn low_mask(bits: u32) -> Self {
+                !<$word>::MAX.up(bits)
+            }
+
+            #[inline]
+            fn up(self, bits: u32) -> Self {
+                self.checked_shl(bits).unwrap_or(0)
+            }
+
+            #[inline]
+            fn down(self, bits: u32) -> Self {
+                self.checked_shr(bits).unwrap_or(0)
+            }
+
+            #[inline]
+            fn from_le(bytes: &[u8]) -> Self {
+                bytes.try_into().map_or(0, <$word>::from_le_bytes)
             }
         }
     };

@@ -114,8 +114,10 @@ fn run<E: Entry>(
     let scatters: Vec<Scatter<'_, '_, '_, E>> = pool_words
         .chunks_mut(share)
         .take(layout.threads)
-        .map(|memory| {
-            let pool = Pool::new(memory, layout.chunk_words);
+        .enumerate()
+        .map(|(thread, memory)| {
+            let percent = if layout.overflows { 100 * (thread + 1) / layout.threads } else { 100 };
+            let pool = Pool::new(memory, layout.chunk_words, percent);
             Scatter::new(partitioning, outside, &relief, pool, io_bytes)
         })
         .collect();

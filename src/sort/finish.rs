@@ -17,7 +17,7 @@ use super::entry::{Entry, low_mask};
 use super::radix;
 use super::scatter::Source;
 use super::spill::ReadBuffers;
-use crate::bitmap::{BitSliceMut, for_each_one};
+use crate::bitmap::BitmapMut;
 use crate::error::Result;
 use crate::simd::{Level, ones};
 
@@ -189,7 +189,7 @@ impl<E: Entry> Finisher<E> {
             words.iter().map(|word| u64::from(word.count_ones())).sum()
         };
         let before = if persistent { ones_of(words) } else { 0 };
-        let mut bits = BitSliceMut::new(words);
+        let mut bits = BitmapMut::from_words_mut(0, words);
         let mut met_again = 0;
         let mut overflow = false;
         let mut read = 0;
@@ -272,7 +272,7 @@ impl<E: Entry> Finisher<E> {
         let size = (self.budget_bytes as u64 / 8).max(64).min(span.len());
         let windows = span.len().div_ceil(size);
         let reverse = emit.style().selection.reverse;
-        let segment = segment.as_deref();
+        let segment = segment.map(|words| BitmapMut::from_words_mut(0, words));
         for index in 0..windows {
             let window = if reverse { windows - 1 - index } else { index };
             let offset = window * size;
@@ -280,8 +280,9 @@ impl<E: Entry> Finisher<E> {
             let Self { buffers, counts, .. } = self;
             counts.clear();
             counts.resize(usize::try_from(part.len()).unwrap_or(usize::MAX), 0);
-            if let Some(words) = segment {
-                for_each_one(words, part.lo, counts.len(), |position| counts[position] += 1);
+            if let Some(absorbed) = &segment {
+                #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+                absorbed.for_each_in(part.lo, part.len(), |low| counts[low as usize] += 1);
             }
             source.for_each_in(part.lo, part.hi, buffers, |entries| {
                 for entry in entries {

@@ -103,6 +103,8 @@ pub(super) struct Layout {
     pub(super) bitmap_bytes: u64,
     /// Everything else: code, stacks, tables.
     pub(super) overhead_bytes: u64,
+    /// Whether more values are expected than the pool holds.
+    pub(super) overflows: bool,
 }
 
 /// One strategy's prospects.
@@ -198,7 +200,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
     #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
     let chunk_words = (chunk_bytes / 64 * 8) as usize;
-    Some(Layout {
+    let mut layout = Layout {
         threads: wishes.threads,
         partitioning,
         entry_bits,
@@ -209,7 +211,10 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
         pool_bytes: pool,
         bitmap_bytes,
         overhead_bytes: overhead_bytes + tables,
-    })
+        overflows: false,
+    };
+    layout.overflows = facts.values.is_none_or(|values| layout.value_bytes(values) > pool);
+    Some(layout)
 }
 
 impl Layout {

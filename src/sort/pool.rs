@@ -12,16 +12,28 @@ pub(super) struct Pool<'p> {
     /// Never used before; their pages may not exist yet.
     fresh: ChunksExactMut<'p, u64>,
     freed: Vec<Chunk<'p>>,
-    chunk_words: usize,
+    /// Fresh chunks that are held back until the pool runs out once.
+    reserve: usize,
 }
 
 impl<'p> Pool<'p> {
-    pub(super) fn new(memory: &'p mut [u64], chunk_words: usize) -> Self {
-        Self { fresh: memory.chunks_exact_mut(chunk_words), freed: Vec::new(), chunk_words }
+    /// Chunks of `memory`, of which the first time only `percent` are given
+    /// out: threads that run out at different times keep the disk busy.
+    pub(super) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
+        let fresh = memory.chunks_exact_mut(chunk_words);
+        let reserve = fresh.len() * (100 - percent.min(100)) / 100;
+        Self { fresh, freed: Vec::new(), reserve }
     }
 
     pub(super) fn take(&mut self) -> Option<Chunk<'p>> {
-        self.freed.pop().or_else(|| self.fresh.next())
+        if let Some(chunk) = self.freed.pop() {
+            return Some(chunk);
+        }
+        if self.fresh.len() > self.reserve {
+            return self.fresh.next();
+        }
+        self.reserve = 0;
+        None
     }
 
     pub(super) fn give_back(&mut self, chunk: Chunk<'p>) {
@@ -31,10 +43,6 @@ impl<'p> Pool<'p> {
     /// Chunks that can be taken.
     pub(super) fn available(&self) -> usize {
         self.freed.len() + self.fresh.len()
-    }
-
-    pub(super) fn chunk_words(&self) -> usize {
-        self.chunk_words
     }
 }
 

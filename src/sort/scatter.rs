@@ -16,7 +16,7 @@
 use super::entry::{Entry, Window, low_mask};
 use super::pool::{ChunkList, Pool};
 use super::spill::{Chain, Extents, ReadBuffers, SpillFiles};
-use crate::bitmap::BitSliceMut;
+use crate::bitmap::BitmapMut;
 use crate::error::{Error, Result};
 use crate::input::Consumer;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -198,7 +198,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             let mut duplicates = Vec::new();
             for (list, segment) in self.lists.iter_mut().zip(segments) {
                 let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut bits = BitSliceMut::new(&mut words);
+                let mut bits = BitmapMut::from_words_mut(0, &mut **words);
                 let mut dropped = 0;
                 for (chunk, len) in list.take_all() {
                     let entries: &[E] = &bytemuck::cast_slice(chunk)[..len];

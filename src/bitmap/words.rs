@@ -1,0 +1,88 @@
+//! Words wherever they live.
+
+use super::word::Word;
+use std::marker::PhantomData;
+
+/// Words that can be read.
+pub trait Words {
+    /// Their type.
+    type Word: Word;
+
+    /// How many there are.
+    fn word_count(&self) -> usize;
+
+    /// Word `index`, if there is one.
+    fn get(&self, index: usize) -> Option<Self::Word>;
+
+    /// The words as a slice, where they are one.
+    fn as_slice(&self) -> Option<&[Self::Word]> {
+        None
+    }
+}
+
+/// Words that can be written.
+pub trait WordsMut: Words {
+    /// The words.
+    fn as_mut_slice(&mut self) -> &mut [Self::Word];
+}
+
+macro_rules! slice_words {
+    ($words:ty) => {
+        impl<W: Word> Words for $words {
+            type Word = W;
+
+            fn word_count(&self) -> usize {
+                self.len()
+            }
+
+            #[inline]
+            fn get(&self, index: usize) -> Option<W> {
+                <[W]>::get(self, index).copied()
+            }
+
+            fn as_slice(&self) -> Option<&[W]> {
+                Some(self)
+            }
+        }
+
+        impl<W: Word> WordsMut for $words {
+            #[inline]
+            fn as_mut_slice(&mut self) -> &mut [W] {
+                self
+            }
+        }
+    };
+}
+
+slice_words!(Vec<W>);
+slice_words!(&mut [W]);
+
+/// Words in borrowed little-endian bytes of any alignment. What is less than a
+/// word at the end is ignored.
+#[derive(Debug, Clone, Copy)]
+pub struct LeBytes<'a, W> {
+    bytes: &'a [u8],
+    word: PhantomData<W>,
+}
+
+impl<'a, W: Word> LeBytes<'a, W> {
+    /// Words of these bytes.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, word: PhantomData }
+    }
+}
+
+impl<W: Word> Words for LeBytes<'_, W> {
+    type Word = W;
+
+    fn word_count(&self) -> usize {
+        self.bytes.len() / W::BYTES
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> Option<W> {
+        let start = index.checked_mul(W::BYTES)?;
+        self.bytes.get(start..start.checked_add(W::BYTES)?).map(W::from_le)
+    }
+}
