@@ -91,7 +91,9 @@ pub enum Error {
         unit: &'static str,
     },
     /// The memory limit is below what any plan needs.
-    #[error("a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed")]
+    #[error(
+        "a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed"
+    )]
     MemoryLimitTooSmall {
         /// What was asked for.
         limit_bytes: u64,

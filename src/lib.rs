@@ -17,7 +17,6 @@ pub mod sort;
 mod sys;
 pub mod text;
 
-
 pub use bitmap::Bitmap;
 pub use error::{Error, Result};
 pub use format::{Format, ParseFormatError};

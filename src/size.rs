@@ -100,9 +100,14 @@ mod tests {
 
     #[test]
     fn suffixes_are_binary_and_case_does_not_matter() {
-        for (text, bytes) in
-            [("0", 0), ("7", 7), ("1k", 1024), ("64M", 64 << 20), ("2GiB", 2 << 30), ("1T", 1 << 40)]
-        {
+        for (text, bytes) in [
+            ("0", 0),
+            ("7", 7),
+            ("1k", 1024),
+            ("64M", 64 << 20),
+            ("2GiB", 2 << 30),
+            ("1T", 1 << 40),
+        ] {
             assert_eq!(text.parse::<ByteSize>().unwrap().bytes(), bytes, "{text}");
         }
     }

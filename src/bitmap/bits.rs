@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 /// A set of values of one range, its universe, as bits over `S`.
 #[derive(Clone)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to the name")]
 pub struct Bits<S> {
     pub(super) base: u64,
     /// Size of the universe.

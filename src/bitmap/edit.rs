@@ -90,11 +90,7 @@ impl<S: WordsMut> Bits<S> {
 
     /// Hands every word of a range inside the universe to `change`, with a
     /// mask of the range's bits in it.
-    fn for_words_of(
-        &mut self,
-        range: RangeInclusive<u64>,
-        change: impl Fn(&mut S::Word, S::Word),
-    ) {
+    fn for_words_of(&mut self, range: RangeInclusive<u64>, change: impl Fn(&mut S::Word, S::Word)) {
         let (first, first_mask) = S::Word::place(range.start() - self.base);
         let (last, last_mask) = S::Word::place(range.end() - self.base);
         let from = !S::Word::low_mask(first_mask.lowest());
@@ -104,7 +100,9 @@ impl<S: WordsMut> Bits<S> {
             change(only, from & upto);
         } else if let [head, middle @ .., tail] = words {
             change(head, from);
-            middle.iter_mut().for_each(|word| change(word, S::Word::low_mask(S::Word::BITS)));
+            for word in middle {
+                change(word, S::Word::low_mask(S::Word::BITS));
+            }
             change(tail, upto);
         }
     }

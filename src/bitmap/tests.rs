@@ -88,7 +88,7 @@ fn check_queries<W: Word>(case: &Case, probes: &[u64]) {
     let mut both = bitmap.iter();
     let mut model = members.iter().copied();
     for (turn, _) in members.iter().enumerate() {
-        let (found, expected) = if probes[turn % probes.len()] % 2 == 0 {
+        let (found, expected) = if probes[turn % probes.len()].is_multiple_of(2) {
             (both.next(), model.next())
         } else {
             (both.next_back(), model.next_back())

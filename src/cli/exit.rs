@@ -16,16 +16,16 @@ pub(super) fn fail(program: &str, error: &Error) -> ExitCode {
     if error.is_closed_pipe() {
         return ExitCode::SUCCESS;
     }
-    let mut message = format!("{program}: {error}");
+    let mut parts = vec![format!("{program}: {error}")];
     let mut cause = error.source();
     while let Some(source) = cause {
-        message += &format!(": {source}");
+        parts.push(source.to_string());
         cause = source.source();
     }
+    say(&parts.join(": "));
     if let Some(hint) = error.hint() {
-        message += &format!("\nhint: {hint}");
+        say(&format!("hint: {hint}"));
     }
-    say(&message);
     ExitCode::from(TROUBLE)
 }
 

@@ -99,8 +99,7 @@ impl Block {
     }
 
     fn skip_byte_order_mark(&mut self, cut: &Cut) {
-        if self.first && cut.format == Format::Text && self.lines().starts_with(BYTE_ORDER_MARK)
-        {
+        if self.first && cut.format == Format::Text && self.lines().starts_with(BYTE_ORDER_MARK) {
             self.span.start += BYTE_ORDER_MARK.len();
             self.offset += BYTE_ORDER_MARK.len() as u64;
         }
@@ -237,7 +236,11 @@ impl<'a> Claims<'a> {
             let mut rest = scan.feed(bytes).map(<[u8]>::to_vec);
             while rest.is_none() {
                 let read = fill(&mut piece)?;
-                rest = if read == 0 { Some(Vec::new()) } else { scan.feed(&piece[..read]).map(<[u8]>::to_vec) };
+                rest = if read == 0 {
+                    Some(Vec::new())
+                } else {
+                    scan.feed(&piece[..read]).map(<[u8]>::to_vec)
+                };
             }
             block.claimed_bytes = scan.bytes;
             state.offset += scan.bytes;
@@ -317,7 +320,8 @@ impl Region<'_> {
 
         let mut start = PADDING;
         if before == 1 {
-            let Some(first) = block.bytes[PADDING..PADDING + claimed].iter().position(is_end) else {
+            let Some(first) = block.bytes[PADDING..PADDING + claimed].iter().position(is_end)
+            else {
                 block.span = PADDING..PADDING;
                 return Ok(());
             };
@@ -336,8 +340,7 @@ impl Region<'_> {
             let last_line = block.bytes[start..last_byte].iter().rposition(is_end);
             let line_start = start + last_line.map_or(0, |at| at + 1);
             block.span = start..line_start;
-            let mut scan =
-                LongLine::new(read_from + (line_start - PADDING) as u64, cut.terminator);
+            let mut scan = LongLine::new(read_from + (line_start - PADDING) as u64, cut.terminator);
             let mut skip = 0;
             if scan.offset == 0 && block.bytes[line_start..].starts_with(BYTE_ORDER_MARK) {
                 skip = BYTE_ORDER_MARK.len();

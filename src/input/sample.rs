@@ -145,7 +145,8 @@ impl Opened {
         let mut piece = Vec::new();
         if let Content::Regular { file, start, .. } = &self.content {
             piece.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
-            let read = file.read_at(&mut piece, start + at).map_err(Error::io("read", &self.name))?;
+            let read =
+                file.read_at(&mut piece, start + at).map_err(Error::io("read", &self.name))?;
             piece.truncate(read);
         }
         Ok(piece)

@@ -87,10 +87,7 @@ pub(crate) fn scan<C: Consumer + Send>(
 }
 
 /// Number (from 0) of the wanted field in each input; nothing without columns.
-pub(crate) fn column_indices(
-    inputs: &[Opened],
-    options: &ScanOptions<'_>,
-) -> Result<Vec<usize>> {
+pub(crate) fn column_indices(inputs: &[Opened], options: &ScanOptions<'_>) -> Result<Vec<usize>> {
     let Some(selector) = &options.cut.column else { return Ok(Vec::new()) };
     inputs.iter().map(|input| column_index(input, selector, options.cut)).collect()
 }
@@ -197,7 +194,8 @@ impl<C> Sink<'_, C> {
     }
 
     fn bad(&mut self, reason: Malformed, offset: u64, text: &[u8]) {
-        if self.keep_text && !(self.fail && !self.entry.bad.is_empty()) {
+        let is_first = self.entry.bad.is_empty();
+        if self.keep_text && (is_first || !self.fail) {
             let text = text[..text.len().min(BAD_TEXT_BYTES)].to_vec();
             self.entry.bad.push(Bad { line: self.lines(), offset, reason, text });
         }
@@ -221,12 +219,7 @@ impl<C: Consumer> LineSink for Sink<'_, C> {
         self.entry.tally.blank += 1;
     }
 
-    fn malformed(
-        &mut self,
-        line: Range<usize>,
-        reason: Malformed,
-        offset: u64,
-    ) -> ControlFlow<()> {
+    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
         let place = self.origin.wrapping_add(line.start as u64 + offset);
         self.bad(reason, place, &self.bytes[line]);
         if self.fail { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -26,7 +26,8 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
             Err(Error::Io { action: "write", path: path.into(), source })
         }
         Ok(found) if !found.is_file() => {
-            let file = OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
+            let file =
+                OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
             Ok(Destination::Stream(file))
         }
         Ok(found) => {

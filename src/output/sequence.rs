@@ -158,7 +158,10 @@ impl Part<'_, '_> {
             None => self.announce(self.written),
             Some(announced) if announced != self.written => {
                 return Err(Error::Accounting {
-                    what: format!("a part of {} bytes was announced with {announced}", self.written),
+                    what: format!(
+                        "a part of {} bytes was announced with {announced}",
+                        self.written
+                    ),
                 });
             }
             Some(_) => {}

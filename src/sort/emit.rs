@@ -9,6 +9,7 @@ use std::io::Write;
 
 /// Which values are written, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Selection {
     /// One copy of each value.
     pub(crate) distinct: bool,
@@ -43,7 +44,7 @@ pub(super) struct Style {
 impl Style {
     /// Bytes of `count` lines of values between `first` and `last`, if all of
     /// them are equally long.
-    pub(super) fn bytes_of(&self, count: u64, first: u64, last: u64) -> Option<u64> {
+    pub(super) fn bytes_of(self, count: u64, first: u64, last: u64) -> Option<u64> {
         if self.selection.counted {
             return None;
         }
@@ -107,8 +108,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     /// Says that the whole part will be `count` lines of values between
     /// `first` and `last`.
     pub(super) fn announce(&mut self, count: u64, first: u64, last: u64) {
-        if let (Some(part), Some(bytes)) =
-            (&mut self.part, self.style.bytes_of(count, first, last))
+        if let (Some(part), Some(bytes)) = (&mut self.part, self.style.bytes_of(count, first, last))
             && !part.is_announced()
         {
             part.announce(bytes);

@@ -2,12 +2,11 @@
 
 use super::emit::{Emitter, Style, Written};
 use super::entry::{Entry, low_mask};
-use super::finish::{Finisher, Group, Span, join_buckets};
+use super::finish::Finisher;
 use super::plan::Layout;
 use super::pool::Pool;
-use super::scatter::{
-    ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments, Source,
-};
+use super::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments, Source};
+use super::span::{Group, Span, join_buckets};
 use super::spill::{ReadBuffers, SpillFiles};
 use crate::error::{Error, Result};
 use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
@@ -93,7 +92,8 @@ fn run<E: Entry>(
         Pages::zeroed(words).map_err(|source| Error::OutOfMemory { bytes, source })
     };
     let mut pool_pages = reserve(layout.pool_bytes)?;
-    let segment_words = (low_mask(partitioning.shift) / 64 + 1) as usize;
+    let segment_words = low_mask(partitioning.shift) / 64 + 1;
+    let segment_words = usize::try_from(segment_words).unwrap_or(usize::MAX);
     let mut bitmap_pages = match layout.bitmap_bytes {
         0 => reserve(0)?,
         _ => reserve((segment_words * partitioning.count) as u64 * 8)?,
@@ -248,10 +248,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             let own = work();
             others.into_iter().map(joined).chain([own]).collect()
         });
-        let mut total = Written {
-            lines: 0,
-            values: self.relief.dropped.load(Ordering::Relaxed),
-        };
+        let mut total = Written { lines: 0, values: self.relief.dropped.load(Ordering::Relaxed) };
         let mut failed = None;
         for result in results {
             match result {

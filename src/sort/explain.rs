@@ -70,7 +70,8 @@ impl fmt::Display for Explanation {
         writeln!(f, "range      {base} to {last} expected, from a sample of {sampled} values")?;
         writeln!(f, "repeats    about {:.1} % of the values", 100.0 * facts.duplicate_share)?;
         writeln!(f, "reads      {passes}")?;
-        let folders: Vec<_> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        let folders: Vec<_> =
+            self.folders.iter().map(|folder| folder.display().to_string()).collect();
         writeln!(f, "temporary  {} in {}", size(*disk_bytes), folders.join(", "))?;
         let threads = layout.threads as u64;
         let buffers = threads * (layout.block_bytes.max(layout.output_bytes)) as u64;

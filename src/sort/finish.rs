@@ -16,6 +16,7 @@ use super::emit::Emitter;
 use super::entry::{Entry, low_mask};
 use super::radix;
 use super::scatter::Source;
+use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
 use crate::bitmap::BitmapMut;
 use crate::error::Result;
@@ -45,51 +46,6 @@ pub(super) struct Finisher<E> {
     counts: Vec<u64>,
     values: Vec<E>,
     values_scratch: Vec<E>,
-}
-
-/// A part of a partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    /// Of the partition's window.
-    pub(super) base: u64,
-    /// First entry of the span.
-    pub(super) lo: u64,
-    /// Last entry of the span.
-    pub(super) hi: u64,
-    /// Whether it makes a part of the output, so that its size is the part's.
-    pub(super) is_part: bool,
-}
-
-impl Span {
-    /// All entries of `bits` bits.
-    pub(super) fn whole(base: u64, bits: u32) -> Self {
-        Self { base, lo: 0, hi: low_mask(bits), is_part: true }
-    }
-
-    /// The smallest value.
-    pub(super) fn first(self) -> u64 {
-        self.base + self.lo
-    }
-
-    /// The largest value.
-    pub(super) fn last(self) -> u64 {
-        self.base.saturating_add(self.hi)
-    }
-
-    fn len(self) -> u64 {
-        (self.hi - self.lo).saturating_add(1)
-    }
-
-    /// Bits of the largest offset.
-    pub(super) fn bits(self) -> u32 {
-        u64::BITS - (self.hi - self.lo).leading_zeros()
-    }
-
-    /// Values `from ..= to`, counted from the first one, as far as there are.
-    pub(super) fn part(self, from: u64, to: u64) -> Self {
-        let hi = self.lo.saturating_add(to).min(self.hi);
-        Self { lo: self.lo + from, hi, is_part: false, ..self }
-    }
 }
 
 impl<E: Entry> Finisher<E> {
@@ -185,9 +141,8 @@ impl<E: Entry> Finisher<E> {
             bitmap.resize(count, 0);
             bitmap
         };
-        let ones_of = |words: &[u64]| -> u64 {
-            words.iter().map(|word| u64::from(word.count_ones())).sum()
-        };
+        let ones_of =
+            |words: &[u64]| -> u64 { words.iter().map(|word| u64::from(word.count_ones())).sum() };
         let before = if persistent { ones_of(words) } else { 0 };
         let mut bits = BitmapMut::from_words_mut(0, words);
         let mut met_again = 0;
@@ -244,9 +199,8 @@ impl<E: Entry> Finisher<E> {
                 let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));
                 (left, copies) = (lower, upper);
             } else {
-                let behind = left.partition_point(|&low| {
-                    (low as usize) < (start + slab_words.len()) * 64
-                });
+                let behind =
+                    left.partition_point(|&low| (low as usize) < (start + slab_words.len()) * 64);
                 let (lower, upper) = left.split_at(behind);
                 (copies, left) = (lower, upper);
             }
@@ -380,30 +334,6 @@ impl<E: Entry> Finisher<E> {
     }
 }
 
-/// Neighbouring buckets of a histogram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) count: u64,
-}
-
-/// Joins neighbouring buckets while they hold at most `room` together; those
-/// that hold more stay alone.
-pub(super) fn join_buckets(histogram: &[u64], room: u64) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    for (bucket, &count) in (0_u64..).zip(histogram) {
-        match groups.last_mut() {
-            Some(group) if group.count.saturating_add(count) <= room => {
-                group.last = bucket;
-                group.count += count;
-            }
-            _ => groups.push(Group { first: bucket, last: bucket, count }),
-        }
-    }
-    groups
-}
-
 /// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
 /// least one of each; there is room behind them.
 fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
@@ -420,21 +350,12 @@ fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Group, join_buckets, merge_copies};
+    use super::merge_copies;
 
     #[test]
     fn copies_are_put_beside_their_value() {
         let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
         merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
         assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
-    }
-
-    #[test]
-    fn buckets_are_joined_while_they_fit() {
-        let group = |first, last, count| Group { first, last, count };
-        assert_eq!(
-            join_buckets(&[1, 2, 9, 0, 1, 1], 3),
-            [group(0, 1, 3), group(2, 2, 9), group(3, 5, 2)]
-        );
     }
 }

@@ -6,7 +6,7 @@ use super::options::Sort;
 use super::report::Report;
 use super::run::{self, Rejects, SharedWriter};
 use crate::error::{Error, Result};
-use crate::input::{Cut, Input, Ordered, ScanOptions};
+use crate::input::{Cut, Input, Opened, Ordered, ScanOptions};
 use crate::output::{Sequence, Sink};
 use crate::progress::Phase;
 use crate::simd::Level;
@@ -57,7 +57,10 @@ impl Run<'_> {
             Some(index) => Err(Error::Unsorted {
                 input: self.ordered.name().to_owned(),
                 line: self.ordered.line_of(index),
-                previous: index.checked_sub(1).map_or(self.last, |i| Some(self.values[i])).unwrap_or(0),
+                previous: index
+                    .checked_sub(1)
+                    .map_or(self.last, |i| Some(self.values[i]))
+                    .unwrap_or(0),
                 value: self.values[index],
             }),
         }
@@ -67,7 +70,9 @@ impl Run<'_> {
 /// Merges into `sink`. So many inputs that their buffers do not fit are sorted
 /// instead: the output is the same.
 pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
-    let memory = sort.memory.map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
+    let memory = sort
+        .memory
+        .map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
     let each = memory / 2 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
     if each < MIN_BLOCK_BYTES {
         return run::run(sort, sink, name);
@@ -89,10 +94,9 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         progress: &sort.progress,
     };
     let sequence = Sequence::new(sink, name);
-    let style =
-        Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection };
+    let style = Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection };
     let mut rejects = Rejects::open(&sort.invalid)?;
-    sort.progress.enter(Phase::Load, opened.iter().filter_map(|input| input.len()).sum());
+    sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());
     let mut runs = opened
         .iter()

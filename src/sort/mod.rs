@@ -1,7 +1,6 @@
 //! Sorting natural numbers within a memory limit.
 //!
-//! Flow: inputs → [`survey`] → [`plan`] → [`engine`] (or [`multipass`]) →
-//! output. [`Sort`] is the builder that sets it going.
+//! Flow: inputs → `survey` → `plan` → `engine` (or `multipass`) → output. [`Sort`] is the builder that sets it going.
 
 mod check;
 mod emit;
@@ -19,6 +18,7 @@ mod radix;
 mod report;
 mod run;
 mod scatter;
+mod span;
 mod spill;
 mod survey;
 

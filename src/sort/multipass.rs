@@ -168,11 +168,8 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             let base = histogram.base + ((index as u64) << histogram.shift());
             slices.push(Slice { base, bits: histogram.shift(), count });
             while let [.., left, right] = slices[..] {
-                let joined = Slice {
-                    base: left.base,
-                    bits: left.bits + 1,
-                    count: left.count + right.count,
-                };
+                let joined =
+                    Slice { base: left.base, bits: left.bits + 1, count: left.count + right.count };
                 let siblings = left.bits == right.bits && left.base & (1 << left.bits) == 0;
                 if !siblings || !self.fits(joined) {
                     break;
@@ -206,8 +203,11 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         if slice.bits == 0 {
             let context = self.context;
             let number = context.sequence.extend(1);
-            let mut emitter =
-                super::emit::Emitter::new(context.sequence, context.style, self.layout.output_bytes);
+            let mut emitter = super::emit::Emitter::new(
+                context.sequence,
+                context.style,
+                self.layout.output_bytes,
+            );
             emitter.begin(number);
             emitter.run(slice.base, slice.count)?;
             emitter.end()?;
@@ -223,7 +223,13 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         };
         if done.written.values != slice.count {
             return Err(Error::InputChanged {
-                input: self.context.inputs.iter().map(|input| &*input.name).collect::<Vec<_>>().join(", "),
+                input: self
+                    .context
+                    .inputs
+                    .iter()
+                    .map(|input| &*input.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 expected: slice.count,
                 found: done.written.values,
                 unit: "values",

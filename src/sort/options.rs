@@ -54,6 +54,7 @@ pub enum InvalidLines {
 /// # Ok::<(), bitsort::Error>(())
 /// ```
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[must_use = "nothing is sorted before an output is given"]
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
@@ -98,11 +99,7 @@ impl Sort {
     }
 
     /// Adds a reader; `name` is what messages call it.
-    pub fn reader(
-        mut self,
-        name: impl Into<String>,
-        reader: impl Read + Send + 'static,
-    ) -> Self {
+    pub fn reader(mut self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         self.inputs.push(Input::Reader(name.into(), Box::new(reader)));
         self
     }

@@ -161,10 +161,10 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let threads = wishes.threads as u64;
     let tuning = &wishes.tuning;
     let large = memory >= 256 << 20;
-    let block_bytes = tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 }).max(64);
+    let block_bytes =
+        tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 }).max(64);
     let output_bytes = tuning.output_bytes.unwrap_or(if large { 1 << 20 } else { 512 << 10 });
     let scratch = (memory / 8 / threads).min(256 << 20);
-    #[expect(clippy::cast_possible_truncation, reason = "at most 256 MiB")]
     let scratch_bytes = tuning.scratch_bytes.unwrap_or(scratch as usize);
     let range = facts.window.last - facts.window.base;
     let bitmap_bytes = if bitmap { range / 8 + (MAX_PARTITIONS as u64) * 8 } else { 0 };

@@ -64,7 +64,8 @@ impl<'p> ChunkList<'p> {
 
     /// Entries that the open chunk has room for.
     pub(super) fn room<E: Entry>(&self) -> usize {
-        let len = self.open.as_deref().map_or(0, |chunk| bytemuck::cast_slice::<u64, E>(chunk).len());
+        let len =
+            self.open.as_deref().map_or(0, |chunk| bytemuck::cast_slice::<u64, E>(chunk).len());
         len - self.open_len
     }
 

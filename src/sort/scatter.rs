@@ -198,7 +198,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             let mut duplicates = Vec::new();
             for (list, segment) in self.lists.iter_mut().zip(segments) {
                 let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut bits = BitmapMut::from_words_mut(0, &mut **words);
+                let mut bits = BitmapMut::from_words_mut(0, &mut words);
                 let mut dropped = 0;
                 for (chunk, len) in list.take_all() {
                     let entries: &[E] = &bytemuck::cast_slice(chunk)[..len];

@@ -91,7 +91,6 @@ impl SpillFiles {
     }
 
     fn read(&self, place: u64, buffer: &mut [u8]) -> Result<()> {
-        #[expect(clippy::cast_possible_truncation, reason = "8 bits")]
         let (folder, file, _) = &self.files[(place >> OFFSET_BITS) as usize];
         let offset = place & low_mask(OFFSET_BITS);
         file.read_exact_at(buffer, offset).map_err(Error::io("read a temporary file in", folder))
@@ -111,9 +110,8 @@ impl SpillFiles {
         while place != NONE {
             let mut header = [0; HEADER_BYTES];
             self.read(place, &mut header)?;
-            let [previous, mut entries] = [0, 8].map(|at| {
-                header[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
-            });
+            let [previous, mut entries] = [0, 8]
+                .map(|at| header[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
             let mut at = place + HEADER_BYTES as u64;
             while entries > 0 {
                 #[expect(clippy::cast_possible_truncation, reason = "bounded by the buffer")]
@@ -249,7 +247,9 @@ mod tests {
         for (chain, mut expected) in chains.into_iter().zip(expected) {
             let mut found: Vec<E> = Vec::new();
             let mut buffers = ReadBuffers::new(7);
-            files.for_each(chain, bits, &mut buffers, |part| found.extend_from_slice(part)).unwrap();
+            files
+                .for_each(chain, bits, &mut buffers, |part| found.extend_from_slice(part))
+                .unwrap();
             assert_eq!(found.len() as u64, chain.entries);
             found.sort_unstable();
             expected.sort_unstable();

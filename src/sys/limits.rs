@@ -105,6 +105,7 @@ pub(crate) fn peak_resident_bytes() -> Option<u64> {
 }
 
 /// Lets this process open as many files as it may: many inputs are open at once.
+#[cfg(feature = "cli")]
 pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

@@ -34,9 +34,4 @@ impl Pages {
             None => &mut [],
         }
     }
-
-    /// The memory as bytes.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        self.0.as_deref_mut().unwrap_or_default()
-    }
 }

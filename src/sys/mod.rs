@@ -6,5 +6,7 @@ mod memory;
 
 pub(crate) use disk::free_bytes;
 pub use limits::Machine;
-pub(crate) use limits::{peak_resident_bytes, raise_file_limit};
+pub(crate) use limits::peak_resident_bytes;
+#[cfg(feature = "cli")]
+pub(crate) use limits::raise_file_limit;
 pub(crate) use memory::Pages;

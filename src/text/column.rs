@@ -86,9 +86,7 @@ impl Selector {
         let end = stop.unwrap_or(bytes.len());
         let content = match content_end {
             None => Ok(start..end),
-            Some(close) if bytes[at..end].iter().all(|&byte| byte == b'\r') => {
-                Ok(start + 1..close)
-            }
+            Some(close) if bytes[at..end].iter().all(|&byte| byte == b'\r') => Ok(start + 1..close),
             Some(_) => Err(Malformed::BadQuote),
         };
         Field { content, stop }

@@ -16,8 +16,7 @@ pub(crate) trait LineSink {
 
     /// The next line, at this range of the block, is malformed at this byte of
     /// it. `Break` ends the parse.
-    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64)
-    -> ControlFlow<()>;
+    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()>;
 }
 
 struct Resolve<'a, S> {

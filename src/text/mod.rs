@@ -17,7 +17,7 @@ mod lines;
 pub use column::Column;
 pub(crate) use column::Selector;
 pub use line::{Line, LineScanner, Malformed, parse_line};
-pub(crate) use lines::{block_values, LineSink};
+pub(crate) use lines::{LineSink, block_values};
 
 /// What an input may begin with, and what is not part of its first line.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -87,7 +87,7 @@ fn a_file_that_outgrows_memory_without_temporary_files_is_read_in_slices() {
     let report = sort.to_writer(&mut out).unwrap();
     assert_eq!(report.strategy, Some(Strategy::MultiPass));
     assert!(report.passes > 3, "{report:?}");
-    let expected: String = (0..60_000_u64).map(|i| format!("{}\n", i * i)).collect();
+    let expected: String = (0..60_000_u64).map(|i| (i * i).to_string() + "\n").collect();
     assert!(out == expected.as_bytes());
 }
 

@@ -59,8 +59,10 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec(any::<u32>().prop_map(u64::from), 0..2000),
         prop::collection::vec(any::<u64>(), 0..2000),
         (value(), 1_usize..3000).prop_map(|(value, count)| vec![value; count]),
-        prop::collection::vec(any::<u32>().prop_map(u64::from), 0..2000)
-            .prop_map(|mut values| { values.sort_unstable(); values }),
+        prop::collection::vec(any::<u32>().prop_map(u64::from), 0..2000).prop_map(|mut values| {
+            values.sort_unstable();
+            values
+        }),
     ]
 }
 
@@ -108,7 +110,8 @@ fn case() -> impl Strategy<Value = Case> {
         if plan == Plan::Dense {
             lines.iter_mut().flatten().for_each(|value| *value %= 1 << 20);
         }
-        let selection = if to == Format::Text { selection } else { (selection.0, false, selection.2) };
+        let selection =
+            if to == Format::Text { selection } else { (selection.0, false, selection.2) };
         Case { lines, complete, crlf, plan, tuning, threads, selection, reverse, from, to, files }
     })
 }
@@ -119,7 +122,9 @@ fn encode(case: &Case, lines: &[Option<u64>]) -> Vec<u8> {
     for line in lines {
         match (case.from, line) {
             (Format::Text, None) => out.extend_from_slice(end.as_bytes()),
-            (Format::Text, Some(value)) => out.extend_from_slice(format!("{value}{end}").as_bytes()),
+            (Format::Text, Some(value)) => {
+                out.extend_from_slice(format!("{value}{end}").as_bytes());
+            }
             (_, None) => {}
             (format, Some(value)) => out.extend_from_slice(&bytes(format, *value)),
         }
@@ -208,7 +213,7 @@ proptest! {
         let report = sort.to_file(&out).unwrap();
         let found = std::fs::read(&out).unwrap();
         prop_assert_eq!(found.escape_ascii().to_string(), expected(&case).escape_ascii().to_string());
-        prop_assert_eq!(report.values as usize, case.lines.iter().flatten().count());
+        prop_assert_eq!(report.values, case.lines.iter().flatten().count() as u64);
         prop_assert_eq!(report.lines, report.values + report.blank);
         prop_assert_eq!(report.values, report.written + report.dropped);
         prop_assert_eq!(report.written_bytes, found.len() as u64);

@@ -29,6 +29,7 @@ checked input is not sorted, 2 trouble.";
     about = "Sort files of natural numbers within a memory limit",
     after_help = EXAMPLES
 )]
+#[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct SortArgs {
     /// Files to sort; none or `-` is standard input
     #[arg(value_name = "FILE")]

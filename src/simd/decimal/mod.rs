@@ -159,8 +159,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn check<L: Low>(base: u64, lows: &[L]) {
-        let expected: String =
-            lows.iter().map(|low| format!("{}\n", base + low.widen())).collect();
+        let line = |low: &L| (base + low.widen()).to_string() + "\n";
+        let expected: String = lows.iter().map(line).collect();
         let mut out = vec![0; lows.len() * MAX_LINE + SLACK];
         let written = lines(base, lows, b'\n', &mut out);
         assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
@@ -195,7 +195,9 @@ mod tests {
             check(0, &values);
             lows.sort_unstable();
             check(base, &lows);
-            lows.iter_mut().for_each(|low| *low %= narrow);
+            for low in &mut lows {
+                *low %= narrow;
+            }
             lows.sort_unstable_by(|a, b| b.cmp(a));
             check(base, &lows);
         }

@@ -1,6 +1,7 @@
 //! The 10,000 groups of four digits, as ASCII.
 
 /// `FOUR_DIGITS[42]` is `b"0042"`.
+#[expect(clippy::cast_possible_truncation, reason = "digits")]
 pub(super) static FOUR_DIGITS: [[u8; 4]; 10_000] = {
     let mut table = [[0; 4]; 10_000];
     let mut value = 0;

@@ -2,17 +2,19 @@
 
 use super::SLACK;
 use std::arch::x86_64::{
-    _mm512_add_epi32, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_set1_epi32, _mm512_storeu_si512, __m512i,
+    __m512i, _mm512_add_epi32, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
+    _mm512_maskz_compress_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
 };
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
+)]
 pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
     const IOTA: [u8; 64] = {
         let mut bytes = [0; 64];
         let mut index = 0;
         while index < 64 {
-            bytes[index] = index as u8;
+            bytes[index] = index.to_le_bytes()[0];
             index += 1;
         }
         bytes
@@ -26,16 +28,37 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
         let offsets = _mm512_maskz_compress_epi8(word, iota);
         let slots = &mut positions[found..found + SLACK];
         let start = _mm512_set1_epi32(base.cast_signed());
-        store(slots, 0, _mm512_add_epi32(
-            _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<0>(offsets)), start));
+        store(
+            slots,
+            0,
+            _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<0>(offsets)), start),
+        );
         if count > 16 {
-            store(slots, 16, _mm512_add_epi32(
-                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(offsets)), start));
+            store(
+                slots,
+                16,
+                _mm512_add_epi32(
+                    _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(offsets)),
+                    start,
+                ),
+            );
             if count > 32 {
-                store(slots, 32, _mm512_add_epi32(
-                    _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(offsets)), start));
-                store(slots, 48, _mm512_add_epi32(
-                    _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(offsets)), start));
+                store(
+                    slots,
+                    32,
+                    _mm512_add_epi32(
+                        _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(offsets)),
+                        start,
+                    ),
+                );
+                store(
+                    slots,
+                    48,
+                    _mm512_add_epi32(
+                        _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(offsets)),
+                        start,
+                    ),
+                );
             }
         }
         found += count;

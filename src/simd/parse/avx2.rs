@@ -3,11 +3,10 @@
 use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpgt_epi8, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi8,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_mul_epu32,
-    _mm256_or_si256, _mm256_packus_epi32, _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_srli_epi64, _mm256_storeu_si256,
-    _mm256_sub_epi8, _mm256_subs_epu8,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_mul_epu32, _mm256_or_si256,
+    _mm256_packus_epi32, _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi8, _mm256_subs_epu8,
 };
 use std::ops::{ControlFlow, Range};
 
@@ -23,6 +22,7 @@ pub(super) fn parse<L: Lines>(
 ) -> usize {
     check_span(bytes, &span);
     let mut ends = Ends::starting_at(span.start);
+    #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
     let mut values = [0_u64; WINDOW_BYTES + 128];
     let mut scanned = span.start;
     loop {
@@ -76,7 +76,7 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
     let needle = _mm256_set1_epi8(terminator as i8);
     let half = |at: usize| -> u64 {
         // SAFETY: called below with `at + 32 <= window.end + 64 <= bytes.len()`.
-        let block = unsafe { _mm256_loadu_si256(bytes.as_ptr().add(at).cast()) };
+        let block = unsafe { _mm256_loadu_si256(bytes.as_ptr().wrapping_add(at).cast()) };
         u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block, needle)).cast_unsigned())
     };
     let mut at = window.start;
@@ -125,7 +125,7 @@ fn group(bytes: &[u8], ends: &Ends, index: usize, slot: &mut [u64; 4]) -> bool {
         // SAFETY: ends of lines lie in the span that `check_span` put at least
         // 64 bytes behind the start of `bytes` and before its end; a `\r` takes
         // one and `back` at most 16 of them, so `end - 16` is inside.
-        unsafe { _mm_loadu_si128(bytes.as_ptr().add(end - 16).cast()) }
+        unsafe { _mm_loadu_si128(bytes.as_ptr().wrapping_add(end - 16).cast()) }
     };
     let two = |line: usize, back: usize| {
         let chunk = _mm256_set_m128i(lane(line + 2, back), lane(line, back));
@@ -161,7 +161,7 @@ fn group(bytes: &[u8], ends: &Ends, index: usize, slot: &mut [u64; 4]) -> bool {
 /// All ones in the last `length` bytes of a lane; `length` beyond 16 is 16.
 #[target_feature(enable = "avx2")]
 #[inline]
-#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 16")]
+#[expect(clippy::cast_possible_truncation, reason = "at most 16")]
 fn inside(length: usize) -> __m128i {
     let from_end = _mm_set_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
     _mm_cmpgt_epi8(_mm_set1_epi8(length.min(16) as i8 + 1), from_end)

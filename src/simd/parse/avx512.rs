@@ -6,23 +6,24 @@
 
 use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_loadu_si128, _mm256_loadu_si256, _mm256_set1_epi32,
-    _mm256_cmpgt_epu32_mask, _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpeq_epi8_mask,
-    _mm512_cmpge_epu8_mask, _mm512_cmpgt_epu64_mask, _mm512_cmplt_epu64_mask,
-    _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_cmpgt_epu8_mask,
-    _mm512_maskz_compress_epi8, _mm512_maskz_sub_epi8, _mm512_mul_epu32, _mm512_mullo_epi64,
-    _mm512_packus_epi32, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_srli_epi64,
-    _mm512_storeu_si512, _mm512_subs_epu8,
+    __m128i, __m512i, _mm_loadu_si128, _mm256_cmpgt_epu32_mask, _mm256_loadu_si256,
+    _mm256_set1_epi32, _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask,
+    _mm512_cmpgt_epu64_mask, _mm512_cmplt_epu64_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd_epi16,
+    _mm512_maddubs_epi16, _mm512_mask_cmpgt_epu8_mask, _mm512_maskz_compress_epi8,
+    _mm512_maskz_sub_epi8, _mm512_mul_epu32, _mm512_mullo_epi64, _mm512_packus_epi32,
+    _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_set4_epi32, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_subs_epu8,
 };
 use std::ops::{ControlFlow, Range};
 
 /// Lines of a group.
 const GROUP: usize = 8;
 
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
+)]
 pub(super) fn parse<L: Lines>(
     bytes: &[u8],
     span: Range<usize>,
@@ -31,6 +32,7 @@ pub(super) fn parse<L: Lines>(
 ) -> usize {
     check_span(bytes, &span);
     let mut ends = Ends::starting_at(span.start);
+    #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
     let mut values = [0_u64; WINDOW_BYTES + 128];
     let mut scanned = span.start;
     let mut carriage_return = false;
@@ -87,7 +89,9 @@ pub(super) fn parse<L: Lines>(
 }
 
 /// Appends the positions of the terminators in `window`.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
+)]
 #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "lanes are bits")]
 fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends) {
     assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && ends.count < 64);
@@ -96,7 +100,7 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
     let mut at = window.start;
     while at < window.end {
         // SAFETY: `at + 64 <= window.end + 64 <= bytes.len()`, asserted above.
-        let block = unsafe { _mm512_loadu_si512(bytes.as_ptr().add(at).cast()) };
+        let block = unsafe { _mm512_loadu_si512(bytes.as_ptr().wrapping_add(at).cast()) };
         let mut mask = _mm512_cmpeq_epi8_mask(block, needle);
         if window.end - at < 64 {
             mask &= (1 << (window.end - at)) - 1;
@@ -133,7 +137,9 @@ fn full() -> ! {
 
 /// Parses lines `index..index + 8` into `values[at..]`; false if one of them is
 /// not 1 to 20 digits (and `\r` if so announced).
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
+)]
 #[inline]
 fn group(
     bytes: &[u8],
@@ -143,9 +149,10 @@ fn group(
     values: &mut [u64],
     at: usize,
 ) -> bool {
-    let (Some(before), Some(after)) =
-        (ends.positions[index..].first_chunk::<8>(), ends.positions[index + 1..].first_chunk::<8>())
-    else {
+    let (Some(before), Some(after)) = (
+        ends.positions[index..].first_chunk::<8>(),
+        ends.positions[index + 1..].first_chunk::<8>(),
+    ) else {
         return false;
     };
     let Some(slot) = values.get_mut(at..).and_then(<[u64]>::first_chunk_mut::<8>) else {
@@ -216,7 +223,7 @@ impl Tails<'_> {
             // SAFETY: ends of lines lie in the span that `check_span` put at
             // least 64 bytes behind the start of `bytes` and before its end;
             // `tail` is at most 1 and `back` at most 16, so `end - 16` is inside.
-            unsafe { _mm_loadu_si128(self.bytes.as_ptr().add(end - 16).cast()) }
+            unsafe { _mm_loadu_si128(self.bytes.as_ptr().wrapping_add(end - 16).cast()) }
         };
         let lanes = _mm512_castsi128_si512(lane(parity));
         let lanes = _mm512_inserti32x4::<1>(lanes, lane(parity + 2));
@@ -236,10 +243,8 @@ fn join(even: __m512i, odd: __m512i, even_length: __m512i, odd_length: __m512i) 
         return None;
     }
     let hundreds = _mm512_set1_epi32(0x0001_0064); // ·100, ·1
-    let fours = _mm512_packus_epi32(
-        _mm512_madd_epi16(even, hundreds),
-        _mm512_madd_epi16(odd, hundreds),
-    );
+    let fours =
+        _mm512_packus_epi32(_mm512_madd_epi16(even, hundreds), _mm512_madd_epi16(odd, hundreds));
     let eights = _mm512_madd_epi16(fours, _mm512_set1_epi32(0x0001_2710)); // ·10000, ·1
     let scaled = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
     Some(_mm512_add_epi64(scaled, _mm512_srli_epi64::<32>(eights)))
@@ -281,7 +286,7 @@ fn iota_bytes() -> __m512i {
         let mut bytes = [0; 64];
         let mut index = 0;
         while index < 64 {
-            bytes[index] = index as u8;
+            bytes[index] = index.to_le_bytes()[0];
             index += 1;
         }
         bytes
