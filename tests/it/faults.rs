@@ -1,1 +1,222 @@
+//! Faults are injected: after each, the destination is as it was, nothing is
+//! left over, and the message says what happened.
 
+use crate::workspace::{Ran, Workspace};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A small file system of its own, unmounted when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None`, with a word about it, where this user may not mount.
+    fn mount(folder: PathBuf, options: &str) -> Option<Self> {
+        fs::create_dir(&folder).unwrap();
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&folder);
+        if mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+            return Some(Self(folder));
+        }
+        assert!(std::env::var_os("BITSORT_ORACLES").is_none_or(|v| v != "required"), "no mount");
+        println!("SKIPPED: mounting needs root");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// Wide values in no order, one a line.
+fn lines(count: u64) -> String {
+    let value = |i: u64| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (0..count).map(|i| value(i).to_string() + "\n").collect()
+}
+
+#[test]
+fn a_disk_that_fills_while_spilling_ends_the_run() {
+    let work = Workspace::new();
+    let Some(disk) = SmallDisk::mount(work.file("small"), "size=512k") else { return };
+    work.write("ids", lines(200_000));
+    work.write("out", "old");
+    // The planner sees that it is too small, and reads the input in slices.
+    assert_eq!(work.run("ids -o sliced -T small --mem 64M").code, Some(0));
+    work.run("ids -o out -T small --mem 64M --strategy spill")
+        .refused("temporary files would need");
+    // A pipe hides its size: the disk fills on the way.
+    let ran =
+        work.run_with("-o out -T small --mem 64M --strategy spill", lines(6_000_000).as_bytes());
+    ran.refused("cannot write a temporary file in small: No space left on device");
+    assert!(ran.err.contains("hint: free some space"));
+    assert_eq!(work.read("out"), "old");
+    assert_eq!(fs::read_dir(&disk.0).unwrap().count(), 0);
+    assert_eq!(work.names(), ["ids", "out", "sliced", "small"]);
+}
+
+#[test]
+fn a_disk_that_fills_while_writing_leaves_the_destination() {
+    let work = Workspace::new();
+    let Some(disk) = SmallDisk::mount(work.file("small"), "size=512k") else { return };
+    work.write("ids", lines(100_000));
+    work.write("small/out", "old");
+    let ran = work.run("ids -o small/out");
+    ran.refused("cannot write ");
+    assert!(ran.err.contains("small/out: No space left on device"), "{}", ran.err);
+    assert_eq!(work.read("small/out"), "old");
+    assert_eq!(fs::read_dir(&disk.0).unwrap().count(), 1);
+}
+
+#[test]
+fn a_read_only_destination_is_refused_before_any_work() {
+    let work = Workspace::new();
+    work.write("ids", lines(10));
+    let Some(disk) = SmallDisk::mount(work.file("fixed"), "size=512k,ro") else { return };
+    work.run("ids -o fixed/out").refused("cannot create fixed/out: Read-only file system");
+    drop(disk);
+}
+
+#[test]
+fn files_without_permission_are_named() {
+    let work = Workspace::new();
+    fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_bitsort"), work.file("program")).unwrap();
+    work.write("ids", "2\n1\n");
+    let secret = work.write("secret", "1\n");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let run = |line: &str| -> Ran {
+        let mut command = Command::new(work.file("program"));
+        command.args(line.split(' ')).current_dir(work.path());
+        if rustix::process::geteuid().is_root() {
+            command.uid(65_534); // root may read everything
+        } else {
+            fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(work.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        }
+        Ran::from(command.output().unwrap())
+    };
+    run("secret").refused("cannot open secret: Permission denied");
+    run("ids -o out").refused("cannot create out: Permission denied");
+    if rustix::process::geteuid().is_root() {
+        run("ids -o secret").refused("secret: Permission denied");
+    }
+    fs::set_permissions(work.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(work.names(), ["ids", "program", "secret"]);
+}
+
+/// A run that sorts what it is fed, and is not fed to the end.
+fn hungry(work: &Workspace, fed: u64, line: &str) -> Child {
+    let mut command = work.command(line.split(' '));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::spawn(move || {
+        // It ends when the program does.
+        while stdin.write_all(lines(fed).as_bytes()).is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn a_signal_ends_the_run_and_leaves_nothing() {
+    let work = Workspace::new();
+    fs::create_dir(work.file("tmp")).unwrap();
+    for (moment, kind) in
+        (0..12).zip([Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL].iter().cycle())
+    {
+        work.write("out", "old");
+        let child = hungry(&work, 20_000, "--mem 64M --strategy spill -T tmp -o out --rejects bad");
+        std::thread::sleep(Duration::from_millis(20 + moment * 37));
+        signal(&child, *kind);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(kind.as_raw()), "{output:?}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let expected =
+            if *kind == Signal::KILL { "" } else { "bitsort: interrupted; nothing was written\n" };
+        assert_eq!(message, expected);
+        assert_eq!(work.read("out"), "old");
+        assert_eq!(work.names(), ["out", "tmp"]);
+        assert_eq!(fs::read_dir(work.file("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_the_old_or_the_new_file() {
+    let work = Workspace::new();
+    let text = lines(120_000);
+    let mut sorted: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
+    sorted.sort_unstable();
+    let sorted: String = sorted.iter().map(|value| value.to_string() + "\n").collect();
+    let started = Instant::now();
+    work.write("ids", &text);
+    work.run("ids -o ids").quiet();
+    let whole = started.elapsed();
+    let (mut kept, mut replaced) = (0, 0);
+    for moment in 0..60 {
+        work.write("ids", &text);
+        let mut child = work.command(["ids", "-o", "ids"]).spawn().unwrap();
+        std::thread::sleep(whole * moment / 50);
+        let _ = child.kill(); // it may have ended
+        child.wait().unwrap();
+        let found = work.read("ids");
+        if found == text {
+            kept += 1;
+        } else {
+            assert!(found == sorted, "neither the old nor the new file, killed at {moment}");
+            replaced += 1;
+        }
+        // Between the two calls that replace a file its second name may be
+        // left; nothing else.
+        for name in work.names() {
+            assert!(name == "ids" || (name.starts_with(".bitsort-") && found == text), "{name}");
+            if name != "ids" {
+                assert_eq!(work.read(&name), sorted);
+                fs::remove_file(work.file(&name)).unwrap();
+            }
+        }
+    }
+    println!("60 kills survived: {kept} before, {replaced} after the replacement");
+}
+
+#[test]
+fn a_destination_that_is_an_input_survives_a_malformed_line() {
+    let work = Workspace::new();
+    work.write("ids", "3\n1\nx\n");
+    work.run("ids -o ids").refused("ids:3: byte 4");
+    assert_eq!(work.read("ids"), "3\n1\nx\n");
+    assert_eq!(work.names(), ["ids"]);
+}
+
+#[test]
+fn an_endless_line_is_one_line_in_bounded_memory() {
+    let work = Workspace::new();
+    let mut text = b"5\n".to_vec();
+    text.extend(vec![b' '; 3 << 20]);
+    text.extend(b"00000000000042");
+    text.extend(vec![b' '; 3 << 20]);
+    text.extend(b"\n7\n");
+    text.extend(vec![b'9'; 2 << 20]);
+    text.extend(b"\n");
+    text.extend(vec![b'\t'; 2 << 20]);
+    assert_eq!(work.run_with("--invalid skip", &text).quiet(), "5\n7\n42\n");
+    work.write("ids", &text);
+    assert_eq!(work.run("--invalid skip ids").quiet(), "5\n7\n42\n");
+    let place = 2 + (6 << 20) + 14 + 3 + 19;
+    work.run("ids").refused(&format!("ids:4: byte {place}: expected a number below 2^64: \"9999"));
+    work.run_with("", &text).refused(&format!("-:4: byte {place}: expected a number below"));
+    assert!(Path::new(&work.file("ids")).exists());
+}

@@ -1,1 +1,56 @@
+//! The memory limit is kept, whatever the data.
 
+use crate::workspace::Workspace;
+use std::fmt::Write;
+
+/// Peak resident bytes that a run states.
+fn peak(err: &str) -> u64 {
+    let (_, rest) = err.split_once("\"peak_resident_bytes\":").unwrap();
+    rest.split([',', '}']).next().unwrap().parse().unwrap()
+}
+
+fn text(values: impl Iterator<Item = u64>) -> String {
+    let mut text = String::new();
+    for value in values {
+        writeln!(text, "{value}").unwrap();
+    }
+    text
+}
+
+fn mix(i: u64) -> u64 {
+    let x = (i ^ (i >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (x ^ (x >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+}
+
+#[test]
+fn the_peak_stays_below_64_mib_for_any_data_and_strategy() {
+    const COUNT: u64 = 3_000_000;
+    let work = Workspace::new();
+    let data: [(&str, Box<dyn Iterator<Item = u64>>); 6] = [
+        ("wide", Box::new((0..COUNT).map(mix))),
+        ("narrow", Box::new((0..COUNT).map(|i| mix(i) >> 32))),
+        ("equal", Box::new((0..COUNT).map(|_| 1 << 40))),
+        ("two", Box::new((0..COUNT).map(|i| if mix(i) & 1 == 0 { 7 } else { u64::MAX }))),
+        ("sorted", Box::new((0..COUNT).map(|i| i * 1_000_003))),
+        ("skewed", Box::new((0..COUNT).map(|i| mix(i) >> (mix(!i) % 64)))),
+    ];
+    for (name, values) in data {
+        let ids = text(values);
+        work.write("ids", &ids);
+        let mut expected: Vec<u64> = ids.lines().map(|line| line.parse().unwrap()).collect();
+        expected.sort_unstable();
+        let expected = text(expected.into_iter());
+        for flags in ["", "--strategy spill", "--strategy multi-pass", "-u", "--count"] {
+            let ran = work.run(&format!("ids -o out --mem 64M --stats=json {flags}"));
+            assert_eq!(ran.code, Some(0), "{name} {flags}: {ran:?}");
+            let peak = peak(&ran.err);
+            assert!(peak <= 64 << 20, "{name} {flags}: {peak} bytes");
+            if !flags.starts_with("-u") && !flags.starts_with("--count") {
+                assert!(work.read("out") == expected, "{name} {flags}");
+            }
+        }
+        let ran = work.run_with("-o out --mem 64M --stats=json", ids.as_bytes());
+        assert!(peak(&ran.err) <= 64 << 20, "{name} from a pipe: {}", ran.err);
+        assert!(work.read("out") == expected, "{name} from a pipe");
+    }
+}
