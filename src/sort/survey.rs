@@ -43,7 +43,8 @@ fn values(sample: &Sample, format: Format) -> u64 {
 /// The range of values to expect.
 fn window(sample: &Sample) -> Window {
     let (Some(&min), Some(&max)) = (sample.values.iter().min(), sample.values.iter().max()) else {
-        return Window { base: 0, last: u32::MAX.into() };
+        let last = if sample.complete { 0 } else { u32::MAX.into() };
+        return Window { base: 0, last };
     };
     if sample.complete {
         return Window { base: min, last: max };

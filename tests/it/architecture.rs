@@ -48,6 +48,10 @@ fn every_room_has_a_floor() {
 #[test]
 fn imports_point_down() {
     for path in rust_files(&source()) {
+        // A kernel's tests may hold it against the reference a floor above.
+        if path.ends_with("tests.rs") {
+            continue;
+        }
         let Some((room, here)) = room(&path) else { continue };
         for (number, line) in fs::read_to_string(&path).unwrap().lines().enumerate() {
             let place = format!("{}:{}", path.display(), number + 1);

@@ -97,7 +97,7 @@ fn files_without_permission_are_named() {
         if rustix::process::geteuid().is_root() {
             command.uid(65_534); // root may read everything
         } else {
-            fs::set_permissions(&secret, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
             fs::set_permissions(work.path(), fs::Permissions::from_mode(0o555)).unwrap();
         }
         Ran::from(command.output().unwrap())
