@@ -1,4 +1,52 @@
 //! Sort huge collections of natural numbers within a memory limit.
+//!
+//! A bitmap is an array of words: value `v` lives at word `v / W`, bit `v % W`.
+//! Writing unordered naturals into it and scanning the set bits in order sorts
+//! them in linear time. This crate sorts files of naturals that way, with
+//! partitions, temporary files or several passes where the bitmap does not fit,
+//! and never takes more memory than it was given.
+//!
+//! # Sort
+//!
+//! ```
+//! use bitsort::ByteSize;
+//! use bitsort::sort::Sort;
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (input, output) = (folder.path().join("ids.txt"), folder.path().join("sorted.txt"));
+//! # std::fs::write(&input, "40\n35\n7\n35\n").unwrap();
+//! let report = Sort::new().file(&input).memory(ByteSize::from_mib(64)).to_file(&output)?;
+//! assert_eq!(std::fs::read_to_string(&output).unwrap(), "7\n35\n35\n40\n");
+//! assert_eq!((report.lines, report.written), (4, 4));
+//! # Ok::<(), bitsort::Error>(())
+//! ```
+//!
+//! Inputs are files, readers or iterators, outputs are files, writers or
+//! iterators; see [`sort::Sort`] for what else it can do.
+//!
+//! # Ask
+//!
+//! ```
+//! use bitsort::Bitmap;
+//!
+//! let mut ids: Bitmap = Bitmap::new(1 << 20);
+//! ids.insert(12_345);
+//! assert!(ids.contains(12_345) && !ids.contains(12_346));
+//! ```
+//!
+//! # Parse
+//!
+//! ```
+//! use bitsort::text::{Line, parse_line};
+//!
+//! assert_eq!(parse_line(b" 007\r"), Line::Value(7));
+//! assert!(matches!(parse_line(b"12abc"), Line::Malformed { offset: 2, .. }));
+//! ```
+//!
+//! # Features
+//!
+//! `cli`, on by default, builds the programs. Libraries say
+//! `default-features = false` and get by with five small dependencies.
 
 #[expect(unsafe_code, reason = "vector kernels; rules in simd/mod.rs")]
 mod simd;

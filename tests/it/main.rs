@@ -9,4 +9,5 @@ mod faults;
 mod library;
 mod limits;
 mod model;
+mod readme;
 mod workspace;
