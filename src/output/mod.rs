@@ -1,6 +1,7 @@
 //! Where bytes go: files that appear whole or not at all, and streams.
 
 mod atomic;
+mod direct;
 mod sequence;
 
 pub(crate) use atomic::{AtomicFile, Destination, open_destination};

@@ -4,6 +4,7 @@
 //! sizes of all parts before it are: so a size is announced as early as it is
 //! known, and a thread waits only if it must.
 
+use super::direct::{DirectFile, DirectPart};
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
@@ -15,8 +16,23 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) enum Sink<'a> {
     /// Positioned writes, in any order.
     File(&'a File),
+    /// The same, past the page cache.
+    Direct(DirectFile<'a>),
     /// One write after the other.
     Stream(Mutex<&'a mut (dyn Write + Send)>),
+}
+
+impl Sink<'_> {
+    /// The better way to write about `bytes` bytes, if `memory_bytes` are free
+    /// for the page cache.
+    pub(crate) fn for_size(self, bytes: u64, memory_bytes: u64) -> Self {
+        match self {
+            Self::File(file) if bytes > memory_bytes / 2 => {
+                DirectFile::open(file).map_or(Self::File(file), Self::Direct)
+            }
+            other => other,
+        }
+    }
 }
 
 /// An output in numbered parts.
@@ -43,6 +59,7 @@ pub(crate) struct Part<'s, 'a> {
     place: Option<u64>,
     announced: Option<u64>,
     written: u64,
+    direct: Option<DirectPart>,
 }
 
 impl<'a> Sequence<'a> {
@@ -78,13 +95,19 @@ impl<'a> Sequence<'a> {
     /// that began it; parts must be begun in order.
     pub(crate) fn part(&self, number: usize) -> Part<'_, 'a> {
         let announced = self.lock().sizes[number];
-        Part { sequence: self, number, place: None, announced, written: 0 }
+        Part { sequence: self, number, place: None, announced, written: 0, direct: None }
     }
 
     /// Wakes everybody who waits; their writes fail.
     pub(crate) fn abort(&self) {
         self.lock().aborted = true;
         self.changed.notify_all();
+    }
+
+    /// Threads that should write for each processor: two where a write waits
+    /// for the disk, so that another thread computes meanwhile.
+    pub(crate) fn writers_per_processor(&self) -> usize {
+        if matches!(self.sink, Sink::Direct(_)) { 2 } else { 1 }
     }
 
     /// Bytes of all parts; what a file must be cut to.
@@ -135,12 +158,20 @@ impl Part<'_, '_> {
         let (sequence, number) = (self.sequence, self.number);
         let written = match &sequence.sink {
             Sink::File(file) => {
-                let place = match self.place {
-                    Some(place) => place,
-                    None => sequence.wait(|state| state.places.get(number).copied())?,
-                };
-                self.place = Some(place);
+                let place = self.place()?;
                 file.write_all_at(bytes, place + self.written)
+            }
+            Sink::Direct(file) => {
+                let place = self.place()?;
+                let part = match self.direct.take() {
+                    Some(part) => Ok(part),
+                    None => file.part(place),
+                };
+                part.and_then(|mut part| {
+                    file.write(&mut part, bytes)?;
+                    self.direct = Some(part);
+                    Ok(())
+                })
             }
             Sink::Stream(stream) => {
                 sequence.wait(|state| (state.current == number).then_some(()))?;
@@ -152,8 +183,21 @@ impl Part<'_, '_> {
         Ok(())
     }
 
+    /// Where this part begins, once that is known.
+    fn place(&mut self) -> Result<u64> {
+        let place = match self.place {
+            Some(place) => place,
+            None => self.sequence.wait(|state| state.places.get(self.number).copied())?,
+        };
+        self.place = Some(place);
+        Ok(place)
+    }
+
     /// Ends this part.
     pub(crate) fn finish(mut self) -> Result<()> {
+        if let (Sink::Direct(file), Some(part)) = (&self.sequence.sink, self.direct.take()) {
+            file.finish(part).map_err(Error::io("write", &self.sequence.name))?;
+        }
         match self.announced {
             None => self.announce(self.written),
             Some(announced) if announced != self.written => {
@@ -206,11 +250,14 @@ mod tests {
     #[test]
     fn parts_written_in_any_order_stand_in_order() {
         for announce in [false, true] {
-            let file = tempfile::tempfile().unwrap();
-            assert_eq!(write_backwards(Sink::File(&file), announce), EXPECTED.len() as u64);
-            let mut found = vec![0; EXPECTED.len()];
-            file.read_exact_at(&mut found, 0).unwrap();
-            assert_eq!(found, EXPECTED.as_bytes());
+            let file = tempfile::tempfile_in(".").unwrap();
+            for sink in [Sink::File(&file), Sink::File(&file).for_size(1, 0)] {
+                file.set_len(0).unwrap();
+                assert_eq!(write_backwards(sink, announce), EXPECTED.len() as u64);
+                let mut found = vec![0; EXPECTED.len()];
+                file.read_exact_at(&mut found, 0).unwrap();
+                assert_eq!(found, EXPECTED.as_bytes());
+            }
 
             let mut stream = Vec::new();
             write_backwards(Sink::Stream(Mutex::new(&mut stream)), announce);

@@ -223,11 +223,15 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
         context.progress.enter(Phase::Emit, values);
 
+        // More threads share the same memory.
+        let per_processor = context.sequence.writers_per_processor();
+        let output_bytes = self.layout.output_bytes / per_processor;
+        let scratch_bytes = self.layout.scratch_bytes / per_processor;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
             let mut worker = Worker {
-                emitter: Emitter::new(context.sequence, context.style, self.layout.output_bytes),
-                finisher: self.finisher(),
+                emitter: Emitter::new(context.sequence, context.style, output_bytes),
+                finisher: self.finisher(scratch_bytes),
             };
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
@@ -244,7 +248,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             Ok(worker.emitter.written)
         };
         let results: Vec<Result<Written>> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..self.layout.threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> =
+                (1..self.layout.threads * per_processor).map(|_| scope.spawn(work)).collect();
             let own = work();
             others.into_iter().map(joined).chain([own]).collect()
         });
@@ -335,8 +340,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         (self.layout.block_bytes / 32).clamp(64, 1 << 14)
     }
 
-    fn finisher<F: Entry>(&self) -> Finisher<F> {
-        Finisher::new(self.context.level, self.layout.scratch_bytes, self.read_buffers())
+    fn finisher<F: Entry>(&self, scratch_bytes: usize) -> Finisher<F> {
+        Finisher::new(self.context.level, scratch_bytes, self.read_buffers())
     }
 
     fn task(&self, worker: &mut Worker<'_, '_, E>, number: usize, task: Task) -> Result<()> {
@@ -361,7 +366,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             Task::Outside(side) => {
                 let source = self.outside_source(side);
                 if source.len() > 0 {
-                    self.finisher::<u64>().finish(&source, 0, None, emitter)?;
+                    self.finisher::<u64>(self.layout.scratch_bytes / 2)
+                        .finish(&source, 0, None, emitter)?;
                 }
                 self.context.progress.advance(source.len());
             }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::input::{Cut, Input, Invalid, Opened, Sample, ScanOptions, Tally, sample};
 use crate::output::{AtomicFile, Destination, Sequence, Sink, open_destination};
 use crate::simd::Level;
-use crate::sys::peak_resident_bytes;
+use crate::sys::{Machine, peak_resident_bytes};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -77,6 +77,11 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
     if let Some(width) = cut.format.value_bytes() {
         cut.block_bytes = cut.block_bytes / width * width;
     }
+    let expected_bytes = match sort.to.value_bytes() {
+        Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
+        None => sample.input_bytes,
+    };
+    let sink = sink.for_size(expected_bytes, Machine::detect().available_bytes);
     let sequence = Sequence::new(sink, name);
     let context = Context {
         inputs: &opened,

@@ -27,6 +27,11 @@ impl Pages {
         Ok(Self(Some(map)))
     }
 
+    /// The memory as bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_deref_mut().unwrap_or_default()
+    }
+
     /// The memory as words.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         match &mut self.0 {
