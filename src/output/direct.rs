@@ -6,7 +6,7 @@
 //! of a part is shared with its neighbour and goes through the cache.
 
 use crate::sys::Pages;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -40,12 +40,23 @@ pub(super) struct DirectPart {
 }
 
 impl<'a> DirectFile<'a> {
-    /// `None` where the file system has no direct writes.
-    pub(crate) fn open(file: &'a File) -> Option<Self> {
+    /// A file that will have about `reserve_bytes` bytes; `None` where the file
+    /// system has no direct writes.
+    pub(crate) fn open(file: &'a File, reserve_bytes: u64) -> Option<Self> {
+        // A file that grows with every write locks the others out meanwhile.
+        let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
+        if reserved.is_err() {
+            file.set_len(0).ok()?; // what was had of it is given back
+        }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
         let direct = rustix::fs::open(path, flags, Mode::empty()).ok()?;
         Some(Self { cached: file, direct: direct.into(), buffers: Mutex::default() })
+    }
+
+    /// Cuts off what was set aside in vain.
+    pub(super) fn set_len(&self, bytes: u64) -> io::Result<()> {
+        self.cached.set_len(bytes)
     }
 
     /// Begins a stretch at `place`.
@@ -106,7 +117,7 @@ mod tests {
     #[test]
     fn stretches_written_side_by_side_join_without_a_seam() {
         let file = tempfile::tempfile_in(".").unwrap();
-        let Some(direct) = DirectFile::open(&file) else { return };
+        let Some(direct) = DirectFile::open(&file, 5 << 20) else { return };
         let sizes = [1_usize, 5000, 4095, 4097, 3 << 20, 100, (1 << 20) + 7];
         let mut expected = Vec::new();
         std::thread::scope(|scope| {
@@ -124,6 +135,7 @@ mod tests {
                 expected.resize(expected.len() + size, number);
             }
         });
+        direct.set_len(expected.len() as u64).unwrap();
         let mut found = vec![0; expected.len()];
         file.read_exact_at(&mut found, 0).unwrap();
         assert!(found == expected);

@@ -23,12 +23,13 @@ pub(crate) enum Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// The better way to write about `bytes` bytes, if `memory_bytes` are free
-    /// for the page cache.
-    pub(crate) fn for_size(self, bytes: u64, memory_bytes: u64) -> Self {
+    /// The better way to write up to `bytes` bytes, or just about that many, if
+    /// `memory_bytes` are free for the page cache.
+    pub(crate) fn for_size(self, bytes: u64, is_exact: bool, memory_bytes: u64) -> Self {
         match self {
             Self::File(file) if bytes > memory_bytes / 2 => {
-                DirectFile::open(file).map_or(Self::File(file), Self::Direct)
+                let reserve_bytes = if is_exact { bytes } else { 0 };
+                DirectFile::open(file, reserve_bytes).map_or(Self::File(file), Self::Direct)
             }
             other => other,
         }
@@ -110,9 +111,13 @@ impl<'a> Sequence<'a> {
         if matches!(self.sink, Sink::Direct(_)) { 2 } else { 1 }
     }
 
-    /// Bytes of all parts; what a file must be cut to.
-    pub(crate) fn total_bytes(&self) -> u64 {
-        self.lock().places.last().copied().unwrap_or(0)
+    /// Ends the output; gives the bytes of all parts.
+    pub(crate) fn finish(&self) -> Result<u64> {
+        let total = self.lock().places.last().copied().unwrap_or(0);
+        if let Sink::Direct(file) = &self.sink {
+            file.set_len(total).map_err(Error::io("write", &self.name))?;
+        }
+        Ok(total)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -242,7 +247,7 @@ mod tests {
                 });
             }
         });
-        sequence.total_bytes()
+        sequence.finish().unwrap()
     }
 
     const EXPECTED: &str = "0 1 1 2 2 2 3 3 3 3 4 4 4 4 4 ";
@@ -251,7 +256,7 @@ mod tests {
     fn parts_written_in_any_order_stand_in_order() {
         for announce in [false, true] {
             let file = tempfile::tempfile_in(".").unwrap();
-            for sink in [Sink::File(&file), Sink::File(&file).for_size(1, 0)] {
+            for sink in [Sink::File(&file), Sink::File(&file).for_size(1, true, 0)] {
                 file.set_len(0).unwrap();
                 assert_eq!(write_backwards(sink, announce), EXPECTED.len() as u64);
                 let mut found = vec![0; EXPECTED.len()];

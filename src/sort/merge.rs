@@ -119,7 +119,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         written: output.emitter.written.lines,
         passes: 1,
         read_bytes: sort.progress.read_bytes(),
-        written_bytes: sequence.total_bytes(),
+        written_bytes: sequence.finish()?,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: memory as u64,
         threads: 1,

@@ -81,7 +81,8 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
         None => sample.input_bytes,
     };
-    let sink = sink.for_size(expected_bytes, Machine::detect().available_bytes);
+    let keeps_all = sort.selection.keeps_all();
+    let sink = sink.for_size(expected_bytes, keeps_all, Machine::detect().available_bytes);
     let sequence = Sequence::new(sink, name);
     let context = Context {
         inputs: &opened,
@@ -137,7 +138,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         strategy: Some(used),
         passes,
         read_bytes: sort.progress.read_bytes(),
-        written_bytes: sequence.total_bytes(),
+        written_bytes: sequence.finish()?,
         spilled_bytes: done.spilled_bytes,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: wishes.memory_bytes,
