@@ -218,7 +218,7 @@ struct Values<'a> {
 
 impl<'a> Values<'a> {
     fn new(args: &'a Args) -> Self {
-        let span = args.max - args.min;
+        let span = args.max.saturating_sub(args.min); // none where --max does not matter
         let (random, zipf) = (Random(mix(args.seed)), Zipf::new(span, args.exponent));
         Self { args, span, random, zipf, index: 0, centre: 0, recent: vec![] }
     }
@@ -354,10 +354,11 @@ fn objection(args: &Args) -> Option<&'static str> {
     let shares = [args.duplicates, args.malformed, args.blank];
     let noisy = args.malformed > 0.0 || args.blank > 0.0 || args.crlf;
     [
-        (min > max, "--min is above --max"),
+        (largest == Some(max) && min > max, "--min is above --max"),
         (too_large, "values do not fit in --to"),
         (noisy && args.to != Form::Text, "--malformed, --blank and --crlf need --to text"),
         (shares.iter().any(|share| !(0.0..=1.0).contains(share)), "a share is not from 0 to 1"),
+        (args.malformed + args.blank > 1.0, "--malformed and --blank are more than all lines"),
         (!(0.0..=100.0).contains(&args.exponent), "--exponent is not from 0 to 100"),
     ]
     .into_iter()
@@ -423,6 +424,9 @@ mod tests {
             found.sort_unstable();
             assert!(found.into_iter().eq(5..5 + count));
         }
+        assert!(
+            values("--count 9 --distribution permutation --min 18446744073709551607").len() == 9
+        );
     }
 
     #[test]

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// What becomes of malformed lines.
 pub(crate) enum Invalid<'a> {
@@ -42,20 +43,21 @@ impl Tally {
     }
 }
 
-/// A malformed line within its block.
+/// A malformed line within its block. There may be one every two bytes, so it
+/// is kept small.
 #[derive(Debug)]
-pub(crate) struct Bad {
-    /// Counted from 0 within the block.
-    pub(crate) line: u64,
+struct Bad {
     /// First bad byte, from the start of the input.
-    pub(crate) offset: u64,
-    pub(crate) reason: Malformed,
-    /// The line, at most [`BAD_TEXT_BYTES`] of it.
-    pub(crate) text: Vec<u8>,
+    offset: u64,
+    /// Counted from 0 within the block.
+    line: u32,
+    /// Where the line ends in the texts of the block.
+    text_end: u32,
+    reason: Malformed,
 }
 
 /// What is kept of a rejected line.
-pub(crate) const BAD_TEXT_BYTES: usize = 4096;
+const BAD_TEXT_BYTES: usize = 4096;
 /// What an error message shows of one.
 const EXCERPT_BYTES: usize = 40;
 
@@ -64,8 +66,37 @@ const EXCERPT_BYTES: usize = 40;
 pub(crate) struct Entry {
     pub(crate) input: usize,
     pub(crate) tally: Tally,
-    pub(crate) bad: Vec<Bad>,
+    bad: Vec<Bad>,
+    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each.
+    texts: Vec<u8>,
 }
+
+impl Entry {
+    /// The account of a block of this input, so far empty.
+    pub(crate) fn new(input: usize) -> Self {
+        Self { input, ..Self::default() }
+    }
+
+    /// Notes that line `line` (from 0) of the block is malformed at `offset`
+    /// of the input.
+    pub(crate) fn reject(&mut self, line: u64, offset: u64, reason: Malformed, text: &[u8]) {
+        self.texts.extend_from_slice(&text[..text.len().min(BAD_TEXT_BYTES)]);
+        #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
+        self.bad.push(Bad { offset, line: line as u32, text_end: self.texts.len() as u32, reason });
+    }
+
+    /// Whether a malformed line was noted.
+    pub(crate) fn has_rejects(&self) -> bool {
+        !self.bad.is_empty()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.bad.capacity() * size_of::<Bad>() + self.texts.capacity()
+    }
+}
+
+/// Bytes of noted lines that may wait for the blocks before them.
+const WAITING_BYTES: usize = 1 << 20;
 
 /// Enters blocks in order.
 pub(crate) struct Ledger<'a> {
@@ -74,12 +105,15 @@ pub(crate) struct Ledger<'a> {
     fail: bool,
     stopped: AtomicBool,
     state: Mutex<State<'a>>,
+    /// A block was entered, or no more will be.
+    entered: Condvar,
 }
 
 struct State<'a> {
     invalid: Invalid<'a>,
     next: u64,
     waiting: BTreeMap<u64, Entry>,
+    waiting_bytes: usize,
     total: Tally,
     input: usize,
     /// Lines of this input before block `next`.
@@ -96,12 +130,14 @@ impl<'a> Ledger<'a> {
             invalid,
             next: 0,
             waiting: BTreeMap::new(),
+            waiting_bytes: 0,
             total: Tally::default(),
             input: 0,
             lines: 0,
             error: None,
         };
-        Self { names, rejects, fail, stopped: AtomicBool::new(false), state: Mutex::new(state) }
+        let (stopped, entered) = (AtomicBool::new(false), Condvar::new());
+        Self { names, rejects, fail, stopped, state: Mutex::new(state), entered }
     }
 
     /// Whether malformed lines end the run.
@@ -122,19 +158,29 @@ impl<'a> Ledger<'a> {
     /// Ends the claiming of blocks.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        self.entered.notify_all();
     }
 
     /// Enters block `sequence`, or keeps it until those before it are in.
     pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody waits for the thread that has the next block, so it comes.
+        while sequence > state.next && state.waiting_bytes > WAITING_BYTES && !self.is_stopped() {
+            let patience = Duration::from_millis(100);
+            let waited = self.entered.wait_timeout(state, patience);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.waiting_bytes += entry.memory_bytes();
         state.waiting.insert(sequence, entry);
         while let Some(entry) = {
             let next = state.next;
             state.waiting.remove(&next)
         } {
             state.next += 1;
+            state.waiting_bytes -= entry.memory_bytes();
+            self.entered.notify_all();
             if state.error.is_none()
-                && let Err(error) = state.account(&self.names, entry)
+                && let Err(error) = state.account(&self.names, &entry)
             {
                 state.error = Some(error);
                 self.stop();
@@ -158,14 +204,18 @@ impl<'a> Ledger<'a> {
 }
 
 impl State<'_> {
-    fn account(&mut self, names: &[String], entry: Entry) -> Result<()> {
+    fn account(&mut self, names: &[String], entry: &Entry) -> Result<()> {
         if entry.input != self.input {
             self.input = entry.input;
             self.lines = 0;
         }
         let name = &names[entry.input];
-        for bad in entry.bad {
-            let line = self.lines + bad.line + 1;
+        let mut text_start = 0;
+        for bad in &entry.bad {
+            let line = self.lines + u64::from(bad.line) + 1;
+            let text_end = bad.text_end as usize;
+            let text = &entry.texts[text_start..text_end];
+            text_start = text_end;
             match &mut self.invalid {
                 Invalid::Skip => {}
                 Invalid::Fail => {
@@ -174,12 +224,12 @@ impl State<'_> {
                         line,
                         offset: bad.offset,
                         reason: bad.reason,
-                        excerpt: excerpt(&bad.text),
+                        excerpt: excerpt(text),
                     });
                 }
                 Invalid::Reject(file, path) => {
                     let written = write!(file, "{name}\t{line}\t{}\t{}\t", bad.offset, bad.reason)
-                        .and_then(|()| file.write_all(&bad.text))
+                        .and_then(|()| file.write_all(text))
                         .and_then(|()| file.write_all(b"\n"));
                     written.map_err(Error::io("write", &*path))?;
                 }

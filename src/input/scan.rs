@@ -2,7 +2,7 @@
 
 use super::binary;
 use super::blocks::{Block, Claims, Cut};
-use super::ledger::{BAD_TEXT_BYTES, Bad, Entry, Ledger};
+use super::ledger::{Entry, Ledger};
 use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -56,7 +56,7 @@ pub(crate) fn scan<C: Consumer + Send>(
                 Err(error) => break Err(error),
             }
             let entry = parse_block(&block, options, &columns, ledger, &mut consumer);
-            let ends_run = ledger.fails() && !entry.bad.is_empty();
+            let ends_run = ledger.fails() && entry.has_rejects();
             ledger.enter(block.sequence, entry);
             if ends_run {
                 ledger.stop();
@@ -115,7 +115,7 @@ pub(crate) fn parse_block<C: Consumer>(
     let (bytes, mut span) = block.padded();
     let mut sink = Sink {
         consumer,
-        entry: Entry { input: block.input, ..Entry::default() },
+        entry: Entry::new(block.input),
         bytes,
         origin: block.offset.wrapping_sub(span.start as u64),
         keep_text: ledger.keeps_text(),
@@ -194,10 +194,8 @@ impl<C> Sink<'_, C> {
     }
 
     fn bad(&mut self, reason: Malformed, offset: u64, text: &[u8]) {
-        let is_first = self.entry.bad.is_empty();
-        if self.keep_text && (is_first || !self.fail) {
-            let text = text[..text.len().min(BAD_TEXT_BYTES)].to_vec();
-            self.entry.bad.push(Bad { line: self.lines(), offset, reason, text });
+        if self.keep_text && !(self.fail && self.entry.has_rejects()) {
+            self.entry.reject(self.lines(), offset, reason, text);
         }
         self.entry.tally.rejected += 1;
     }

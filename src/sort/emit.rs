@@ -4,6 +4,7 @@ use super::entry::Entry;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::output::{Part, Sequence};
+use crate::progress::Progress;
 use crate::simd::decimal::{self, MAX_LINE, SLACK, digit_count};
 use std::io::Write;
 
@@ -69,6 +70,7 @@ pub(super) struct Written {
 /// Formats values into a buffer and writes it, part by part.
 pub(super) struct Emitter<'s, 'a> {
     sequence: &'s Sequence<'a>,
+    progress: &'s Progress,
     part: Option<Part<'s, 'a>>,
     style: Style,
     buffer: Vec<u8>,
@@ -80,9 +82,22 @@ pub(super) struct Emitter<'s, 'a> {
 pub(super) const MIN_BUFFER: usize = 16 * MAX_LINE + SLACK + 64;
 
 impl<'s, 'a> Emitter<'s, 'a> {
-    pub(super) fn new(sequence: &'s Sequence<'a>, style: Style, buffer_bytes: usize) -> Self {
+    pub(super) fn new(
+        sequence: &'s Sequence<'a>,
+        progress: &'s Progress,
+        style: Style,
+        buffer_bytes: usize,
+    ) -> Self {
         let buffer = vec![0; buffer_bytes.max(MIN_BUFFER)];
-        Self { sequence, part: None, style, buffer, filled: 0, written: Written::default() }
+        Self {
+            sequence,
+            progress,
+            part: None,
+            style,
+            buffer,
+            filled: 0,
+            written: Written::default(),
+        }
     }
 
     pub(super) fn style(&self) -> &Style {
@@ -116,6 +131,9 @@ impl<'s, 'a> Emitter<'s, 'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
+        if self.progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
         let filled = std::mem::take(&mut self.filled);
         match &mut self.part {
             Some(part) => part.write(&self.buffer[..filled]),

@@ -6,7 +6,7 @@ use super::finish::Finisher;
 use super::plan::Layout;
 use super::pool::Pool;
 use super::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments, Source};
-use super::span::{Group, Span, join_buckets};
+use super::span::Span;
 use super::spill::{ReadBuffers, SpillFiles};
 use crate::error::{Error, Result};
 use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
@@ -142,16 +142,16 @@ fn run<E: Entry>(
 }
 
 /// All partitions of a window.
-struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
+pub(super) struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
     context: &'l Context<'l, 'o>,
-    layout: &'l Layout,
-    relief: &'r Relief<'b>,
-    scatters: Vec<Scatter<'p, 'r, 'b, E>>,
+    pub(super) layout: &'l Layout,
+    pub(super) relief: &'r Relief<'b>,
+    pub(super) scatters: Vec<Scatter<'p, 'r, 'b, E>>,
 }
 
 /// A part of the output.
 #[derive(Debug, Clone, Copy)]
-enum Task {
+pub(super) enum Task {
     Partition(usize),
     /// A span of a large partition, and the values in it.
     Span(usize, Span, u64),
@@ -161,8 +161,6 @@ enum Task {
 
 /// Partitions with fewer values are not worth cutting.
 const MIN_CUT: u64 = 1 << 20;
-/// Bits of a histogram that cuts a partition.
-const CUT_BITS: u32 = 12;
 
 impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn source(&self, number: usize) -> Source<'_, 'p, E> {
@@ -229,17 +227,19 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let scratch_bytes = self.layout.scratch_bytes / per_processor;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
+            let _guard = AbortOnPanic(context.sequence);
             let mut worker = Worker {
-                emitter: Emitter::new(context.sequence, context.style, output_bytes),
+                emitter: Emitter::new(
+                    context.sequence,
+                    context.progress,
+                    context.style,
+                    output_bytes,
+                ),
                 finisher: self.finisher(scratch_bytes),
             };
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&task) = tasks.get(index) else { break };
-                if context.progress.is_cancelled() {
-                    context.sequence.abort();
-                    return Err(Error::Interrupted);
-                }
                 if let Err(error) = self.task(&mut worker, first + index, task) {
                     context.sequence.abort();
                     return Err(error);
@@ -269,70 +269,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         failed.map_or(Ok(total), Err)
     }
 
-    /// Cuts a partition into spans of about `share` values each.
-    fn cut(&self, partition: usize, share: u64) -> Result<Vec<Task>> {
-        let window = self.layout.partitioning.window_of(partition);
-        let whole = Span::whole(window.base, self.layout.partitioning.shift);
-        let mut spans = Vec::new();
-        for (span, count) in self.histogram(partition, whole, share)? {
-            if count > share && span.bits() > 0 {
-                spans.append(&mut self.histogram(partition, span, share)?);
-            } else {
-                spans.push((span, count));
-            }
-        }
-        // Neighbours that one level kept apart may fit together.
-        let mut joined: Vec<(Span, u64)> = Vec::new();
-        for (span, count) in spans {
-            match joined.last_mut() {
-                Some((last, sum)) if *sum + count <= share => {
-                    last.hi = span.hi;
-                    *sum += count;
-                }
-                _ => joined.push((span, count)),
-            }
-        }
-        let task = |(span, count)| Task::Span(partition, Span { is_part: true, ..span }, count);
-        Ok(joined.into_iter().map(task).collect())
-    }
-
-    /// Spans of neighbouring buckets with up to `share` values; each thread
-    /// counts the entries that it scattered.
-    fn histogram(&self, partition: usize, span: Span, share: u64) -> Result<Vec<(Span, u64)>> {
-        let shift = span.bits().saturating_sub(CUT_BITS);
-        let count = |scatter: &Scatter<'_, '_, '_, E>| -> Result<Vec<u64>> {
-            let mut counts = vec![0; 1 << (span.bits() - shift)];
-            let source = Source {
-                held: vec![scatter.part(partition)],
-                spill: self.relief.spill.as_ref(),
-                bits: self.layout.partitioning.shift,
-            };
-            source.for_each_in(span.lo, span.hi, &mut self.read_buffers(), |entries| {
-                for entry in entries {
-                    #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
-                    let bucket = (entry.widen() >> shift) as usize;
-                    counts[bucket] += 1;
-                }
-            })?;
-            Ok(counts)
-        };
-        let parts: Vec<Result<Vec<u64>>> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                self.scatters.iter().map(|scatter| scope.spawn(|| count(scatter))).collect();
-            threads.into_iter().map(joined).collect()
-        });
-        let mut total = vec![0; 1 << (span.bits() - shift)];
-        for part in parts {
-            total.iter_mut().zip(part?).for_each(|(sum, count)| *sum += count);
-        }
-        let groups = join_buckets(&total, share).into_iter();
-        let spans = groups.map(|Group { first, last, count }| {
-            (span.part(first << shift, (last << shift) | low_mask(shift)), count)
-        });
-        Ok(spans.collect())
-    }
-
-    fn read_buffers<F: Entry>(&self) -> ReadBuffers<F> {
+    pub(super) fn read_buffers<F: Entry>(&self) -> ReadBuffers<F> {
         ReadBuffers::new(self.read_entries())
     }
 
@@ -376,8 +313,19 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     }
 }
 
+/// Wakes the threads that wait for one that panics.
+struct AbortOnPanic<'s, 'o>(&'s Sequence<'o>);
+
+impl Drop for AbortOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
+    }
+}
+
 /// What a thread gave; a panic goes on in this one.
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

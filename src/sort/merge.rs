@@ -107,7 +107,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         })
         .collect::<Result<Vec<_>>>()?;
     let mut output = Output {
-        emitter: Emitter::new(&sequence, style, OUTPUT_BYTES.min(memory / 16)),
+        emitter: Emitter::new(&sequence, &sort.progress, style, OUTPUT_BYTES.min(memory / 16)),
         style,
         batch: Vec::with_capacity(BATCH),
         current: None,

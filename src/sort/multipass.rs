@@ -205,6 +205,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             let number = context.sequence.extend(1);
             let mut emitter = super::emit::Emitter::new(
                 context.sequence,
+                context.progress,
                 context.style,
                 self.layout.output_bytes,
             );

@@ -193,7 +193,7 @@ impl Sort {
 
     /// Takes the values from one column of delimited text, quoted as in
     /// RFC 4180. A column named by its header skips the first record of each
-    /// input.
+    /// input. A record of 1 MiB or more is malformed.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         self.column = Some((column, delimiter));
         self

@@ -162,7 +162,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let tuning = &wishes.tuning;
     let large = memory >= 256 << 20;
     let block_bytes =
-        tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 }).max(64);
+        tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 128 << 10 }).max(64);
     let output_bytes = tuning.output_bytes.unwrap_or(if large { 1 << 20 } else { 512 << 10 });
     let scratch = (memory / 8 / threads).min(256 << 20);
     let scratch_bytes = tuning.scratch_bytes.unwrap_or(scratch as usize);

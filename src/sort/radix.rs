@@ -41,7 +41,7 @@ pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
     }
     let mut largest = 0;
     let mut before = 0;
-    for end in ends.iter_mut() {
+    for end in &mut ends {
         largest = largest.max(*end);
         before += std::mem::replace(end, before);
     }

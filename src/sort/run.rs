@@ -22,6 +22,9 @@ use std::time::Instant;
 /// Bytes read ahead of a stream to see what it carries.
 const AHEAD_BYTES: usize = 2 << 20;
 
+/// Longest record of delimited text.
+const MAX_RECORD_BYTES: usize = 1 << 20;
+
 /// Inputs opened, sampled and planned for.
 struct Prepared {
     opened: Vec<Opened>,
@@ -74,6 +77,9 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
     let Prepared { opened, mut cut, sample, facts, wishes } = prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
     cut.block_bytes = cost.layout.block_bytes;
+    if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
+        cut.block_bytes = MAX_RECORD_BYTES; // a record must fit in a block
+    }
     if let Some(width) = cut.format.value_bytes() {
         cut.block_bytes = cut.block_bytes / width * width;
     }

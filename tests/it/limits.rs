@@ -54,3 +54,32 @@ fn the_peak_stays_below_64_mib_for_any_data_and_strategy() {
         assert!(work.read("out") == expected, "{name} from a pipe");
     }
 }
+
+#[test]
+fn the_peak_stays_below_64_mib_whatever_becomes_of_lines() {
+    let work = Workspace::new();
+    let junk = "x\n".repeat(6_000_000);
+    let mixed = "x\n12345\n".repeat(1_500_000);
+    let blank = "\n".repeat(12_000_000);
+    let digits = "1\n".repeat(6_000_000);
+    let columns = "\"a,b\",7,c\n".repeat(1_000_000);
+    for (name, text, flags) in [
+        ("junk", &junk, "--rejects bad"),
+        ("mixed", &mixed, "--rejects bad --strategy spill"),
+        ("blank", &blank, ""),
+        ("digits", &digits, "--count"),
+        ("columns", &columns, "--column 2"),
+        ("digits, merged", &digits, "-m"),
+    ] {
+        work.write("ids", text);
+        for input in ["ids", "- "] {
+            let line = format!("{input} -o out --mem 64M --stats=json {flags}");
+            let piped = if input == "ids" { "" } else { text.as_str() };
+            let ran = work.run_with(&line, piped.as_bytes());
+            assert_eq!(ran.code, Some(0), "{name} {input}: {ran:?}");
+            let peak = peak(&ran.err);
+            assert!(peak <= 64 << 20, "{name} {input}: {peak} bytes");
+        }
+    }
+    assert!(work.read("bad").ends_with("\tx\n"));
+}
