@@ -31,7 +31,7 @@ const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
 const SPLIT_BITS: u32 = 12;
 /// Copies of a value above which they are not put into a list.
-const MANY: u64 = 64;
+const MANY: u16 = 64;
 
 /// One thread's memory for finishing partitions.
 pub(super) struct Finisher<E> {
@@ -43,7 +43,9 @@ pub(super) struct Finisher<E> {
     positions: Vec<u32>,
     duplicates: Vec<u32>,
     scratch: Vec<u32>,
-    counts: Vec<u64>,
+    counts: Vec<u16>,
+    /// A value's offset for every 2^16 copies that its count does not show.
+    carries: Vec<u32>,
     values: Vec<E>,
     values_scratch: Vec<E>,
 }
@@ -61,6 +63,7 @@ impl<E: Entry> Finisher<E> {
             duplicates: Vec::new(),
             scratch: Vec::new(),
             counts: Vec::new(),
+            carries: Vec::new(),
             values: Vec::new(),
             values_scratch: Vec::new(),
         }
@@ -223,7 +226,7 @@ impl<E: Entry> Finisher<E> {
         segment: Option<&mut [u64]>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
-        let size = (self.budget_bytes as u64 / 8).max(64).min(span.len());
+        let size = (self.budget_bytes as u64 / 2).clamp(64, 1 << 32).min(span.len());
         let windows = span.len().div_ceil(size);
         let reverse = emit.style().selection.reverse;
         let segment = segment.map(|words| BitmapMut::from_words_mut(0, words));
@@ -231,20 +234,25 @@ impl<E: Entry> Finisher<E> {
             let window = if reverse { windows - 1 - index } else { index };
             let offset = window * size;
             let part = span.part(offset, offset + size - 1);
-            let Self { buffers, counts, .. } = self;
+            let Self { buffers, counts, carries, .. } = self;
             counts.clear();
             counts.resize(usize::try_from(part.len()).unwrap_or(usize::MAX), 0);
+            carries.clear();
             if let Some(absorbed) = &segment {
                 #[expect(clippy::cast_possible_truncation, reason = "within the window")]
                 absorbed.for_each_in(part.lo, part.len(), |low| counts[low as usize] += 1);
             }
             source.for_each_in(part.lo, part.hi, buffers, |entries| {
                 for entry in entries {
-                    #[expect(clippy::cast_possible_truncation, reason = "within the window")]
-                    let low = entry.widen() as usize;
-                    counts[low] += 1;
+                    let low = u32::narrow(entry.widen());
+                    let count = &mut counts[low as usize];
+                    *count = count.wrapping_add(1);
+                    if *count == 0 {
+                        carries.push(low);
+                    }
                 }
             })?;
+            carries.sort_unstable();
             self.emit_counts(span.first() + offset, emit)?;
         }
         Ok(())
@@ -252,28 +260,35 @@ impl<E: Entry> Finisher<E> {
 
     fn emit_counts(&mut self, base: u64, emit: &mut Emitter<'_, '_>) -> Result<()> {
         const SLAB: usize = 4096;
+        let Self { counts, carries, positions, .. } = self;
         let reverse = emit.style().selection.reverse;
-        let slabs = self.counts.len().div_ceil(SLAB);
-        let positions = &mut self.positions;
+        let slabs = counts.len().div_ceil(SLAB);
         for index in 0..slabs {
             let slab = if reverse { slabs - 1 - index } else { index };
             let start = slab * SLAB;
-            let counts = &self.counts[start..self.counts.len().min(start + SLAB)];
-            let slab_base = base + start as u64;
-            if counts.iter().all(|&count| count <= MANY) {
+            let slab_counts = &counts[start..counts.len().min(start + SLAB)];
+            let end = start + slab_counts.len();
+            let carried = carries.partition_point(|&low| (low as usize) < start)
+                ..carries.partition_point(|&low| (low as usize) < end);
+            if carried.is_empty() && slab_counts.iter().all(|&count| count <= MANY) {
                 positions.clear();
-                for (low, &count) in (0_u32..).zip(counts) {
+                for (low, &count) in (0_u32..).zip(slab_counts) {
                     for _ in 0..count {
                         positions.push(low);
                     }
                 }
-                emit.sorted(slab_base, positions)?;
+                emit.sorted(base + start as u64, positions)?;
                 continue;
             }
-            for index in 0..counts.len() {
-                let low = if reverse { counts.len() - 1 - index } else { index };
-                if counts[low] > 0 {
-                    emit.run(slab_base + low as u64, counts[low])?;
+            let carried = &carries[carried];
+            for index in 0..slab_counts.len() {
+                let offset = if reverse { slab_counts.len() - 1 - index } else { index };
+                let low = start + offset;
+                let wraps = carried.partition_point(|&carry| carry as usize <= low)
+                    - carried.partition_point(|&carry| (carry as usize) < low);
+                let count = u64::from(slab_counts[offset]) + ((wraps as u64) << u16::BITS);
+                if count > 0 {
+                    emit.run(base + low as u64, count)?;
                 }
             }
         }
@@ -288,15 +303,25 @@ impl<E: Entry> Finisher<E> {
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
         let Self { buffers, values, values_scratch, .. } = self;
-        values.clear();
-        values.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX));
-        source.for_each_in(span.lo, span.hi, buffers, |entries| {
-            values.extend_from_slice(entries);
-        })?;
-        if values_scratch.len() < values.len() {
-            values_scratch.resize(values.len(), E::default());
+        if source.is_in_memory() && span == Span::whole(span.base, source.bits) {
+            values.resize(usize::try_from(count).unwrap_or(usize::MAX), E::default());
+            radix::sort_into(
+                |sink| source.for_each_held(sink),
+                span.bits(),
+                values,
+                values_scratch,
+            );
+        } else {
+            values.clear();
+            values.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX));
+            source.for_each_in(span.lo, span.hi, buffers, |entries| {
+                values.extend_from_slice(entries);
+            })?;
+            if values_scratch.len() < values.len() {
+                values_scratch.resize(values.len(), E::default());
+            }
+            radix::sort(values, values_scratch);
         }
-        radix::sort(values, values_scratch);
         if span.is_part && emit.style().selection.keeps_all() {
             emit.announce(count, span.first(), span.last());
         }

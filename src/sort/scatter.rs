@@ -323,6 +323,19 @@ impl<E: Entry> Source<'_, '_, E> {
         self.held.iter().map(of).sum()
     }
 
+    /// Whether nothing of it was spilled.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.held.iter().all(|held| held.chain.entries == 0)
+    }
+
+    /// Hands the entries that are in memory to `sink`.
+    pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
+        for held in &self.held {
+            held.list.slices::<E>().for_each(&mut *sink);
+            sink(held.line);
+        }
+    }
+
     /// Hands all entries to `sink`.
     pub(super) fn for_each(
         &self,

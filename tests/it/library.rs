@@ -50,6 +50,24 @@ fn the_first_malformed_line_is_named_whatever_thread_meets_one_first() {
 }
 
 #[test]
+fn a_value_may_have_more_copies_than_a_small_counter_counts() {
+    let copies = [(0_u64, 65_535), (3, 65_536), (4, 65_537), (9, 1), (1_000, 131_072), (5_000, 2)];
+    let values: Vec<u64> =
+        copies.iter().flat_map(|&(value, count)| std::iter::repeat_n(value, count)).collect();
+    let shuffled: Vec<u64> =
+        (0..values.len()).map(|i| values[i * 100_003 % values.len()]).collect();
+    for reverse in [false, true] {
+        let sort = Sort::new().values(shuffled.clone()).threads(1).reverse(reverse);
+        let sorted: Vec<u64> = sort.into_values().unwrap().map(Result::unwrap).collect();
+        let mut expected = values.clone();
+        if reverse {
+            expected.reverse();
+        }
+        assert!(sorted == expected, "reverse: {reverse}");
+    }
+}
+
+#[test]
 fn a_stream_that_betrays_its_beginning_is_sorted_all_the_same() {
     // 2 MiB are looked at before the plan is made: small values; then come
     // others, from far above that range and of it.
