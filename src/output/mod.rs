@@ -3,6 +3,7 @@
 mod atomic;
 mod direct;
 mod sequence;
+mod turns;
 
 pub(crate) use atomic::{AtomicFile, Destination, open_destination};
 pub(crate) use sequence::{Part, Sequence, Sink};

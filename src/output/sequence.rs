@@ -5,10 +5,10 @@
 //! known, and a thread waits only if it must.
 
 use super::direct::{DirectFile, DirectPart};
+use super::turns::Turns;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -40,6 +40,7 @@ impl Sink<'_> {
 pub(crate) struct Sequence<'a> {
     sink: Sink<'a>,
     name: PathBuf,
+    turns: Turns,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -64,10 +65,12 @@ pub(crate) struct Part<'s, 'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// An output without parts yet; `name` is for error messages.
-    pub(crate) fn new(sink: Sink<'a>, name: PathBuf) -> Self {
+    /// An output without parts yet; `name` is for error messages. Threads that
+    /// write a file may use up to `spare_buffers` more than their own.
+    pub(crate) fn new(sink: Sink<'a>, name: PathBuf, spare_buffers: usize) -> Self {
         let state = State { sizes: vec![], places: vec![0], current: 0, aborted: false };
-        Self { sink, name, state: Mutex::new(state), changed: Condvar::new() }
+        let turns = Turns::new(spare_buffers);
+        Self { sink, name, turns, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Adds `parts` parts behind those there are; gives the first one's number.
@@ -114,9 +117,12 @@ impl<'a> Sequence<'a> {
     /// Ends the output; gives the bytes of all parts.
     pub(crate) fn finish(&self) -> Result<u64> {
         let total = self.lock().places.last().copied().unwrap_or(0);
-        if let Sink::Direct(file) = &self.sink {
-            file.set_len(total).map_err(Error::io("write", &self.name))?;
-        }
+        let finished = match &self.sink {
+            Sink::File(file) => self.turns.finish(file),
+            Sink::Direct(file) => file.set_len(total),
+            Sink::Stream(_) => Ok(()),
+        };
+        finished.map_err(Error::io("write", &self.name))?;
         Ok(total)
     }
 
@@ -155,16 +161,18 @@ impl Part<'_, '_> {
         self.written
     }
 
-    /// Appends to this part.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        if bytes.is_empty() {
+    /// Appends `buffer[..filled]` to this part. Another thread may write it
+    /// later: then `buffer` is another one of the same size.
+    pub(crate) fn write(&mut self, buffer: &mut Vec<u8>, filled: usize) -> Result<()> {
+        if filled == 0 {
             return Ok(());
         }
+        let bytes = &buffer[..filled];
         let (sequence, number) = (self.sequence, self.number);
         let written = match &sequence.sink {
             Sink::File(file) => {
                 let place = self.place()?;
-                file.write_all_at(bytes, place + self.written)
+                sequence.turns.write(file, place + self.written, buffer, filled)
             }
             Sink::Direct(file) => {
                 let place = self.place()?;
@@ -184,7 +192,7 @@ impl Part<'_, '_> {
             }
         };
         written.map_err(Error::io("write", &sequence.name))?;
-        self.written += bytes.len() as u64;
+        self.written += filled as u64;
         Ok(())
     }
 
@@ -228,9 +236,10 @@ impl Part<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt;
 
     fn write_backwards(sink: Sink<'_>, announce: bool) -> u64 {
-        let sequence = Sequence::new(sink, "out".into());
+        let sequence = Sequence::new(sink, "out".into(), 2);
         sequence.extend(5);
         std::thread::scope(|scope| {
             for number in (0..5).rev() {
@@ -241,7 +250,9 @@ mod tests {
                         part.announce(2 * (number as u64 + 1));
                     }
                     for _ in 0..=number {
-                        part.write(format!("{number} ").as_bytes()).unwrap();
+                        let mut piece = format!("{number} ").into_bytes();
+                        let filled = piece.len();
+                        part.write(&mut piece, filled).unwrap();
                     }
                     part.finish().unwrap();
                 });
@@ -273,10 +284,10 @@ mod tests {
     #[test]
     fn an_abort_wakes_those_who_wait() {
         let mut stream = Vec::new();
-        let sequence = Sequence::new(Sink::Stream(Mutex::new(&mut stream)), "out".into());
+        let sequence = Sequence::new(Sink::Stream(Mutex::new(&mut stream)), "out".into(), 0);
         sequence.extend(2);
         std::thread::scope(|scope| {
-            let late = scope.spawn(|| sequence.part(1).write(b"x"));
+            let late = scope.spawn(|| sequence.part(1).write(&mut b"x".to_vec(), 1));
             sequence.abort();
             assert!(matches!(late.join().unwrap(), Err(Error::Interrupted)));
         });

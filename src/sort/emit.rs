@@ -136,7 +136,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         }
         let filled = std::mem::take(&mut self.filled);
         match &mut self.part {
-            Some(part) => part.write(&self.buffer[..filled]),
+            Some(part) => part.write(&mut self.buffer, filled),
             None => Ok(()),
         }
     }

@@ -74,7 +74,7 @@ impl fmt::Display for Explanation {
             self.folders.iter().map(|folder| folder.display().to_string()).collect();
         writeln!(f, "temporary  {} in {}", size(*disk_bytes), folders.join(", "))?;
         let threads = layout.threads as u64;
-        let buffers = threads * (layout.block_bytes.max(layout.output_bytes)) as u64;
+        let buffers = threads * (layout.block_bytes.max(3 * layout.output_bytes)) as u64;
         let scratch = threads * layout.scratch_bytes as u64;
         writeln!(f, "memory     {} limit, {threads} threads", size(wishes.memory_bytes))?;
         for (bytes, what) in [

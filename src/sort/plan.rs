@@ -163,14 +163,15 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let large = memory >= 256 << 20;
     let block_bytes =
         tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 128 << 10 }).max(64);
-    let output_bytes = tuning.output_bytes.unwrap_or(if large { 1 << 20 } else { 512 << 10 });
+    let output_bytes = tuning.output_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 });
     let scratch = (memory / 8 / threads).min(256 << 20);
     let scratch_bytes = tuning.scratch_bytes.unwrap_or(scratch as usize);
     let range = facts.window.last - facts.window.base;
     let bitmap_bytes = if bitmap { range / 8 + (MAX_PARTITIONS as u64) * 8 } else { 0 };
     let overhead_bytes = BASE_BYTES + threads * THREAD_BYTES;
     // A block is not needed any more when the output buffer is.
-    let buffers = threads * (block_bytes.max(output_bytes) + scratch_bytes) as u64;
+    // Threads that take turns at writing have three output buffers each.
+    let buffers = threads * (block_bytes.max(3 * output_bytes) + scratch_bytes) as u64;
     let free = memory.checked_sub(overhead_bytes + buffers)?.checked_sub(bitmap_bytes)?;
     let pool = tuning.pool_bytes.map_or(free, |bytes| bytes as u64);
 

@@ -89,7 +89,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
     };
     let keeps_all = sort.selection.keeps_all();
     let sink = sink.for_size(expected_bytes, keeps_all, Machine::detect().available_bytes);
-    let sequence = Sequence::new(sink, name);
+    let sequence = Sequence::new(sink, name, 2 * cost.layout.threads);
     let context = Context {
         inputs: &opened,
         cut: &cut,
