@@ -1,15 +1,110 @@
 //! Cutting a large partition into spans, so that all threads finish it.
+//!
+//! If it is narrow, all threads count its values first, each those that it
+//! scattered: then every span is a piece of one table. Else histograms say
+//! where to cut, and each span is read again.
 
-use super::engine::{Loaded, Task, joined};
+use super::engine::{Loaded, Task, joined, reserve};
 use super::entry::{Entry, low_mask};
+use super::finish::MAX_BITMAP_BITS;
 use super::scatter::{Scatter, Source};
 use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
+use crate::sys::Pages;
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;
+/// A table of counters is worth its memory for this many values a counter.
+const VALUES_PER_COUNTER: u64 = 2;
+
+/// The values of a narrow partition, counted.
+pub(super) struct Counted {
+    pub(super) partition: usize,
+    pages: Pages,
+}
+
+impl Counted {
+    /// Copies of each value of the window.
+    pub(super) fn counts(&self) -> &[u32] {
+        bytemuck::cast_slice(self.pages.words())
+    }
+}
 
 impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
+    /// Counts the values of a partition of `len` values, if the tables of all
+    /// threads fit in `room_bytes`.
+    pub(super) fn count(
+        &self,
+        partition: usize,
+        len: u64,
+        room_bytes: usize,
+    ) -> Result<Option<Counted>> {
+        let bits = self.layout.partitioning.shift;
+        let table_bytes = 4_usize.checked_shl(bits).unwrap_or(usize::MAX);
+        let dense = bits > 0 && len.checked_shr(bits).unwrap_or(0) >= VALUES_PER_COUNTER;
+        let fits = table_bytes.saturating_mul(self.scatters.len()) <= room_bytes;
+        if bits > MAX_BITMAP_BITS || !dense || !fits || len > u32::MAX.into() {
+            return Ok(None);
+        }
+        let mut tables = self.in_each_scatter(partition, |source| {
+            let mut pages = reserve(table_bytes as u64)?;
+            let counts: &mut [u32] = bytemuck::cast_slice_mut(pages.words_mut());
+            source.for_each(&mut self.read_buffers(), |entries| {
+                for entry in entries {
+                    #[expect(clippy::cast_possible_truncation, reason = "at most 24 bits")]
+                    let low = entry.widen() as usize;
+                    counts[low] += 1;
+                }
+            })?;
+            Ok(pages)
+        })?;
+        let Some(mut pages) = tables.pop() else { return Ok(None) };
+        let sums: &mut [u32] = bytemuck::cast_slice_mut(pages.words_mut());
+        for table in tables {
+            let counts: &[u32] = bytemuck::cast_slice(table.words());
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        Ok(Some(Counted { partition, pages }))
+    }
+
+    /// Runs `job` on what each thread holds of a partition, all at once.
+    fn in_each_scatter<T: Send>(
+        &self,
+        partition: usize,
+        job: impl Fn(Source<'_, '_, E>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let bits = self.layout.partitioning.shift;
+        let spill = self.relief.spill.as_ref();
+        let run = |scatter: &Scatter<'_, '_, '_, E>| {
+            job(Source { held: vec![scatter.part(partition)], spill, bits })
+        };
+        let run = &run;
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                self.scatters.iter().map(|scatter| scope.spawn(move || run(scatter))).collect();
+            threads.into_iter().map(joined).collect()
+        })
+    }
+
+    /// Cuts counted values, the table of number `table`, into spans of about
+    /// `share` values each.
+    pub(super) fn cut_counted(&self, counted: &Counted, table: usize, share: u64) -> Vec<Task> {
+        let window = self.layout.partitioning.window_of(counted.partition);
+        let whole = Span::whole(window.base, self.layout.partitioning.shift);
+        let mut tasks = Vec::new();
+        let mut from = 0;
+        let mut sum = 0_u64;
+        for (low, &count) in (0_u64..).zip(counted.counts()) {
+            if sum > 0 && sum + u64::from(count) > share {
+                tasks.push(Task::Counted(table, whole.part(from, low - 1), sum));
+                (from, sum) = (low, 0);
+            }
+            sum += u64::from(count);
+        }
+        tasks.push(Task::Counted(table, whole.part(from, whole.hi), sum));
+        tasks
+    }
+
     /// Cuts a partition into spans of about `share` values each.
     pub(super) fn cut(&self, partition: usize, share: u64) -> Result<Vec<Task>> {
         let window = self.layout.partitioning.window_of(partition);
@@ -41,13 +136,8 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     /// counts the entries that it scattered.
     fn histogram(&self, partition: usize, span: Span, share: u64) -> Result<Vec<(Span, u64)>> {
         let shift = span.bits().saturating_sub(CUT_BITS);
-        let count = |scatter: &Scatter<'_, '_, '_, E>| -> Result<Vec<u64>> {
-            let mut counts = vec![0; 1 << (span.bits() - shift)];
-            let source = Source {
-                held: vec![scatter.part(partition)],
-                spill: self.relief.spill.as_ref(),
-                bits: self.layout.partitioning.shift,
-            };
+        let parts = self.in_each_scatter(partition, |source| {
+            let mut counts = vec![0_u64; 1 << (span.bits() - shift)];
             source.for_each_in(span.lo, span.hi, &mut self.read_buffers(), |entries| {
                 for entry in entries {
                     #[expect(clippy::cast_possible_truncation, reason = "at most 12 bits")]
@@ -56,15 +146,10 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
                 }
             })?;
             Ok(counts)
-        };
-        let parts: Vec<Result<Vec<u64>>> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                self.scatters.iter().map(|scatter| scope.spawn(|| count(scatter))).collect();
-            threads.into_iter().map(joined).collect()
-        });
-        let mut total = vec![0; 1 << (span.bits() - shift)];
+        })?;
+        let mut total = vec![0_u64; 1 << (span.bits() - shift)];
         for part in parts {
-            total.iter_mut().zip(part?).for_each(|(sum, count)| *sum += count);
+            total.iter_mut().zip(part).for_each(|(sum, count)| *sum += count);
         }
         let groups = join_buckets(&total, share).into_iter();
         let spans = groups.map(|Group { first, last, count }| {

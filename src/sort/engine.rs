@@ -1,5 +1,6 @@
 //! One pass: load a window of values, then emit it in order.
 
+use super::cut::Counted;
 use super::emit::{Emitter, Style, Written};
 use super::entry::{Entry, low_mask};
 use super::finish::Finisher;
@@ -79,6 +80,12 @@ pub(super) fn pass(
     }
 }
 
+/// Zeroed memory of whole words.
+pub(super) fn reserve(bytes: u64) -> Result<Pages> {
+    let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
+    Pages::zeroed(words).map_err(|source| Error::OutOfMemory { bytes, source })
+}
+
 fn run<E: Entry>(
     context: &Context<'_, '_>,
     layout: &Layout,
@@ -87,10 +94,6 @@ fn run<E: Entry>(
     invalid: Invalid<'_>,
 ) -> Result<Pass> {
     let partitioning = layout.partitioning;
-    let reserve = |bytes: u64| {
-        let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
-        Pages::zeroed(words).map_err(|source| Error::OutOfMemory { bytes, source })
-    };
     let mut pool_pages = reserve(layout.pool_bytes)?;
     let segment_words = low_mask(partitioning.shift) / 64 + 1;
     let segment_words = usize::try_from(segment_words).unwrap_or(usize::MAX);
@@ -155,6 +158,8 @@ pub(super) enum Task {
     Partition(usize),
     /// A span of a large partition, and the values in it.
     Span(usize, Span, u64),
+    /// A span of a table of counters, and the values in it.
+    Counted(usize, Span, u64),
     /// Values below or above the window.
     Outside(usize),
 }
@@ -187,11 +192,17 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         // A thread that is left alone with a large partition keeps all waiting.
         let share = (values / (2 * self.layout.threads as u64)).max(MIN_CUT);
         let mut tasks = Vec::with_capacity(count + 2);
+        let mut tables: Vec<Counted> = Vec::new();
+        let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
         for (partition, &len) in lens.iter().enumerate() {
-            if len > share && self.layout.threads > 1 && !self.relief.was_used() {
-                tasks.append(&mut self.cut(partition, share)?);
-            } else {
+            if len <= share || self.layout.threads == 1 || self.relief.was_used() {
                 tasks.push(Task::Partition(partition));
+            } else if let Some(counted) = self.count(partition, len, table_room)? {
+                table_room -= 4 * counted.counts().len();
+                tasks.append(&mut self.cut_counted(&counted, tables.len(), share));
+                tables.push(counted);
+            } else {
+                tasks.append(&mut self.cut(partition, share)?);
             }
         }
         if outside == Outside::Keep {
@@ -210,7 +221,9 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                         let window = self.layout.partitioning.window_of(partition);
                         (lens[partition], window.base, window.last)
                     }
-                    Task::Span(_, span, len) => (len, span.first(), span.last()),
+                    Task::Span(_, span, len) | Task::Counted(_, span, len) => {
+                        (len, span.first(), span.last())
+                    }
                     Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
                 };
                 let known = context.style.bytes_of(len, base, last);
@@ -224,7 +237,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         // More threads share the same memory.
         let per_processor = context.sequence.writers_per_processor();
         let output_bytes = self.layout.output_bytes / per_processor;
-        let scratch_bytes = self.layout.scratch_bytes / per_processor;
+        let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
+        let scratch_bytes = (self.layout.scratch_bytes - kept_bytes) / per_processor;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
             let _guard = AbortOnPanic(context.sequence);
@@ -240,7 +254,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&task) = tasks.get(index) else { break };
-                if let Err(error) = self.task(&mut worker, first + index, task) {
+                if let Err(error) = self.task(&mut worker, first + index, task, &tables) {
                     context.sequence.abort();
                     return Err(error);
                 }
@@ -281,7 +295,13 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         Finisher::new(self.context.level, scratch_bytes, self.read_buffers())
     }
 
-    fn task(&self, worker: &mut Worker<'_, '_, E>, number: usize, task: Task) -> Result<()> {
+    fn task(
+        &self,
+        worker: &mut Worker<'_, '_, E>,
+        number: usize,
+        task: Task,
+        tables: &[Counted],
+    ) -> Result<()> {
         let Worker { emitter, finisher } = worker;
         emitter.begin(number);
         match task {
@@ -298,6 +318,10 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             }
             Task::Span(partition, span, count) => {
                 finisher.span(&self.source(partition), span, count, emitter)?;
+                self.context.progress.advance(count);
+            }
+            Task::Counted(table, span, count) => {
+                finisher.counted(tables[table].counts(), span, emitter)?;
                 self.context.progress.advance(count);
             }
             Task::Outside(side) => {

@@ -12,6 +12,7 @@
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
 
+use super::counts::emit_counts;
 use super::emit::Emitter;
 use super::entry::{Entry, low_mask};
 use super::radix;
@@ -30,8 +31,6 @@ const SLAB_WORDS: usize = 256;
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
 const SPLIT_BITS: u32 = 12;
-/// Copies of a value above which they are not put into a list.
-const MANY: u16 = 64;
 
 /// One thread's memory for finishing partitions.
 pub(super) struct Finisher<E> {
@@ -253,46 +252,22 @@ impl<E: Entry> Finisher<E> {
                 }
             })?;
             carries.sort_unstable();
-            self.emit_counts(span.first() + offset, emit)?;
+            let Self { counts, carries, positions, .. } = self;
+            emit_counts(counts, carries, span.first() + offset, positions, emit)?;
         }
         Ok(())
     }
 
-    fn emit_counts(&mut self, base: u64, emit: &mut Emitter<'_, '_>) -> Result<()> {
-        const SLAB: usize = 4096;
-        let Self { counts, carries, positions, .. } = self;
-        let reverse = emit.style().selection.reverse;
-        let slabs = counts.len().div_ceil(SLAB);
-        for index in 0..slabs {
-            let slab = if reverse { slabs - 1 - index } else { index };
-            let start = slab * SLAB;
-            let slab_counts = &counts[start..counts.len().min(start + SLAB)];
-            let end = start + slab_counts.len();
-            let carried = carries.partition_point(|&low| (low as usize) < start)
-                ..carries.partition_point(|&low| (low as usize) < end);
-            if carried.is_empty() && slab_counts.iter().all(|&count| count <= MANY) {
-                positions.clear();
-                for (low, &count) in (0_u32..).zip(slab_counts) {
-                    for _ in 0..count {
-                        positions.push(low);
-                    }
-                }
-                emit.sorted(base + start as u64, positions)?;
-                continue;
-            }
-            let carried = &carries[carried];
-            for index in 0..slab_counts.len() {
-                let offset = if reverse { slab_counts.len() - 1 - index } else { index };
-                let low = start + offset;
-                let wraps = carried.partition_point(|&carry| carry as usize <= low)
-                    - carried.partition_point(|&carry| (carry as usize) < low);
-                let count = u64::from(slab_counts[offset]) + ((wraps as u64) << u16::BITS);
-                if count > 0 {
-                    emit.run(base + low as u64, count)?;
-                }
-            }
-        }
-        Ok(())
+    /// Writes the values of a span of a table of counters.
+    pub(super) fn counted(
+        &mut self,
+        counts: &[u32],
+        span: Span,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "within the table")]
+        let counts = &counts[span.lo as usize..=span.hi as usize];
+        emit_counts(counts, &[], span.first(), &mut self.positions, emit)
     }
 
     fn by_radix(

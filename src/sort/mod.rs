@@ -3,6 +3,7 @@
 //! Flow: inputs → `survey` → `plan` → `engine` (or `multipass`) → output. [`Sort`] is the builder that sets it going.
 
 mod check;
+mod counts;
 mod cut;
 mod emit;
 mod engine;

@@ -33,6 +33,11 @@ impl Pages {
     }
 
     /// The memory as words.
+    pub(crate) fn words(&self) -> &[u64] {
+        self.0.as_ref().map_or(&[], |map| bytemuck::cast_slice(map))
+    }
+
+    /// The memory as words, to be written.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         match &mut self.0 {
             Some(map) => bytemuck::cast_slice_mut(map),
