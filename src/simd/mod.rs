@@ -13,5 +13,6 @@ pub(crate) mod decimal;
 mod level;
 pub(crate) mod ones;
 pub(crate) mod parse;
+pub(crate) mod stream;
 
 pub(crate) use level::Level;

@@ -1,6 +1,7 @@
 //! One thread's share of the memory for partitioned values, in equal chunks.
 
 use super::entry::Entry;
+use crate::simd::stream;
 use std::slice::ChunksExactMut;
 
 /// A chunk of entries.
@@ -87,6 +88,22 @@ impl<'p> ChunkList<'p> {
             let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
             slots[self.open_len..self.open_len + entries.len()].copy_from_slice(entries);
             self.open_len += entries.len();
+        }
+    }
+
+    /// Appends a whole cache line, past the caches; [`stream::fence`] must come
+    /// before another thread reads it.
+    #[inline]
+    pub(super) fn append_line<E: Entry>(&mut self, line: &[E]) {
+        if let Some(chunk) = &mut self.open {
+            let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
+            let to = &mut slots[self.open_len..];
+            let bytes = bytemuck::cast_slice(line).first_chunk();
+            match (bytes, bytemuck::cast_slice_mut(to).first_chunk_mut()) {
+                (Some(from), Some(to)) => stream::copy_line(from, to),
+                _ => to[..line.len()].copy_from_slice(line),
+            }
+            self.open_len += line.len();
         }
     }
 

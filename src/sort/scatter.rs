@@ -19,6 +19,7 @@ use super::spill::{Chain, Extents, ReadBuffers, SpillFiles};
 use crate::bitmap::BitmapMut;
 use crate::error::{Error, Result};
 use crate::input::Consumer;
+use crate::simd::stream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -151,7 +152,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             self.lists[number].add_chunk(chunk);
         }
         let line = number * E::LINE;
-        self.lists[number].append(&self.stage[line..line + E::LINE]);
+        self.lists[number].append_line(&self.stage[line..line + E::LINE]);
     }
 
     #[cold]
@@ -295,6 +296,7 @@ impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
+        stream::fence();
         self.failed.take().map_or(Ok(()), Err)
     }
 }
