@@ -7,7 +7,8 @@
 use super::engine::{Loaded, Task, joined, reserve};
 use super::entry::{Entry, low_mask};
 use super::finish::MAX_BITMAP_BITS;
-use super::scatter::{Scatter, Source};
+use super::scatter::Scatter;
+use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
 use crate::sys::Pages;

@@ -16,7 +16,7 @@ use super::counts::emit_counts;
 use super::emit::Emitter;
 use super::entry::{Entry, low_mask};
 use super::radix;
-use super::scatter::Source;
+use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
 use crate::bitmap::BitmapMut;

@@ -20,6 +20,7 @@ mod radix;
 mod report;
 mod run;
 mod scatter;
+mod source;
 mod span;
 mod spill;
 mod survey;

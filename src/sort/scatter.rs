@@ -15,7 +15,8 @@
 
 use super::entry::{Entry, Window, low_mask};
 use super::pool::{ChunkList, Pool};
-use super::spill::{Chain, Extents, ReadBuffers, SpillFiles};
+use super::source::Held;
+use super::spill::{Chain, Extents, SpillFiles};
 use crate::bitmap::BitmapMut;
 use crate::error::{Error, Result};
 use crate::input::Consumer;
@@ -106,6 +107,8 @@ pub(super) struct Scatter<'p, 'r, 'b, E> {
 pub(super) const BELOW: usize = 0;
 /// See [`BELOW`].
 pub(super) const ABOVE: usize = 1;
+/// Values that are tried together.
+const GROUP: usize = 16;
 /// Bits of an entry outside of the window.
 pub(super) const OUTSIDE_BITS: u32 = 64;
 
@@ -153,6 +156,42 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
         let line = number * E::LINE;
         self.lists[number].append_line(&self.stage[line..line + E::LINE]);
+    }
+
+    #[inline]
+    fn value(&mut self, value: u64, number: usize, mask: u64) {
+        if number >= self.partitioning.count {
+            self.keep_outside(value);
+            return;
+        }
+        let fill = usize::from(self.fill[number]);
+        let entry = value.wrapping_sub(self.partitioning.window.base) & mask;
+        self.stage[number * E::LINE + fill] = E::narrow(entry);
+        self.fill[number] = self.fill[number].wrapping_add(1);
+        if fill + 1 == E::LINE {
+            self.flush_line(number);
+        }
+    }
+
+    /// Stages values of one partition, whose fill is looked up once a line.
+    fn append_all(&mut self, number: usize, values: &[u64], mask: u64) {
+        let base = self.partitioning.window.base;
+        let mut rest = values;
+        while !rest.is_empty() {
+            let fill = usize::from(self.fill[number]);
+            let (now, later) = rest.split_at(rest.len().min(E::LINE - fill));
+            let slots = &mut self.stage[number * E::LINE + fill..][..now.len()];
+            for (slot, value) in slots.iter_mut().zip(now) {
+                *slot = E::narrow(value.wrapping_sub(base) & mask);
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "a line has at most 16 entries")]
+            let filled = (fill + now.len()) as u8;
+            self.fill[number] = filled;
+            if usize::from(filled) == E::LINE {
+                self.flush_line(number);
+            }
+            rest = later;
+        }
     }
 
     #[cold]
@@ -278,107 +317,31 @@ impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     fn values(&mut self, values: &[u64]) {
         let Partitioning { window, shift, count } = self.partitioning;
         let mask = low_mask(shift);
-        for &value in values {
-            let offset = value.wrapping_sub(window.base);
-            #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-            let number = (offset >> shift) as usize;
-            if number >= count {
-                self.keep_outside(value);
+        #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
+        let number_of = |value: u64| (value.wrapping_sub(window.base) >> shift) as usize;
+        let mut rest = values;
+        while let Some((group, others)) = rest.split_at_checked(GROUP) {
+            rest = others;
+            let number = number_of(group[0]);
+            // Neighbours often go the same way: sorted, clustered, or few.
+            if number_of(group[GROUP - 1]) == number
+                && number < count
+                && group.iter().all(|&value| number_of(value) == number)
+            {
+                self.append_all(number, group, mask);
                 continue;
             }
-            let fill = usize::from(self.fill[number]);
-            self.stage[number * E::LINE + fill] = E::narrow(offset & mask);
-            self.fill[number] = self.fill[number].wrapping_add(1);
-            if fill + 1 == E::LINE {
-                self.flush_line(number);
+            for &value in group {
+                self.value(value, number_of(value), mask);
             }
+        }
+        for &value in rest {
+            self.value(value, number_of(value), mask);
         }
     }
 
     fn checkpoint(&mut self) -> Result<()> {
         stream::fence();
         self.failed.take().map_or(Ok(()), Err)
-    }
-}
-
-/// The entries of one partition that one thread holds.
-pub(super) struct Held<'s, 'p, E> {
-    list: &'s ChunkList<'p>,
-    line: &'s [E],
-    chain: Chain,
-}
-
-/// The entries of one partition, wherever they are.
-pub(super) struct Source<'s, 'p, E> {
-    pub(super) held: Vec<Held<'s, 'p, E>>,
-    pub(super) spill: Option<&'s SpillFiles>,
-    /// Bits of an entry.
-    pub(super) bits: u32,
-}
-
-impl<E: Entry> Source<'_, '_, E> {
-    /// Number of entries.
-    pub(super) fn len(&self) -> u64 {
-        let of = |held: &Held<'_, '_, E>| {
-            (held.list.len() + held.line.len()) as u64 + held.chain.entries
-        };
-        self.held.iter().map(of).sum()
-    }
-
-    /// Whether nothing of it was spilled.
-    pub(super) fn is_in_memory(&self) -> bool {
-        self.held.iter().all(|held| held.chain.entries == 0)
-    }
-
-    /// Hands the entries that are in memory to `sink`.
-    pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
-        for held in &self.held {
-            held.list.slices::<E>().for_each(&mut *sink);
-            sink(held.line);
-        }
-    }
-
-    /// Hands all entries to `sink`.
-    pub(super) fn for_each(
-        &self,
-        buffers: &mut ReadBuffers<E>,
-        mut sink: impl FnMut(&[E]),
-    ) -> Result<()> {
-        for held in &self.held {
-            for slice in held.list.slices::<E>() {
-                sink(slice);
-            }
-            sink(held.line);
-            if let Some(files) = self.spill {
-                files.for_each(held.chain, self.bits, buffers, &mut sink)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands the entries of `lo ..= last`, less `lo`, to `sink`.
-    pub(super) fn for_each_in(
-        &self,
-        lo: u64,
-        last: u64,
-        buffers: &mut ReadBuffers<E>,
-        mut sink: impl FnMut(&[E]),
-    ) -> Result<()> {
-        if lo == 0 && last >= low_mask(self.bits) {
-            return self.for_each(buffers, sink);
-        }
-        let last = last - lo;
-        let mut inside = [E::default(); 1024];
-        self.for_each(buffers, |entries| {
-            for part in entries.chunks(inside.len()) {
-                let mut count = 0;
-                for entry in part {
-                    let offset = entry.widen().wrapping_sub(lo);
-                    inside[count] = E::narrow(offset);
-                    count += usize::from(offset <= last);
-                }
-                sink(&inside[..count]);
-            }
-        })
     }
 }

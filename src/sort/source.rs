@@ -1,0 +1,88 @@
+//! The entries of one partition, wherever they are.
+
+use super::entry::{Entry, low_mask};
+use super::pool::ChunkList;
+use super::spill::{Chain, ReadBuffers, SpillFiles};
+use crate::error::Result;
+
+/// The entries of one partition that one thread holds.
+pub(super) struct Held<'s, 'p, E> {
+    pub(super) list: &'s ChunkList<'p>,
+    pub(super) line: &'s [E],
+    pub(super) chain: Chain,
+}
+
+/// The entries of one partition, wherever they are.
+pub(super) struct Source<'s, 'p, E> {
+    pub(super) held: Vec<Held<'s, 'p, E>>,
+    pub(super) spill: Option<&'s SpillFiles>,
+    /// Bits of an entry.
+    pub(super) bits: u32,
+}
+
+impl<E: Entry> Source<'_, '_, E> {
+    /// Number of entries.
+    pub(super) fn len(&self) -> u64 {
+        let of = |held: &Held<'_, '_, E>| {
+            (held.list.len() + held.line.len()) as u64 + held.chain.entries
+        };
+        self.held.iter().map(of).sum()
+    }
+
+    /// Whether nothing of it was spilled.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.held.iter().all(|held| held.chain.entries == 0)
+    }
+
+    /// Hands the entries that are in memory to `sink`.
+    pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
+        for held in &self.held {
+            held.list.slices::<E>().for_each(&mut *sink);
+            sink(held.line);
+        }
+    }
+
+    /// Hands all entries to `sink`.
+    pub(super) fn for_each(
+        &self,
+        buffers: &mut ReadBuffers<E>,
+        mut sink: impl FnMut(&[E]),
+    ) -> Result<()> {
+        for held in &self.held {
+            for slice in held.list.slices::<E>() {
+                sink(slice);
+            }
+            sink(held.line);
+            if let Some(files) = self.spill {
+                files.for_each(held.chain, self.bits, buffers, &mut sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands the entries of `lo ..= last`, less `lo`, to `sink`.
+    pub(super) fn for_each_in(
+        &self,
+        lo: u64,
+        last: u64,
+        buffers: &mut ReadBuffers<E>,
+        mut sink: impl FnMut(&[E]),
+    ) -> Result<()> {
+        if lo == 0 && last >= low_mask(self.bits) {
+            return self.for_each(buffers, sink);
+        }
+        let last = last - lo;
+        let mut inside = [E::default(); 1024];
+        self.for_each(buffers, |entries| {
+            for part in entries.chunks(inside.len()) {
+                let mut count = 0;
+                for entry in part {
+                    let offset = entry.widen().wrapping_sub(lo);
+                    inside[count] = E::narrow(offset);
+                    count += usize::from(offset <= last);
+                }
+                sink(&inside[..count]);
+            }
+        })
+    }
+}
