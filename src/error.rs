@@ -90,6 +90,16 @@ pub enum Error {
         /// Bytes or values.
         unit: &'static str,
     },
+    /// The bytes of a set contradict its format.
+    #[error("{input}: byte {offset}: {what}")]
+    Damaged {
+        /// Name as the user gave it.
+        input: String,
+        /// Where, 0-based.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
     /// The memory limit is below what any plan needs.
     #[error(
         "a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed"

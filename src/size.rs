@@ -18,7 +18,7 @@ use std::str::FromStr;
 /// assert_eq!("1.5k".parse::<ByteSize>()?.bytes(), 1536);
 /// # Ok::<(), bitsort::ParseByteSizeError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteSize(u64);
 
 impl ByteSize {

@@ -13,6 +13,7 @@ pub(crate) mod decimal;
 mod level;
 pub(crate) mod ones;
 pub(crate) mod parse;
+pub(crate) mod popcount;
 pub(crate) mod stream;
 
 pub(crate) use level::Level;

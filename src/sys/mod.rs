@@ -2,6 +2,7 @@
 
 mod disk;
 mod limits;
+mod map;
 mod memory;
 
 pub(crate) use disk::free_bytes;
@@ -9,4 +10,5 @@ pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use limits::raise_file_limit;
+pub(crate) use map::map_file;
 pub(crate) use memory::Pages;

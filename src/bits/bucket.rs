@@ -1,0 +1,152 @@
+//! Containers → a 32-bit roaring bitmap in the portable format.
+//!
+//! Its head tells of all containers, so they wait in memory, or in a temporary
+//! file when they are many.
+
+use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
+use crate::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use tempfile::SpooledTempFile;
+
+/// The containers of one bitmap, so far.
+#[derive(Debug)]
+pub(crate) struct BucketEncoder {
+    heads: Vec<Head>,
+    body: SpooledTempFile,
+    body_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    key: u16,
+    /// Number of values, less 1.
+    last_rank: u16,
+    is_run: bool,
+    bytes: u32,
+}
+
+impl BucketEncoder {
+    /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
+    pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
+        let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
+        Self { heads: Vec::new(), body, body_bytes: 0 }
+    }
+
+    /// Whether there are no containers.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Number of values in each container.
+    pub(crate) fn cardinalities(&self) -> impl Iterator<Item = u64> {
+        self.heads.iter().map(|head| u64::from(head.last_rank) + 1)
+    }
+
+    /// Appends a container of `len` values, at least one, in its smallest form.
+    pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
+        let run_bytes = 2 + 4 * container.run_count();
+        let plain = if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES };
+        let is_run = run_bytes < plain;
+        let bytes = plain.min(run_bytes);
+        if is_run {
+            write_runs(container, &mut self.body)?;
+        } else {
+            write_plain(container, len as usize, &mut self.body)?;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 8 KiB")]
+        let head = Head {
+            key,
+            last_rank: u16::try_from(len - 1).unwrap_or(u16::MAX),
+            is_run,
+            bytes: bytes as u32,
+        };
+        self.heads.push(head);
+        self.body_bytes += bytes as u64;
+        Ok(())
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let count = self.heads.len();
+        let has_runs = self.heads.iter().any(|head| head.is_run);
+        let mut out = Vec::with_capacity(8 + count.div_ceil(8) + 8 * count);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 2^16 containers")]
+        if has_runs {
+            out.extend_from_slice(&RUNS_COOKIE.to_le_bytes());
+            out.extend_from_slice(&((count - 1) as u16).to_le_bytes());
+            for heads in self.heads.chunks(8) {
+                let flags =
+                    heads.iter().rev().fold(0, |flags, head| flags << 1 | u8::from(head.is_run));
+                out.push(flags);
+            }
+        } else {
+            out.extend_from_slice(&NO_RUNS_COOKIE.to_le_bytes());
+            out.extend_from_slice(&(count as u32).to_le_bytes());
+        }
+        for head in &self.heads {
+            out.extend_from_slice(&head.key.to_le_bytes());
+            out.extend_from_slice(&head.last_rank.to_le_bytes());
+        }
+        if !has_runs || count >= NO_OFFSET_THRESHOLD {
+            #[expect(clippy::cast_possible_truncation, reason = "a bitmap is below 2^30 bytes")]
+            let mut offset = (out.len() + 4 * count) as u32;
+            for head in &self.heads {
+                out.extend_from_slice(&offset.to_le_bytes());
+                offset += head.bytes;
+            }
+        }
+        out
+    }
+
+    /// Writes the bitmap and forgets its containers; gives its bytes.
+    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
+        let head = self.head();
+        out.write_all(&head)?;
+        self.body.rewind()?;
+        let copied = io::copy(&mut self.body, out)?;
+        debug_assert_eq!(copied, self.body_bytes, "all containers are written");
+        self.heads.clear();
+        self.body.rewind()?;
+        self.body.set_len(0)?;
+        Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
+    }
+}
+
+fn write_runs(container: Container<'_>, out: &mut impl Write) -> io::Result<()> {
+    let runs = runs_of(container);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^15 runs")]
+    out.write_all(&(runs.len() as u16).to_le_bytes())?;
+    out.write_all(runs.as_flattened())
+}
+
+fn write_plain(container: Container<'_>, len: usize, out: &mut impl Write) -> io::Result<()> {
+    match container {
+        Container::Array(values) if len <= MAX_ARRAY => out.write_all(values.as_flattened()),
+        Container::Bitmap(words) if len > MAX_ARRAY => out.write_all(words.as_flattened()),
+        other if len > MAX_ARRAY => out.write_all(Scratch::words_of(other).as_flattened()),
+        other => {
+            let mut lows = Vec::new();
+            let count = other.positions(0, &mut lows);
+            #[expect(clippy::cast_possible_truncation, reason = "positions are below 2^16")]
+            let values: Vec<[u8; 2]> =
+                lows[..count].iter().map(|&low| (low as u16).to_le_bytes()).collect();
+            out.write_all(values.as_flattened())
+        }
+    }
+}
+
+fn runs_of(container: Container<'_>) -> Vec<[u8; 4]> {
+    if let Container::Runs(runs) = container {
+        return runs.to_vec();
+    }
+    let mut lows = Vec::new();
+    let count = container.positions(0, &mut lows);
+    let mut runs = Vec::new();
+    let mut rest = &lows[..count];
+    while let Some(&first) = rest.first() {
+        let length = (first..).zip(rest).take_while(|&(expected, &low)| expected == low).count();
+        runs.push(crate::container::run(first, rest[length - 1]));
+        rest = &rest[length..];
+    }
+    runs
+}

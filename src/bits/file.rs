@@ -1,0 +1,329 @@
+//! A set in a file, mapped.
+
+use super::header::{BLOCK_LOG, HEADER_BYTES, Header, MAGIC, Representation};
+use crate::error::{Error, Result};
+use crate::sys::map_file;
+use crate::view::{
+    Bucket, Damage, DenseView, RoaringView, SetView, Shape, Table, TreemapView, walk,
+};
+use memmap2::Mmap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A set in a `.bits` file or a bare roaring file in the portable format, of 32
+/// or 64 bits.
+///
+/// Opening maps the file and looks at its structure; nothing is decoded. The
+/// cost is the same for any size of a `.bits` file: its header, and for a
+/// 32-bit roaring bitmap the heads of its containers, at most 2^16. A bare
+/// 64-bit file has no table of its buckets and is walked once.
+///
+/// The file must not be shortened in place while it is open: the kernel ends
+/// processes that read what is gone. Programs that replace it by renaming,
+/// as `bitset` does, do no harm.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{IntegerSet, SetFile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("ids.bits");
+/// let ids: IntegerSet = [35, 40, 1 << 40].into_iter().collect();
+/// ids.write(&path)?;
+/// let file = SetFile::open(&path)?;
+/// assert_eq!(file.cardinality(), 3);
+/// assert!(file.view().contains(40)? && !file.view().contains(36)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SetFile {
+    path: PathBuf,
+    map: Mmap,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Bits(Header),
+    Roaring { cardinality: u64 },
+    Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+}
+
+/// What the first bytes of a file say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetKind {
+    /// A `.bits` file.
+    Bits,
+    /// A bare roaring bitmap of 32 bits.
+    Roaring,
+    /// A bare roaring bitmap of 64 bits.
+    Treemap,
+}
+
+impl SetFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is none of these formats, or contradicts its own.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let metadata = file.metadata().map_err(Error::io("read", path))?;
+        if metadata.is_dir() {
+            let source = io::Error::from(io::ErrorKind::IsADirectory);
+            return Err(Error::Io { action: "read", path: path.into(), source });
+        }
+        Self::from_file(&file, path)
+    }
+
+    /// The set in an open file; `path` is for messages.
+    pub(crate) fn from_file(file: &File, path: &Path) -> Result<Self> {
+        let map = map_file(file).map_err(Error::io("map", path))?;
+        let content = match SetKind::of(&map) {
+            Some(SetKind::Bits) => Content::Bits(
+                Header::read(&map)
+                    .map_err(|(offset, what)| damaged(path, 0)(Damage { offset, what }))?,
+            ),
+            Some(SetKind::Roaring) => {
+                let view = RoaringView::new(&map).map_err(damaged(path, 0))?;
+                let end = view.check().map_err(damaged(path, 0))?;
+                if end != map.len() {
+                    let what = "bytes follow the end of the roaring bitmap";
+                    return Err(damaged(path, 0)(Damage { offset: end as u64, what }));
+                }
+                Content::Roaring { cardinality: view.rank(view.len()) }
+            }
+            Some(SetKind::Treemap) => {
+                let (buckets, cardinality) = walk(&map).map_err(damaged(path, 0))?;
+                Content::Treemap { buckets, cardinality }
+            }
+            None => {
+                let what = "neither a .bits file nor a portable roaring bitmap";
+                return Err(damaged(path, 0)(Damage { offset: 0, what }));
+            }
+        };
+        let set = Self { path: path.into(), map, content };
+        set.check_structure()?;
+        Ok(set)
+    }
+
+    /// What the header of a `.bits` file cannot say for itself.
+    fn check_structure(&self) -> Result<()> {
+        let Content::Bits(header) = &self.content else { return Ok(()) };
+        let damaged = damaged(&self.path, header.payload.offset);
+        let payload = header.payload.of(&self.map);
+        let wrong = |what| Err(Damage { offset: 0, what });
+        let checked = match header.representation {
+            Representation::Dense => Ok(()),
+            Representation::Roaring => RoaringView::new(payload).and_then(|view| {
+                if view.check()? != payload.len() {
+                    return wrong("the roaring bitmap does not end where its section does");
+                }
+                if header.ranks.len != 8 * view.len() as u64 {
+                    return wrong("the number of ranks is not that of the containers");
+                }
+                Ok(())
+            }),
+            Representation::Treemap => {
+                let count = payload.first_chunk().map(|&count| u64::from_le_bytes(count));
+                let entries = header.buckets.len / crate::view::ENTRY_BYTES as u64;
+                if count == Some(entries) {
+                    Ok(())
+                } else {
+                    wrong("the number of buckets is not that of their table")
+                }
+            }
+        };
+        checked.map_err(damaged)
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// What kind of file it is.
+    #[must_use]
+    pub fn kind(&self) -> SetKind {
+        match self.content {
+            Content::Bits(_) => SetKind::Bits,
+            Content::Roaring { .. } => SetKind::Roaring,
+            Content::Treemap { .. } => SetKind::Treemap,
+        }
+    }
+
+    /// How the set is represented.
+    #[must_use]
+    pub fn representation(&self) -> Representation {
+        match &self.content {
+            Content::Bits(header) => header.representation,
+            Content::Roaring { .. } => Representation::Roaring,
+            Content::Treemap { .. } => Representation::Treemap,
+        }
+    }
+
+    /// First and last value that a plain bitmap has a bit for; those of the
+    /// value type otherwise.
+    #[must_use]
+    pub fn universe(&self) -> (u64, u64) {
+        match (&self.content, self.representation()) {
+            (Content::Bits(header), Representation::Dense) => {
+                (header.base, header.base + header.bits.saturating_sub(1))
+            }
+            (_, Representation::Treemap) => (0, u64::MAX),
+            _ => (0, u32::MAX.into()),
+        }
+    }
+
+    /// Number of values, as the file says. O(1).
+    #[must_use]
+    pub fn cardinality(&self) -> u64 {
+        match &self.content {
+            Content::Bits(header) => header.cardinality,
+            Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
+        }
+    }
+
+    /// The set, for queries. O(1).
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
+        let shape = match &self.content {
+            Content::Bits(header) => {
+                let payload = header.payload.of(&self.map);
+                let ranks = header.ranks.of(&self.map).as_chunks().0;
+                match header.representation {
+                    Representation::Dense => {
+                        let words = payload.as_chunks().0;
+                        Ok(Shape::Dense(DenseView::new(words, header.base >> 16, Some(ranks))))
+                    }
+                    Representation::Roaring => {
+                        RoaringView::new(payload).map(|view| Shape::Roaring(view.with_ranks(ranks)))
+                    }
+                    Representation::Treemap => {
+                        let table = header.buckets.of(&self.map).as_chunks().0;
+                        Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
+                    }
+                }
+            }
+            Content::Roaring { .. } => RoaringView::new(&self.map).map(Shape::Roaring),
+            Content::Treemap { buckets, .. } => {
+                Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
+            }
+        };
+        // Its head was read when the file was opened: it is there.
+        shape.map_or(SetView(Shape::Dense(DenseView::new(&[], 0, None))), SetView)
+    }
+
+    /// Names this file in what went wrong with its view.
+    pub(crate) fn damaged(&self) -> impl Fn(Damage) -> Error {
+        let offset = match &self.content {
+            Content::Bits(header) => header.payload.offset,
+            _ => 0,
+        };
+        damaged(&self.path, offset)
+    }
+
+    /// Reads the whole file: checksums, order of all values, and that the
+    /// numbers in the file are those counted. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// The first damage found.
+    pub fn verify(&self) -> Result<()> {
+        if let Content::Bits(header) = &self.content {
+            self.verify_checksums(header)?;
+        }
+        let damaged = self.damaged();
+        let mut cursor = self.view().cursor();
+        let (mut count, mut ends, mut before) = (0_u64, None, None);
+        let wrong = |what| damaged(Damage { offset: 0, what });
+        while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+            if before.is_some_and(|before| key <= before) {
+                return Err(wrong("the keys of the containers do not ascend"));
+            }
+            before = Some(key);
+            if let Some(what) = container.disorder() {
+                return Err(wrong(what));
+            }
+            let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
+                continue;
+            };
+            if self.view().rank(key << 16).map_err(&damaged)?
+                != count + u64::from(container.contains(0))
+            {
+                return Err(wrong("the number of values before a container is wrong"));
+            }
+            count += u64::from(container.len());
+            let min = ends.map_or(key << 16 | u64::from(low), |(min, _)| min);
+            ends = Some((min, key << 16 | u64::from(high)));
+        }
+        let found = (count, ends.unwrap_or((0, 0)));
+        let said = match &self.content {
+            Content::Bits(header) => (header.cardinality, (header.min, header.max)),
+            _ => (self.cardinality(), found.1),
+        };
+        if found != said {
+            return Err(wrong("cardinality, smallest or largest value are not those of the set"));
+        }
+        Ok(())
+    }
+
+    fn verify_checksums(&self, header: &Header) -> Result<()> {
+        let wrong = |offset, what| Err(damaged(&self.path, 0)(Damage { offset, what }));
+        let sums = header.checksums.of(&self.map);
+        let Some((sums, own)) = sums.split_last_chunk::<8>() else {
+            return wrong(header.checksums.offset, "the checksums are missing");
+        };
+        if u64::from_le_bytes(*own) != xxh3_64(sums) {
+            return wrong(header.checksums.offset, "the checksum of the checksums is wrong");
+        }
+        let end = usize::try_from(header.checksums.offset).unwrap_or(0);
+        let covered = self.map.get(HEADER_BYTES..end).unwrap_or_default();
+        for (index, (block, sum)) in
+            covered.chunks(1 << BLOCK_LOG).zip(sums.as_chunks::<8>().0).enumerate()
+        {
+            if u64::from_le_bytes(*sum) != xxh3_64(block) {
+                let offset = HEADER_BYTES + (index << BLOCK_LOG);
+                return wrong(offset as u64, "the checksum of the block that begins here is wrong");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SetKind {
+    /// What a file that begins so may be.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(&MAGIC) {
+            return Some(Self::Bits);
+        }
+        if RoaringView::new(bytes).is_ok() {
+            return Some(Self::Roaring);
+        }
+        // A number of buckets, a high half, and the cookie of a bitmap.
+        let (&count, rest) = bytes.split_first_chunk()?;
+        let empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
+        let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
+        (empty || bucket).then_some(Self::Treemap)
+    }
+}
+
+fn damaged(path: &Path, base: u64) -> impl Fn(Damage) -> Error {
+    move |Damage { offset, what }| Error::Damaged {
+        input: path.display().to_string(),
+        offset: base + offset,
+        what,
+    }
+}

@@ -1,0 +1,269 @@
+//! The values of one aligned range of 2^16, by their low 16 bits.
+//!
+//! Roaring's three kinds, as they lie in its portable format: little-endian and
+//! of any alignment, so that a container is a view of a mapped file, of a dense
+//! bitmap's words, or of memory.
+//!
+//! Source: the format specification of the Roaring project,
+//! <https://github.com/RoaringBitmap/RoaringFormatSpec>.
+
+mod count;
+mod scratch;
+mod search;
+
+pub(crate) use count::{intersection_len, intersects};
+pub(crate) use scratch::{Op, Scratch};
+
+use crate::simd::{Level, ones, popcount};
+
+/// Words of a bitmap container.
+pub(crate) const WORDS: usize = 1024;
+/// Bytes of a bitmap container.
+pub(crate) const BITMAP_BYTES: usize = 8 * WORDS;
+/// An array container has at most this many values; then a bitmap is smaller.
+pub(crate) const MAX_ARRAY: usize = 4096;
+/// Values of a container's range.
+pub(crate) const SPAN: u32 = 1 << 16;
+
+/// The words of a bitmap container.
+pub(crate) type BitmapWords = [[u8; 8]; WORDS];
+
+/// The low 16 bits of the values of one aligned range of 2^16.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Container<'a> {
+    /// Ascending values.
+    Array(&'a [[u8; 2]]),
+    /// Bit `v % 64` of word `v / 64`.
+    Bitmap(&'a BitmapWords),
+    /// Start and length − 1 of ascending runs that do not touch.
+    Runs(&'a [[u8; 4]]),
+}
+
+/// The first value of a run and its last one.
+pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
+    let [a, b, c, d] = run;
+    let start = u32::from(u16::from_le_bytes([a, b]));
+    // A damaged run may reach beyond the range.
+    (start, (start + u32::from(u16::from_le_bytes([c, d]))).min(SPAN - 1))
+}
+
+/// A run as the portable format has it.
+pub(crate) fn run(first: u32, last: u32) -> [u8; 4] {
+    let [[a, b, ..], [c, d, ..]] = [first.to_le_bytes(), (last - first).to_le_bytes()];
+    [a, b, c, d]
+}
+
+impl Container<'_> {
+    /// Number of values.
+    pub(crate) fn len(self) -> u32 {
+        match self {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Array(values) => values.len() as u32,
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Bitmap(words) => popcount::ones(Level::best(), words) as u32,
+            Self::Runs(runs) => runs
+                .iter()
+                .map(|&run| ends(run))
+                .map(|(first, last)| last - first + 1)
+                .fold(0, u32::saturating_add),
+        }
+    }
+
+    /// Whether `low` is a value.
+    pub(crate) fn contains(self, low: u16) -> bool {
+        match self {
+            Self::Array(values) => search::array(values, low).is_ok(),
+            Self::Bitmap(words) => {
+                u64::from_le_bytes(words[usize::from(low >> 6)]) >> (low & 63) & 1 == 1
+            }
+            Self::Runs(runs) => search::runs(runs, low).is_ok(),
+        }
+    }
+
+    /// Number of values up to and including `low`.
+    pub(crate) fn rank(self, low: u16) -> u32 {
+        match self {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Array(values) => match search::array(values, low) {
+                Ok(found) => found as u32 + 1,
+                Err(place) => place as u32,
+            },
+            Self::Bitmap(words) => {
+                let (whole, rest) = words.split_at(usize::from(low >> 6));
+                let mask = u64::MAX >> (63 - (low & 63));
+                #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+                let before = popcount::ones(Level::best(), whole) as u32;
+                before + (u64::from_le_bytes(rest[0]) & mask).count_ones()
+            }
+            Self::Runs(runs) => runs
+                .iter()
+                .map(|&run| ends(run))
+                .take_while(|&(first, _)| first <= low.into())
+                .map(|(first, last)| last.min(low.into()) - first + 1)
+                .fold(0, u32::saturating_add),
+        }
+    }
+
+    /// The value that has `index` values before it.
+    pub(crate) fn select(self, mut index: u32) -> Option<u16> {
+        match self {
+            Self::Array(values) => values.get(index as usize).map(|&low| u16::from_le_bytes(low)),
+            Self::Bitmap(words) => {
+                for (number, &word) in (0_u32..).zip(words) {
+                    let mut word = u64::from_le_bytes(word);
+                    let here = word.count_ones();
+                    if index < here {
+                        for _ in 0..index {
+                            word &= word - 1;
+                        }
+                        return u16::try_from(64 * number + word.trailing_zeros()).ok();
+                    }
+                    index -= here;
+                }
+                None
+            }
+            Self::Runs(runs) => {
+                for &run in runs {
+                    let (first, last) = ends(run);
+                    if index <= last - first {
+                        return u16::try_from(first + index).ok();
+                    }
+                    index -= last - first + 1;
+                }
+                None
+            }
+        }
+    }
+
+    /// The smallest value from `low` on.
+    pub(crate) fn next(self, low: u16) -> Option<u16> {
+        match self {
+            Self::Array(values) => {
+                let (Ok(place) | Err(place)) = search::array(values, low);
+                values.get(place).map(|&low| u16::from_le_bytes(low))
+            }
+            Self::Bitmap(words) => {
+                let mut mask = u64::MAX << (low & 63);
+                for (number, &word) in (0_u32..).zip(words).skip(usize::from(low >> 6)) {
+                    let word = u64::from_le_bytes(word) & mask;
+                    if word != 0 {
+                        return u16::try_from(64 * number + word.trailing_zeros()).ok();
+                    }
+                    mask = u64::MAX;
+                }
+                None
+            }
+            Self::Runs(runs) => match search::runs(runs, low) {
+                Ok(_) => Some(low),
+                Err(place) => runs.get(place).and_then(|&run| u16::try_from(ends(run).0).ok()),
+            },
+        }
+    }
+
+    /// The largest value up to `low`.
+    pub(crate) fn previous(self, low: u16) -> Option<u16> {
+        match self {
+            Self::Array(values) => match search::array(values, low) {
+                Ok(_) => Some(low),
+                Err(place) => Some(u16::from_le_bytes(*values.get(place.checked_sub(1)?)?)),
+            },
+            Self::Bitmap(words) => {
+                let mut mask = u64::MAX >> (63 - (low & 63));
+                for number in (0..=low >> 6).rev() {
+                    let word = u64::from_le_bytes(words[usize::from(number)]) & mask;
+                    if word != 0 {
+                        let highest = word.ilog2();
+                        return u16::try_from(64 * u32::from(number) + highest).ok();
+                    }
+                    mask = u64::MAX;
+                }
+                None
+            }
+            Self::Runs(runs) => match search::runs(runs, low) {
+                Ok(_) => Some(low),
+                Err(place) => u16::try_from(ends(*runs.get(place.checked_sub(1)?)?).1).ok(),
+            },
+        }
+    }
+
+    /// Number of runs of neighbouring values.
+    pub(crate) fn run_count(self) -> usize {
+        match self {
+            Self::Array(values) => {
+                let gap = |pair: &[[u8; 2]]| {
+                    u16::from_le_bytes(pair[0]).wrapping_add(1) != u16::from_le_bytes(pair[1])
+                };
+                usize::from(!values.is_empty()) + values.windows(2).filter(|pair| gap(pair)).count()
+            }
+            Self::Bitmap(words) => {
+                let mut before = 0;
+                let mut count = 0;
+                for &word in words {
+                    let word = u64::from_le_bytes(word);
+                    count += (word & !(word << 1 | before)).count_ones() as usize;
+                    before = word >> 63;
+                }
+                count
+            }
+            Self::Runs(runs) => runs.len(),
+        }
+    }
+
+    /// Writes `offset + low` of every value to the front of `positions`, which
+    /// grows; gives how many there are.
+    pub(crate) fn positions(self, offset: u32, positions: &mut Vec<u32>) -> usize {
+        let room = SPAN as usize + ones::SLACK;
+        if positions.len() < room {
+            positions.resize(room, 0);
+        }
+        match self {
+            Self::Array(values) => {
+                for (slot, &low) in positions.iter_mut().zip(values) {
+                    *slot = offset + u32::from(u16::from_le_bytes(low));
+                }
+                values.len().min(room)
+            }
+            Self::Bitmap(words) => {
+                let words = words.map(u64::from_le_bytes);
+                ones::ones(Level::best(), &words, offset, positions)
+            }
+            Self::Runs(runs) => {
+                let mut count = 0;
+                for (first, last) in runs.iter().map(|&run| ends(run)) {
+                    // Runs of a damaged file may overlap.
+                    for (slot, low) in positions[count.min(room)..].iter_mut().zip(first..=last) {
+                        *slot = offset + low;
+                    }
+                    count = (count + (last - first) as usize + 1).min(room);
+                }
+                count.min(SPAN as usize)
+            }
+        }
+    }
+
+    /// What is wrong with the order of the values, if anything is.
+    pub(crate) fn disorder(self) -> Option<&'static str> {
+        match self {
+            Self::Array(values) => {
+                let falls =
+                    |pair: &[[u8; 2]]| u16::from_le_bytes(pair[0]) >= u16::from_le_bytes(pair[1]);
+                values.windows(2).any(falls).then_some("the values of an array do not ascend")
+            }
+            Self::Bitmap(_) => None,
+            Self::Runs(runs) => {
+                let reaches_out = |&[a, b, c, d]: &[u8; 4]| {
+                    u16::from_le_bytes([a, b]).checked_add(u16::from_le_bytes([c, d])).is_none()
+                };
+                let touch = |pair: &[[u8; 4]]| ends(pair[0]).1 + 1 >= ends(pair[1]).0;
+                if runs.iter().any(reaches_out) {
+                    Some("a run ends above 65535")
+                } else {
+                    runs.windows(2).any(touch).then_some("runs do not ascend, or touch")
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

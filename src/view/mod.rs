@@ -1,0 +1,91 @@
+//! Sets that are read where they lie: a plain bitmap or a roaring bitmap of 32
+//! or 64 bits in borrowed bytes, such as a mapped file.
+//!
+//! Nothing is decoded beforehand. A query touches what it needs: a word, or the
+//! head of the file and one container. Every access is checked against the
+//! bytes, so that a damaged or hostile file gives an error or an answer, and
+//! never a panic.
+//!
+//! Flow: bytes → [`DenseView`], [`RoaringView`], [`TreemapView`] → [`SetView`],
+//! which speaks of containers by their keys (`value >> 16`) → queries.
+
+mod cursor;
+mod dense;
+mod iter;
+mod query;
+mod roaring;
+#[cfg(test)]
+mod tests;
+mod treemap;
+
+pub(crate) use cursor::Cursor;
+pub(crate) use dense::DenseView;
+pub use iter::Values;
+pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
+pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
+
+/// Where the bytes of a set contradict its format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("byte {offset}: {what}")]
+pub struct Damage {
+    /// From the start of the set's payload.
+    pub offset: u64,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+/// A set of naturals in borrowed bytes. Copying it copies a few pointers.
+#[derive(Debug, Clone, Copy)]
+pub struct SetView<'a>(pub(crate) Shape<'a>);
+
+/// What the bytes are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape<'a> {
+    Dense(DenseView<'a>),
+    Roaring(RoaringView<'a>),
+    Treemap(TreemapView<'a>),
+}
+
+impl<'a> SetView<'a> {
+    /// A plain bitmap: bit `v % 64` of word `v / 64`, little-endian, stands for
+    /// value `base + v`. Bits behind the last multiple of 2^16 are ignored.
+    ///
+    /// # Panics
+    ///
+    /// If `base` is no multiple of 2^16.
+    #[must_use]
+    pub fn dense(words: &'a [[u8; 8]], base: u64) -> Self {
+        assert!(base.is_multiple_of(1 << 16), "the base of a dense view is a multiple of 2^16");
+        Self(Shape::Dense(DenseView::new(words, base >> 16, None)))
+    }
+
+    /// A 32-bit roaring bitmap in the portable format, which `bytes` begin with.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are no such bitmap: its head and the places of its
+    /// containers are looked at. O(containers).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::SetView;
+    ///
+    /// // Cookie, one container, key 0 with 2 values, its offset, 35 and 40.
+    /// let bytes = [58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 35, 0, 40, 0];
+    /// let set = SetView::roaring(&bytes)?;
+    /// assert!(set.contains(40)? && !set.contains(36)?);
+    /// assert_eq!(set.iter().collect::<Result<Vec<_>, _>>()?, [35, 40]);
+    /// # Ok::<(), bitsort::set::Damage>(())
+    /// ```
+    pub fn roaring(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let view = RoaringView::new(bytes)?;
+        view.check()?;
+        Ok(Self(Shape::Roaring(view)))
+    }
+
+    /// The containers, in order.
+    pub(crate) fn cursor(self) -> Cursor<'a> {
+        Cursor::new(self.0)
+    }
+}

@@ -1,0 +1,203 @@
+//! The portable 32-bit roaring format, read in place.
+//!
+//! Source: <https://github.com/RoaringBitmap/RoaringFormatSpec>. Layout: a
+//! cookie that says whether there are runs, the number of containers, a flag a
+//! container where there are runs, key and cardinality of each container, the
+//! offset of each container (left out where there are runs and fewer than
+//! four containers), the containers.
+
+use super::Damage;
+use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY};
+
+/// Cookie of a bitmap without runs; the number of containers follows.
+pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
+/// Low half of the cookie of a bitmap with runs; the high half is the number of
+/// containers − 1.
+pub(crate) const RUNS_COOKIE: u16 = 12_347;
+/// With runs, fewer containers have no offsets.
+pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
+
+/// A 32-bit roaring bitmap in borrowed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoaringView<'a> {
+    bytes: &'a [u8],
+    /// Key and cardinality − 1.
+    descriptors: &'a [[u8; 4]],
+    /// A bit a container.
+    run_flags: &'a [u8],
+    /// Empty if there are none in the file.
+    offsets: &'a [[u8; 4]],
+    /// Where the first container is.
+    body: usize,
+    /// Values before each container, if known.
+    ranks: Option<&'a [[u8; 8]]>,
+}
+
+const SHORT: &str = "the bytes end inside of a roaring bitmap";
+
+fn damage(offset: usize, what: &'static str) -> Damage {
+    Damage { offset: offset as u64, what }
+}
+
+impl<'a> RoaringView<'a> {
+    /// Reads the head of a bitmap that begins at the front of `bytes`. O(1);
+    /// [`check`](Self::check) looks at the containers' places.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let short = || damage(bytes.len(), SHORT);
+        let (&cookie, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+        let cookie = u32::from_le_bytes(cookie);
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+        let (count, run_flags, rest) = if cookie == NO_RUNS_COOKIE {
+            let (&count, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+            let count = u32::from_le_bytes(count) as usize;
+            (count, &[][..], rest)
+        } else if cookie as u16 == RUNS_COOKIE {
+            let count = (cookie >> 16) as usize + 1;
+            let (flags, rest) = rest.split_at_checked(count.div_ceil(8)).ok_or_else(short)?;
+            (count, flags, rest)
+        } else {
+            return Err(damage(0, "there is no cookie of a roaring bitmap"));
+        };
+        if count > 1 << 16 {
+            return Err(damage(4, "there are more than 65536 containers"));
+        }
+        let (descriptors, rest) = rest.split_at_checked(4 * count).ok_or_else(short)?;
+        let has_offsets = run_flags.is_empty() || count >= NO_OFFSET_THRESHOLD;
+        let offset_bytes = if has_offsets { 4 * count } else { 0 };
+        let (offsets, rest) = rest.split_at_checked(offset_bytes).ok_or_else(short)?;
+        Ok(Self {
+            bytes,
+            descriptors: descriptors.as_chunks().0,
+            run_flags,
+            offsets: offsets.as_chunks().0,
+            body: bytes.len() - rest.len(),
+            ranks: None,
+        })
+    }
+
+    /// The same with the number of values before each container.
+    pub(crate) fn with_ranks(self, ranks: &'a [[u8; 8]]) -> Self {
+        Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
+    }
+
+    /// Checks that keys ascend and every container is inside of the bytes;
+    /// gives where the bitmap ends. O(containers).
+    pub(crate) fn check(self) -> Result<usize, Damage> {
+        let mut end = self.body;
+        for index in 0..self.len() {
+            if index > 0 && self.key(index - 1) >= self.key(index) {
+                let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
+                return Err(damage(offset, "the keys of the containers do not ascend"));
+            }
+            let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
+            if offset < end {
+                return Err(damage(offset, "a container begins inside of another"));
+            }
+            end = offset + self.size(index, offset)?;
+            if end > self.bytes.len() {
+                return Err(damage(self.bytes.len(), SHORT));
+            }
+        }
+        Ok(end)
+    }
+
+    /// Number of containers.
+    pub(crate) fn len(self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// High 16 bits of the values of container `index`.
+    pub(crate) fn key(self, index: usize) -> u16 {
+        let [low, high, ..] = self.descriptors[index];
+        u16::from_le_bytes([low, high])
+    }
+
+    /// Number of values in container `index`.
+    pub(crate) fn cardinality(self, index: usize) -> u32 {
+        let [.., low, high] = self.descriptors[index];
+        u32::from(u16::from_le_bytes([low, high])) + 1
+    }
+
+    pub(crate) fn is_run(self, index: usize) -> bool {
+        self.run_flags.get(index / 8).is_some_and(|flags| flags >> (index % 8) & 1 == 1)
+    }
+
+    fn offset(self, index: usize) -> usize {
+        u32::from_le_bytes(self.offsets[index]) as usize
+    }
+
+    /// Bytes of the container at `offset`.
+    fn size(self, index: usize, offset: usize) -> Result<usize, Damage> {
+        if self.is_run(index) {
+            let count = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);
+            let &count = count.ok_or(damage(offset, SHORT))?;
+            return Ok(2 + 4 * usize::from(u16::from_le_bytes(count)));
+        }
+        let count = self.cardinality(index) as usize;
+        Ok(if count <= MAX_ARRAY { 2 * count } else { BITMAP_BYTES })
+    }
+
+    fn start(self, index: usize) -> Result<usize, Damage> {
+        if !self.offsets.is_empty() {
+            return Ok(self.offset(index));
+        }
+        // At most two containers are before it.
+        let mut offset = self.body;
+        for before in 0..index {
+            offset += self.size(before, offset)?;
+        }
+        Ok(offset)
+    }
+
+    /// Container `index`.
+    pub(crate) fn get(self, index: usize) -> Result<Container<'a>, Damage> {
+        let start = self.start(index)?;
+        let size = self.size(index, start)?;
+        let bytes = start.checked_add(size).and_then(|end| self.bytes.get(start..end));
+        let bytes = bytes.ok_or(damage(start, SHORT))?;
+        if self.is_run(index) {
+            return Ok(Container::Runs(bytes[2..].as_chunks().0));
+        }
+        Ok(match bytes.as_chunks().0.first_chunk() {
+            Some(words) if self.cardinality(index) as usize > MAX_ARRAY => Container::Bitmap(words),
+            _ => Container::Array(bytes.as_chunks().0),
+        })
+    }
+
+    /// The container of `key`, or where it would be.
+    pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
+        let count = self.len();
+        if count == 0 {
+            return Err(0);
+        }
+        let (first, last) = (self.key(0), self.key(count - 1));
+        if key < first {
+            return Err(0);
+        }
+        if key > last {
+            return Err(count);
+        }
+        // Keys are distinct and ascend: that many may be before and behind it.
+        let mut to = usize::from(key - first).min(count - 1);
+        let mut from = (count - 1).saturating_sub(usize::from(last - key)).min(to);
+        while from < to {
+            let middle = from.midpoint(to);
+            if self.key(middle) < key {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        if self.key(from) == key { Ok(from) } else { Err(from) }
+    }
+
+    /// Values in containers before `index`.
+    pub(crate) fn rank(self, index: usize) -> u64 {
+        match self.ranks.and_then(|ranks| ranks.get(index)) {
+            Some(&rank) => u64::from_le_bytes(rank),
+            None => {
+                (0..index.min(self.len())).map(|index| u64::from(self.cardinality(index))).sum()
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+use super::*;
+use ::roaring::{RoaringBitmap, RoaringTreemap};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// Sets with arrays, bitmaps and runs, of 32 or 64 bits.
+fn sets() -> impl Strategy<Value = BTreeSet<u64>> {
+    let high = prop_oneof![Just(0_u64), Just(1), Just(0xFFFF), 0_u64..4];
+    let edge = prop_oneof![Just(0_u64), Just(0xFFFF), 0_u64..0x1_0000];
+    let singles = prop::collection::vec((high.clone(), edge), 0..60);
+    let runs = prop::collection::vec((high, 0_u64..0x1_0000, 0_u64..9000, 1_usize..4), 0..4);
+    (singles, runs).prop_map(|(singles, runs)| {
+        let mut set: BTreeSet<u64> = singles.into_iter().map(|(h, l)| h << 16 | l).collect();
+        for (high, start, length, step) in runs {
+            let start = high << 16 | start;
+            set.extend((start..=(start + length).min(u32::MAX.into())).step_by(step));
+        }
+        set
+    })
+}
+
+fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), TestCaseError> {
+    let sorted: Vec<u64> = set.iter().copied().collect();
+    let values: Result<Vec<u64>, _> = view.iter().collect();
+    prop_assert_eq!(&values.unwrap(), &sorted);
+    prop_assert_eq!(view.cardinality().unwrap(), set.len() as u64);
+    prop_assert_eq!(view.min().unwrap(), set.first().copied());
+    prop_assert_eq!(view.max().unwrap(), set.last().copied());
+    let ends = [0, 1, 0xFFFF, 0x1_0000, u64::from(u32::MAX), 1 << 32, u64::MAX];
+    for &probe in probes.iter().chain(&ends).chain(sorted.iter().take(30)) {
+        prop_assert_eq!(view.contains(probe).unwrap(), set.contains(&probe));
+        prop_assert_eq!(view.rank(probe).unwrap(), set.range(..=probe).count() as u64);
+        prop_assert_eq!(view.next(probe).unwrap(), set.range(probe..).next().copied());
+        prop_assert_eq!(view.previous(probe).unwrap(), set.range(..=probe).next_back().copied());
+        let from: Vec<u64> = view.iter_from(probe).take(5).map(Result::unwrap).collect();
+        let expected: Vec<u64> = set.range(probe..).take(5).copied().collect();
+        prop_assert_eq!(from, expected);
+        let index = probe % (set.len() as u64 + 2);
+        prop_assert_eq!(
+            view.select(index).unwrap(),
+            sorted.get(usize::try_from(index).unwrap()).copied()
+        );
+        let last = probe.saturating_add(70_000);
+        prop_assert_eq!(
+            view.range_cardinality(probe, last).unwrap(),
+            set.range(probe..=last).count() as u64
+        );
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_mapped_roaring_bitmap_answers_like_the_model(
+        set in sets(),
+        probes in prop::collection::vec(any::<u32>(), 20),
+        optimize: bool,
+    ) {
+        let mut bitmap: RoaringBitmap = set.iter().map(|&value| u32::try_from(value).unwrap()).collect();
+        if optimize {
+            bitmap.optimize();
+        }
+        let mut bytes = Vec::new();
+        bitmap.serialize_into(&mut bytes).unwrap();
+        let probes: Vec<u64> = probes.into_iter().map(u64::from).collect();
+        check(SetView::roaring(&bytes).unwrap(), &set, &probes)?;
+        let view = RoaringView::new(&bytes).unwrap();
+        prop_assert_eq!(view.check().unwrap(), bytes.len());
+    }
+
+    #[test]
+    fn a_mapped_treemap_answers_like_the_model(
+        set in sets(),
+        shifts in prop::collection::vec(prop_oneof![Just(0_u64), Just(1 << 32), Just(u64::MAX << 32)], 3),
+        probes in prop::collection::vec(any::<u64>(), 20),
+    ) {
+        let set: BTreeSet<u64> = set
+            .iter()
+            .enumerate()
+            .map(|(index, value)| value | shifts[index % shifts.len()])
+            .collect();
+        let treemap: RoaringTreemap = set.iter().copied().collect();
+        let mut bytes = Vec::new();
+        treemap.serialize_into(&mut bytes).unwrap();
+        let (buckets, cardinality) = walk(&bytes).unwrap();
+        prop_assert_eq!(cardinality, set.len() as u64);
+        let walked = TreemapView::new(&bytes, Table::Walked(&buckets));
+        check(SetView(Shape::Treemap(walked)), &set, &probes)?;
+        let table: Vec<[u8; ENTRY_BYTES]> = buckets.iter().map(|b| b.to_bytes()).collect();
+        let mapped = TreemapView::new(&bytes, Table::Mapped(&table));
+        check(SetView(Shape::Treemap(mapped)), &set, &probes)?;
+    }
+
+    #[test]
+    fn a_plain_bitmap_answers_like_the_model(
+        lows in prop::collection::btree_set(0_u64..200_000, 0..300),
+        key in prop_oneof![Just(0_u64), Just(3), Just((1 << 48) - 4)],
+        probes in prop::collection::vec(0_u64..400_000, 20),
+    ) {
+        let base = key << 16;
+        let mut words = vec![[0; 8]; 4 * 1024];
+        for &low in &lows {
+            let word = &mut words[usize::try_from(low / 64).unwrap()];
+            *word = (u64::from_le_bytes(*word) | 1 << (low % 64)).to_le_bytes();
+        }
+        let set: BTreeSet<u64> = lows.iter().map(|low| base + low).collect();
+        let probes: Vec<u64> = probes.into_iter().map(|probe| base.saturating_add(probe)).collect();
+        check(SetView::dense(&words, base), &set, &probes)?;
+    }
+
+    #[test]
+    fn damaged_bytes_give_errors_or_answers(
+        set in sets(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut in any::<prop::sample::Index>(),
+        probes in prop::collection::vec(any::<u32>(), 5),
+    ) {
+        let mut bitmap: RoaringBitmap = set.iter().map(|&value| u32::try_from(value).unwrap()).collect();
+        bitmap.optimize();
+        let mut bytes = Vec::new();
+        bitmap.serialize_into(&mut bytes).unwrap();
+        let mut wide = 1_u64.to_le_bytes().to_vec();
+        wide.extend_from_slice(&[7, 0, 0, 0]);
+        wide.extend_from_slice(&bytes);
+        for bytes in [&mut bytes, &mut wide] {
+            for (place, value) in &flips {
+                let place = place.index(bytes.len().min(64));
+                bytes[place] = *value;
+            }
+            let cut = cut.index(bytes.len() + 1);
+            for bytes in [&bytes[..], &bytes[..cut]] {
+                let walked = walk(bytes).map(|(buckets, _)| buckets).unwrap_or_default();
+                let views = [
+                    SetView::roaring(bytes).ok(),
+                    Some(SetView(Shape::Treemap(TreemapView::new(bytes, Table::Walked(&walked))))),
+                    RoaringView::new(bytes).ok().map(|view| SetView(Shape::Roaring(view))),
+                ];
+                for view in views.into_iter().flatten() {
+                    for &probe in &probes {
+                        let probe = u64::from(probe);
+                        let _ = (view.contains(probe), view.rank(probe), view.next(probe));
+                        let _ = (view.select(probe % 1000), view.previous(probe));
+                    }
+                    let _ = view.cardinality();
+                    let read = view.iter().take(1 << 20).take_while(Result::is_ok).count();
+                    prop_assert!(read <= 1 << 20);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The portable 64-bit roaring format, read in place: the number of buckets,
+//! then for each the high 32 bits of its values and a 32-bit bitmap.
+//!
+//! The bitmaps have no table of their places; a `.bits` file brings one, for a
+//! bare file it is made by walking over it.
+
+use super::Damage;
+use super::roaring::RoaringView;
+
+/// Bytes of an entry of the table of buckets.
+pub(crate) const ENTRY_BYTES: usize = 24;
+
+/// One bucket: the values that share their high 32 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bucket {
+    /// High 32 bits.
+    pub(crate) key: u32,
+    /// Where its 32-bit bitmap begins, behind its key.
+    pub(crate) offset: u64,
+    /// Values in buckets before it.
+    pub(crate) rank: u64,
+}
+
+impl Bucket {
+    /// As the table of a `.bits` file has it: key, 4 bytes of zero, offset, rank.
+    pub(crate) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[..4].copy_from_slice(&self.key.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.rank.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Self {
+        let ([key, _, offset_low, offset_high, rank_low, rank_high], _) = bytes.as_chunks::<4>()
+        else {
+            return Self { key: 0, offset: 0, rank: 0 };
+        };
+        let wide = |low: &[u8; 4], high: &[u8; 4]| {
+            u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << 32
+        };
+        Self {
+            key: u32::from_le_bytes(*key),
+            offset: wide(offset_low, offset_high),
+            rank: wide(rank_low, rank_high),
+        }
+    }
+}
+
+/// Where the buckets are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Table<'a> {
+    /// The table of a `.bits` file.
+    Mapped(&'a [[u8; ENTRY_BYTES]]),
+    /// Made by [`walk`].
+    Walked(&'a [Bucket]),
+}
+
+/// A 64-bit roaring bitmap in borrowed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TreemapView<'a> {
+    bytes: &'a [u8],
+    table: Table<'a>,
+}
+
+/// Finds and checks all buckets of a bitmap that fills `bytes`; gives them and
+/// the number of values. O(containers).
+pub(crate) fn walk(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> {
+    let short = || Damage {
+        offset: bytes.len() as u64,
+        what: "the bytes end inside of a 64-bit roaring bitmap",
+    };
+    let count = u64::from_le_bytes(*bytes.first_chunk().ok_or_else(short)?);
+    // A bucket takes 12 bytes at the least: no number of them makes us take
+    // memory that the file does not justify.
+    if count > (bytes.len() / 12) as u64 {
+        return Err(short());
+    }
+    let mut buckets: Vec<Bucket> = Vec::new();
+    let (mut offset, mut rank) = (8, 0);
+    for _ in 0..count {
+        let key = bytes.get(offset..).and_then(<[u8]>::first_chunk).ok_or_else(short)?;
+        let key = u32::from_le_bytes(*key);
+        if buckets.last().is_some_and(|before| before.key >= key) {
+            return Err(Damage { offset: offset as u64, what: "the buckets do not ascend" });
+        }
+        let start = offset + 4;
+        let nested = |damage: Damage| Damage { offset: damage.offset + start as u64, ..damage };
+        let bitmap = RoaringView::new(&bytes[start..]).map_err(nested)?;
+        offset = start + bitmap.check().map_err(nested)?;
+        buckets.push(Bucket { key, offset: start as u64, rank });
+        rank += bitmap.rank(bitmap.len());
+    }
+    if offset != bytes.len() {
+        let what = "bytes follow the end of the 64-bit roaring bitmap";
+        return Err(Damage { offset: offset as u64, what });
+    }
+    Ok((buckets, rank))
+}
+
+impl<'a> TreemapView<'a> {
+    pub(crate) fn new(bytes: &'a [u8], table: Table<'a>) -> Self {
+        Self { bytes, table }
+    }
+
+    /// Number of buckets.
+    pub(crate) fn len(self) -> usize {
+        match self.table {
+            Table::Mapped(entries) => entries.len(),
+            Table::Walked(buckets) => buckets.len(),
+        }
+    }
+
+    /// Bucket `index`, which there must be.
+    pub(crate) fn bucket(self, index: usize) -> Bucket {
+        match self.table {
+            Table::Mapped(entries) => Bucket::from_bytes(&entries[index]),
+            Table::Walked(buckets) => buckets[index],
+        }
+    }
+
+    /// The bitmap of bucket `index`, and its key.
+    pub(crate) fn get(self, index: usize) -> Result<(u32, RoaringView<'a>), Damage> {
+        let Bucket { key, offset, .. } = self.bucket(index);
+        let nested = |damage: Damage| Damage { offset: damage.offset + offset, ..damage };
+        let stray = Damage { offset, what: "the table of buckets points to no bucket" };
+        let start = usize::try_from(offset).map_err(|_| stray)?;
+        let before = start.checked_sub(4).and_then(|at| self.bytes.get(at..start));
+        if before != Some(&key.to_le_bytes()) {
+            return Err(stray);
+        }
+        Ok((key, RoaringView::new(&self.bytes[start..]).map_err(nested)?))
+    }
+
+    /// The bucket of `key`, or where it would be.
+    pub(crate) fn find(self, key: u32) -> Result<usize, usize> {
+        let count = self.len();
+        if count == 0 {
+            return Err(0);
+        }
+        let at = |index: usize| self.bucket(index).key;
+        let (first, last) = (at(0), at(count - 1));
+        if key < first || key > last {
+            return Err(if key < first { 0 } else { count });
+        }
+        let mut to = ((key - first) as usize).min(count - 1);
+        let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
+        while from < to {
+            let middle = from.midpoint(to);
+            if at(middle) < key {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        if at(from) == key { Ok(from) } else { Err(from) }
+    }
+}
