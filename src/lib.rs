@@ -48,22 +48,29 @@
 //! `cli`, on by default, builds the programs. Libraries say
 //! `default-features = false` and get by with five small dependencies.
 
+#[cfg(target_endian = "big")]
+compile_error!("bitmaps are read as little-endian bytes in memory and in files");
+
 #[expect(unsafe_code, reason = "vector kernels; rules in simd/mod.rs")]
 mod simd;
 
 pub mod bitmap;
+mod bits;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod container;
 mod error;
 mod format;
 mod input;
 mod output;
 mod progress;
+pub mod set;
 mod size;
 pub mod sort;
 mod sys;
 pub mod text;
+mod view;
 
 pub use bitmap::Bitmap;
 pub use error::{Error, Result};

@@ -59,6 +59,7 @@ pub enum InvalidLines {
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
+    pub(super) reserved: ByteSize,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
@@ -128,6 +129,12 @@ impl Sort {
     /// group's limit.
     pub fn memory(mut self, limit: ByteSize) -> Self {
         self.memory = Some(limit);
+        self
+    }
+
+    /// Leaves this much of the memory limit to whoever takes the output.
+    pub(crate) fn reserve(mut self, reserved: ByteSize) -> Self {
+        self.reserved = reserved;
         self
     }
 
@@ -268,6 +275,11 @@ impl Sort {
         Ok(report)
     }
 
+    /// Sorts into a writer that stays with the caller.
+    pub(crate) fn run_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
+        self.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))
+    }
+
     /// Sorts in a thread of its own, and gives the values in order.
     ///
     /// # Errors
@@ -344,7 +356,8 @@ impl Sort {
         let machine = Machine::detect();
         self.threads = Some(self.threads.unwrap_or(machine.threads).min(MAX_THREADS));
         let default = ByteSize::from_bytes(machine.default_memory_limit());
-        self.memory = Some(self.memory.unwrap_or(default));
+        let limit = self.memory.unwrap_or(default);
+        self.memory = Some(ByteSize::from_bytes(limit.bytes() - self.reserved.bytes()));
         Ok(())
     }
 

@@ -1,0 +1,280 @@
+//! Operations between [`IntegerSet`]s.
+//!
+//! Two bitmaps of one universe are joined word by word, two roaring bitmaps by
+//! the roaring crate, everything else container by container.
+
+use super::expression::Expression;
+use super::integer_set::{Inner, IntegerSet, decode};
+use super::plan::Plan;
+use super::readable::Readable;
+use crate::bits::{ContainerSink, Portable, PortableWriter, Spool};
+use crate::container::{Container, Op};
+use crate::error::{Error, Result};
+
+/// Collects containers into a set in memory.
+pub(super) struct Collector(PortableWriter<Vec<u8>>);
+
+impl Collector {
+    pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
+        let spool = Spool { memory_bytes: usize::MAX, ..Spool::default() };
+        let mut collector = Self(PortableWriter::new(Vec::new(), spool));
+        plan.run(&mut collector)?;
+        let Portable { out: mut bytes, table, .. } =
+            collector.0.finish().map_err(Error::io("encode", "a set"))?;
+        let wide = table.is_some();
+        if let Some(mut table) = table {
+            let entries = std::io::Seek::stream_position(&mut table);
+            let entries = entries.map_err(Error::io("encode", "a set"))?;
+            let count = entries / crate::view::ENTRY_BYTES as u64;
+            bytes[..8].copy_from_slice(&count.to_le_bytes());
+        }
+        decode(&bytes, wide).map(IntegerSet::from)
+    }
+}
+
+impl ContainerSink for Collector {
+    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let len = container.len();
+        if len == 0 {
+            return Ok(());
+        }
+        self.0.push(key, container, len).map_err(Error::io("encode", "a set"))
+    }
+}
+
+/// Runs `job` on the plan that `shape` makes of the sets.
+fn planned<T>(
+    sets: &[&IntegerSet],
+    shape: impl FnOnce(Vec<Plan<'_>>) -> Plan<'_>,
+    job: impl FnOnce(Plan<'_>) -> Result<T>,
+) -> Result<T> {
+    let readables: Vec<Readable<'_>> =
+        sets.iter().map(|set| set.readable()).collect::<Result<_>>()?;
+    let blames: Vec<_> = readables.iter().map(Readable::blame).collect();
+    let plans = readables.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame));
+    job(shape(plans.collect()))
+}
+
+impl IntegerSet {
+    fn join(&self, op: Op, other: &Self) -> Result<Self> {
+        match (&self.0, &other.0) {
+            (Inner::Dense(a, base), Inner::Dense(b, other_base))
+                if base == other_base && a.as_words().len() == b.as_words().len() =>
+            {
+                let mut joined = a.clone();
+                match op {
+                    Op::And => joined.intersection_assign(b),
+                    Op::AndNot => joined.difference_assign(b),
+                    Op::Or => joined.union_assign(b).map_err(|e| Error::usage(e.to_string()))?,
+                    Op::Xor => joined
+                        .symmetric_difference_assign(b)
+                        .map_err(|e| Error::usage(e.to_string()))?,
+                }
+                Ok(Self(Inner::Dense(joined, *base)))
+            }
+            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self::from(match op {
+                Op::And => a & b,
+                Op::Or => a | b,
+                Op::Xor => a ^ b,
+                Op::AndNot => a - b,
+            })),
+            _ => planned(&[self, other], |plans| Plan::Join(op, plans), Collector::collect),
+        }
+    }
+
+    /// Values in both.
+    ///
+    /// # Errors
+    ///
+    /// If a mapped file is damaged; so for all operations below.
+    pub fn intersection(&self, other: &Self) -> Result<Self> {
+        self.join(Op::And, other)
+    }
+
+    /// Values in either.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn union(&self, other: &Self) -> Result<Self> {
+        self.join(Op::Or, other)
+    }
+
+    /// Values of this set that are not in `other`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn difference(&self, other: &Self) -> Result<Self> {
+        self.join(Op::AndNot, other)
+    }
+
+    /// Values in one of the two.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn symmetric_difference(&self, other: &Self) -> Result<Self> {
+        self.join(Op::Xor, other)
+    }
+
+    /// Values in all of `sets`; none if there are no sets.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::IntegerSet;
+    ///
+    /// let sets = [[1, 2, 3], [2, 3, 4], [3, 4, 5]].map(IntegerSet::from_iter);
+    /// let sets: Vec<_> = sets.iter().collect();
+    /// let values = |set: IntegerSet| set.iter().map(Result::unwrap).collect::<Vec<_>>();
+    /// assert_eq!(values(IntegerSet::intersection_of(&sets)?), [3]);
+    /// assert_eq!(values(IntegerSet::union_of(&sets)?), [1, 2, 3, 4, 5]);
+    /// assert_eq!(values(IntegerSet::at_least(2, &sets)?), [2, 3, 4]);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn intersection_of(sets: &[&Self]) -> Result<Self> {
+        planned(sets, |plans| Plan::Join(Op::And, plans), Collector::collect)
+    }
+
+    /// Values in any of `sets`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn union_of(sets: &[&Self]) -> Result<Self> {
+        planned(sets, |plans| Plan::Join(Op::Or, plans), Collector::collect)
+    }
+
+    /// Values in at least `least` of `sets`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn at_least(least: usize, sets: &[&Self]) -> Result<Self> {
+        planned(sets, |plans| Plan::AtLeast(least.max(1), plans), Collector::collect)
+    }
+
+    /// The set that an expression over named sets stands for; `set` gives the
+    /// set of a name.
+    ///
+    /// # Errors
+    ///
+    /// If `set` knows no set of a name, or as [`intersection`](Self::intersection).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::IntegerSet;
+    ///
+    /// let (a, b) = (IntegerSet::from_iter([1, 2, 3]), IntegerSet::from_iter([3, 4]));
+    /// let found = IntegerSet::evaluate(&"(a | b) - 2..3".parse()?, |name| match name {
+    ///     "a" => Some(&a),
+    ///     "b" => Some(&b),
+    ///     _ => None,
+    /// })?;
+    /// assert_eq!(found.iter().collect::<Result<Vec<_>, _>>()?, [1, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn evaluate<'s>(
+        expression: &Expression,
+        set: impl Fn(&str) -> Option<&'s Self>,
+    ) -> Result<Self> {
+        let names = expression.names();
+        let unknown = |name: &str| Error::usage(format!("no set is given for {name}"));
+        let sets: Result<Vec<&Self>> =
+            names.iter().map(|name| set(name).ok_or_else(|| unknown(name))).collect();
+        let readables: Vec<Readable<'_>> =
+            sets?.into_iter().map(Self::readable).collect::<Result<_>>()?;
+        let blames: Vec<_> = readables.iter().map(Readable::blame).collect();
+        let plan = expression.plan(&|name: &str| {
+            let index = names.iter().position(|known| *known == name);
+            let found = index.and_then(|index| readables.get(index).zip(blames.get(index)));
+            let (readable, blame) = found.ok_or_else(|| unknown(name))?;
+            Ok::<_, Error>(Plan::set(readable.view(), blame))
+        })?;
+        Collector::collect(plan)
+    }
+
+    /// Number of values in both; the values themselves are not computed.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn intersection_len(&self, other: &Self) -> Result<u64> {
+        match (&self.0, &other.0) {
+            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(a.intersection_len(b)),
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "for any lifetime")]
+            _ => planned(&[self, other], |plans| Plan::Join(Op::And, plans), |plan| plan.count()),
+        }
+    }
+
+    /// Number of values in either.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn union_len(&self, other: &Self) -> Result<u64> {
+        let both = self.intersection_len(other)?;
+        Ok((self.cardinality()? - both).saturating_add(other.cardinality()?))
+    }
+
+    /// Number of values of this set that are not in `other`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn difference_len(&self, other: &Self) -> Result<u64> {
+        Ok(self.cardinality()?.saturating_sub(self.intersection_len(other)?))
+    }
+
+    /// Number of values in one of the two.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn symmetric_difference_len(&self, other: &Self) -> Result<u64> {
+        let both = self.intersection_len(other)?;
+        Ok(self.union_len(other)?.saturating_sub(both))
+    }
+
+    /// Whether all values of this set are in `other`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn is_subset(&self, other: &Self) -> Result<bool> {
+        Ok(self.difference_len(other)? == 0)
+    }
+
+    /// Whether no value is in both.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    pub fn is_disjoint(&self, other: &Self) -> Result<bool> {
+        if let (Inner::Roaring(a), Inner::Roaring(b)) = (&self.0, &other.0) {
+            return Ok(a.is_disjoint(b));
+        }
+        let (a, b) = (self.readable()?, other.readable()?);
+        let (blame_a, blame_b) = (a.blame(), b.blame());
+        Plan::is_disjoint(Plan::set(a.view(), &blame_a), Plan::set(b.view(), &blame_b))
+    }
+
+    /// The Jaccard index: what both have in proportion to what either has, 0 to
+    /// 1; 1 for two empty sets.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection`](Self::intersection).
+    #[expect(clippy::cast_precision_loss, reason = "a proportion")]
+    pub fn jaccard(&self, other: &Self) -> Result<f64> {
+        let both = self.intersection_len(other)?;
+        let either = self.cardinality()? - both + other.cardinality()?;
+        Ok(if either == 0 { 1.0 } else { both as f64 / either as f64 })
+    }
+}

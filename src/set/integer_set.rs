@@ -1,0 +1,375 @@
+//! One set type over all representations.
+
+use super::readable::{Readable, in_memory};
+use crate::bitmap::Bitmap;
+use crate::bits::SetFile;
+use crate::error::{Error, Result};
+use roaring::RoaringTreemap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A set of natural numbers below 2^64: a plain bitmap or a roaring bitmap in
+/// memory, or a file that is mapped.
+///
+/// All queries and operations work on all representations, mixed as they come.
+/// They fail only where a mapped file turns out to be damaged, or where a set
+/// cannot be changed; on sets in memory they succeed.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::IntegerSet;
+///
+/// let mut monday: IntegerSet = [3, 35, 40].into_iter().collect();
+/// assert!(monday.insert(1 << 40)? && !monday.insert(35)?);
+/// let tuesday = IntegerSet::from_iter([35, 41]);
+/// assert_eq!(monday.intersection_len(&tuesday)?, 1);
+/// let either = monday.union(&tuesday)?;
+/// assert_eq!((either.cardinality()?, either.max()?), (5, Some(1 << 40)));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct IntegerSet(pub(super) Inner);
+
+/// Values of an [`IntegerSet`], ascending; an error, of a damaged file, is the
+/// last item.
+pub type SetValues<'a> = Box<dyn Iterator<Item = Result<u64>> + 'a>;
+
+#[derive(Clone)]
+pub(super) enum Inner {
+    /// The base is a multiple of 2^16, as is the number of bits.
+    Dense(Bitmap, u64),
+    Roaring(RoaringTreemap),
+    File(Arc<SetFile>),
+}
+
+impl Default for IntegerSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for IntegerSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match &self.0 {
+            Inner::Dense(..) => "dense",
+            Inner::Roaring(_) => "roaring",
+            Inner::File(_) => "file",
+        };
+        let mut out = f.debug_struct("IntegerSet");
+        out.field("representation", &kind);
+        out.field("cardinality", &self.cardinality().ok()).finish_non_exhaustive()
+    }
+}
+
+impl FromIterator<u64> for IntegerSet {
+    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
+        Self(Inner::Roaring(values.into_iter().collect()))
+    }
+}
+
+impl From<RoaringTreemap> for IntegerSet {
+    fn from(set: RoaringTreemap) -> Self {
+        Self(Inner::Roaring(set))
+    }
+}
+
+impl From<SetFile> for IntegerSet {
+    fn from(file: SetFile) -> Self {
+        Self(Inner::File(Arc::new(file)))
+    }
+}
+
+impl IntegerSet {
+    /// An empty set, a roaring bitmap.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Inner::Roaring(RoaringTreemap::new()))
+    }
+
+    /// An empty set, a plain bitmap of the values from `first` to `last`,
+    /// rounded outward to multiples of 2^16. Takes a bit a value.
+    ///
+    /// # Panics
+    ///
+    /// If that is more memory than can be addressed.
+    #[must_use]
+    pub fn dense(first: u64, last: u64) -> Self {
+        let base = first & !0xFFFF;
+        let pieces = (last.max(first) >> 16) - (first >> 16) + 1;
+        Self(Inner::Dense(Bitmap::with_base(base, pieces << 16), base))
+    }
+
+    /// The set in a `.bits` file or a bare portable roaring file, mapped.
+    ///
+    /// # Errors
+    ///
+    /// As [`SetFile::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        SetFile::open(path).map(Self::from)
+    }
+
+    pub(super) fn readable(&self) -> Result<Readable<'_>> {
+        match &self.0 {
+            Inner::Dense(bitmap, base) => Ok(Readable::Dense(bitmap, *base)),
+            Inner::Roaring(set) => Readable::encode(set),
+            Inner::File(file) => Ok(Readable::File(file)),
+        }
+    }
+
+    /// Adds a value; tells whether it is new.
+    ///
+    /// # Errors
+    ///
+    /// If the set is a mapped file, or a plain bitmap that has no bit for it.
+    pub fn insert(&mut self, value: u64) -> Result<bool> {
+        match &mut self.0 {
+            Inner::Dense(bitmap, _) => {
+                bitmap.try_insert(value).map_err(|outside| Error::usage(format!("{outside}")))
+            }
+            Inner::Roaring(set) => Ok(set.insert(value)),
+            Inner::File(file) => Err(read_only(file)),
+        }
+    }
+
+    /// Removes a value; tells whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// If the set is a mapped file.
+    pub fn remove(&mut self, value: u64) -> Result<bool> {
+        match &mut self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.remove(value)),
+            Inner::Roaring(set) => Ok(set.remove(value)),
+            Inner::File(file) => Err(read_only(file)),
+        }
+    }
+
+    /// Adds all values of `first ..= last`. O(containers).
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    pub fn insert_range(&mut self, first: u64, last: u64) -> Result<()> {
+        match &mut self.0 {
+            Inner::Dense(bitmap, _) => bitmap
+                .insert_range(first..=last)
+                .map_err(|outside| Error::usage(format!("{outside}"))),
+            Inner::Roaring(set) => {
+                set.insert_range(first..=last);
+                Ok(())
+            }
+            Inner::File(file) => Err(read_only(file)),
+        }
+    }
+
+    /// Whether `value` is in the set.
+    ///
+    /// # Errors
+    ///
+    /// If a mapped file is damaged; so for all queries below.
+    #[inline]
+    pub fn contains(&self, value: u64) -> Result<bool> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.contains(value)),
+            Inner::Roaring(set) => Ok(set.contains(value)),
+            Inner::File(file) => file.view().contains(value).map_err(file.damaged()),
+        }
+    }
+
+    /// Which of `values` are in the set.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn contains_many(&self, values: &[u64]) -> Result<Vec<bool>> {
+        match &self.0 {
+            Inner::File(file) => {
+                let view = file.view();
+                let found: Result<_, _> = values.iter().map(|&v| view.contains(v)).collect();
+                found.map_err(file.damaged())
+            }
+            _ => values.iter().map(|&value| self.contains(value)).collect(),
+        }
+    }
+
+    /// Number of values. O(1) for files.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn cardinality(&self) -> Result<u64> {
+        Ok(match &self.0 {
+            Inner::Dense(bitmap, _) => bitmap.cardinality(),
+            Inner::Roaring(set) => set.len(),
+            Inner::File(file) => file.cardinality(),
+        })
+    }
+
+    /// Whether there are no values.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.min()?.is_none())
+    }
+
+    /// The smallest value.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn min(&self) -> Result<Option<u64>> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.min()),
+            Inner::Roaring(set) => Ok(set.min()),
+            Inner::File(file) => file.view().min().map_err(file.damaged()),
+        }
+    }
+
+    /// The largest value.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn max(&self) -> Result<Option<u64>> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.max()),
+            Inner::Roaring(set) => Ok(set.max()),
+            Inner::File(file) => file.view().max().map_err(file.damaged()),
+        }
+    }
+
+    /// Number of values up to and including `value`.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn rank(&self, value: u64) -> Result<u64> {
+        match &self.0 {
+            Inner::Dense(bitmap, base) => match value.checked_sub(*base) {
+                Some(_) => Ok(bitmap.rank(value) + u64::from(bitmap.contains(value))),
+                None => Ok(0),
+            },
+            Inner::Roaring(set) => Ok(set.rank(value)),
+            Inner::File(file) => file.view().rank(value).map_err(file.damaged()),
+        }
+    }
+
+    /// The value that has `index` values before it.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn select(&self, index: u64) -> Result<Option<u64>> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.select(index)),
+            Inner::Roaring(set) => Ok(set.select(index)),
+            Inner::File(file) => file.view().select(index).map_err(file.damaged()),
+        }
+    }
+
+    /// The smallest value from `value` on.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn next(&self, value: u64) -> Result<Option<u64>> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.next(value)),
+            Inner::Roaring(set) => {
+                let mut values = set.iter();
+                values.advance_to(value);
+                Ok(values.next())
+            }
+            Inner::File(file) => file.view().next(value).map_err(file.damaged()),
+        }
+    }
+
+    /// The largest value up to `value`.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn previous(&self, value: u64) -> Result<Option<u64>> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Ok(bitmap.previous(value)),
+            Inner::Roaring(set) => {
+                let mut values = set.iter();
+                values.advance_back_to(value);
+                Ok(values.next_back())
+            }
+            Inner::File(file) => file.view().previous(value).map_err(file.damaged()),
+        }
+    }
+
+    /// Number of values of `first ..= last`.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn range_cardinality(&self, first: u64, last: u64) -> Result<u64> {
+        if first > last {
+            return Ok(0);
+        }
+        let before = first.checked_sub(1).map_or(Ok(0), |before| self.rank(before))?;
+        Ok(self.rank(last)?.saturating_sub(before))
+    }
+
+    /// The values, ascending.
+    #[must_use]
+    pub fn iter(&self) -> SetValues<'_> {
+        self.iter_from(0)
+    }
+
+    /// The values from `from` on, ascending.
+    #[must_use]
+    pub fn iter_from(&self, from: u64) -> SetValues<'_> {
+        match &self.0 {
+            Inner::Dense(bitmap, _) => Box::new(bitmap.iter_from(from).map(Ok)),
+            Inner::Roaring(set) => {
+                let mut values = set.iter();
+                values.advance_to(from);
+                Box::new(values.map(Ok))
+            }
+            Inner::File(file) => {
+                let damaged = file.damaged();
+                Box::new(file.view().iter_from(from).map(move |value| value.map_err(&damaged)))
+            }
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a IntegerSet {
+    type Item = Result<u64>;
+    type IntoIter = SetValues<'a>;
+
+    fn into_iter(self) -> SetValues<'a> {
+        self.iter()
+    }
+}
+
+impl PartialEq for IntegerSet {
+    /// Whether both have the same values; a damaged file equals nothing.
+    fn eq(&self, other: &Self) -> bool {
+        let sizes = self.cardinality().ok().zip(other.cardinality().ok());
+        sizes.is_some_and(|(a, b)| a == b && self.intersection_len(other).is_ok_and(|n| n == a))
+    }
+}
+
+fn read_only(file: &SetFile) -> Error {
+    let path = file.path().display();
+    Error::usage(format!("{path} is mapped for reading; to_roaring gives a set to change"))
+}
+
+pub(super) fn decode(bytes: &[u8], wide: bool) -> Result<RoaringTreemap> {
+    let decoded = if wide {
+        RoaringTreemap::deserialize_unchecked_from(bytes)
+    } else {
+        roaring::RoaringBitmap::deserialize_unchecked_from(bytes)
+            .map(|bitmap| RoaringTreemap::from_bitmaps([(0, bitmap)]))
+    };
+    let what = "an encoded set was not understood";
+    decoded.map_err(|_| in_memory(crate::view::Damage { offset: 0, what }))
+}

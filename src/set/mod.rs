@@ -1,0 +1,33 @@
+//! Sets of natural numbers, in memory and in files.
+//!
+//! [`IntegerSet`] is one interface over plain bitmaps, roaring bitmaps and
+//! mapped files; [`SetFile`] is a file that is queried where it lies, and
+//! [`SetView`] what is queried; [`Expression`] is set algebra as text.
+//!
+//! Flow: views → `plan`, which works container by container → `sink`.
+
+mod algebra;
+mod build;
+mod derive;
+mod expression;
+#[cfg(feature = "cli")]
+pub(crate) mod foreign;
+mod integer_set;
+pub(crate) mod plan;
+mod readable;
+mod sink;
+#[cfg(test)]
+mod tests;
+mod update;
+
+pub use crate::bits::{Representation, SetFile, SetKind};
+pub use crate::view::{Damage, SetView, Values};
+#[cfg(feature = "cli")]
+pub(crate) use build::collect;
+pub use build::{build, open_any};
+pub use expression::{Expression, ParseExpressionError};
+pub use integer_set::{IntegerSet, SetValues};
+pub use sink::{SetFormat, Written};
+#[cfg(feature = "cli")]
+pub(crate) use sink::{dense_bytes, write_file, write_stream};
+pub use update::update;

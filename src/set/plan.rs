@@ -1,0 +1,219 @@
+//! Set algebra, container by container.
+//!
+//! A plan is a tree of operations over sets of any representation. It is
+//! evaluated key by key: only containers that can matter are looked at, and
+//! never more than one result is in memory, whatever the size of the sets.
+
+use crate::bits::ContainerSink;
+use crate::container::{self, Container, Op, Scratch};
+use crate::error::{Error, Result};
+use crate::view::{Cursor, Damage, SetView};
+
+/// Says which file a damage is in.
+pub(crate) type Blame<'a> = &'a (dyn Fn(Damage) -> Error + 'a);
+
+/// What is to be computed.
+pub(crate) enum Plan<'a> {
+    Set(Box<Leaf<'a>>),
+    /// All values from the first to the last.
+    Range(u64, u64),
+    /// The operation between the first plan and each of the others in turn.
+    Join(Op, Vec<Plan<'a>>),
+    /// Values in at least that many of the plans.
+    AtLeast(usize, Vec<Plan<'a>>),
+}
+
+/// A set with the container that comes next.
+pub(crate) struct Leaf<'a> {
+    cursor: Cursor<'a>,
+    ahead: Option<(u64, Container<'a>)>,
+    blame: Blame<'a>,
+}
+
+/// A container that is borrowed or was computed.
+enum Piece<'a> {
+    Borrowed(Container<'a>),
+    Run([[u8; 4]; 1]),
+    Computed(Scratch),
+}
+
+impl Piece<'_> {
+    fn container(&self) -> Container<'_> {
+        match self {
+            Self::Borrowed(container) => *container,
+            Self::Run(run) => Container::Runs(run),
+            Self::Computed(scratch) => scratch.container(),
+        }
+    }
+
+    fn into_scratch(self) -> Scratch {
+        match self {
+            Self::Computed(scratch) => scratch,
+            other => Scratch::from(other.container()),
+        }
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// The values of `view`.
+    pub(crate) fn set(view: SetView<'a>, blame: Blame<'a>) -> Self {
+        Self::Set(Box::new(Leaf { cursor: view.cursor(), ahead: None, blame }))
+    }
+
+    /// The smallest key from `from` on that may have values.
+    fn key(&mut self, from: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Set(leaf) => leaf.key(from),
+            Self::Range(first, last) => {
+                let key = from.max(*first >> 16);
+                Ok((first <= last && key <= *last >> 16).then_some(key))
+            }
+            Self::Join(Op::And, plans) => {
+                // Leapfrog: until all agree on a key.
+                let mut key = from;
+                loop {
+                    let before = key;
+                    for plan in &mut *plans {
+                        let Some(next) = plan.key(key)? else { return Ok(None) };
+                        key = next;
+                    }
+                    if key == before {
+                        return Ok(Some(key));
+                    }
+                }
+            }
+            Self::Join(Op::AndNot, plans) => {
+                plans.first_mut().map_or(Ok(None), |first| first.key(from))
+            }
+            Self::Join(_, plans) | Self::AtLeast(_, plans) => {
+                let mut least = None;
+                for plan in plans {
+                    least = match (least, plan.key(from)?) {
+                        (Some(a), Some(b)) => Some(std::cmp::min(a, b)),
+                        (a, b) => a.or(b),
+                    };
+                }
+                Ok(least)
+            }
+        }
+    }
+
+    /// The values at `key`; keys must not descend from call to call.
+    fn piece(&mut self, key: u64) -> Result<Piece<'a>> {
+        match self {
+            Self::Set(leaf) => leaf.piece(key),
+            Self::Range(first, last) => {
+                if first > last || !(*first >> 16..=*last >> 16).contains(&key) {
+                    return Ok(Piece::Computed(Scratch::default()));
+                }
+                #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+                let low = |value: u64| u32::from(value as u16);
+                let from = if *first >> 16 == key { low(*first) } else { 0 };
+                let to = if *last >> 16 == key { low(*last) } else { 0xFFFF };
+                Ok(Piece::Run([container::run(from, to)]))
+            }
+            Self::Join(op, plans) => {
+                let Some((first, others)) = plans.split_first_mut() else {
+                    return Ok(Piece::Computed(Scratch::default()));
+                };
+                let piece = first.piece(key)?;
+                if others.is_empty() {
+                    return Ok(piece);
+                }
+                let mut result = piece.into_scratch();
+                for plan in others {
+                    if matches!(op, Op::And | Op::AndNot) && result.is_empty() {
+                        break;
+                    }
+                    result.apply(*op, plan.piece(key)?.container());
+                }
+                Ok(Piece::Computed(result))
+            }
+            Self::AtLeast(least, plans) => {
+                let mut counts = vec![0_u32; container::SPAN as usize];
+                let mut lows = Vec::new();
+                for plan in plans {
+                    let found = plan.piece(key)?.container().positions(0, &mut lows);
+                    for &low in &lows[..found] {
+                        counts[low as usize] += 1;
+                    }
+                }
+                let mut words = Box::new([[0; 8]; container::WORDS]);
+                for (word, counts) in words.iter_mut().zip(counts.chunks(64)) {
+                    let bits = counts.iter().rev().fold(0_u64, |bits, &count| {
+                        bits << 1 | u64::from(count as usize >= *least)
+                    });
+                    *word = bits.to_le_bytes();
+                }
+                Ok(Piece::Computed(Scratch::Bitmap(words)))
+            }
+        }
+    }
+
+    /// Computes the result into `sink`.
+    pub(crate) fn run(mut self, sink: &mut (impl ContainerSink + ?Sized)) -> Result<()> {
+        let mut from = 0;
+        while let Some(key) = self.key(from)? {
+            sink.push(key, self.piece(key)?.container())?;
+            from = key + 1;
+        }
+        Ok(())
+    }
+
+    /// Number of values of the result. For two sets nothing is computed but
+    /// the size of what they share.
+    pub(crate) fn count(mut self) -> Result<u64> {
+        let mut count = 0;
+        let mut from = 0;
+        while let Some(key) = self.key(from)? {
+            from = key + 1;
+            if let Self::Join(op, plans) = &mut self
+                && let [a, b] = &mut plans[..]
+            {
+                let (a, b) = (a.piece(key)?, b.piece(key)?);
+                let (a, b) = (a.container(), b.container());
+                let both = u64::from(container::intersection_len(a, b));
+                let len = |container: Container<'_>| u64::from(container.len());
+                count += match op {
+                    Op::And => both,
+                    Op::Or => len(a) + len(b) - both,
+                    Op::Xor => len(a) + len(b) - 2 * both,
+                    Op::AndNot => len(a) - both,
+                };
+                continue;
+            }
+            count += u64::from(self.piece(key)?.container().len());
+        }
+        Ok(count)
+    }
+
+    /// Whether two sets share no value.
+    pub(crate) fn is_disjoint(mut a: Self, mut b: Self) -> Result<bool> {
+        let mut from = 0;
+        while let (Some(x), Some(y)) = (a.key(from)?, b.key(from)?) {
+            if x == y && container::intersects(a.piece(x)?.container(), b.piece(x)?.container()) {
+                return Ok(false);
+            }
+            from = x.max(y) + u64::from(x == y);
+        }
+        Ok(true)
+    }
+}
+
+impl<'a> Leaf<'a> {
+    fn key(&mut self, from: u64) -> Result<Option<u64>> {
+        if self.ahead.is_none_or(|(key, _)| key < from) {
+            self.cursor.seek(from);
+            self.ahead = self.cursor.next().map_err(self.blame)?;
+        }
+        Ok(self.ahead.map(|(key, _)| key))
+    }
+
+    fn piece(&mut self, key: u64) -> Result<Piece<'a>> {
+        self.key(key)?;
+        Ok(match self.ahead {
+            Some((found, container)) if found == key => Piece::Borrowed(container),
+            _ => Piece::Computed(Scratch::default()),
+        })
+    }
+}

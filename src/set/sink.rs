@@ -1,0 +1,273 @@
+//! Ascending containers → files, streams and counts.
+
+use crate::bits::{BitsWriter, ContainerSink, Portable, PortableWriter, Representation, Spool};
+use crate::container::Container;
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::output::{Destination, open_destination};
+use crate::simd::decimal::{self, MAX_LINE, SLACK};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// What a set is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetFormat {
+    /// A `.bits` file, dense or roaring, whichever is smaller.
+    Bits,
+    /// A `.bits` file with a plain bitmap.
+    DenseBits,
+    /// A `.bits` file with a roaring bitmap.
+    RoaringBits,
+    /// A bare roaring bitmap in the portable format, of 64 bits if a value
+    /// needs them.
+    Roaring,
+    /// The values, as `bitsort` writes them.
+    Values(Format),
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Number of values.
+    pub cardinality: u64,
+    /// Bytes of the output.
+    pub bytes: u64,
+}
+
+/// Computes `produce` into the file at `path`, which appears whole or not at
+/// all; with `durable` not before it is safe from a power cut.
+pub(crate) fn write_file(
+    path: &Path,
+    format: SetFormat,
+    spool: &Spool,
+    durable: bool,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<Written> {
+    match open_destination(path)? {
+        Destination::Atomic(new) => {
+            let written = write_to(new.file(), path, format, spool, produce)?;
+            if durable {
+                new.file().sync_all().map_err(Error::io("write", path))?;
+            }
+            new.commit()?;
+            if durable {
+                let folder = folder_of(path);
+                File::open(folder)
+                    .and_then(|folder| folder.sync_all())
+                    .map_err(Error::io("write", folder))?;
+            }
+            Ok(written)
+        }
+        Destination::Stream(file) => write_stream(file, path, format, spool, produce),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Writes into an open, empty regular file.
+pub(crate) fn write_to(
+    file: &File,
+    path: &Path,
+    format: SetFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<Written> {
+    match format {
+        SetFormat::Values(values) => {
+            let mut sink = ValueSink::new(file, path, values);
+            produce(&mut sink)?;
+            sink.finish()
+        }
+        SetFormat::Roaring => {
+            let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
+            let mut sink = PortableSink { portable, path: path.into(), cardinality: 0 };
+            produce(&mut sink)?;
+            let cardinality = sink.cardinality;
+            let finish = || -> io::Result<u64> {
+                let Portable { mut out, bytes, table } = sink.portable.finish()?;
+                out.flush()?;
+                if let Some(mut table) = table {
+                    let count = table.stream_position()? / crate::view::ENTRY_BYTES as u64;
+                    file.write_all_at(&count.to_le_bytes(), 0)?;
+                }
+                Ok(bytes)
+            };
+            let bytes = finish().map_err(Error::io("write", path))?;
+            Ok(Written { cardinality, bytes })
+        }
+        SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::Bits => {
+            let mut writer = if format == SetFormat::DenseBits {
+                BitsWriter::dense(file, path, None)
+            } else {
+                BitsWriter::roaring(file, path, spool.clone())
+            };
+            produce(&mut writer)?;
+            let (bytes, extent) = writer.finish()?;
+            let written = Written { cardinality: extent.cardinality, bytes };
+            if format == SetFormat::Bits {
+                return shrink(file, path, written);
+            }
+            Ok(written)
+        }
+    }
+}
+
+/// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
+pub(crate) fn dense_bytes(first: u64, last: u64) -> u128 {
+    let pieces = u128::from((last >> 16) - (first >> 16)) + 1;
+    // Ranks: 8 bytes a piece; checksums: 8 bytes for 64 KiB of both.
+    4096 + pieces * 8200 + (pieces * 8200).div_ceil(1 << 16) * 8 + 8
+}
+
+/// Makes a roaring `.bits` file dense if that is smaller.
+fn shrink(file: &File, path: &Path, written: Written) -> Result<Written> {
+    let set = crate::bits::SetFile::from_file(file, path)?;
+    let view = set.view();
+    let blame = set.damaged();
+    let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);
+    let Some((min, max)) = ends else { return Ok(written) };
+    if set.representation() == Representation::Dense
+        || dense_bytes(min, max) >= u128::from(written.bytes)
+    {
+        return Ok(written);
+    }
+    let smaller = tempfile::tempfile_in(folder_of(path)).map_err(Error::io("write", path))?;
+    let mut writer = BitsWriter::dense(&smaller, path, None);
+    super::plan::Plan::set(view, &blame).run(&mut writer)?;
+    let (bytes, extent) = writer.finish()?;
+    let copy = || -> io::Result<()> {
+        let (mut from, mut to) = (&smaller, file);
+        from.rewind()?;
+        to.rewind()?;
+        to.set_len(0)?;
+        io::copy(&mut from, &mut to).map(drop)
+    };
+    copy().map_err(Error::io("write", path))?;
+    Ok(Written { cardinality: extent.cardinality, bytes })
+}
+
+/// Writes to what cannot be gone back in: formats with a head are made in a
+/// temporary file first.
+pub(crate) fn write_stream(
+    mut out: impl Write + Send,
+    path: &Path,
+    format: SetFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<Written> {
+    if let SetFormat::Values(values) = format {
+        let mut sink = ValueSink::new(out, path, values);
+        produce(&mut sink)?;
+        return sink.finish();
+    }
+    let mut file = tempfile::tempfile_in(&spool.folder)
+        .map_err(Error::io("create a file in", &spool.folder))?;
+    let written = write_to(&file, path, format, spool, produce)?;
+    file.rewind()
+        .and_then(|()| io::copy(&mut file, &mut out))
+        .and_then(|_| out.flush())
+        .map_err(Error::io("write", path))?;
+    Ok(written)
+}
+
+/// Writes the values themselves.
+struct ValueSink<W> {
+    out: W,
+    path: PathBuf,
+    format: Format,
+    lows: Vec<u32>,
+    buffer: Vec<u8>,
+    filled: usize,
+    written: Written,
+}
+
+/// Bytes that are written at once.
+const BUFFER_BYTES: usize = 256 << 10;
+
+impl<W: Write> ValueSink<W> {
+    fn new(out: W, path: &Path, format: Format) -> Self {
+        Self {
+            out,
+            path: path.into(),
+            format,
+            lows: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES],
+            filled: 0,
+            written: Written::default(),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let filled = std::mem::take(&mut self.filled);
+        self.written.bytes += filled as u64;
+        self.out.write_all(&self.buffer[..filled]).map_err(Error::io("write", &self.path))
+    }
+
+    fn finish(mut self) -> Result<Written> {
+        self.flush()?;
+        self.out.flush().map_err(Error::io("write", &self.path))?;
+        Ok(self.written)
+    }
+}
+
+impl<W: Write + Send> ContainerSink for ValueSink<W> {
+    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let count = container.positions(0, &mut self.lows);
+        self.written.cardinality += count as u64;
+        let base = key << 16;
+        let mut start = 0;
+        while start < count {
+            let room = (self.buffer.len() - self.filled - SLACK) / MAX_LINE;
+            if room < (count - start).min(64) {
+                self.flush()?;
+                continue;
+            }
+            let lows = &self.lows[start..count.min(start + room)];
+            start += lows.len();
+            let out = &mut self.buffer[self.filled..];
+            self.filled += match self.format {
+                Format::Text => decimal::lines(base, lows, b'\n', out),
+                other => binary(other, base, lows, out)?,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn binary(format: Format, base: u64, lows: &[u32], out: &mut [u8]) -> Result<usize> {
+    let largest = base + lows.last().copied().map_or(0, u64::from);
+    if largest > format.max_value() {
+        return Err(Error::ValueTooLarge { value: largest, format: format.name() });
+    }
+    let width = format.value_bytes().unwrap_or(8);
+    for (slot, &low) in out.chunks_exact_mut(width).zip(lows) {
+        let value = base + u64::from(low);
+        match format {
+            Format::U32Le | Format::U64Le => slot.copy_from_slice(&value.to_le_bytes()[..width]),
+            _ => slot.copy_from_slice(&value.to_be_bytes()[8 - width..]),
+        }
+    }
+    Ok(lows.len() * width)
+}
+
+/// Writes a bare roaring bitmap.
+struct PortableSink<W> {
+    portable: PortableWriter<W>,
+    path: PathBuf,
+    cardinality: u64,
+}
+
+impl<W: Write + Send> ContainerSink for PortableSink<W> {
+    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let len = container.len();
+        if len == 0 {
+            return Ok(());
+        }
+        self.cardinality += u64::from(len);
+        self.portable.push(key, container, len).map_err(Error::io("write", &self.path))
+    }
+}

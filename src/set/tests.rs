@@ -1,0 +1,201 @@
+use super::*;
+use crate::format::Format;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn values() -> impl Strategy<Value = BTreeSet<u64>> {
+    let high = prop_oneof![Just(0_u64), Just(0), Just(1 << 32), Just(u64::MAX << 20)];
+    let singles = prop::collection::vec((high.clone(), 0_u64..300_000), 0..80);
+    let runs = prop::collection::vec((high, 0_u64..200_000, 0_u64..20_000), 0..3);
+    (singles, runs).prop_map(|(singles, runs)| {
+        let mut set: BTreeSet<u64> = singles.into_iter().map(|(high, low)| high | low).collect();
+        for (high, start, length) in runs {
+            set.extend((start..=start + length).map(|low| high | low));
+        }
+        set
+    })
+}
+
+/// The set in every representation that can hold it.
+fn representations(set: &BTreeSet<u64>, folder: &std::path::Path, name: &str) -> Vec<IntegerSet> {
+    let memory: IntegerSet = set.iter().copied().collect();
+    let mut all = Vec::new();
+    let dense = set.last().is_none_or(|&last| last < 1 << 33);
+    let formats =
+        [SetFormat::RoaringBits, SetFormat::Roaring, SetFormat::Bits, SetFormat::DenseBits];
+    for (number, format) in formats.into_iter().enumerate() {
+        if format == SetFormat::DenseBits && !dense {
+            continue;
+        }
+        let path = folder.join(format!("{name}-{number}"));
+        let written = memory.write_as(&path, format).unwrap();
+        assert_eq!(written.cardinality, set.len() as u64);
+        assert_eq!(written.bytes, std::fs::metadata(&path).unwrap().len());
+        let file = SetFile::open(&path).unwrap();
+        file.verify().unwrap();
+        all.push(IntegerSet::from(file));
+    }
+    if set.last().is_none_or(|&last| last < 1 << 20) {
+        let mut bits = IntegerSet::dense(0, 1 << 20);
+        for &value in set {
+            bits.insert(value).unwrap();
+        }
+        all.push(bits);
+    }
+    all.push(memory);
+    all
+}
+
+fn found(set: &IntegerSet) -> BTreeSet<u64> {
+    set.iter().map(Result::unwrap).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn operations_on_every_pair_of_representations_agree_with_the_model(a in values(), b in values()) {
+        let folder = tempfile::tempdir().unwrap();
+        let (lefts, rights) = (
+            representations(&a, folder.path(), "a"),
+            representations(&b, folder.path(), "b"),
+        );
+        let and: BTreeSet<u64> = a.intersection(&b).copied().collect();
+        let or: BTreeSet<u64> = a.union(&b).copied().collect();
+        let xor: BTreeSet<u64> = a.symmetric_difference(&b).copied().collect();
+        let not: BTreeSet<u64> = a.difference(&b).copied().collect();
+        for x in &lefts {
+            for y in &rights {
+                prop_assert_eq!(&found(&x.intersection(y).unwrap()), &and);
+                prop_assert_eq!(&found(&x.union(y).unwrap()), &or);
+                prop_assert_eq!(&found(&x.symmetric_difference(y).unwrap()), &xor);
+                prop_assert_eq!(&found(&x.difference(y).unwrap()), &not);
+                prop_assert_eq!(x.intersection_len(y).unwrap(), and.len() as u64);
+                prop_assert_eq!(x.union_len(y).unwrap(), or.len() as u64);
+                prop_assert_eq!(x.symmetric_difference_len(y).unwrap(), xor.len() as u64);
+                prop_assert_eq!(x.difference_len(y).unwrap(), not.len() as u64);
+                prop_assert_eq!(x.is_subset(y).unwrap(), a.is_subset(&b));
+                prop_assert_eq!(x.is_disjoint(y).unwrap(), a.is_disjoint(&b));
+                prop_assert_eq!(x == y, a == b);
+                let either = f64::from(u32::try_from(or.len()).unwrap());
+                let both = f64::from(u32::try_from(and.len()).unwrap());
+                let jaccard = if or.is_empty() { 1.0 } else { both / either };
+                prop_assert!((x.jaccard(y).unwrap() - jaccard).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn queries_of_every_representation_agree_with_the_model(
+        set in values(),
+        probes in prop::collection::vec(any::<u64>(), 10),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let sorted: Vec<u64> = set.iter().copied().collect();
+        for x in representations(&set, folder.path(), "x") {
+            prop_assert_eq!(x.cardinality().unwrap(), set.len() as u64);
+            prop_assert_eq!((x.min().unwrap(), x.max().unwrap()), (set.first().copied(), set.last().copied()));
+            for &probe in probes.iter().chain([0, 65_535, 65_536, u64::MAX].iter()).chain(sorted.iter().take(9)) {
+                prop_assert_eq!(x.contains(probe).unwrap(), set.contains(&probe));
+                prop_assert_eq!(x.rank(probe).unwrap(), set.range(..=probe).count() as u64);
+                prop_assert_eq!(x.next(probe).unwrap(), set.range(probe..).next().copied());
+                prop_assert_eq!(x.previous(probe).unwrap(), set.range(..=probe).next_back().copied());
+                let index = probe % (set.len() as u64 + 1);
+                prop_assert_eq!(x.select(index).unwrap(), sorted.get(usize::try_from(index).unwrap()).copied());
+            }
+            prop_assert_eq!(x.contains_many(&sorted).unwrap(), vec![true; sorted.len()]);
+            let holes: BTreeSet<u64> = (1000..100_000).filter(|value| !set.contains(value)).collect();
+            prop_assert_eq!(found(&x.complement(1000, 99_999).unwrap()), holes);
+            let moved: BTreeSet<u64> = set.iter().filter_map(|value| value.checked_add(77)).collect();
+            prop_assert_eq!(found(&x.add_offset(77).unwrap()), moved);
+        }
+    }
+
+    #[test]
+    fn many_sets_are_joined_as_the_model_says(sets in prop::collection::vec(values(), 1..5), least in 1_usize..5) {
+        let integer_sets: Vec<IntegerSet> =
+            sets.iter().map(|set| set.iter().copied().collect()).collect();
+        let refs: Vec<&IntegerSet> = integer_sets.iter().collect();
+        let every: BTreeSet<u64> = sets.iter().flatten().copied().collect();
+        let count = |value: &u64| sets.iter().filter(|set| set.contains(value)).count();
+        let expected: BTreeSet<u64> = every.iter().copied().filter(|v| count(v) >= least).collect();
+        prop_assert_eq!(found(&IntegerSet::at_least(least, &refs).unwrap()), expected);
+        let all: BTreeSet<u64> = every.iter().copied().filter(|v| count(v) == sets.len()).collect();
+        prop_assert_eq!(found(&IntegerSet::intersection_of(&refs).unwrap()), all);
+        prop_assert_eq!(found(&IntegerSet::union_of(&refs).unwrap()), every);
+    }
+
+    #[test]
+    fn sets_are_read_by_the_roaring_crate_and_the_other_way_round(set in values()) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.roaring");
+        let memory: IntegerSet = set.iter().copied().collect();
+        memory.write_as(&path, SetFormat::Roaring).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        if set.last().is_none_or(|&last| last <= u32::MAX.into()) {
+            let theirs = roaring::RoaringBitmap::deserialize_from(&bytes[..]).unwrap();
+            prop_assert!(theirs.iter().map(u64::from).eq(set.iter().copied()));
+        } else {
+            let theirs = roaring::RoaringTreemap::deserialize_from(&bytes[..]).unwrap();
+            prop_assert!(theirs.iter().eq(set.iter().copied()));
+        }
+        let text = folder.path().join("x.txt");
+        memory.write_as(&text, SetFormat::Values(Format::Text)).unwrap();
+        let expected: Vec<String> = set.iter().map(|value| format!("{value}\n")).collect();
+        prop_assert_eq!(std::fs::read_to_string(&text).unwrap(), expected.concat());
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let sets: [Vec<u64>; 3] =
+        [(0..70_000).step_by(3).collect(), vec![1, 2, 3, 70_000], vec![5, 1 << 40, 1 << 50]];
+    for set in sets {
+        let memory: IntegerSet = set.iter().copied().collect();
+        for format in [SetFormat::RoaringBits, SetFormat::DenseBits] {
+            if format == SetFormat::DenseBits && set.contains(&(1 << 50)) {
+                continue;
+            }
+            memory.write_as(&path, format).unwrap();
+            let whole = std::fs::read(&path).unwrap();
+            let step = (whole.len() / 3000).max(1);
+            for place in (0..whole.len()).filter(|place| *place < 200 || place % step == 0) {
+                let mut bytes = whole.clone();
+                bytes[place] ^= 1 << (place % 8);
+                std::fs::write(&path, &bytes).unwrap();
+                let opened = SetFile::open(&path);
+                let verified = opened.and_then(|file| {
+                    let view = file.view();
+                    let _ = (view.contains(3), view.rank(1 << 45), view.select(2), view.max());
+                    let _ = view.iter().take(100_000).count();
+                    file.verify()
+                });
+                assert!(verified.is_err(), "byte {place} of {}", whole.len());
+            }
+            for length in (0..whole.len()).filter(|cut| *cut < 5000 || cut % step == 0) {
+                std::fs::write(&path, &whole[..length]).unwrap();
+                assert!(SetFile::open(&path).is_err(), "cut at {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_replaces_the_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let set = |values: &[u64], name: &str| {
+        let path = folder.path().join(name);
+        values.iter().copied().collect::<IntegerSet>().write(&path).unwrap();
+        SetFile::open(&path).unwrap()
+    };
+    set(&[1, 2, 3], "x.bits");
+    let old = SetFile::open(&path).unwrap();
+    update(&path, &set(&[2], "removed"), &set(&[9, 1 << 40], "added"), folder.path()).unwrap();
+    let new = SetFile::open(&path).unwrap();
+    let values = |file: &SetFile| file.view().iter().map(Result::unwrap).collect::<Vec<_>>();
+    assert_eq!(values(&old), [1, 2, 3]);
+    assert_eq!(values(&new), [1, 3, 9, 1 << 40]);
+}

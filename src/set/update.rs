@@ -1,0 +1,55 @@
+//! Values added to and removed from set files.
+
+use super::plan::Plan;
+use super::sink::{SetFormat, Written, write_file};
+use crate::bits::{Representation, SetFile, SetKind, Spool};
+use crate::container::Op;
+use crate::error::{Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What becomes of the set at `path`: the values of `removed` go, then those
+/// of `added` come.
+///
+/// The new set is written beside the old one, forced to the disk, and renamed
+/// over it: readers, and a power cut, see the old set or the new one. Updates
+/// of one file wait for each other.
+///
+/// # Errors
+///
+/// If one of the files cannot be read, or the new one not be written; the old
+/// one is untouched then.
+pub fn update(path: &Path, removed: &SetFile, added: &SetFile, folder: &Path) -> Result<Written> {
+    let lock = lock(path)?;
+    let old = SetFile::from_file(&lock, path)?;
+    let format = match (old.kind(), old.representation()) {
+        (SetKind::Bits, Representation::Dense) => SetFormat::DenseBits,
+        (SetKind::Bits, _) => SetFormat::RoaringBits,
+        _ => SetFormat::Roaring,
+    };
+    let blames = (old.damaged(), removed.damaged(), added.damaged());
+    let kept = Plan::Join(
+        Op::AndNot,
+        vec![Plan::set(old.view(), &blames.0), Plan::set(removed.view(), &blames.1)],
+    );
+    let plan = Plan::Join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
+    let spool = Spool { folder: folder.into(), ..Spool::default() };
+    write_file(path, format, &spool, true, |sink| plan.run(sink))
+}
+
+/// Opens the file that is at `path` once nobody else updates it.
+fn lock(path: &Path) -> Result<File> {
+    loop {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| Error::io("lock", path)(error.into()))?;
+        // Whoever had the lock may have put another file there.
+        let ours = file.metadata().map_err(Error::io("read", path))?;
+        let there = std::fs::metadata(path).map_err(Error::io("read", path))?;
+        if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
+            return Ok(file);
+        }
+    }
+}
