@@ -1,5 +1,6 @@
 //! The command-line programs: the only room that prints and exits.
 
+pub mod bitset;
 pub mod bitsort;
 mod exit;
 mod progress;

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 /// that rooms of one floor never know each other.
 const FLOORS: &[&[&str]] = &[
     &["simd", "sys", "size", "format", "progress"],
-    &["bitmap", "text"],
-    &["error"],
-    &["input", "output"],
+    &["bitmap", "container", "text"],
+    &["error", "view"],
+    &["bits", "input", "output"],
     &["sort"],
+    &["set"],
     &["cli"],
 ];
 const MAX_LINES: usize = 400;

@@ -10,4 +10,5 @@ mod library;
 mod limits;
 mod model;
 mod readme;
+mod sets;
 mod workspace;

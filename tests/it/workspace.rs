@@ -47,6 +47,17 @@ impl Workspace {
         command
     }
 
+    /// Runs `bitset` with the words of `line` and this on standard input;
+    /// single quotes hold words together.
+    pub(crate) fn set(&self, line: &str, input: &str) -> Ran {
+        let words = line.split('\'').enumerate().flat_map(|(number, part)| {
+            if number % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
+        });
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.args(words).current_dir(self.path()).env("TMPDIR", self.path());
+        feed(command, input.as_bytes())
+    }
+
     /// Runs `bitsort` with the words of `line`.
     pub(crate) fn run(&self, line: &str) -> Ran {
         self.run_with(line, b"")
@@ -54,18 +65,22 @@ impl Workspace {
 
     /// The same, with this on standard input.
     pub(crate) fn run_with(&self, line: &str, input: &[u8]) -> Ran {
-        let mut command = self.command(line.split_whitespace());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.to_vec();
-        let feed = std::thread::spawn(move || {
-            let _ = stdin.write_all(&input); // the program may not want it all
-        });
-        let output = child.wait_with_output().unwrap();
-        feed.join().unwrap();
-        Ran::from(output)
+        feed(self.command(line.split_whitespace()), input)
     }
+}
+
+/// Runs a program with this on standard input.
+fn feed(mut command: Command, input: &[u8]) -> Ran {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let feed = std::thread::spawn(move || {
+        let _ = stdin.write_all(&input); // the program may not want it all
+    });
+    let output = child.wait_with_output().unwrap();
+    feed.join().unwrap();
+    Ran::from(output)
 }
 
 /// What a run printed and how it ended.

@@ -142,7 +142,7 @@ pub(super) struct SortArgs {
 
 /// A size, or a share of the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum MemoryLimit {
+pub(in crate::cli) enum MemoryLimit {
     Size(ByteSize),
     /// 0 to 100.
     Percent(u64),

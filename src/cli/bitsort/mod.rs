@@ -10,6 +10,7 @@ use super::stats::render;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::sys::{Machine, raise_file_limit};
+pub(super) use args::MemoryLimit;
 use args::SortArgs;
 use clap::Parser;
 use std::io::{self, Write};

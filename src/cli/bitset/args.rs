@@ -1,0 +1,268 @@
+//! Commands and flags as typed.
+
+use crate::cli::bitsort::MemoryLimit;
+use crate::set::Expression;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  bitset build ids.txt -o ids.bits            a set from unsorted numbers
+  bitset contains ids.bits 12345              true or false, exit 0 or 1
+  cut -f1 log | bitset filter ids.bits        the lines that are in the set
+  bitset and monday.bits tuesday.txt --count  how many were there on both days
+  bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
+  bitset info ids.bits                        sizes, density, a histogram
+  bitset plot ids.bits -o map.png             a map of the universe
+
+A SET is a .bits file, a portable roaring file of 32 or 64 bits, or a text file
+of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
+trouble.";
+
+/// What the user typed.
+#[derive(Debug, clap::Parser)]
+#[command(
+    name = "bitset",
+    version,
+    about = "Sets of natural numbers as files, queried without loading them",
+    after_help = EXAMPLES
+)]
+pub(super) struct SetArgs {
+    #[command(subcommand)]
+    pub(super) command: Command,
+
+    #[command(flatten)]
+    pub(super) limits: Limits,
+}
+
+/// Limits of whatever has to be sorted.
+#[derive(Debug, clap::Args)]
+pub(super) struct Limits {
+    /// Keep the peak memory of sorting below SIZE (K, M, G, T or %)
+    #[arg(short = 'S', long, value_name = "SIZE", global = true)]
+    pub(super) mem: Option<MemoryLimit>,
+
+    /// Write temporary files in DIR
+    #[arg(short = 'T', long = "temporary-directory", value_name = "DIR", global = true)]
+    pub(super) temporary: Option<PathBuf>,
+
+    /// Use N threads for sorting
+    #[arg(long, value_name = "N", global = true)]
+    pub(super) threads: Option<usize>,
+}
+
+/// Where a resulting set goes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Target {
+    /// Write to FILE, whole or not at all; FILE may be an input
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) to: Option<FormatChoice>,
+}
+
+/// Formats of a resulting set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FormatChoice {
+    /// One number a line
+    Text,
+    /// A .bits file, dense or roaring, whichever is smaller
+    Bits,
+    /// A .bits file with a plain bitmap
+    Dense,
+    /// A portable roaring file, of 64 bits if a value needs them
+    Roaring,
+    /// 4 bytes a value, least significant byte first
+    U32le,
+    /// 8 bytes a value, least significant byte first
+    U64le,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Make a set from files of numbers, in any order
+    Build {
+        /// Files of numbers; none or `-` is standard input
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        target: Target,
+        /// Count malformed lines instead of failing
+        #[arg(long)]
+        skip_invalid: bool,
+    },
+    /// Say whether values are in a set
+    Contains {
+        set: PathBuf,
+        /// Values; none means those on standard input
+        values: Vec<u64>,
+    },
+    /// Copy the lines of standard input that are in a set
+    Filter {
+        set: PathBuf,
+        /// Copy the lines that are not
+        #[arg(short = 'v', long)]
+        invert: bool,
+        /// Drop malformed lines instead of failing
+        #[arg(long)]
+        skip_invalid: bool,
+    },
+    /// Add values to a set file
+    Add(UpdateArgs),
+    /// Remove values from a set file
+    Remove(UpdateArgs),
+    /// Describe a set
+    Info {
+        set: PathBuf,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the number of values, of all or of FIRST to LAST
+    Count {
+        set: PathBuf,
+        #[arg(requires = "last")]
+        first: Option<u64>,
+        last: Option<u64>,
+    },
+    /// Print the smallest value
+    Min { set: PathBuf },
+    /// Print the largest value
+    Max { set: PathBuf },
+    /// Print the number of values up to and including VALUE
+    Rank { set: PathBuf, value: u64 },
+    /// Print the value that has INDEX values before it
+    Select {
+        set: PathBuf,
+        #[arg(required_unless_present = "quantile")]
+        index: Option<u64>,
+        /// The value below which this share of the values is, 0 to 1
+        #[arg(long, value_name = "SHARE", conflicts_with = "index")]
+        quantile: Option<f64>,
+    },
+    /// Print the values from FIRST to LAST
+    Range { set: PathBuf, first: u64, last: u64 },
+    /// Values in all sets
+    And(JoinArgs),
+    /// Values in any set
+    Or(JoinArgs),
+    /// Values in an odd number of sets
+    Xor(JoinArgs),
+    /// Values of the first set that are in no other
+    Andnot(JoinArgs),
+    /// Values in at least K of the sets
+    AtLeast {
+        k: usize,
+        #[command(flatten)]
+        join: JoinArgs,
+    },
+    /// Evaluate an expression: names, FIRST..LAST, ( ), - & ^ |, the tightest first
+    Eval {
+        expression: Expression,
+        /// NAME=SET for every name
+        #[arg(value_name = "NAME=SET", value_parser = binding)]
+        sets: Vec<(String, PathBuf)>,
+        #[command(flatten)]
+        target: Target,
+        /// Print the number of values only
+        #[arg(long)]
+        count: bool,
+    },
+    /// Print sizes of two sets, of what they share and of what they do not
+    Compare {
+        a: PathBuf,
+        b: PathBuf,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what to do to A to get B: `+VALUE` and `-VALUE`, ascending
+    Diff { a: PathBuf, b: PathBuf },
+    /// Do to a set what `diff` printed
+    Apply {
+        set: PathBuf,
+        /// Output of `diff`; none is standard input
+        changes: Option<PathBuf>,
+    },
+    /// Print the values, or write them in another format
+    Cat(JoinArgs),
+    /// Read a set of another program
+    Convert {
+        file: PathBuf,
+        /// What it is, if its content does not say so
+        #[arg(long)]
+        from: Option<ForeignChoice>,
+        /// Value of the first bit of a raw bitmap
+        #[arg(long, default_value_t = 0)]
+        base: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Read a whole set file and check it
+    Verify { sets: Vec<PathBuf> },
+    /// Say what kind of set a file holds
+    Identify { files: Vec<PathBuf> },
+    /// Print ranges of values that are missing between the smallest and the largest
+    Gaps {
+        set: PathBuf,
+        /// Only those of at least N values
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        min_length: u64,
+    },
+    /// Print N values drawn without replacement, ascending
+    Sample {
+        set: PathBuf,
+        n: u64,
+        /// Draw the same values for the same seed
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct UpdateArgs {
+    /// A .bits or roaring file
+    pub(super) set: PathBuf,
+    /// Values; none means those on standard input
+    pub(super) values: Vec<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct JoinArgs {
+    #[arg(required = true)]
+    pub(super) sets: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Print the number of values only
+    #[arg(long)]
+    pub(super) count: bool,
+}
+
+/// What `convert` reads where content says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ForeignChoice {
+    /// A raw bitmap, the least significant bit of a byte first
+    BitmapLsb,
+    /// A raw bitmap, the most significant bit of a byte first
+    BitmapMsb,
+}
+
+fn binding(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), path.into()))
+        }
+        _ => Err("expected NAME=SET".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        SetArgs::command().debug_assert();
+    }
+}

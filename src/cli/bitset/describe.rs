@@ -1,0 +1,208 @@
+//! Sets described.
+
+use super::join::print;
+use super::source::Source;
+use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Op};
+use crate::error::{Error, Result};
+use crate::set::plan::Plan;
+use crate::set::{Representation, SetFile, SetKind, dense_bytes};
+use crate::size::ByteSize;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Ranges of the histogram.
+const BARS: usize = 16;
+/// Width of the longest bar.
+const BAR_WIDTH: usize = 40;
+
+/// What a walk over all containers finds.
+#[derive(Debug, Default)]
+struct Survey {
+    arrays: u64,
+    bitmaps: u64,
+    run_containers: u64,
+    runs: u64,
+    containers: u64,
+    /// Bytes of the containers in their smallest form, with their heads.
+    roaring_bytes: u64,
+    /// Values in equal ranges between the smallest and the largest.
+    histogram: [u64; BARS],
+}
+
+fn survey(set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
+    let mut found = Survey::default();
+    let Some((min, max)) = ends else { return Ok(found) };
+    let step = bar_step(min, max);
+    let mut cursor = set.view().cursor();
+    let damaged = set.damaged();
+    let mut before: Option<u64> = None;
+    while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+        let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
+            continue;
+        };
+        let (first, last) = (key << 16 | u64::from(low), key << 16 | u64::from(high));
+        let (len, runs) = (container.len(), container.run_count());
+        found.containers += 1;
+        // A run may go on from the container before.
+        found.runs += runs as u64 - u64::from(before.is_some_and(|before| before + 1 == first));
+        before = Some(last);
+        match container {
+            Container::Array(_) => found.arrays += 1,
+            Container::Bitmap(_) => found.bitmaps += 1,
+            Container::Runs(_) => found.run_containers += 1,
+        }
+        let plain = if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES };
+        found.roaring_bytes += 8 + plain.min(2 + 4 * runs) as u64;
+        // Ranges are cut inside of a container where they are narrow.
+        let mut from = first;
+        while from <= last {
+            let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
+            let end = if bar == BARS - 1 { u64::MAX } else { min + (bar as u64 + 1) * step - 1 };
+            let to = end.min(last);
+            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
+            let here = container.rank(to as u16)
+                - (from as u16).checked_sub(1).map_or(0, |before| container.rank(before));
+            found.histogram[bar] += u64::from(here);
+            if to == u64::MAX {
+                break;
+            }
+            from = to + 1;
+        }
+    }
+    Ok(found)
+}
+
+fn bar_step(min: u64, max: u64) -> u64 {
+    ((max - min) / BARS as u64).saturating_add(1)
+}
+
+fn kind(set: &SetFile) -> &'static str {
+    match set.kind() {
+        SetKind::Bits => ".bits",
+        SetKind::Roaring => "portable roaring, 32 bits",
+        SetKind::Treemap => "portable roaring, 64 bits",
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
+    let set = source.open(path)?;
+    let view = set.view();
+    let ends = view.min().map_err(set.damaged())?.zip(view.max().map_err(set.damaged())?);
+    let found = survey(&set, ends)?;
+    let (first, last) = set.universe();
+    let span = ends.map_or(0.0, |(min, max)| (max - min) as f64 + 1.0);
+    let density = if span > 0.0 { set.cardinality() as f64 / span } else { 0.0 };
+    let dense = ends.map_or(0, |(min, max)| dense_bytes(min, max));
+    if as_json {
+        return print(json!({
+            "kind": kind(&set),
+            "representation": set.representation().name(),
+            "file_bytes": set.file_bytes(),
+            "cardinality": set.cardinality(),
+            "min": ends.map(|(min, _)| min),
+            "max": ends.map(|(_, max)| max),
+            "universe": [first, last],
+            "density": density,
+            "runs": found.runs,
+            "containers": {
+                "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
+            },
+            "dense_bytes": dense as f64,
+            "roaring_bytes": found.roaring_bytes,
+            "histogram": found.histogram,
+        }));
+    }
+    let size = |bytes: u64| ByteSize::from_bytes(bytes);
+    let mut text = String::new();
+    let dense = u64::try_from(dense).unwrap_or(u64::MAX);
+    let (min, max) = ends
+        .map_or(("none".into(), "none".into()), |(min, max)| (min.to_string(), max.to_string()));
+    let numbered = set.representation() != Representation::Dense;
+    let _ = write!(
+        text,
+        "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
+         largest      {max}\nuniverse     {first} to {last}\ndensity      {density:.6} between \
+         smallest and largest\nruns         {}\n{}   {}: {} arrays, {} bitmaps, {} of runs\n\
+         would take   {} dense, {} roaring\n",
+        kind(&set),
+        set.representation().name(),
+        size(set.file_bytes()),
+        set.cardinality(),
+        found.runs,
+        if numbered { "containers" } else { "pieces    " },
+        found.containers,
+        found.arrays,
+        found.bitmaps,
+        found.run_containers,
+        size(dense),
+        size(found.roaring_bytes),
+    ); // a string takes all
+    if let Some((min, max)) = ends {
+        histogram(&mut text, min, max, &found.histogram);
+    }
+    io::stdout().write_all(text.as_bytes()).map_err(Error::io("write", "-"))
+}
+
+fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let step = bar_step(min, max);
+    let width = max.to_string().len();
+    for (bar, &count) in counts.iter().enumerate() {
+        let Some(from) = (bar as u64).checked_mul(step).and_then(|by| min.checked_add(by)) else {
+            break;
+        };
+        if from > max {
+            break;
+        }
+        let length = u128::from(count) * BAR_WIDTH as u128 / u128::from(most);
+        let length = usize::try_from(length).unwrap_or(BAR_WIDTH).max(usize::from(count > 0));
+        let _ = writeln!(text, "{from:>width$} {:<BAR_WIDTH$} {count}", "█".repeat(length));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Result<()> {
+    let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
+    let [left, right] = &sets[..] else { return Ok(()) };
+    let (blame_a, blame_b) = (left.damaged(), right.damaged());
+    let plans = vec![Plan::set(left.view(), &blame_a), Plan::set(right.view(), &blame_b)];
+    let both = Plan::Join(Op::And, plans).count()?;
+    let (size_a, size_b) = (left.cardinality(), right.cardinality());
+    let (only_a, only_b) = (size_a.saturating_sub(both), size_b.saturating_sub(both));
+    let either = both + only_a + only_b;
+    let jaccard = if either == 0 { 1.0 } else { both as f64 / either as f64 };
+    let relation = match (only_a, only_b) {
+        (0, 0) => "equal",
+        (0, _) => "A is a subset of B",
+        (_, 0) => "B is a subset of A",
+        _ if both == 0 => "disjoint",
+        _ => "neither is a subset",
+    };
+    if as_json {
+        return print(json!({
+            "a": size_a, "b": size_b, "intersection": both, "union": either,
+            "only_a": only_a, "only_b": only_b, "jaccard": jaccard,
+            "a_subset_of_b": only_a == 0, "b_subset_of_a": only_b == 0,
+        }));
+    }
+    print(format_args!(
+        "A             {size_a}\nB             {size_b}\nintersection  {both}\nunion         {either}\n\
+         only in A     {only_a}\nonly in B     {only_b}\nJaccard       {jaccard:.6}\nrelation      {relation}"
+    ))
+}
+
+/// Reads whole files; stops at the first that is damaged.
+pub(super) fn verify(paths: &[PathBuf]) -> Result<()> {
+    if paths.is_empty() {
+        return Err(Error::usage("name the files to verify"));
+    }
+    for path in paths {
+        let set = SetFile::open(path)?;
+        set.verify()?;
+        print(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
+    }
+    Ok(())
+}

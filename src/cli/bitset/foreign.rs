@@ -1,0 +1,48 @@
+//! Sets of other programs.
+
+use super::args::{ForeignChoice, Target};
+use super::join::print;
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::set::foreign::{self, BitOrder, Foreign};
+use crate::set::plan::Plan;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+fn map(path: &Path) -> Result<memmap2::Mmap> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    crate::sys::map_file(&file).map_err(Error::io("read", path))
+}
+
+/// Says what files are.
+pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
+    if files.is_empty() {
+        return Err(Error::usage("name the files to identify"));
+    }
+    for path in files {
+        let found = Foreign::of(&map(path)?);
+        print(format_args!("{}: {found}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Writes the set of another program in a format of ours.
+pub(super) fn convert(
+    source: &Source,
+    path: &Path,
+    from: Option<ForeignChoice>,
+    base: u64,
+    target: &Target,
+) -> Result<()> {
+    let bytes = map(path)?;
+    let order = from.map(|choice| match choice {
+        ForeignChoice::BitmapLsb => BitOrder::LeastFirst,
+        ForeignChoice::BitmapMsb => BitOrder::MostFirst,
+    });
+    let decoded = match order {
+        Some(order) => foreign::raw_bitmap(&bytes, order, base)?,
+        None => foreign::decode(&bytes, &path.display().to_string())?,
+    };
+    let blame = decoded.blame();
+    source.write(target, |sink| Plan::set(decoded.view(), &blame).run(sink))
+}

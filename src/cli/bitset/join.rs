@@ -1,0 +1,80 @@
+//! Set algebra on files.
+
+use super::args::{JoinArgs, Target};
+use super::source::Source;
+use crate::container::Op;
+use crate::error::{Error, Result};
+use crate::set::plan::Plan;
+use crate::set::{Expression, SetFile};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// How sets are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    And,
+    Or,
+    Xor,
+    AndNot,
+    AtLeast(usize),
+}
+
+/// Prints a line on standard output.
+pub(super) fn print(line: impl std::fmt::Display) -> Result<()> {
+    writeln!(io::stdout(), "{line}").map_err(Error::io("write", "-"))
+}
+
+/// Joins sets into the target, or counts what would be there.
+pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
+    if how == How::AtLeast(0) {
+        return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
+    }
+    let sets = source.open_all(&args.sets)?;
+    let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
+    let plans = sets.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame)).collect();
+    let plan = match how {
+        How::And => Plan::Join(Op::And, plans),
+        How::Or => Plan::Join(Op::Or, plans),
+        How::Xor => Plan::Join(Op::Xor, plans),
+        How::AndNot => Plan::Join(Op::AndNot, plans),
+        How::AtLeast(least) => Plan::AtLeast(least, plans),
+    };
+    deliver(source, plan, &args.target, args.count)
+}
+
+/// Evaluates an expression over named sets.
+pub(super) fn eval(
+    source: &Source,
+    expression: &Expression,
+    bindings: &[(String, PathBuf)],
+    target: &Target,
+    count: bool,
+) -> Result<()> {
+    for (number, (name, _)) in bindings.iter().enumerate() {
+        if bindings[..number].iter().any(|(other, _)| other == name) {
+            return Err(Error::usage(format!("{name} is given twice")));
+        }
+    }
+    for name in expression.names() {
+        if !bindings.iter().any(|(bound, _)| bound == name) {
+            return Err(Error::usage(format!("no set is given for {name}: add {name}=FILE")));
+        }
+    }
+    let paths: Vec<PathBuf> = bindings.iter().map(|(_, path)| path.clone()).collect();
+    let sets = source.open_all(&paths)?;
+    let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
+    let plan = expression.plan(&|name: &str| {
+        let index = bindings.iter().position(|(bound, _)| bound == name);
+        let found = index.and_then(|index| sets.get(index).zip(blames.get(index)));
+        let (set, blame) = found.ok_or_else(|| Error::usage(format!("no set for {name}")))?;
+        Ok::<_, Error>(Plan::set(set.view(), blame))
+    })?;
+    deliver(source, plan, target, count)
+}
+
+fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
+    if count {
+        return print(plan.count()?);
+    }
+    source.write(target, |sink| plan.run(sink))
+}

@@ -1,0 +1,105 @@
+//! The program `bitset`.
+
+mod args;
+mod describe;
+mod foreign;
+mod join;
+mod probe;
+mod query;
+mod source;
+mod update;
+
+use super::exit::{NO, fail, say};
+use super::signals::Signals;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::sys::raise_file_limit;
+use args::{Command, SetArgs};
+use clap::Parser;
+use source::Source;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+const PROGRAM: &str = "bitset";
+
+/// Runs the program with the arguments of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = SetArgs::parse();
+    let progress = Arc::new(Progress::default());
+    let signals = match Signals::watch(&progress.cancel_flag()) {
+        Ok(signals) => signals,
+        Err(error) => return fail(PROGRAM, &error),
+    };
+    match run(args, &progress) {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(NO),
+        Err(error) => {
+            if matches!(error, Error::Interrupted) {
+                say(&format!("{PROGRAM}: interrupted; nothing was written"));
+                signals.reraise();
+            }
+            fail(PROGRAM, &error)
+        }
+    }
+}
+
+/// What the exit status says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Done, or yes.
+    Yes,
+    No,
+}
+
+impl From<bool> for Answer {
+    fn from(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
+    raise_file_limit();
+    let source = Source::new(args.limits, Arc::clone(progress));
+    match args.command {
+        Command::Build { files, target, skip_invalid } => {
+            source.build(files, &target, skip_invalid)?;
+        }
+        Command::Contains { set, values } => return probe::contains(&source, &set, &values),
+        Command::Filter { set, invert, skip_invalid } => {
+            return probe::filter(&source, &set, invert, skip_invalid);
+        }
+        Command::Add(args) => update::add(&source, &args)?,
+        Command::Remove(args) => update::remove(&source, &args)?,
+        Command::Apply { set, changes } => update::apply(&source, &set, changes.as_deref())?,
+        Command::Diff { a, b } => return update::diff(&source, &a, &b),
+        Command::Info { set, json } => describe::info(&source, &set, json)?,
+        Command::Compare { a, b, json } => describe::compare(&source, &a, &b, json)?,
+        Command::Verify { sets } => describe::verify(&sets)?,
+        Command::Identify { files } => foreign::identify(&files)?,
+        Command::Convert { file, from, base, target } => {
+            foreign::convert(&source, &file, from, base, &target)?;
+        }
+        Command::Count { set, first, last } => query::count(&source, &set, first.zip(last))?,
+        Command::Min { set } => return query::min(&source, &set),
+        Command::Max { set } => return query::max(&source, &set),
+        Command::Rank { set, value } => query::rank(&source, &set, value)?,
+        Command::Select { set, index, quantile } => {
+            return query::select(&source, &set, index, quantile);
+        }
+        Command::Range { set, first, last } => query::range(&source, &set, first, last)?,
+        Command::Gaps { set, min_length } => query::gaps(&source, &set, min_length)?,
+        Command::Sample { set, n, seed } => query::sample(&source, &set, n, seed)?,
+        Command::And(args) => join::join(&source, join::How::And, &args)?,
+        Command::Or(args) | Command::Cat(args) => join::join(&source, join::How::Or, &args)?,
+        Command::Xor(args) => join::join(&source, join::How::Xor, &args)?,
+        Command::Andnot(args) => join::join(&source, join::How::AndNot, &args)?,
+        Command::AtLeast { k, join: args } => {
+            join::join(&source, join::How::AtLeast(k), &args)?;
+        }
+        Command::Eval { expression, sets, target, count } => {
+            join::eval(&source, &expression, &sets, &target, count)?;
+        }
+    }
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,122 @@
+//! Questions with one answer, or a list of them.
+
+use super::Answer;
+use super::join::print;
+use super::source::Source;
+use crate::error::{Error, Result};
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+pub(super) fn count(source: &Source, path: &Path, range: Option<(u64, u64)>) -> Result<()> {
+    let set = source.open(path)?;
+    let count = match range {
+        None => set.cardinality(),
+        Some((first, last)) => set.view().range_cardinality(first, last).map_err(set.damaged())?,
+    };
+    print(count)
+}
+
+fn print_found(found: Option<u64>) -> Result<Answer> {
+    if let Some(value) = found {
+        print(value)?;
+    }
+    Ok(found.is_some().into())
+}
+
+pub(super) fn min(source: &Source, path: &Path) -> Result<Answer> {
+    let set = source.open(path)?;
+    print_found(set.view().min().map_err(set.damaged())?)
+}
+
+pub(super) fn max(source: &Source, path: &Path) -> Result<Answer> {
+    let set = source.open(path)?;
+    print_found(set.view().max().map_err(set.damaged())?)
+}
+
+pub(super) fn rank(source: &Source, path: &Path, value: u64) -> Result<()> {
+    let set = source.open(path)?;
+    print(set.view().rank(value).map_err(set.damaged())?)
+}
+
+pub(super) fn select(
+    source: &Source,
+    path: &Path,
+    index: Option<u64>,
+    quantile: Option<f64>,
+) -> Result<Answer> {
+    let set = source.open(path)?;
+    let index = match (index, quantile) {
+        (_, Some(share)) if !(0.0..=1.0).contains(&share) => {
+            return Err(Error::usage("a quantile is from 0 to 1"));
+        }
+        (_, Some(share)) => nearest_rank(set.cardinality(), share),
+        (index, None) => index.unwrap_or(0),
+    };
+    print_found(set.view().select(index).map_err(set.damaged())?)
+}
+
+/// The nearest-rank quantile, counted from 0.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a count"
+)]
+fn nearest_rank(count: u64, share: f64) -> u64 {
+    let rank = (share * count as f64).ceil() as u64;
+    rank.clamp(1, count.max(1)) - 1
+}
+
+/// Standard output, buffered.
+fn lines() -> BufWriter<io::Stdout> {
+    BufWriter::with_capacity(1 << 16, io::stdout())
+}
+
+pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Result<()> {
+    let set = source.open(path)?;
+    let mut out = lines();
+    for value in set.view().iter_from(first) {
+        let value = value.map_err(set.damaged())?;
+        if value > last {
+            break;
+        }
+        writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
+    }
+    out.flush().map_err(Error::io("write", "-"))
+}
+
+pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
+    let set = source.open(path)?;
+    let mut out = lines();
+    let mut before = None;
+    for value in set.view() {
+        let value = value.map_err(set.damaged())?;
+        if let Some(before) = before.replace(value)
+            && value - before > min_length.max(1)
+        {
+            writeln!(out, "{}\t{}", before + 1, value - 1).map_err(Error::io("write", "-"))?;
+        }
+    }
+    out.flush().map_err(Error::io("write", "-"))
+}
+
+pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Result<()> {
+    let set = source.open(path)?;
+    let count = set.cardinality();
+    let mut random = fastrand::Rng::with_seed(seed);
+    // Floyd's method: each subset is as likely as any other.
+    let mut ranks = BTreeSet::new();
+    for last in count - wanted.min(count)..count {
+        if !ranks.insert(random.u64(0..=last)) {
+            ranks.insert(last);
+        }
+    }
+    let mut out = lines();
+    for rank in ranks {
+        if let Some(value) = set.view().select(rank).map_err(set.damaged())? {
+            writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
+        }
+    }
+    out.flush().map_err(Error::io("write", "-"))
+}

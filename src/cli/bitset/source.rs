@@ -1,0 +1,136 @@
+//! Where sets come from and go to.
+
+use super::args::{FormatChoice, Limits, Target};
+use crate::bits::{ContainerSink, Spool};
+use crate::cli::bitsort::MemoryLimit;
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::progress::Progress;
+use crate::set::{self, SetFile, SetFormat, write_file, write_stream};
+use crate::size::ByteSize;
+use crate::sort::{InvalidLines, Sort};
+use crate::sys::Machine;
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Opens sets of any kind within the limits, and writes them.
+pub(super) struct Source {
+    limits: Limits,
+    folder: PathBuf,
+    progress: Arc<Progress>,
+}
+
+impl Source {
+    pub(super) fn new(limits: Limits, progress: Arc<Progress>) -> Self {
+        let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
+        Self { limits, folder, progress }
+    }
+
+    /// Where temporary files go.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A sort within the limits.
+    pub(super) fn sort(&self) -> Sort {
+        let mut sort = Sort::new().temporary_folder(&self.folder);
+        sort = sort.progress(Arc::clone(&self.progress));
+        match self.limits.mem {
+            Some(MemoryLimit::Size(size)) => sort = sort.memory(size),
+            Some(MemoryLimit::Percent(percent)) => {
+                let bytes = Machine::detect().memory_bytes / 100 * percent;
+                sort = sort.memory(ByteSize::from_bytes(bytes));
+            }
+            None => {}
+        }
+        match self.limits.threads {
+            Some(threads) => sort.threads(threads),
+            None => sort,
+        }
+    }
+
+    /// Threads to use for what is no sort.
+    pub(super) fn threads(&self) -> usize {
+        self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, 256)
+    }
+
+    /// Opens a set file, or sorts a file of numbers.
+    pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
+        set::open_any(path, || self.sort(), &self.folder)
+    }
+
+    /// Opens all of them; standard input can be but one.
+    pub(super) fn open_all(&self, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
+        if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+            return Err(Error::usage("standard input can be one set only"));
+        }
+        paths.iter().map(|path| self.open(path)).collect()
+    }
+
+    /// Sorts files of numbers into a set.
+    pub(super) fn build(
+        &self,
+        files: Vec<PathBuf>,
+        target: &Target,
+        skip_invalid: bool,
+    ) -> Result<()> {
+        let mut sort = self.sort();
+        if skip_invalid {
+            sort = sort.invalid(InvalidLines::Skip);
+        }
+        let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
+        for file in files {
+            sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
+        }
+        if let Some(path) = &target.output {
+            return set::build(sort, path, target.format(), &self.folder).map(drop);
+        }
+        self.write(target, |sink| set::collect(sort, sink).map(drop))
+    }
+
+    fn spool(&self) -> Spool {
+        Spool { folder: self.folder.clone(), ..Spool::default() }
+    }
+
+    /// Writes what `produce` makes.
+    pub(super) fn write(
+        &self,
+        target: &Target,
+        produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+    ) -> Result<()> {
+        let (format, spool) = (target.format(), self.spool());
+        match &target.output {
+            Some(path) => write_file(path, format, &spool, false, produce),
+            None => write_stream(io::stdout(), Path::new("-"), format, &spool, produce),
+        }
+        .map(drop)
+    }
+}
+
+impl Target {
+    /// What was asked for, or what the name of the file suggests.
+    fn format(&self) -> SetFormat {
+        let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        match (self.to, &self.output, suffix) {
+            (Some(choice), ..) => choice.into(),
+            (None, None, _) | (None, _, Some("txt")) => SetFormat::Values(Format::Text),
+            (None, _, Some("roaring")) => SetFormat::Roaring,
+            (None, Some(_), _) => SetFormat::Bits,
+        }
+    }
+}
+
+impl From<FormatChoice> for SetFormat {
+    fn from(choice: FormatChoice) -> Self {
+        match choice {
+            FormatChoice::Text => Self::Values(Format::Text),
+            FormatChoice::Bits => Self::Bits,
+            FormatChoice::Dense => Self::DenseBits,
+            FormatChoice::Roaring => Self::Roaring,
+            FormatChoice::U32le => Self::Values(Format::U32Le),
+            FormatChoice::U64le => Self::Values(Format::U64Le),
+        }
+    }
+}

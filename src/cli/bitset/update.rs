@@ -1,0 +1,125 @@
+//! Changes of set files.
+
+use super::Answer;
+use super::args::UpdateArgs;
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::set::{IntegerSet, SetFile, SetKind, update};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+/// Values that were typed, or those of standard input.
+fn values(source: &Source, typed: &[u64]) -> Result<SetFile> {
+    if typed.is_empty() {
+        return source.open(Path::new("-"));
+    }
+    temporary(source, typed.iter().copied())
+}
+
+fn temporary(source: &Source, values: impl Iterator<Item = u64>) -> Result<SetFile> {
+    let folder = source.folder();
+    let file =
+        tempfile::NamedTempFile::new_in(folder).map_err(Error::io("create a file in", folder))?;
+    let set: IntegerSet = values.collect();
+    set.write(file.path())?;
+    SetFile::open(file.path())
+}
+
+fn change(source: &Source, set: &Path, removed: &SetFile, added: &SetFile) -> Result<()> {
+    let mut head = Vec::new();
+    let file = File::open(set).map_err(Error::io("open", set))?;
+    file.take(1 << 20).read_to_end(&mut head).map_err(Error::io("read", set))?;
+    if SetKind::of(&head).is_none() {
+        let what = "is no set file: build one first, with `bitset build`";
+        return Err(Error::usage(format!("{} {what}", set.display())));
+    }
+    update(set, removed, added, source.folder()).map(drop)
+}
+
+pub(super) fn add(source: &Source, args: &UpdateArgs) -> Result<()> {
+    let (added, nothing) = (values(source, &args.values)?, temporary(source, [].into_iter())?);
+    change(source, &args.set, &nothing, &added)
+}
+
+pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
+    let (removed, nothing) = (values(source, &args.values)?, temporary(source, [].into_iter())?);
+    change(source, &args.set, &removed, &nothing)
+}
+
+/// Prints what turns one set into the other; says no if they differ.
+pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
+    let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
+    let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let (mut before, mut after) = (old.view().iter(), new.view().iter());
+    let mut next_old = before.next().transpose().map_err(old.damaged())?;
+    let mut next_new = after.next().transpose().map_err(new.damaged())?;
+    let mut differ = false;
+    loop {
+        let (sign, value) = match (next_old, next_new) {
+            (None, None) => break,
+            (Some(value), other) if other.is_none_or(|other| value < other) => {
+                next_old = before.next().transpose().map_err(old.damaged())?;
+                ('-', value)
+            }
+            (other, Some(value)) if other.is_none_or(|other| value < other) => {
+                next_new = after.next().transpose().map_err(new.damaged())?;
+                ('+', value)
+            }
+            _ => {
+                next_old = before.next().transpose().map_err(old.damaged())?;
+                next_new = after.next().transpose().map_err(new.damaged())?;
+                continue;
+            }
+        };
+        differ = true;
+        writeln!(out, "{sign}{value}").map_err(Error::io("write", "-"))?;
+    }
+    out.flush().map_err(Error::io("write", "-"))?;
+    Ok((!differ).into())
+}
+
+/// Does what `diff` printed.
+pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Result<()> {
+    let (name, reader): (_, Box<dyn BufRead>) = match changes {
+        None => ("-".to_owned(), Box::new(BufReader::new(io::stdin()))),
+        Some(path) if path == Path::new("-") => {
+            ("-".to_owned(), Box::new(BufReader::new(io::stdin())))
+        }
+        Some(path) => {
+            let file = File::open(path).map_err(Error::io("open", path))?;
+            (path.display().to_string(), Box::new(BufReader::new(file)))
+        }
+    };
+    let (mut added, mut removed) = (IntegerSet::new(), IntegerSet::new());
+    for (number, line) in (1_u64..).zip(reader.lines()) {
+        let line = line.map_err(Error::io("read", &name))?;
+        let wrong = || {
+            let excerpt: String = line.chars().take(40).collect();
+            Error::usage(format!(
+                "{name}:{number}: expected +VALUE or -VALUE: \"{}\"",
+                excerpt.escape_debug()
+            ))
+        };
+        let (sign, digits) = line.split_at_checked(1).ok_or_else(wrong)?;
+        let digits_only = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let value: u64 = digits.parse().ok().filter(|_| digits_only).ok_or_else(wrong)?;
+        // The last word on a value counts.
+        let (into, out_of) = match sign {
+            "+" => (&mut added, &mut removed),
+            "-" => (&mut removed, &mut added),
+            _ => return Err(wrong()),
+        };
+        into.insert(value)?;
+        out_of.remove(value)?;
+    }
+    let file = |set: &IntegerSet| -> Result<SetFile> {
+        let folder = source.folder();
+        let file = tempfile::NamedTempFile::new_in(folder)
+            .map_err(Error::io("create a file in", folder))?;
+        set.write(file.path())?;
+        SetFile::open(file.path())
+    };
+    change(source, set, &file(&removed)?, &file(&added)?)
+}

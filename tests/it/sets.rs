@@ -1,0 +1,198 @@
+//! `bitset` as its users meet it.
+
+use crate::workspace::Workspace;
+use std::fs;
+
+/// A workspace with `a` (text), `b.bits` and `c.roaring`.
+fn workspace() -> Workspace {
+    let work = Workspace::new();
+    work.write("a", "40\n3\n35\n7\n35\n");
+    assert_eq!(work.set("build -o b.bits", "35\n40\n41\n4294967296\n").quiet(), "");
+    assert_eq!(work.set("build -o c.roaring", "3\n40\n99\n").quiet(), "");
+    work
+}
+
+#[test]
+fn membership_is_told_by_words_and_by_the_exit_status() {
+    let work = workspace();
+    for (line, input, expected, code) in [
+        ("contains b.bits 40", "", "true\n", 0),
+        ("contains b.bits 39", "", "false\n", 1),
+        ("contains a 40 7", "", "40\ttrue\n7\ttrue\n", 0),
+        ("contains c.roaring 40 7", "", "40\ttrue\n7\tfalse\n", 1),
+        ("contains b.bits", "4294967296\n\n 041\n", "4294967296\ttrue\n41\ttrue\n", 0),
+        ("contains b.bits", "1", "1\tfalse\n", 1),
+        ("filter b.bits", "40\n041\n5\n", "40\n041\n", 0),
+        ("filter -v b.bits", "40\n041\n5", "5\n", 0),
+        ("filter --skip-invalid b.bits", "x\n40\n", "40\n", 0),
+    ] {
+        let ran = work.set(line, input);
+        assert_eq!((&*ran.out, ran.code), (expected, Some(code)), "{line}: {}", ran.err);
+    }
+    let ran = work.set("filter b.bits", "40\nx1\n");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("-:2: byte 3: expected a digit: \"x1\""), "{}", ran.err);
+}
+
+#[test]
+fn questions_are_answered_for_every_kind_of_file() {
+    let work = workspace();
+    for (line, expected, code) in [
+        ("count a", "4\n", 0),
+        ("count b.bits 36 100", "2\n", 0),
+        ("min c.roaring", "3\n", 0),
+        ("max b.bits", "4294967296\n", 0),
+        ("rank b.bits 40", "2\n", 0),
+        ("select b.bits 3", "4294967296\n", 0),
+        ("select b.bits 4", "", 1),
+        ("select b.bits --quantile 0.5", "40\n", 0),
+        ("range a 7 39", "7\n35\n", 0),
+        ("gaps a", "4\t6\n8\t34\n36\t39\n", 0),
+        ("gaps a --min-length 5", "8\t34\n", 0),
+        ("sample a 10", "3\n7\n35\n40\n", 0),
+        ("cat c.roaring", "3\n40\n99\n", 0),
+        ("min empty", "", 1),
+    ] {
+        work.write("empty", "");
+        let ran = work.set(line, "");
+        assert_eq!((&*ran.out, ran.code), (expected, Some(code)), "{line}: {}", ran.err);
+    }
+    let sample = work.set("sample b.bits 2 --seed 7", "").quiet().clone();
+    assert_eq!(work.set("sample b.bits 2 --seed 7", "").quiet(), sample);
+    assert_eq!(sample.lines().count(), 2);
+}
+
+#[test]
+fn sets_of_any_kind_are_joined_into_any_format() {
+    let work = workspace();
+    for (line, expected) in [
+        ("and a b.bits", "35\n40\n"),
+        ("and a b.bits c.roaring", "40\n"),
+        ("or a c.roaring", "3\n7\n35\n40\n99\n"),
+        ("xor a c.roaring", "7\n35\n99\n"),
+        ("andnot a b.bits c.roaring", "7\n"),
+        ("at-least 2 a b.bits c.roaring", "3\n35\n40\n"),
+        ("at-least 3 a b.bits c.roaring --count", "1\n"),
+        ("or a b.bits --count", "6\n"),
+        ("eval 'x & (y | z) - 1..3' x=a y=b.bits z=c.roaring", "35\n40\n"),
+        ("eval 'x ^ z' x=a z=c.roaring --count", "3\n"),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), expected, "{line}");
+    }
+    for format in ["bits", "dense", "roaring", "u64le"] {
+        assert_eq!(work.set(&format!("or a c.roaring --to {format} -o out"), "").quiet(), "");
+        if format == "u64le" {
+            let values: Vec<u8> =
+                [3_u64, 7, 35, 40, 99].into_iter().flat_map(u64::to_le_bytes).collect();
+            assert_eq!(fs::read(work.file("out")).unwrap(), values);
+        } else {
+            assert_eq!(work.set("cat out", "").quiet(), "3\n7\n35\n40\n99\n", "{format}");
+        }
+    }
+    // The output may be an input.
+    assert_eq!(work.set("or b.bits a -o b.bits", "").quiet(), "");
+    assert_eq!(work.set("count b.bits", "").quiet(), "6\n");
+    for (line, message) in [
+        ("eval 'x & y' x=a", "no set is given for y"),
+        ("eval 'x &' x=a", "byte 3: expected a name"),
+        ("eval x x=a x=b.bits", "x is given twice"),
+        ("at-least 0 a", "K is 1 or more"),
+        ("and a missing", "cannot open missing"),
+        ("and a .", "directory"),
+        ("and - -", "standard input can be one set only"),
+        ("or b.bits --to u32le", "4294967296 does not fit in u32le"),
+    ] {
+        let ran = work.set(line, "");
+        assert_eq!(ran.code, Some(2), "{line}");
+        assert!(ran.err.contains(message), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn files_are_changed_as_a_whole() {
+    let work = workspace();
+    assert_eq!(work.set("add b.bits 1 2", "").quiet(), "");
+    assert_eq!(work.set("remove b.bits", "2\n35\n4294967296\n").quiet(), "");
+    assert_eq!(work.set("cat b.bits", "").quiet(), "1\n40\n41\n");
+    assert_eq!(work.set("add c.roaring 4", "").quiet(), "");
+    assert_eq!(
+        work.set("identify c.roaring", "").quiet(),
+        "c.roaring: portable roaring bitmap, 32 bits\n"
+    );
+    let diff = work.set("diff b.bits c.roaring", "");
+    assert_eq!((&*diff.out, diff.code), ("-1\n+3\n+4\n-41\n+99\n", Some(1)));
+    work.write("changes", &diff.out);
+    assert_eq!(work.set("apply b.bits changes", "").quiet(), "");
+    assert_eq!(work.set("diff b.bits c.roaring", "").quiet(), "");
+    let ran = work.set("apply b.bits", "+1\n*2\n");
+    assert!(ran.err.contains("-:2: expected +VALUE or -VALUE: \"*2\""), "{}", ran.err);
+    let ran = work.set("add a 5", "");
+    assert!(ran.err.contains("a is no set file"), "{}", ran.err);
+    assert_eq!(work.names(), ["a", "b.bits", "c.roaring", "changes"]);
+}
+
+#[test]
+fn sets_are_described_compared_and_verified() {
+    let work = workspace();
+    let info = work.set("info b.bits", "").quiet().clone();
+    assert!(
+        info.contains("kind         .bits (roaring64)") && info.contains("values       4"),
+        "{info}"
+    );
+    let json = work.set("info a --json", "").quiet().clone();
+    assert!(json.contains("\"cardinality\":4") && json.contains("\"runs\":4"), "{json}");
+    let compared = work.set("compare a c.roaring", "").quiet().clone();
+    assert!(
+        compared.contains("intersection  2") && compared.contains("Jaccard       0.400000"),
+        "{compared}"
+    );
+    assert_eq!(
+        work.set("verify b.bits c.roaring", "").quiet(),
+        "b.bits: 4 values, whole\nc.roaring: 3 values, whole\n"
+    );
+    let mut bytes = fs::read(work.file("b.bits")).unwrap();
+    bytes[4100] ^= 1;
+    work.write("b.bits", bytes);
+    let ran = work.set("verify b.bits", "");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("b.bits: byte"), "{}", ran.err);
+}
+
+#[test]
+fn sets_of_other_programs_are_recognized_and_read() {
+    let work = workspace();
+    let portable = fs::read(work.file("c.roaring")).unwrap();
+    let wide = [&1_u64.to_le_bytes()[..], &[1, 0, 0, 0], &portable].concat();
+    let magic = [0xD1, 0xD3, 0x39, 0x64];
+    let length = u32::try_from(wide.len() + 4).unwrap().to_be_bytes();
+    work.write("wide", &wide);
+    work.write("vector", [&length[..], &magic, &wide, &[1, 2, 3, 4]].concat());
+    work.write("java", [&[0, 0, 0, 0, 1, 0, 0, 0, 0][..], &portable].concat());
+    work.write("doris", [&[2][..], &portable].concat());
+    let size = u8::try_from(portable.len()).unwrap();
+    work.write("clickhouse", [&[1, size][..], &portable].concat());
+    for (name, expected) in [
+        ("wide", "portable roaring bitmap, 64 bits"),
+        ("vector", "deletion vector"),
+        ("java", "Roaring64NavigableMap"),
+        ("doris", "Apache Doris or StarRocks, 32 bits"),
+        ("clickhouse", "ClickHouse, bitmap at byte 2"),
+        ("a", "text"),
+        ("b.bits", ".bits file"),
+    ] {
+        let ran = work.set(&format!("identify {name}"), "").quiet().clone();
+        assert!(ran.contains(expected), "{ran}");
+    }
+    let shifted = "4294967299\n4294967336\n4294967395\n";
+    assert_eq!(work.set("convert vector", "").quiet(), shifted);
+    assert_eq!(work.set("convert wide", "").quiet(), shifted);
+    assert_eq!(work.set("convert doris", "").quiet(), "3\n40\n99\n");
+    assert_eq!(work.set("convert clickhouse", "").quiet(), "3\n40\n99\n");
+    work.write("raw", [0b0000_0101_u8, 0b1000_0000]);
+    assert_eq!(work.set("convert raw --from bitmap-lsb", "").quiet(), "0\n2\n15\n");
+    assert_eq!(
+        work.set("convert raw --from bitmap-msb --base 65536", "").quiet(),
+        "65541\n65543\n65544\n"
+    );
+    assert!(work.set("convert java", "").err.contains("cannot convert"));
+}
