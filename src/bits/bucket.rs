@@ -11,11 +11,14 @@ use tempfile::SpooledTempFile;
 
 /// The containers of one bitmap, so far.
 #[derive(Debug)]
-pub(crate) struct BucketEncoder {
+pub(crate) struct BucketEncoder<B> {
     heads: Vec<Head>,
-    body: SpooledTempFile,
+    body: B,
     body_bytes: u64,
 }
+
+/// Most bytes before the containers: cookie, flags, and two words a container.
+pub(crate) const MAX_HEAD_BYTES: u64 = 4 + (1 << 13) + 8 * (1 << 16);
 
 #[derive(Debug, Clone, Copy)]
 struct Head {
@@ -26,11 +29,43 @@ struct Head {
     bytes: u32,
 }
 
-impl BucketEncoder {
+impl BucketEncoder<SpooledTempFile> {
     /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
         let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
         Self { heads: Vec::new(), body, body_bytes: 0 }
+    }
+
+    /// Goes on with a body elsewhere, which gets what there is so far.
+    pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
+        self.body.rewind()?;
+        io::copy(&mut self.body, &mut body)?;
+        Ok(BucketEncoder { heads: self.heads, body, body_bytes: self.body_bytes })
+    }
+
+    /// Writes the bitmap and forgets its containers; gives its bytes.
+    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
+        let head = self.head();
+        out.write_all(&head)?;
+        self.body.rewind()?;
+        let copied = io::copy(&mut self.body, out)?;
+        debug_assert_eq!(copied, self.body_bytes, "all containers are written");
+        self.heads.clear();
+        self.body.rewind()?;
+        self.body.set_len(0)?;
+        Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
+    }
+}
+
+impl<B: Write> BucketEncoder<B> {
+    /// Bytes of the containers.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// What the containers were written to.
+    pub(crate) fn into_body(self) -> B {
+        self.body
     }
 
     /// Whether there are no containers.
@@ -66,7 +101,8 @@ impl BucketEncoder {
         Ok(())
     }
 
-    fn head(&self) -> Vec<u8> {
+    /// What comes before the containers.
+    pub(crate) fn head(&self) -> Vec<u8> {
         let count = self.heads.len();
         let has_runs = self.heads.iter().any(|head| head.is_run);
         let mut out = Vec::with_capacity(8 + count.div_ceil(8) + 8 * count);
@@ -96,19 +132,6 @@ impl BucketEncoder {
             }
         }
         out
-    }
-
-    /// Writes the bitmap and forgets its containers; gives its bytes.
-    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
-        let head = self.head();
-        out.write_all(&head)?;
-        self.body.rewind()?;
-        let copied = io::copy(&mut self.body, out)?;
-        debug_assert_eq!(copied, self.body_bytes, "all containers are written");
-        self.heads.clear();
-        self.body.rewind()?;
-        self.body.set_len(0)?;
-        Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
     }
 }
 

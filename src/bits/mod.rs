@@ -3,11 +3,14 @@
 //!
 //! Flow: ascending containers → [`BitsWriter`] → file → [`SetFile`] → view.
 
+mod body;
 mod bucket;
 mod file;
 mod header;
+mod portable;
 mod writer;
 
 pub use file::{SetFile, SetKind};
 pub use header::Representation;
-pub(crate) use writer::{BitsWriter, ContainerSink, Portable, PortableWriter, Spool};
+pub(crate) use portable::{Portable, PortableWriter};
+pub(crate) use writer::{BitsWriter, ContainerSink, Spool};

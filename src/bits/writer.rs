@@ -1,14 +1,16 @@
 //! Ascending containers → a `.bits` file.
 
-use super::bucket::BucketEncoder;
+use super::body::Roaring;
 use super::header::{BLOCK_LOG, HEADER_BYTES, Header, Representation, Section, blocks};
 use crate::container::{BITMAP_BYTES, Container, Scratch};
 use crate::error::{Error, Result};
-use crate::view::Bucket;
+use crate::sys::Machine;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -82,10 +84,7 @@ impl<'f> BitsWriter<'f> {
 
     /// A roaring bitmap, of 64-bit values if one needs them.
     pub(crate) fn roaring(file: &'f File, path: &Path, spool: Spool) -> Self {
-        let roaring = Roaring {
-            payload: PortableWriter::new(BufWriter::with_capacity(1 << 20, file), spool),
-            started: false,
-        };
+        let roaring = Roaring::new(file, spool);
         Self { file, path: path.into(), body: Body::Roaring(roaring), extent: Extent::default() }
     }
 
@@ -100,6 +99,7 @@ impl<'f> BitsWriter<'f> {
             header.cardinality = extent.cardinality;
             (header.min, header.max) = (extent.min, extent.max);
             append_checksums(file, &mut header)?;
+            file.set_len(header.checksums.end())?;
             file.write_all_at(&header.to_bytes(), 0)?;
             Ok(header.checksums.end())
         };
@@ -203,161 +203,40 @@ impl Dense<'_> {
     }
 }
 
-#[derive(Debug)]
-struct Roaring<'f> {
-    payload: PortableWriter<BufWriter<&'f File>>,
-    started: bool,
-}
-
-impl Roaring<'_> {
-    fn start(&mut self) -> io::Result<()> {
-        if !std::mem::replace(&mut self.started, true) {
-            self.payload.out.seek(io::SeekFrom::Start(HEADER_BYTES as u64))?;
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
-        self.start()?;
-        self.payload.push(key, container, len)
-    }
-
-    fn finish(mut self) -> io::Result<Header> {
-        self.start()?;
-        let ranks: Vec<u8> = if self.payload.is_wide() {
-            Vec::new()
-        } else {
-            let mut before = 0_u64;
-            let ranks = self.payload.bucket.cardinalities().map(|len| {
-                let rank = before;
-                before += len;
-                rank.to_le_bytes()
-            });
-            ranks.flatten().collect()
-        };
-        let Portable { mut out, bytes, table } = self.payload.finish()?;
-        let payload = Section { offset: HEADER_BYTES as u64, len: bytes };
-        let aligned = payload.end().next_multiple_of(8);
-        out.write_all(&[0; 8][..usize::try_from(aligned - payload.end()).unwrap_or(0)])?;
-        let mut buckets = Section { offset: aligned, len: 0 };
-        let mut representation = Representation::Roaring;
-        if let Some(mut table) = table {
-            table.rewind()?;
-            buckets.len = io::copy(&mut table, &mut out)?;
-            representation = Representation::Treemap;
-        }
-        out.write_all(&ranks)?;
-        out.flush()?;
-        if representation == Representation::Treemap {
-            let count = buckets.len / crate::view::ENTRY_BYTES as u64;
-            out.get_ref().write_all_at(&count.to_le_bytes(), payload.offset)?;
-        }
-        Ok(Header {
-            representation,
-            base: 0,
-            bits: 0,
-            cardinality: 0,
-            min: 0,
-            max: 0,
-            payload,
-            buckets,
-            ranks: Section { offset: buckets.end(), len: ranks.len() as u64 },
-            checksums: Section::default(),
-        })
-    }
-}
-
-/// Ascending containers → the portable roaring format, of 64 bits if a key
-/// needs them. The number of buckets, the first 8 bytes of a 64-bit bitmap, is
-/// left 0 for whoever can go back.
-#[derive(Debug)]
-pub(crate) struct PortableWriter<W> {
-    out: W,
-    bucket: BucketEncoder,
-    high: u32,
-    written: u64,
-    /// Values in buckets that are written.
-    rank: u64,
-    values: u64,
-    table: Option<SpooledTempFile>,
-    spool: Spool,
-}
-
-/// A finished bitmap.
-pub(crate) struct Portable<W> {
-    pub(crate) out: W,
-    pub(crate) bytes: u64,
-    /// Entries of the table of buckets, if it is a 64-bit bitmap.
-    pub(crate) table: Option<SpooledTempFile>,
-}
-
-impl<W: Write> PortableWriter<W> {
-    pub(crate) fn new(out: W, spool: Spool) -> Self {
-        let bucket = BucketEncoder::new(&spool.folder, spool.memory_bytes);
-        Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, table: None, spool }
-    }
-
-    fn is_wide(&self) -> bool {
-        self.table.is_some() || self.high > 0
-    }
-
-    /// Appends a container of `len` values, at least one.
-    pub(crate) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
-        #[expect(clippy::cast_possible_truncation, reason = "keys have 48 bits")]
-        let (high, low) = ((key >> 16) as u32, key as u16);
-        if high != self.high {
-            self.end_bucket()?;
-            self.high = high;
-        }
-        self.values += u64::from(len);
-        self.bucket.push(low, container, len)
-    }
-
-    fn end_bucket(&mut self) -> io::Result<()> {
-        if self.bucket.is_empty() {
-            return Ok(());
-        }
-        if self.table.is_none() {
-            self.out.write_all(&[0; 8])?;
-            self.written = 8;
-        }
-        let Spool { memory_bytes, folder } = &self.spool;
-        let new_table = || tempfile::spooled_tempfile_in(*memory_bytes, folder);
-        let table = self.table.get_or_insert_with(new_table);
-        let entry = Bucket { key: self.high, offset: self.written + 4, rank: self.rank };
-        table.write_all(&entry.to_bytes())?;
-        self.out.write_all(&self.high.to_le_bytes())?;
-        self.written += 4 + self.bucket.write_to(&mut self.out)?;
-        self.rank = self.values;
-        Ok(())
-    }
-
-    /// Completes the bitmap.
-    pub(crate) fn finish(mut self) -> io::Result<Portable<W>> {
-        if self.is_wide() {
-            self.end_bucket()?;
-        } else {
-            self.written = self.bucket.write_to(&mut self.out)?;
-        }
-        Ok(Portable { out: self.out, bytes: self.written, table: self.table })
-    }
-}
-
 /// Reads what lies between the header and the checksums, and appends these.
 fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
     let end = header.ranks.end();
-    let mut sums = Vec::new();
-    let mut block = vec![0; 1 << BLOCK_LOG];
-    let mut at = HEADER_BYTES as u64;
-    while at < end {
-        let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
-        file.read_exact_at(&mut block[..len], at)?;
-        sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
-        at += len as u64;
-    }
-    debug_assert_eq!(sums.len() as u64, 8 * blocks(end), "one checksum a block");
+    let count = blocks(end);
+    let threads = Machine::detect().threads.clamp(1, 16) as u64;
+    let share = count.div_ceil(threads).max(64);
+    let parts = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..count.div_ceil(share))
+            .map(|part| {
+                let blocks = part * share..count.min((part + 1) * share);
+                scope.spawn(move || checksums(file, blocks, end))
+            })
+            .collect();
+        let join = |worker: ScopedJoinHandle<'_, io::Result<Vec<u8>>>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().map(join).collect::<io::Result<Vec<_>>>()
+    })?;
+    let mut sums = parts.concat();
     let own = xxh3_64(&sums).to_le_bytes();
     sums.extend_from_slice(&own);
     header.checksums = Section { offset: end, len: sums.len() as u64 };
     file.write_all_at(&sums, end)
+}
+
+/// The checksums of some blocks of what lies between the header and `end`.
+fn checksums(file: &File, blocks: Range<u64>, end: u64) -> io::Result<Vec<u8>> {
+    let mut sums = Vec::new();
+    let mut block = vec![0; 1 << BLOCK_LOG];
+    for index in blocks {
+        let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);
+        let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
+        file.read_exact_at(&mut block[..len], at)?;
+        sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
+    }
+    Ok(sums)
 }

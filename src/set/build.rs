@@ -2,17 +2,18 @@
 
 use super::sink::{SetFormat, Written, write_file, write_to};
 use crate::bits::{ContainerSink, SetFile, SetKind, Spool};
-use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
+use crate::container::{Container, MAX_ARRAY, Scratch};
 use crate::error::{Error, Result};
-use crate::format::Format;
 use crate::size::ByteSize;
-use crate::sort::{Report, Sort};
+use crate::sort::{BLOCK_HEAD, Report, Sort};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// What the writer of a set takes beside the sort.
-const WRITER_BYTES: u64 = 6 << 20;
+const WRITER_BYTES: u64 = 10 << 20;
+/// What may wait in memory to be written.
+const SPOOL_BYTES: usize = 4 << 20;
 
 /// Sorts into a set file, which appears whole or not at all.
 ///
@@ -34,15 +35,14 @@ pub fn build(
 }
 
 fn spool(folder: &Path) -> Spool {
-    Spool { memory_bytes: 1 << 20, folder: folder.into() }
+    Spool { memory_bytes: SPOOL_BYTES, folder: folder.into() }
 }
 
 /// Sorts into `sink`.
 pub(crate) fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
     let mut values = Values { sink, key: 0, lows: Vec::new(), rest: Vec::new(), error: None };
-    let sort =
-        sort.distinct(true).to_format(Format::U64Le).reserve(ByteSize::from_bytes(WRITER_BYTES));
-    let report = sort.run_into(&mut values);
+    let sort = sort.reserve(ByteSize::from_bytes(WRITER_BYTES));
+    let report = sort.blocks_into(&mut values);
     if let Some(error) = values.error.take() {
         return Err(error);
     }
@@ -83,12 +83,12 @@ pub fn open_any(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Resu
     SetFile::from_file(&file, &PathBuf::from(path))
 }
 
-/// Takes ascending values as bytes, gives containers.
+/// Takes ascending blocks of values, gives containers.
 struct Values<'s> {
     sink: &'s mut dyn ContainerSink,
     key: u64,
     lows: Vec<[u8; 2]>,
-    /// Of a value that came in two pieces.
+    /// Of a block that came in pieces.
     rest: Vec<u8>,
     error: Option<Error>,
 }
@@ -105,47 +105,48 @@ impl Values<'_> {
         Ok(())
     }
 
-    fn take(&mut self, values: &[[u8; 8]]) -> Result<()> {
-        let mut rest = values;
-        while let Some(&first) = rest.first() {
-            let key = u64::from_le_bytes(first) >> 16;
-            if key != self.key {
-                self.end_container()?;
-                self.key = key;
-            }
-            // A container is mostly longer or shorter than what came: search.
-            let here = rest.partition_point(|&value| u64::from_le_bytes(value) >> 16 == key);
-            let (now, later) = rest.split_at(here);
-            self.lows.extend(now.iter().map(|&[low, high, ..]| [low, high]));
-            rest = later;
+    fn block(&mut self, key: u64, lows: &[[u8; 2]]) -> Result<()> {
+        if key != self.key {
+            self.end_container()?;
+            self.key = key;
         }
-        debug_assert!(self.lows.len() * 2 <= 16 * BITMAP_BYTES, "values are distinct");
+        self.lows.extend_from_slice(lows);
         Ok(())
+    }
+
+    /// Takes the whole blocks that `bytes` begin with; gives what is left.
+    fn blocks<'b>(&mut self, mut bytes: &'b [u8]) -> Result<&'b [u8]> {
+        while let Some((&head, rest)) = bytes.split_first_chunk::<BLOCK_HEAD>() {
+            let (words, _) = head.as_chunks::<4>();
+            let word = |index: usize| u32::from_le_bytes(words[index]);
+            let len = 2 * word(2) as usize;
+            let Some((lows, rest)) = rest.split_at_checked(len) else { break };
+            self.block(u64::from(word(0)) | u64::from(word(1)) << 32, lows.as_chunks().0)?;
+            bytes = rest;
+        }
+        Ok(bytes)
     }
 }
 
 impl Write for Values<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut left = bytes;
-        let take = |this: &mut Self, values: &[[u8; 8]]| {
-            this.take(values).map_err(|error| {
-                this.error = Some(error);
-                io::Error::other("the set could not be written")
-            })
+        let mut waiting = std::mem::take(&mut self.rest);
+        let taken = if waiting.is_empty() {
+            self.blocks(bytes).map(<[u8]>::to_vec)
+        } else {
+            waiting.extend_from_slice(bytes);
+            self.blocks(&waiting).map(<[u8]>::to_vec)
         };
-        if !self.rest.is_empty() {
-            let (now, later) = left.split_at(left.len().min(8 - self.rest.len()));
-            self.rest.extend_from_slice(now);
-            left = later;
-            if let Some(&value) = self.rest.first_chunk::<8>() {
-                self.rest.clear();
-                take(self, &[value])?;
+        match taken {
+            Ok(rest) => {
+                self.rest = rest;
+                Ok(bytes.len())
+            }
+            Err(error) => {
+                self.error = Some(error);
+                Err(io::Error::other("the set could not be written"))
             }
         }
-        let (values, rest) = left.as_chunks::<8>();
-        take(self, values)?;
-        self.rest.extend_from_slice(rest);
-        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

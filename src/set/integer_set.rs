@@ -248,10 +248,7 @@ impl IntegerSet {
     /// As [`contains`](Self::contains).
     pub fn rank(&self, value: u64) -> Result<u64> {
         match &self.0 {
-            Inner::Dense(bitmap, base) => match value.checked_sub(*base) {
-                Some(_) => Ok(bitmap.rank(value) + u64::from(bitmap.contains(value))),
-                None => Ok(0),
-            },
+            Inner::Dense(bitmap, _) => Ok(bitmap.rank(value)),
             Inner::Roaring(set) => Ok(set.rank(value)),
             Inner::File(file) => file.view().rank(value).map_err(file.damaged()),
         }

@@ -38,6 +38,8 @@ impl Selection {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     pub(super) format: Format,
+    /// Instead of lines: blocks of values that share all but 16 bits.
+    pub(super) blocks: bool,
     pub(super) terminator: u8,
     pub(super) selection: Selection,
 }
@@ -46,7 +48,7 @@ impl Style {
     /// Bytes of `count` lines of values between `first` and `last`, if all of
     /// them are equally long.
     pub(super) fn bytes_of(self, count: u64, first: u64, last: u64) -> Option<u64> {
-        if self.selection.counted {
+        if self.selection.counted || self.blocks {
             return None;
         }
         let line = match self.format.value_bytes() {
@@ -225,6 +227,9 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     fn lines<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         self.written.lines += values.len() as u64;
+        if self.style.blocks {
+            return self.blocks(base, values);
+        }
         let longest = self.style.format.value_bytes().unwrap_or(MAX_LINE);
         let mut rest = values;
         while !rest.is_empty() {
@@ -242,6 +247,42 @@ impl<'s, 'a> Emitter<'s, 'a> {
                 Format::U64Le => wide(base, now, out, u64::to_le_bytes),
                 Format::U64Be => wide(base, now, out, u64::to_be_bytes),
             };
+            rest = later;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes before the values of a block: the bits that they share, and how many
+/// they are.
+pub(crate) const BLOCK_HEAD: usize = 12;
+
+impl Emitter<'_, '_> {
+    /// Writes blocks: the upper 48 bits in 8 bytes, the number of values in 4,
+    /// then 2 bytes of each; little-endian.
+    fn blocks<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+        let mut rest = values;
+        while let Some(first) = rest.first() {
+            let key = (base + first.widen()) >> 16;
+            let alike = match rest.last() {
+                Some(last) if (base + last.widen()) >> 16 == key => rest.len(),
+                _ => rest.partition_point(|value| (base + value.widen()) >> 16 == key),
+            };
+            let room = (self.buffer.len() - self.filled).saturating_sub(BLOCK_HEAD) / 2;
+            if room < alike.min(64) {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = rest.split_at(alike.min(room));
+            let (head, out) = self.buffer[self.filled..].split_at_mut(BLOCK_HEAD);
+            head[..8].copy_from_slice(&key.to_le_bytes());
+            #[expect(clippy::cast_possible_truncation, reason = "as many as fit in a buffer")]
+            head[8..].copy_from_slice(&(now.len() as u32).to_le_bytes());
+            #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+            for (slot, value) in out.as_chunks_mut::<2>().0.iter_mut().zip(now) {
+                *slot = (base.wrapping_add(value.widen()) as u16).to_le_bytes();
+            }
+            self.filled += BLOCK_HEAD + 2 * now.len();
             rest = later;
         }
         Ok(())

@@ -94,7 +94,12 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         progress: &sort.progress,
     };
     let sequence = Sequence::new(sink, name, 0);
-    let style = Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection };
+    let style = Style {
+        format: sort.to,
+        blocks: sort.blocks,
+        terminator: sort.terminator(),
+        selection: sort.selection,
+    };
     let mut rejects = Rejects::open(&sort.invalid)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());

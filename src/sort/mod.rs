@@ -26,6 +26,7 @@ mod spill;
 mod survey;
 
 pub use check::Disorder;
+pub(crate) use emit::BLOCK_HEAD;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
 pub use options::{InvalidLines, Sort};

@@ -60,6 +60,7 @@ pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
     pub(super) reserved: ByteSize,
+    pub(super) blocks: bool,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
@@ -275,9 +276,14 @@ impl Sort {
         Ok(report)
     }
 
-    /// Sorts into a writer that stays with the caller.
-    pub(crate) fn run_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
-        self.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))
+    /// Sorts into a writer that stays with the caller, which gets each value once,
+    /// in blocks of values that share all but 16 bits: those in 8 bytes, the
+    /// number of values in 4, and 2 bytes of each value, little-endian. Blocks
+    /// ascend; several may share the same bits.
+    pub(crate) fn blocks_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
+        let mut sort = self.distinct(true);
+        sort.blocks = true;
+        sort.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))
     }
 
     /// Sorts in a thread of its own, and gives the values in order.

@@ -97,7 +97,12 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         level: Level::best(),
         progress: &sort.progress,
         input_bytes: if sample.sizes_known { sample.input_bytes } else { 0 },
-        style: Style { format: sort.to, terminator: sort.terminator(), selection: sort.selection },
+        style: Style {
+            format: sort.to,
+            blocks: sort.blocks,
+            terminator: sort.terminator(),
+            selection: sort.selection,
+        },
         folders: &sort.folders,
         sequence: &sequence,
     };

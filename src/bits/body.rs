@@ -1,0 +1,175 @@
+//! The roaring payload of a `.bits` file.
+//!
+//! The head of a 32-bit bitmap lists its containers, so it is known last. A
+//! small bitmap waits in memory. A large one is written to the file as it
+//! comes, behind room for the largest head, and the head is put right before it.
+
+use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
+use super::header::{HEADER_BYTES, Header, Representation, Section};
+use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
+use super::writer::Spool;
+use crate::container::Container;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::os::unix::fs::FileExt;
+
+const HEADER_END: u64 = HEADER_BYTES as u64;
+/// Where the containers of a large bitmap begin.
+const BODY: u64 = HEADER_END + MAX_HEAD_BYTES.next_multiple_of(4096);
+
+type Out<'f> = BufWriter<&'f File>;
+
+fn buffered(file: &File, place: u64) -> io::Result<Out<'_>> {
+    let mut out = BufWriter::with_capacity(1 << 20, file);
+    out.seek(io::SeekFrom::Start(place))?;
+    Ok(out)
+}
+
+#[derive(Debug)]
+pub(super) struct Roaring<'f> {
+    file: &'f File,
+    spool: Spool,
+    values: u64,
+    state: State<'f>,
+}
+
+#[derive(Debug)]
+enum State<'f> {
+    /// Before the first container.
+    Empty,
+    /// Small, or of 64 bits.
+    Waiting(Box<PortableWriter<Out<'f>>>),
+    /// Large, of 32 bits so far.
+    Direct(Box<BucketEncoder<Out<'f>>>),
+}
+
+impl<'f> Roaring<'f> {
+    pub(super) fn new(file: &'f File, spool: Spool) -> Self {
+        Self { file, spool, values: 0, state: State::Empty }
+    }
+
+    fn waiting(&self) -> io::Result<State<'f>> {
+        let out = buffered(self.file, HEADER_END)?;
+        Ok(State::Waiting(Box::new(PortableWriter::new(out, self.spool.clone()))))
+    }
+
+    pub(super) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
+        if matches!(self.state, State::Empty) {
+            self.state = self.waiting()?;
+        }
+        if let (State::Direct(_), Err(_)) = (&self.state, u16::try_from(key)) {
+            let State::Direct(bucket) = std::mem::replace(&mut self.state, State::Empty) else {
+                return Ok(());
+            };
+            self.state = State::Waiting(Box::new(self.widen(*bucket)?));
+        }
+        self.values += u64::from(len);
+        match &mut self.state {
+            State::Empty => Ok(()),
+            #[expect(clippy::cast_possible_truncation, reason = "looked at above")]
+            State::Direct(bucket) => bucket.push(key as u16, container, len),
+            State::Waiting(writer) => {
+                writer.push(key, container, len)?;
+                let large = writer.bucket.body_bytes() > self.spool.memory_bytes as u64;
+                if large && !writer.is_wide() {
+                    let State::Waiting(writer) = std::mem::replace(&mut self.state, State::Empty)
+                    else {
+                        return Ok(());
+                    };
+                    let moved = writer.bucket.move_to(buffered(self.file, BODY)?)?;
+                    self.state = State::Direct(Box::new(moved));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a large bitmap the first bucket of a 64-bit one: it moves forward.
+    fn widen(&self, bucket: BucketEncoder<Out<'f>>) -> io::Result<PortableWriter<Out<'f>>> {
+        let head = bucket.head();
+        let body_bytes = bucket.body_bytes();
+        bucket.into_body().flush()?;
+        let start = HEADER_END + FIRST_BUCKET;
+        // The number of buckets, filled in later, and the key of the first: 0.
+        self.file.write_all_at(&[0; 12], HEADER_END)?;
+        self.file.write_all_at(&head, start)?;
+        let to = start + head.len() as u64;
+        let mut block = vec![0; 1 << 20];
+        let mut moved = 0;
+        while moved < body_bytes {
+            let left = usize::try_from(body_bytes - moved).unwrap_or(usize::MAX);
+            let len = left.min(block.len());
+            self.file.read_exact_at(&mut block[..len], BODY + moved)?;
+            self.file.write_all_at(&block[..len], to + moved)?;
+            moved += len as u64;
+        }
+        let written = to + body_bytes - HEADER_END;
+        let out = buffered(self.file, HEADER_END + written)?;
+        PortableWriter::after_first(out, self.spool.clone(), written, self.values)
+    }
+
+    /// Completes the payload, its table and its ranks.
+    pub(super) fn finish(mut self) -> io::Result<Header> {
+        if matches!(self.state, State::Empty) {
+            self.state = self.waiting()?;
+        }
+        let mut header = Header {
+            representation: Representation::Roaring,
+            base: 0,
+            bits: 0,
+            cardinality: 0,
+            min: 0,
+            max: 0,
+            payload: Section { offset: HEADER_END, len: 0 },
+            buckets: Section::default(),
+            ranks: Section::default(),
+            checksums: Section::default(),
+        };
+        let file = self.file;
+        let (mut out, ranks, table) = match self.state {
+            State::Direct(bucket) => {
+                let (head, ranks, len) = (bucket.head(), ranks(&bucket), bucket.body_bytes());
+                let out = bucket.into_body();
+                header.payload.offset = BODY - head.len() as u64;
+                header.payload.len = len + head.len() as u64;
+                file.write_all_at(&head, header.payload.offset)?;
+                (out, ranks, None)
+            }
+            State::Waiting(writer) => {
+                let ranks = if writer.is_wide() { Vec::new() } else { ranks(&writer.bucket) };
+                let Portable { out, bytes, table } = writer.finish()?;
+                header.payload.len = bytes;
+                (out, ranks, table)
+            }
+            State::Empty => return Ok(header),
+        };
+        let end = header.payload.end();
+        let aligned = end.next_multiple_of(8);
+        out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
+        header.buckets.offset = aligned;
+        if let Some(mut table) = table {
+            table.rewind()?;
+            header.buckets.len = io::copy(&mut table, &mut out)?;
+            header.representation = Representation::Treemap;
+        }
+        out.write_all(&ranks)?;
+        out.flush()?;
+        if header.representation == Representation::Treemap {
+            let count = header.buckets.len / crate::view::ENTRY_BYTES as u64;
+            file.write_all_at(&count.to_le_bytes(), header.payload.offset)?;
+        }
+        header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
+        Ok(header)
+    }
+}
+
+/// Values before each container.
+fn ranks<B: Write>(bucket: &BucketEncoder<B>) -> Vec<u8> {
+    let mut before = 0_u64;
+    let ranks = bucket.cardinalities().map(|len| {
+        let rank = before;
+        before += len;
+        rank.to_le_bytes()
+    });
+    ranks.flatten().collect()
+}

@@ -1,0 +1,96 @@
+//! Ascending containers → the portable roaring format.
+
+use super::bucket::BucketEncoder;
+use super::writer::Spool;
+use crate::container::Container;
+use crate::view::Bucket;
+use std::io::{self, Write};
+use tempfile::SpooledTempFile;
+
+/// Ascending containers → the portable roaring format, of 64 bits if a key
+/// needs them. The number of buckets, the first 8 bytes of a 64-bit bitmap, is
+/// left 0 for whoever can go back.
+#[derive(Debug)]
+pub(crate) struct PortableWriter<W> {
+    pub(super) out: W,
+    pub(super) bucket: BucketEncoder<SpooledTempFile>,
+    high: u32,
+    written: u64,
+    /// Values in buckets that are written.
+    rank: u64,
+    values: u64,
+    table: Option<SpooledTempFile>,
+    spool: Spool,
+}
+
+/// Where the bitmap of the first bucket begins: behind their number and its key.
+pub(super) const FIRST_BUCKET: u64 = 12;
+
+/// A finished bitmap.
+pub(crate) struct Portable<W> {
+    pub(crate) out: W,
+    pub(crate) bytes: u64,
+    /// Entries of the table of buckets, if it is a 64-bit bitmap.
+    pub(crate) table: Option<SpooledTempFile>,
+}
+
+impl<W: Write> PortableWriter<W> {
+    pub(crate) fn new(out: W, spool: Spool) -> Self {
+        let bucket = BucketEncoder::new(&spool.folder, spool.memory_bytes);
+        Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, table: None, spool }
+    }
+
+    /// A 64-bit bitmap whose first bucket, of key 0 and `len` values, is in the
+    /// `written` bytes of `out` already.
+    pub(super) fn after_first(out: W, spool: Spool, written: u64, len: u64) -> io::Result<Self> {
+        let mut table = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
+        table.write_all(&Bucket { key: 0, offset: FIRST_BUCKET, rank: 0 }.to_bytes())?;
+        let new = Self::new(out, spool);
+        Ok(Self { written, rank: len, values: len, table: Some(table), ..new })
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.table.is_some() || self.high > 0
+    }
+
+    /// Appends a container of `len` values, at least one.
+    pub(crate) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "keys have 48 bits")]
+        let (high, low) = ((key >> 16) as u32, key as u16);
+        if high != self.high {
+            self.end_bucket()?;
+            self.high = high;
+        }
+        self.values += u64::from(len);
+        self.bucket.push(low, container, len)
+    }
+
+    fn end_bucket(&mut self) -> io::Result<()> {
+        if self.bucket.is_empty() {
+            return Ok(());
+        }
+        if self.table.is_none() {
+            self.out.write_all(&[0; 8])?;
+            self.written = 8;
+        }
+        let Spool { memory_bytes, folder } = &self.spool;
+        let new_table = || tempfile::spooled_tempfile_in(*memory_bytes, folder);
+        let table = self.table.get_or_insert_with(new_table);
+        let entry = Bucket { key: self.high, offset: self.written + 4, rank: self.rank };
+        table.write_all(&entry.to_bytes())?;
+        self.out.write_all(&self.high.to_le_bytes())?;
+        self.written += 4 + self.bucket.write_to(&mut self.out)?;
+        self.rank = self.values;
+        Ok(())
+    }
+
+    /// Completes the bitmap.
+    pub(crate) fn finish(mut self) -> io::Result<Portable<W>> {
+        if self.is_wide() {
+            self.end_bucket()?;
+        } else {
+            self.written = self.bucket.write_to(&mut self.out)?;
+        }
+        Ok(Portable { out: self.out, bytes: self.written, table: self.table })
+    }
+}
