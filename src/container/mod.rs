@@ -72,11 +72,22 @@ impl Container<'_> {
     /// Whether `low` is a value.
     pub(crate) fn contains(self, low: u16) -> bool {
         match self {
-            Self::Array(values) => search::array(values, low).is_ok(),
+            Self::Array(values) => search::contains(values, low),
             Self::Bitmap(words) => {
                 u64::from_le_bytes(words[usize::from(low >> 6)]) >> (low & 63) & 1 == 1
             }
             Self::Runs(runs) => search::runs(runs, low).is_ok(),
+        }
+    }
+
+    /// Reads bytes near the place where `low` is looked for, so that they are in
+    /// the cache when it is.
+    #[inline]
+    pub(crate) fn touch(self, low: u16) -> u8 {
+        match self {
+            Self::Array(values) => search::touch(values, low),
+            Self::Bitmap(words) => words[usize::from(low >> 6)][0],
+            Self::Runs(runs) => runs.get(runs.len() / 2).map_or(0, |run| run[0]),
         }
     }
 

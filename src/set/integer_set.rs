@@ -186,8 +186,9 @@ impl IntegerSet {
         match &self.0 {
             Inner::File(file) => {
                 let view = file.view();
-                let found: Result<_, _> = values.iter().map(|&v| view.contains(v)).collect();
-                found.map_err(file.damaged())
+                let mut found = vec![false; values.len()];
+                view.contains_many(values, &mut found).map_err(file.damaged())?;
+                Ok(found)
             }
             _ => values.iter().map(|&value| self.contains(value)).collect(),
         }

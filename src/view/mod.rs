@@ -12,6 +12,7 @@
 mod cursor;
 mod dense;
 mod iter;
+mod many;
 mod query;
 mod roaring;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::{Damage, SetView, Shape};
 use crate::container::Container;
 
 /// The high and the low part of a value.
-fn split(value: u64) -> (u64, u16) {
+pub(super) fn split(value: u64) -> (u64, u16) {
     #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
     (value >> 16, value as u16)
 }
@@ -15,7 +15,7 @@ fn join(key: u64, low: u16) -> u64 {
 
 impl<'a> SetView<'a> {
     /// The container of `key`.
-    fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
+    pub(super) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
             Shape::Dense(dense) => match dense.get(dense.place(key)) {
                 Some((found, container)) if found == key => Some(container),

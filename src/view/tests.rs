@@ -26,6 +26,13 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
     prop_assert_eq!(view.cardinality().unwrap(), set.len() as u64);
     prop_assert_eq!(view.min().unwrap(), set.first().copied());
     prop_assert_eq!(view.max().unwrap(), set.last().copied());
+    for count in [10, 5000] {
+        let asked: Vec<u64> = probes.iter().chain(&sorted).copied().cycle().take(count).collect();
+        let mut found = vec![false; asked.len()];
+        view.contains_many(&asked, &mut found).unwrap();
+        let expected: Vec<bool> = asked.iter().map(|value| set.contains(value)).collect();
+        prop_assert_eq!(found, expected);
+    }
     let ends = [0, 1, 0xFFFF, 0x1_0000, u64::from(u32::MAX), 1 << 32, u64::MAX];
     for &probe in probes.iter().chain(&ends).chain(sorted.iter().take(30)) {
         prop_assert_eq!(view.contains(probe).unwrap(), set.contains(&probe));

@@ -4,13 +4,13 @@ use super::Answer;
 use super::join::print;
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::set::{SetFile, SetView};
+use crate::set::SetFile;
 use crate::text::{Line, Malformed, parse_line};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Bytes of standard input that a thread looks at a time.
-const SHARE_BYTES: usize = 1 << 20;
+const SHARE_BYTES: usize = 768 << 10;
 
 /// Says whether values are in the set.
 pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<Answer> {
@@ -149,9 +149,12 @@ fn shares(bytes: &[u8], threads: usize, set: &SetFile, job: Job) -> Vec<Done> {
     })
 }
 
+/// Lines that are asked for together.
+const BATCH: usize = 1 << 16;
+
 fn work(bytes: &[u8], start: usize, set: &SetFile, job: Job) -> Done {
     let mut done = Done { all: true, ..Done::default() };
-    let view = set.view();
+    let mut batch = Batch { values: Vec::new(), lines: Vec::new() };
     let mut rest = bytes;
     while !rest.is_empty() {
         let (value, length) = if let Some(found) = canonical(rest) {
@@ -163,6 +166,7 @@ fn work(bytes: &[u8], start: usize, set: &SetFile, job: Job) -> Done {
                 Line::Malformed { reason, offset } if !job.skip_invalid => {
                     let place = start + (bytes.len() - rest.len());
                     let place = place + usize::try_from(offset).unwrap_or(0);
+                    batch.answer(set, job.kind, &mut done);
                     done.malformed = Some((done.lines, reason, place, rest[..end].to_vec()));
                     return done;
                 }
@@ -174,36 +178,48 @@ fn work(bytes: &[u8], start: usize, set: &SetFile, job: Job) -> Done {
             }
         };
         done.lines += 1;
-        if let Err(error) = tell(view, value, &rest[..length], job.kind, &mut done, set) {
-            done.error = Some(error);
-            return done;
+        batch.values.push(value);
+        batch.lines.push(&rest[..length]);
+        if batch.values.len() == BATCH {
+            batch.answer(set, job.kind, &mut done);
         }
         rest = rest.get(length + 1..).unwrap_or_default();
     }
+    batch.answer(set, job.kind, &mut done);
     done
 }
 
-fn tell(
-    view: SetView<'_>,
-    value: u64,
-    line: &[u8],
-    kind: Kind,
-    done: &mut Done,
-    set: &SetFile,
-) -> Result<()> {
-    let found = view.contains(value).map_err(set.damaged())?;
-    done.all &= found;
-    match kind {
-        Kind::Tell => {
-            let _ = writeln!(done.out, "{value}\t{found}"); // a vector takes all
+struct Batch<'b> {
+    values: Vec<u64>,
+    lines: Vec<&'b [u8]>,
+}
+
+impl Batch<'_> {
+    /// Asks for all values, and empties the batch.
+    fn answer(&mut self, set: &SetFile, kind: Kind, done: &mut Done) {
+        if done.error.is_some() {
+            return;
         }
-        Kind::Copy { wanted } if wanted == found => {
-            done.out.extend_from_slice(line);
-            done.out.push(b'\n');
+        let mut found = vec![false; self.values.len()];
+        if let Err(damage) = set.view().contains_many(&self.values, &mut found) {
+            done.error = Some(set.damaged()(damage));
         }
-        Kind::Copy { .. } => {}
+        for ((&value, line), found) in self.values.iter().zip(&self.lines).zip(found) {
+            done.all &= found;
+            match kind {
+                Kind::Tell => {
+                    let _ = writeln!(done.out, "{value}\t{found}"); // a vector takes all
+                }
+                Kind::Copy { wanted } if wanted == found => {
+                    done.out.extend_from_slice(line);
+                    done.out.push(b'\n');
+                }
+                Kind::Copy { .. } => {}
+            }
+        }
+        self.values.clear();
+        self.lines.clear();
     }
-    Ok(())
 }
 
 /// The value of a line of up to 19 digits and nothing else, and its length.
