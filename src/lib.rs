@@ -64,6 +64,8 @@ mod error;
 mod format;
 mod input;
 mod output;
+#[cfg(feature = "cli")]
+mod plot;
 mod progress;
 pub mod set;
 mod size;

@@ -9,6 +9,7 @@ mod faults;
 mod library;
 mod limits;
 mod model;
+mod peers;
 mod readme;
 mod sets;
 mod workspace;

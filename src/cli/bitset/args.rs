@@ -118,6 +118,19 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Draw a map of the universe along a Hilbert curve
+    Plot {
+        set: PathBuf,
+        /// A .png or .svg file
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// 2 to this power cells a side, at most 10; 9 if the universe has as many
+        #[arg(long)]
+        order: Option<u32>,
+        /// The universe is that of IPv4 addresses, written as such
+        #[arg(long)]
+        ipv4: bool,
+    },
     /// Print the number of values, of all or of FIRST to LAST
     Count {
         set: PathBuf,

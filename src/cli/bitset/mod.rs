@@ -4,6 +4,7 @@ mod args;
 mod describe;
 mod foreign;
 mod join;
+mod plot;
 mod probe;
 mod query;
 mod source;
@@ -81,6 +82,9 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
             foreign::convert(&source, &file, from, base, &target)?;
         }
         Command::Count { set, first, last } => query::count(&source, &set, first.zip(last))?,
+        Command::Plot { set, output, order, ipv4 } => {
+            plot::plot(&source, &set, &output, order, ipv4)?;
+        }
         Command::Min { set } => return query::min(&source, &set),
         Command::Max { set } => return query::max(&source, &set),
         Command::Rank { set, value } => query::rank(&source, &set, value)?,

@@ -1,0 +1,153 @@
+//! Where everything is in the picture, in pixels; PNG and SVG share it.
+
+use super::Map;
+use super::colour;
+use super::hilbert::cell_of;
+
+pub(super) const WIDTH: u32 = 1200;
+pub(super) const HEIGHT: u32 = 1130;
+/// Side of the map.
+pub(super) const SIDE: u32 = 1024;
+/// Left and top edge of the map.
+pub(super) const LEFT: u32 = 20;
+pub(super) const TOP: u32 = 60;
+/// The bar of the legend.
+pub(super) const BAR_LEFT: u32 = LEFT + SIDE + 24;
+pub(super) const BAR_WIDTH: u32 = 24;
+pub(super) const BAR_TOP: u32 = TOP + 30;
+pub(super) const BAR_HEIGHT: u32 = 400;
+/// Squares a side that are labelled with their first value.
+const SQUARES: u32 = 4;
+
+/// A text and its left end, at mid height.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Label {
+    pub(super) x: u32,
+    pub(super) y: u32,
+    pub(super) text: String,
+    pub(super) large: bool,
+}
+
+/// All texts of the picture.
+pub(super) fn labels(map: &Map) -> Vec<Label> {
+    let label = |x, y, text: String| Label { x, y, text, large: false };
+    let mut labels = vec![
+        Label { x: LEFT, y: 24, text: map.title.clone(), large: true },
+        label(
+            LEFT,
+            46,
+            "values along a Hilbert curve from the upper left to the upper right corner".into(),
+        ),
+        label(LEFT, TOP + SIDE + 22, map.summary()),
+        label(BAR_LEFT, TOP + 8, "density".into()),
+        label(BAR_LEFT + BAR_WIDTH + 8, BAR_TOP + BAR_HEIGHT + 34, "none".into()),
+    ];
+    for (place, density) in ticks(map) {
+        labels.push(label(BAR_LEFT + BAR_WIDTH + 8, tick_y(place), density));
+    }
+    for (square, (x, y)) in squares(map) {
+        labels.push(label(x + 6, y + 12, short(square, map.ipv4)));
+    }
+    labels
+}
+
+/// Densities of the legend, and where they are on the scale.
+fn ticks(map: &Map) -> Vec<(f64, String)> {
+    let least = map.least_density();
+    let decades = (-least.log10()).floor();
+    let step = if decades > 8.0 { 3 } else { 1 };
+    let mut ticks = Vec::new();
+    let mut exponent = 0_i32;
+    while f64::from(-exponent) <= decades {
+        let text = if exponent == 0 { "1, full".into() } else { format!("1e{exponent}") };
+        ticks.push((colour::place_of(10_f64.powi(exponent), least), text));
+        exponent -= step;
+    }
+    ticks
+}
+
+pub(super) fn tick_y(place: f64) -> u32 {
+    let below_top = (1.0 - place).clamp(0.0, 1.0) * f64::from(BAR_HEIGHT);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 400")]
+    let below_top = below_top.round() as u32;
+    BAR_TOP + below_top
+}
+
+/// First values of the labelled squares, and their upper left corners.
+fn squares(map: &Map) -> Vec<(u64, (u32, u32))> {
+    let order = SQUARES.ilog2().min(map.order);
+    let bits = map.cell_bits + 2 * (map.order - order);
+    let side = SIDE >> order;
+    (0..1_u64 << (2 * order))
+        .map(|square| {
+            let (x, y) = cell_of(order, square);
+            let first = square.checked_shl(bits).unwrap_or(0);
+            (first, (LEFT + x * side, TOP + y * side))
+        })
+        .collect()
+}
+
+/// Lines between the labelled squares: from, to.
+pub(super) fn lines(map: &Map) -> Vec<((u32, u32), (u32, u32))> {
+    let squares = 1 << SQUARES.ilog2().min(map.order);
+    (0..=squares)
+        .flat_map(|line| {
+            let at = line * SIDE / squares;
+            [
+                ((LEFT + at, TOP), (LEFT + at, TOP + SIDE)),
+                ((LEFT, TOP + at), (LEFT + SIDE, TOP + at)),
+            ]
+        })
+        .collect()
+}
+
+/// A value in few characters.
+fn short(value: u64, ipv4: bool) -> String {
+    if ipv4 && let Ok(address) = u32::try_from(value) {
+        return std::net::Ipv4Addr::from(address).to_string();
+    }
+    for (bits, unit) in [(60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")] {
+        if value >> bits > 0 {
+            let (whole, rest) = (value >> bits, (value >> (bits - 10)) & 1023);
+            let tenth = rest * 10 / 1024;
+            return if rest == 0 {
+                format!("{whole}{unit}")
+            } else {
+                format!("{whole}.{tenth}{unit}")
+            };
+        }
+    }
+    value.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::sample;
+
+    #[test]
+    fn values_are_short() {
+        assert_eq!(short(0, false), "0");
+        assert_eq!(short(3 << 28, false), "768Mi");
+        assert_eq!(short(5 << 29, false), "2.5Gi");
+        assert_eq!(short(0x0A00_0000, true), "10.0.0.0");
+    }
+
+    #[test]
+    fn everything_is_inside_of_the_picture() {
+        for order in [0, 1, 5] {
+            let map = sample(order, |_| 0);
+            assert!(labels(&map).iter().all(|label| label.x < WIDTH && label.y < HEIGHT));
+            assert_eq!(
+                squares(&map).len(),
+                if order == 0 {
+                    1
+                } else if order == 1 {
+                    4
+                } else {
+                    16
+                }
+            );
+        }
+    }
+}
