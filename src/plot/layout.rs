@@ -109,12 +109,9 @@ fn short(value: u64, ipv4: bool) -> String {
     for (bits, unit) in [(60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")] {
         if value >> bits > 0 {
             let (whole, rest) = (value >> bits, (value >> (bits - 10)) & 1023);
-            let tenth = rest * 10 / 1024;
-            return if rest == 0 {
-                format!("{whole}{unit}")
-            } else {
-                format!("{whole}.{tenth}{unit}")
-            };
+            // Squares begin at quarters, which two digits show exactly.
+            let digits = format!("{whole}.{:02}", rest * 100 / 1024);
+            return format!("{}{unit}", digits.trim_end_matches('0').trim_end_matches('.'));
         }
     }
     value.to_string()
@@ -130,6 +127,8 @@ mod tests {
         assert_eq!(short(0, false), "0");
         assert_eq!(short(3 << 28, false), "768Mi");
         assert_eq!(short(5 << 29, false), "2.5Gi");
+        assert_eq!(short(5 << 28, false), "1.25Gi");
+        assert_eq!(short(10 << 30, false), "10Gi");
         assert_eq!(short(0x0A00_0000, true), "10.0.0.0");
     }
 

@@ -14,6 +14,8 @@ fn hex([r, g, b]: Rgb) -> String {
 }
 
 fn escape(text: &str) -> String {
+    // XML has no way to say most control characters.
+    let text = text.replace(char::is_control, "?");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

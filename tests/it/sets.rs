@@ -109,6 +109,20 @@ fn sets_of_any_kind_are_joined_into_any_format() {
 }
 
 #[test]
+fn a_sort_may_end_in_a_set() {
+    let work = workspace();
+    assert_eq!(work.run("a --to bits -o s.bits").quiet(), "");
+    assert_eq!(work.run("a --to roaring -o s.roaring").quiet(), "");
+    for name in ["s.bits", "s.roaring"] {
+        assert_eq!(work.set(&format!("cat {name}"), "").quiet(), "3\n7\n35\n40\n");
+    }
+    let ran = work.run("a --to bits --count -o x");
+    assert!(ran.err.contains("a set has no counts"), "{}", ran.err);
+    let ran = work.run("a --to bit");
+    assert!(ran.err.contains("u64be, bits, roaring"), "{}", ran.err);
+}
+
+#[test]
 fn files_are_changed_as_a_whole() {
     let work = workspace();
     assert_eq!(work.set("add b.bits 1 2", "").quiet(), "");

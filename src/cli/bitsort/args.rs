@@ -3,6 +3,7 @@
 use super::super::progress::When;
 use super::super::stats::StatsFormat;
 use crate::format::Format;
+use crate::set::SetFormat;
 use crate::size::{ByteSize, ParseByteSizeError};
 use crate::sort::Strategy;
 use std::path::PathBuf;
@@ -115,9 +116,9 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) from: Format,
 
-    /// Format of the output: text, u32le, u32be, u64le or u64be
+    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring for a set file
     #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(super) to: Format,
+    pub(super) to: OutputFormat,
 
     /// Use this strategy instead of the planner's choice
     #[arg(long, value_name = "STRATEGY")]
@@ -138,6 +139,28 @@ pub(super) struct SortArgs {
     /// Show no progress bar
     #[arg(short, long)]
     pub(super) quiet: bool,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OutputFormat {
+    Values(Format),
+    /// A set; copies are dropped.
+    Set(SetFormat),
+}
+
+impl FromStr for OutputFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "bits" => Ok(Self::Set(SetFormat::Bits)),
+            "roaring" => Ok(Self::Set(SetFormat::Roaring)),
+            other => {
+                other.parse().map(Self::Values).map_err(|error| format!("{error}, bits, roaring"))
+            }
+        }
+    }
 }
 
 /// A size, or a share of the memory.
@@ -211,6 +234,14 @@ mod tests {
     #[test]
     fn every_flag_has_a_help_line() {
         SortArgs::command().help_expected(true).debug_assert();
+    }
+
+    #[test]
+    fn an_output_is_values_or_a_set() {
+        assert_eq!("bits".parse(), Ok(OutputFormat::Set(SetFormat::Bits)));
+        assert_eq!("u32be".parse(), Ok(OutputFormat::Values(Format::U32Be)));
+        let refused = "bit".parse::<OutputFormat>().unwrap_err();
+        assert!(refused.ends_with("bits, roaring"), "{refused}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Flags and the machine's limits → a run; the one place where defaults are
 //! decided.
 
-use super::args::{InvalidChoice, MemoryLimit, SortArgs};
+use super::args::{InvalidChoice, MemoryLimit, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use crate::size::ByteSize;
 use crate::sort::{InvalidLines, Sort};
 use crate::sys::Machine;
@@ -25,7 +26,10 @@ impl SortArgs {
             .merge(self.merge)
             .zero_terminated(self.zero_terminated)
             .from_format(self.from)
-            .to_format(self.to)
+            .to_format(match self.to {
+                OutputFormat::Values(format) => format,
+                OutputFormat::Set(_) => Format::Text, // not used: blocks are written
+            })
             .header(self.header)
             .invalid(self.invalid_lines()?);
         for file in self.inputs()? {

@@ -7,13 +7,17 @@ use super::exit::{NO, fail, say};
 use super::progress::{Bar, When};
 use super::signals::Signals;
 use super::stats::render;
+use crate::bits::Spool;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::set::{self, SetFormat, write_stream};
+use crate::sort::{Report, Sort};
 use crate::sys::{Machine, raise_file_limit};
 pub(super) use args::MemoryLimit;
-use args::SortArgs;
+use args::{OutputFormat, SortArgs};
 use clap::Parser;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -40,6 +44,24 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Sorts into a set file.
+fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>) -> Result<Report> {
+    if args.count || args.repeated || args.reverse {
+        return Err(Error::usage("a set has no counts, repeats or order"));
+    }
+    let folder = args.temporary.first().cloned().unwrap_or_else(std::env::temp_dir);
+    if let Some(path) = output {
+        return set::build(sort, path, format, &folder).map(|(_, report)| report);
+    }
+    let mut report = None;
+    let spool = Spool { folder, ..Spool::default() };
+    write_stream(io::stdout(), Path::new("-"), format, &spool, |sink| {
+        report = Some(set::collect(sort, sink)?);
+        Ok(())
+    })?;
+    report.ok_or_else(|| Error::usage("nothing was sorted"))
+}
+
 fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     raise_file_limit();
     let machine = Machine::detect();
@@ -63,9 +85,10 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
         }
         return Ok(ExitCode::from(NO));
     }
-    let report = match &args.output {
-        Some(path) => sort.to_file(path),
-        None => sort.to_writer(io::stdout()),
+    let report = match (args.to, &args.output) {
+        (OutputFormat::Set(format), output) => to_set(args, sort, format, output.as_deref()),
+        (_, Some(path)) => sort.to_file(path),
+        (_, None) => sort.to_writer(io::stdout()),
     };
     drop(bar);
     let report = report?;
