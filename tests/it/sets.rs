@@ -1,7 +1,10 @@
 //! `bitset` as its users meet it.
 
 use crate::workspace::Workspace;
+use bitsort::set::SetFile;
 use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A workspace with `a` (text), `b.bits` and `c.roaring`.
 fn workspace() -> Workspace {
@@ -209,4 +212,41 @@ fn sets_of_other_programs_are_recognized_and_read() {
         "65541\n65543\n65544\n"
     );
     assert!(work.set("convert java", "").err.contains("cannot convert"));
+}
+
+#[test]
+fn a_killed_update_leaves_the_old_set_or_the_new_one_and_readers_see_one_of_them() {
+    let work = Workspace::new();
+    let numbers: Vec<String> = (0..300_000).map(|i| (i * 37).to_string()).collect();
+    work.set("build -o s.bits", &numbers.join("\n")).quiet();
+    let (old, new) = (300_000, 300_001);
+    let counted = || SetFile::open(work.file("s.bits")).unwrap().cardinality();
+    let (mut killed, mut finished) = (0, 0);
+    for round in 0..40 {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.args(["add", "s.bits", "1"]).current_dir(work.path()).env("TMPDIR", work.path());
+        let mut child = command.spawn().unwrap();
+        let patience = Duration::from_micros(700 * round);
+        let started = Instant::now();
+        while started.elapsed() < patience {
+            assert!([old, new].contains(&counted()));
+        }
+        let _ = child.kill(); // it may have ended
+        let status = child.wait().unwrap();
+        SetFile::open(work.file("s.bits")).unwrap().verify().unwrap();
+        match (status.success(), counted()) {
+            (true, count) => {
+                assert_eq!(count, new);
+                finished += 1;
+            }
+            (false, count) => {
+                assert!([old, new].contains(&count));
+                killed += 1;
+            }
+        }
+        work.set("remove s.bits 1", "").quiet();
+        assert_eq!(counted(), old);
+    }
+    println!("updates: {killed} killed, {finished} finished");
+    assert!(killed > 0);
 }
