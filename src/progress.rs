@@ -14,6 +14,8 @@ pub enum Phase {
     Load,
     /// Finishing partitions, formatting and writing.
     Emit,
+    /// Going over sets, from their smallest value to their largest.
+    Walk,
 }
 
 /// Counters of a run, cheap enough to be updated once a block.
@@ -50,13 +52,15 @@ impl Progress {
     }
 
     /// The phase, the units done in it, and all of its units (0 if unknown):
-    /// bytes of input while loading, values while emitting.
+    /// bytes of input while loading, values while emitting, 2^16 possible
+    /// values each while walking.
     #[must_use]
     pub fn snapshot(&self) -> (Phase, u64, u64) {
         let phase = match self.phase.load(Ordering::Relaxed) {
             0 => Phase::Survey,
             1 => Phase::Load,
-            _ => Phase::Emit,
+            2 => Phase::Emit,
+            _ => Phase::Walk,
         };
         (phase, self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }

@@ -126,7 +126,7 @@ impl<'f> Roaring<'f> {
             checksums: Section::default(),
         };
         let file = self.file;
-        let (mut out, ranks, table) = match self.state {
+        let (mut out, ranks, buckets) = match self.state {
             State::Direct(bucket) => {
                 let (head, ranks, len) = (bucket.head(), ranks(&bucket), bucket.body_bytes());
                 let out = bucket.into_body();
@@ -137,9 +137,9 @@ impl<'f> Roaring<'f> {
             }
             State::Waiting(writer) => {
                 let ranks = if writer.is_wide() { Vec::new() } else { ranks(&writer.bucket) };
-                let Portable { out, bytes, table } = writer.finish()?;
+                let Portable { out, bytes, buckets, .. } = writer.finish()?;
                 header.payload.len = bytes;
-                (out, ranks, table)
+                (out, ranks, buckets)
             }
             State::Empty => return Ok(header),
         };
@@ -147,17 +147,14 @@ impl<'f> Roaring<'f> {
         let aligned = end.next_multiple_of(8);
         out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
         header.buckets.offset = aligned;
-        if let Some(mut table) = table {
-            table.rewind()?;
-            header.buckets.len = io::copy(&mut table, &mut out)?;
+        if let Some(buckets) = buckets {
+            out.flush()?;
+            file.write_all_at(&buckets.count().to_le_bytes(), header.payload.offset)?;
+            header.buckets.len = buckets.write_to(&mut out)?;
             header.representation = Representation::Treemap;
         }
         out.write_all(&ranks)?;
         out.flush()?;
-        if header.representation == Representation::Treemap {
-            let count = header.buckets.len / crate::view::ENTRY_BYTES as u64;
-            file.write_all_at(&count.to_le_bytes(), header.payload.offset)?;
-        }
         header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
         Ok(header)
     }

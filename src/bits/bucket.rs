@@ -3,7 +3,7 @@
 //! Its head tells of all containers, so they wait in memory, or in a temporary
 //! file when they are many.
 
-use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
+use crate::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
 use std::io::{self, Seek, Write};
 use std::path::Path;
@@ -81,7 +81,7 @@ impl<B: Write> BucketEncoder<B> {
     /// Appends a container of `len` values, at least one, in its smallest form.
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
         let run_bytes = 2 + 4 * container.run_count();
-        let plain = if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES };
+        let plain = plain_bytes(len);
         let is_run = run_bytes < plain;
         let bytes = plain.min(run_bytes);
         if is_run {

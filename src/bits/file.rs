@@ -71,18 +71,29 @@ impl SetFile {
     /// If it cannot be read, is none of these formats, or contradicts its own.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        let metadata = file.metadata().map_err(Error::io("read", path))?;
-        if metadata.is_dir() {
-            let source = io::Error::from(io::ErrorKind::IsADirectory);
-            return Err(Error::Io { action: "read", path: path.into(), source });
+        Self::from_map(map(path)?, path)
+    }
+
+    /// Opens a file if its content begins as a set does; nothing if it is
+    /// something else, or no regular file.
+    pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
+        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Ok(None);
         }
-        Self::from_file(&file, path)
+        let map = map(path)?;
+        match SetKind::of(&map) {
+            Some(_) => Self::from_map(map, path).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The set in an open file; `path` is for messages.
     pub(crate) fn from_file(file: &File, path: &Path) -> Result<Self> {
-        let map = map_file(file).map_err(Error::io("map", path))?;
+        Self::from_map(map_file(file).map_err(Error::io("map", path))?, path)
+    }
+
+    fn from_map(map: Mmap, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(
                 Header::read(&map)
@@ -318,6 +329,15 @@ impl SetKind {
         let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
         (empty || bucket).then_some(Self::Treemap)
     }
+}
+
+fn map(path: &Path) -> Result<Mmap> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    if file.metadata().map_err(Error::io("read", path))?.is_dir() {
+        let source = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(Error::Io { action: "read", path: path.into(), source });
+    }
+    map_file(&file).map_err(Error::io("map", path))
 }
 
 fn damaged(path: &Path, base: u64) -> impl Fn(Damage) -> Error {

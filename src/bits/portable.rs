@@ -4,7 +4,7 @@ use super::bucket::BucketEncoder;
 use super::writer::Spool;
 use crate::container::Container;
 use crate::view::Bucket;
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use tempfile::SpooledTempFile;
 
 /// Ascending containers → the portable roaring format, of 64 bits if a key
@@ -19,7 +19,7 @@ pub(crate) struct PortableWriter<W> {
     /// Values in buckets that are written.
     rank: u64,
     values: u64,
-    table: Option<SpooledTempFile>,
+    buckets: Option<BucketTable>,
     spool: Spool,
 }
 
@@ -30,27 +30,58 @@ pub(super) const FIRST_BUCKET: u64 = 12;
 pub(crate) struct Portable<W> {
     pub(crate) out: W,
     pub(crate) bytes: u64,
-    /// Entries of the table of buckets, if it is a 64-bit bitmap.
-    pub(crate) table: Option<SpooledTempFile>,
+    pub(crate) cardinality: u64,
+    /// If it is a 64-bit bitmap.
+    pub(crate) buckets: Option<BucketTable>,
+}
+
+/// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
+#[derive(Debug)]
+pub(crate) struct BucketTable {
+    entries: SpooledTempFile,
+    count: u64,
+}
+
+impl BucketTable {
+    fn new(spool: &Spool) -> Self {
+        let entries = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
+        Self { entries, count: 0 }
+    }
+
+    fn push(&mut self, bucket: Bucket) -> io::Result<()> {
+        self.count += 1;
+        self.entries.write_all(&bucket.to_bytes())
+    }
+
+    /// Number of buckets.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Copies the entries to `out`; gives their bytes.
+    pub(super) fn write_to(mut self, out: &mut impl Write) -> io::Result<u64> {
+        self.entries.rewind()?;
+        io::copy(&mut self.entries, out)
+    }
 }
 
 impl<W: Write> PortableWriter<W> {
     pub(crate) fn new(out: W, spool: Spool) -> Self {
         let bucket = BucketEncoder::new(&spool.folder, spool.memory_bytes);
-        Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, table: None, spool }
+        Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, buckets: None, spool }
     }
 
     /// A 64-bit bitmap whose first bucket, of key 0 and `len` values, is in the
     /// `written` bytes of `out` already.
     pub(super) fn after_first(out: W, spool: Spool, written: u64, len: u64) -> io::Result<Self> {
-        let mut table = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
-        table.write_all(&Bucket { key: 0, offset: FIRST_BUCKET, rank: 0 }.to_bytes())?;
+        let mut buckets = BucketTable::new(&spool);
+        buckets.push(Bucket { key: 0, offset: FIRST_BUCKET, rank: 0 })?;
         let new = Self::new(out, spool);
-        Ok(Self { written, rank: len, values: len, table: Some(table), ..new })
+        Ok(Self { written, rank: len, values: len, buckets: Some(buckets), ..new })
     }
 
     pub(super) fn is_wide(&self) -> bool {
-        self.table.is_some() || self.high > 0
+        self.buckets.is_some() || self.high > 0
     }
 
     /// Appends a container of `len` values, at least one.
@@ -69,15 +100,12 @@ impl<W: Write> PortableWriter<W> {
         if self.bucket.is_empty() {
             return Ok(());
         }
-        if self.table.is_none() {
+        if self.buckets.is_none() {
             self.out.write_all(&[0; 8])?;
             self.written = 8;
         }
-        let Spool { memory_bytes, folder } = &self.spool;
-        let new_table = || tempfile::spooled_tempfile_in(*memory_bytes, folder);
-        let table = self.table.get_or_insert_with(new_table);
-        let entry = Bucket { key: self.high, offset: self.written + 4, rank: self.rank };
-        table.write_all(&entry.to_bytes())?;
+        let buckets = self.buckets.get_or_insert_with(|| BucketTable::new(&self.spool));
+        buckets.push(Bucket { key: self.high, offset: self.written + 4, rank: self.rank })?;
         self.out.write_all(&self.high.to_le_bytes())?;
         self.written += 4 + self.bucket.write_to(&mut self.out)?;
         self.rank = self.values;
@@ -91,6 +119,7 @@ impl<W: Write> PortableWriter<W> {
         } else {
             self.written = self.bucket.write_to(&mut self.out)?;
         }
-        Ok(Portable { out: self.out, bytes: self.written, table: self.table })
+        let Self { out, written: bytes, values: cardinality, buckets, .. } = self;
+        Ok(Portable { out, bytes, cardinality, buckets })
     }
 }

@@ -4,13 +4,12 @@ use super::body::Roaring;
 use super::header::{BLOCK_LOG, HEADER_BYTES, Header, Representation, Section, blocks};
 use crate::container::{BITMAP_BYTES, Container, Scratch};
 use crate::error::{Error, Result};
-use crate::sys::Machine;
+use crate::sys::{Machine, joined};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -25,6 +24,13 @@ pub(crate) trait ContainerSink: Send {
 pub(crate) struct Spool {
     pub(crate) memory_bytes: usize,
     pub(crate) folder: PathBuf,
+}
+
+impl Spool {
+    /// A file without a name in the folder.
+    pub(crate) fn file(&self) -> Result<File> {
+        tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
+    }
 }
 
 impl Default for Spool {
@@ -68,16 +74,12 @@ enum Body<'f> {
 }
 
 impl<'f> BitsWriter<'f> {
-    /// A plain bitmap of the values from `first` to `last`, as far as they are
-    /// given: else the universe begins and ends with what is pushed.
-    pub(crate) fn dense(file: &'f File, path: &Path, universe: Option<(u64, u64)>) -> Self {
+    /// A plain bitmap; its universe begins and ends with what is pushed.
+    pub(crate) fn dense(file: &'f File, path: &Path) -> Self {
         let dense = Dense {
             out: BufWriter::with_capacity(1 << 20, file),
-            first_key: universe.map(|(first, _)| first >> 16),
-            next_key: universe.map_or(0, |(first, _)| first >> 16),
-            last_key: universe.map(|(_, last)| last >> 16),
+            keys: None,
             ranks: tempfile::spooled_tempfile(1 << 20),
-            started: false,
         };
         Self { file, path: path.into(), body: Body::Dense(dense), extent: Extent::default() }
     }
@@ -93,7 +95,7 @@ impl<'f> BitsWriter<'f> {
         let Self { file, path, body, extent } = self;
         let finish = || -> io::Result<u64> {
             let mut header = match body {
-                Body::Dense(dense) => dense.finish(&extent)?,
+                Body::Dense(dense) => dense.finish()?,
                 Body::Roaring(roaring) => roaring.finish()?,
             };
             header.cardinality = extent.cardinality;
@@ -128,58 +130,33 @@ impl ContainerSink for BitsWriter<'_> {
 #[derive(Debug)]
 struct Dense<'f> {
     out: BufWriter<&'f File>,
-    first_key: Option<u64>,
-    next_key: u64,
-    last_key: Option<u64>,
+    /// The keys from the first one to before the next one, once there are any.
+    keys: Option<Range<u64>>,
     ranks: SpooledTempFile,
-    started: bool,
 }
 
 impl Dense<'_> {
-    fn start(&mut self, key: u64) -> io::Result<u64> {
-        if !self.started {
-            self.started = true;
-            self.out.seek(io::SeekFrom::Start(HEADER_BYTES as u64))?;
-            self.next_key = *self.first_key.get_or_insert(key);
-        }
-        Ok(self.first_key.unwrap_or(key))
-    }
-
     fn push(&mut self, key: u64, container: Container<'_>, before: u64) -> io::Result<()> {
-        let first_key = self.start(key)?;
-        if key < first_key || self.last_key.is_some_and(|last| key > last) {
-            let what = "a value is outside of the universe";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        let keys = self.keys.clone().unwrap_or(key..key);
+        if keys.end != key || self.keys.is_none() {
+            // A hole for pieces without values.
+            let pieces = key - keys.start;
+            let place = HEADER_BYTES as u64 + pieces * BITMAP_BYTES as u64;
+            self.out.seek(io::SeekFrom::Start(place))?;
         }
-        if key > self.next_key {
-            self.skip_to(key, before)?;
+        for _ in keys.end..=key {
+            self.ranks.write_all(&before.to_le_bytes())?;
         }
-        self.ranks.write_all(&before.to_le_bytes())?;
-        self.next_key = key + 1;
+        self.keys = Some(keys.start..key + 1);
         match container {
             Container::Bitmap(words) => self.out.write_all(words.as_flattened()),
             other => self.out.write_all(Scratch::words_of(other).as_flattened()),
         }
     }
 
-    /// Leaves a hole for pieces without values.
-    fn skip_to(&mut self, key: u64, before: u64) -> io::Result<()> {
-        for _ in self.next_key..key {
-            self.ranks.write_all(&before.to_le_bytes())?;
-        }
-        let pieces = key - self.first_key.unwrap_or(key);
-        let place = HEADER_BYTES as u64 + pieces * BITMAP_BYTES as u64;
-        self.out.seek(io::SeekFrom::Start(place))?;
-        self.next_key = key;
-        Ok(())
-    }
-
-    fn finish(mut self, extent: &Extent) -> io::Result<Header> {
-        let first_key = self.start(0)?;
-        if let Some(last) = self.last_key {
-            self.skip_to(last.max(first_key) + 1, extent.cardinality)?;
-        }
-        let pieces = self.next_key - first_key;
+    fn finish(mut self) -> io::Result<Header> {
+        let keys = self.keys.unwrap_or(0..0);
+        let pieces = keys.end - keys.start;
         let payload = Section { offset: HEADER_BYTES as u64, len: pieces * BITMAP_BYTES as u64 };
         self.out.flush()?;
         self.out.get_ref().set_len(payload.end())?;
@@ -190,7 +167,7 @@ impl Dense<'_> {
         let empty = Section { offset: payload.end(), len: 0 };
         Ok(Header {
             representation: Representation::Dense,
-            base: first_key << 16,
+            base: keys.start << 16,
             bits: pieces << 16,
             cardinality: 0,
             min: 0,
@@ -216,10 +193,7 @@ fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
                 scope.spawn(move || checksums(file, blocks, end))
             })
             .collect();
-        let join = |worker: ScopedJoinHandle<'_, io::Result<Vec<u8>>>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect::<io::Result<Vec<_>>>()
+        workers.into_iter().map(joined).collect::<io::Result<Vec<_>>>()
     })?;
     let mut sums = parts.concat();
     let own = xxh3_64(&sums).to_le_bytes();

@@ -1,18 +1,45 @@
 //! What a program says last, and its exit status.
 
-use crate::error::Error;
+use super::signals::Signals;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::sys::raise_file_limit;
 use std::error::Error as _;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// The answer is no: an input is not sorted.
 pub(super) const NO: u8 = 1;
 /// Something went wrong.
 pub(super) const TROUBLE: u8 = 2;
 
+/// Runs `job`, which signals end as an error would; gives the status to exit
+/// with.
+pub(super) fn run(
+    program: &'static str,
+    job: impl FnOnce(&Arc<Progress>) -> Result<ExitCode>,
+) -> ExitCode {
+    raise_file_limit();
+    let progress = Arc::new(Progress::default());
+    let signals = match Signals::watch(program, &progress.cancel_flag()) {
+        Ok(signals) => signals,
+        Err(error) => return fail(program, &error),
+    };
+    match job(&progress) {
+        Ok(code) => code,
+        Err(error) => {
+            if matches!(error, Error::Interrupted) {
+                signals.end();
+            }
+            fail(program, &error)
+        }
+    }
+}
+
 /// Prints an error as one line, with a hint where there is one; gives the
 /// status to exit with. A reader that went away is no error.
-pub(super) fn fail(program: &str, error: &Error) -> ExitCode {
+fn fail(program: &str, error: &Error) -> ExitCode {
     if error.is_closed_pipe() {
         return ExitCode::SUCCESS;
     }

@@ -3,6 +3,7 @@
 pub mod bitset;
 pub mod bitsort;
 mod exit;
+mod limits;
 mod progress;
 mod signals;
 mod stats;

@@ -55,6 +55,7 @@ impl Bar {
                     Phase::Survey => "looking",
                     Phase::Load => "reading",
                     Phase::Emit => "writing",
+                    Phase::Walk => "walking",
                 });
                 match total {
                     0 => bar.unset_length(),
@@ -69,6 +70,7 @@ impl Bar {
                 )]
                 bar.set_message(match phase {
                     Phase::Emit => format!("{done} values, {rate:.0}/s"),
+                    Phase::Walk => format!("{} %", 100 * done / total.max(1)),
                     _ => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate as u64)),
                 });
                 if when == When::Always && bar.is_hidden() {

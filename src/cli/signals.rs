@@ -1,34 +1,66 @@
-//! SIGINT, SIGTERM and SIGHUP end a run as an error would; a second one ends
-//! the process at once.
+//! SIGINT, SIGTERM and SIGHUP end a run as an error would. A second one ends the
+//! process at once, as does one that finds it waiting for somebody else.
 
+use super::exit::say;
 use crate::error::{Error, Result};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{flag, low_level};
+use signal_hook::flag;
+use signal_hook::low_level::{self, pipe};
+use std::io::{self, PipeReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// A run that works looks for signals every few milliseconds.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Remembers which signal came.
-pub(super) struct Signals(Arc<AtomicUsize>);
+#[derive(Clone)]
+pub(super) struct Signals {
+    program: &'static str,
+    came: Arc<AtomicUsize>,
+}
 
 impl Signals {
     /// Sets `cancel` when one of the signals comes.
-    pub(super) fn watch(cancel: &Arc<AtomicBool>) -> Result<Self> {
-        let came = Arc::new(AtomicUsize::new(0));
+    pub(super) fn watch(program: &'static str, cancel: &Arc<AtomicBool>) -> Result<Self> {
+        let signals = Self { program, came: Arc::default() };
+        let wake = signals.register(cancel).map_err(Error::io("watch signals of", program))?;
+        let watched = signals.clone();
+        // Without it a run still ends, though not while it waits for a pipe.
+        let _ = thread::Builder::new().name("signals".into()).spawn(move || watched.wait(wake));
+        Ok(signals)
+    }
+
+    /// Gives what a signal can be waited for with.
+    fn register(&self, cancel: &Arc<AtomicBool>) -> io::Result<PipeReader> {
+        let (wake, woken) = io::pipe()?;
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
             // In this order: the first signal finds the flag unset.
-            flag::register_conditional_default(signal, Arc::clone(cancel))
-                .and_then(|_| flag::register_usize(signal, Arc::clone(&came), number))
-                .and_then(|_| flag::register(signal, Arc::clone(cancel)))
-                .map_err(Error::io("watch signals of", "the process"))?;
+            flag::register_conditional_default(signal, Arc::clone(cancel))?;
+            flag::register_usize(signal, Arc::clone(&self.came), number)?;
+            flag::register(signal, Arc::clone(cancel))?;
+            pipe::register(signal, woken.try_clone()?)?;
         }
-        Ok(Self(came))
+        Ok(wake)
     }
 
-    /// Ends the process as the signal would have, if one came: so that whoever
-    /// started it sees why it ended.
-    pub(super) fn reraise(&self) {
-        if let Ok(signal @ 1..) = i32::try_from(self.0.load(Ordering::Relaxed)) {
+    /// Ends the process if it does not end by itself soon after a signal: it
+    /// waits for a pipe or a terminal then.
+    fn wait(&self, mut wake: PipeReader) {
+        if wake.read_exact(&mut [0]).is_ok() {
+            thread::sleep(GRACE);
+            self.end();
+        }
+    }
+
+    /// Says so, and ends the process as the signal would have, if one came: so
+    /// that whoever started it sees why it ended.
+    pub(super) fn end(&self) {
+        say(&format!("{}: interrupted; output files are as they were", self.program));
+        if let Ok(signal @ 1..) = i32::try_from(self.came.load(Ordering::Relaxed)) {
             let _ = low_level::emulate_default_handler(signal); // else the status says it
         }
     }

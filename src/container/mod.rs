@@ -39,6 +39,11 @@ pub(crate) enum Container<'a> {
     Runs(&'a [[u8; 4]]),
 }
 
+/// Bytes of a container of `len` values as an array or a bitmap.
+pub(crate) fn plain_bytes(len: u32) -> usize {
+    if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES }
+}
+
 /// The first value of a run and its last one.
 pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
     let [a, b, c, d] = run;
@@ -65,7 +70,8 @@ impl Container<'_> {
                 .iter()
                 .map(|&run| ends(run))
                 .map(|(first, last)| last - first + 1)
-                .fold(0, u32::saturating_add),
+                .fold(0, u32::saturating_add)
+                .min(SPAN), // those of a damaged file may overlap
         }
     }
 

@@ -7,6 +7,7 @@ use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::simd::Level;
+use crate::sys::joined;
 use crate::text::{Line, LineSink, Malformed, Selector, block_values};
 use std::ops::{ControlFlow, Range};
 
@@ -77,12 +78,7 @@ pub(crate) fn scan<C: Consumer + Send>(
         let others: Vec<_> =
             consumers.into_iter().map(|consumer| scope.spawn(|| run(consumer))).collect();
         let own = run(own);
-        let mut finished = Vec::with_capacity(others.len() + 1);
-        for other in others {
-            finished.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        finished.push(own);
-        finished.into_iter().collect()
+        others.into_iter().map(joined).chain([own]).collect()
     })
 }
 

@@ -91,6 +91,17 @@ impl AtomicFile {
         &self.destination
     }
 
+    /// As [`commit`](Self::commit), and does not return before file and name
+    /// are safe from a power cut.
+    pub(crate) fn commit_durably(self) -> Result<()> {
+        let destination = self.destination.clone();
+        // The bytes before the name: never a name without them.
+        self.file().sync_all().map_err(Error::io("write", &destination))?;
+        self.commit()?;
+        let folder = folder_of(&destination);
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("write", folder))
+    }
+
     /// Gives the file its name, in place of what had it before.
     pub(crate) fn commit(self) -> Result<()> {
         let destination = self.destination;

@@ -7,39 +7,24 @@ use super::expression::Expression;
 use super::integer_set::{Inner, IntegerSet, decode};
 use super::plan::Plan;
 use super::readable::Readable;
-use crate::bits::{ContainerSink, Portable, PortableWriter, Spool};
-use crate::container::{Container, Op};
+use super::sink::PortableSink;
+use crate::bits::{Portable, PortableWriter, Spool};
+use crate::container::Op;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 
-/// Collects containers into a set in memory.
-pub(super) struct Collector(PortableWriter<Vec<u8>>);
-
-impl Collector {
-    pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
-        let spool = Spool { memory_bytes: usize::MAX, ..Spool::default() };
-        let mut collector = Self(PortableWriter::new(Vec::new(), spool));
-        plan.run(&mut collector)?;
-        let Portable { out: mut bytes, table, .. } =
-            collector.0.finish().map_err(Error::io("encode", "a set"))?;
-        let wide = table.is_some();
-        if let Some(mut table) = table {
-            let entries = std::io::Seek::stream_position(&mut table);
-            let entries = entries.map_err(Error::io("encode", "a set"))?;
-            let count = entries / crate::view::ENTRY_BYTES as u64;
-            bytes[..8].copy_from_slice(&count.to_le_bytes());
-        }
-        decode(&bytes, wide).map(IntegerSet::from)
+/// Collects the values of a plan into a set in memory.
+pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
+    let spool = Spool { memory_bytes: usize::MAX, ..Spool::default() };
+    let portable = PortableWriter::new(Vec::new(), spool);
+    let mut sink = PortableSink { portable, path: "a set in memory".into() };
+    plan.run(&mut sink, &Progress::default())?;
+    let Portable { out: mut bytes, buckets, .. } =
+        sink.portable.finish().map_err(Error::io("encode", sink.path))?;
+    if let Some(buckets) = &buckets {
+        bytes[..8].copy_from_slice(&buckets.count().to_le_bytes());
     }
-}
-
-impl ContainerSink for Collector {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
-        let len = container.len();
-        if len == 0 {
-            return Ok(());
-        }
-        self.0.push(key, container, len).map_err(Error::io("encode", "a set"))
-    }
+    decode(&bytes, buckets.is_some()).map(IntegerSet::from)
 }
 
 /// Runs `job` on the plan that `shape` makes of the sets.
@@ -78,7 +63,7 @@ impl IntegerSet {
                 Op::Xor => a ^ b,
                 Op::AndNot => a - b,
             })),
-            _ => planned(&[self, other], |plans| Plan::Join(op, plans), Collector::collect),
+            _ => planned(&[self, other], |plans| Plan::Join(op, plans), collect),
         }
     }
 
@@ -138,7 +123,7 @@ impl IntegerSet {
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn intersection_of(sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::Join(Op::And, plans), Collector::collect)
+        planned(sets, |plans| Plan::Join(Op::And, plans), collect)
     }
 
     /// Values in any of `sets`.
@@ -147,7 +132,7 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn union_of(sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::Join(Op::Or, plans), Collector::collect)
+        planned(sets, |plans| Plan::Join(Op::Or, plans), collect)
     }
 
     /// Values in at least `least` of `sets`.
@@ -156,7 +141,7 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn at_least(least: usize, sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::AtLeast(least.max(1), plans), Collector::collect)
+        planned(sets, |plans| Plan::AtLeast(least.max(1), plans), collect)
     }
 
     /// The set that an expression over named sets stands for; `set` gives the
@@ -197,7 +182,7 @@ impl IntegerSet {
             let (readable, blame) = found.ok_or_else(|| unknown(name))?;
             Ok::<_, Error>(Plan::set(readable.view(), blame))
         })?;
-        Collector::collect(plan)
+        collect(plan)
     }
 
     /// Number of values in both; the values themselves are not computed.
@@ -208,8 +193,11 @@ impl IntegerSet {
     pub fn intersection_len(&self, other: &Self) -> Result<u64> {
         match (&self.0, &other.0) {
             (Inner::Roaring(a), Inner::Roaring(b)) => Ok(a.intersection_len(b)),
-            #[expect(clippy::redundant_closure_for_method_calls, reason = "for any lifetime")]
-            _ => planned(&[self, other], |plans| Plan::Join(Op::And, plans), |plan| plan.count()),
+            _ => planned(
+                &[self, other],
+                |plans| Plan::Join(Op::And, plans),
+                |plan| plan.count(&Progress::default()),
+            ),
         }
     }
 

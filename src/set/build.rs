@@ -1,13 +1,14 @@
 //! Unsorted numbers → a set, within a memory limit.
 
+#[cfg(feature = "cli")]
+use super::sink::write_stream;
 use super::sink::{SetFormat, Written, write_file, write_to};
-use crate::bits::{ContainerSink, SetFile, SetKind, Spool};
+use crate::bits::{ContainerSink, SetFile, Spool};
 use crate::container::{Container, MAX_ARRAY, Scratch};
 use crate::error::{Error, Result};
 use crate::size::ByteSize;
 use crate::sort::{BLOCK_HEAD, Report, Sort};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// What the writer of a set takes beside the sort.
@@ -26,9 +27,28 @@ pub fn build(
     format: SetFormat,
     folder: &Path,
 ) -> Result<(Written, Report)> {
-    let mut report = None;
-    let written = write_file(path, format, &spool(folder), false, |sink| {
-        report = Some(collect(sort, sink)?);
+    produced(sort, |produce| write_file(path, format, &spool(folder), false, produce))
+}
+
+/// As [`build`], into what cannot be gone back in.
+#[cfg(feature = "cli")]
+pub(crate) fn build_stream(
+    sort: Sort,
+    out: impl Write + Send,
+    format: SetFormat,
+    folder: &Path,
+) -> Result<(Written, Report)> {
+    produced(sort, |produce| write_stream(out, Path::new("-"), format, &spool(folder), produce))
+}
+
+/// What a writer gives, and what the sort that it writes reports.
+fn produced(
+    sort: Sort,
+    write: impl FnOnce(&mut dyn FnMut(&mut dyn ContainerSink) -> Result<()>) -> Result<Written>,
+) -> Result<(Written, Report)> {
+    let (mut sort, mut report) = (Some(sort), None);
+    let written = write(&mut |sink| {
+        report = sort.take().map(|sort| collect(sort, sink)).transpose()?;
         Ok(())
     })?;
     report.map(|report| (written, report)).ok_or_else(|| Error::usage("nothing was sorted"))
@@ -39,7 +59,7 @@ fn spool(folder: &Path) -> Spool {
 }
 
 /// Sorts into `sink`.
-pub(crate) fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
+fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
     let mut values = Values { sink, key: 0, lows: Vec::new(), rest: Vec::new(), error: None };
     let sort = sort.reserve(ByteSize::from_bytes(WRITER_BYTES));
     let report = sort.blocks_into(&mut values);
@@ -58,28 +78,14 @@ pub(crate) fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report
 ///
 /// If it is neither, or cannot be read.
 pub fn open_any(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Result<SetFile> {
-    if path != Path::new("-") {
-        let mut head = Vec::new();
-        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
-        if metadata.is_dir() {
-            let source = io::Error::from(io::ErrorKind::IsADirectory);
-            return Err(Error::Io { action: "read", path: path.into(), source });
-        }
-        if metadata.is_file() {
-            // As much as the head of the largest 32-bit roaring bitmap.
-            let file = File::open(path).map_err(Error::io("open", path))?;
-            file.take(1 << 20).read_to_end(&mut head).map_err(Error::io("read", path))?;
-            if SetKind::of(&head).is_some() {
-                return SetFile::open(path);
-            }
-        }
+    let is_stdin = path == Path::new("-");
+    if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
+        return Ok(set);
     }
-    let file = tempfile::tempfile_in(folder).map_err(Error::io("create a file in", folder))?;
-    let sort = sort();
-    let sort = if path == Path::new("-") { sort.stdin() } else { sort.file(path) };
-    write_to(&file, path, SetFormat::RoaringBits, &spool(folder), |sink| {
-        collect(sort, sink).map(drop)
-    })?;
+    let spool = spool(folder);
+    let file = spool.file()?;
+    let sort = if is_stdin { sort().stdin() } else { sort().file(path) };
+    write_to(&file, path, SetFormat::RoaringBits, &spool, |sink| collect(sort, sink).map(drop))?;
     SetFile::from_file(&file, &PathBuf::from(path))
 }
 

@@ -1,12 +1,13 @@
 //! Sets and files made of one [`IntegerSet`].
 
-use super::algebra::Collector;
+use super::algebra::collect;
 use super::integer_set::{Inner, IntegerSet};
 use super::plan::Plan;
 use super::sink::{SetFormat, Written, write_file};
 use crate::bits::Spool;
 use crate::container::Op;
 use crate::error::Result;
+use crate::progress::Progress;
 use roaring::RoaringTreemap;
 use std::path::Path;
 
@@ -20,7 +21,7 @@ impl IntegerSet {
         let readable = self.readable()?;
         let blame = readable.blame();
         let set = Plan::set(readable.view(), &blame);
-        Collector::collect(Plan::Join(Op::AndNot, vec![Plan::Range(first, last), set]))
+        collect(Plan::Join(Op::AndNot, vec![Plan::Range(first, last), set]))
     }
 
     /// Every value plus `offset`; values that leave 0 ..= 2^64 − 1 are dropped.
@@ -49,7 +50,7 @@ impl IntegerSet {
         }
         let readable = self.readable()?;
         let blame = readable.blame();
-        Collector::collect(Plan::set(readable.view(), &blame))
+        collect(Plan::set(readable.view(), &blame))
     }
 
     /// Writes a `.bits` file, dense or roaring, whichever is smaller; it appears
@@ -71,6 +72,8 @@ impl IntegerSet {
         let readable = self.readable()?;
         let blame = readable.blame();
         let plan = Plan::set(readable.view(), &blame);
-        write_file(path.as_ref(), format, &Spool::default(), false, |sink| plan.run(sink))
+        write_file(path.as_ref(), format, &Spool::default(), false, |sink| {
+            plan.run(sink, &Progress::default())
+        })
     }
 }

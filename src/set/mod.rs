@@ -23,7 +23,7 @@ mod update;
 pub use crate::bits::{Representation, SetFile, SetKind};
 pub use crate::view::{Damage, SetView, Values};
 #[cfg(feature = "cli")]
-pub(crate) use build::collect;
+pub(crate) use build::build_stream;
 pub use build::{build, open_any};
 pub use expression::{Expression, ParseExpressionError};
 pub use integer_set::{IntegerSet, SetValues};
@@ -31,3 +31,5 @@ pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
 pub(crate) use sink::{dense_bytes, write_file, write_stream};
 pub use update::update;
+#[cfg(feature = "cli")]
+pub(crate) use update::update_watched;

@@ -7,6 +7,7 @@
 use crate::bits::ContainerSink;
 use crate::container::{self, Container, Op, Scratch};
 use crate::error::{Error, Result};
+use crate::progress::{Phase, Progress};
 use crate::view::{Cursor, Damage, SetView};
 
 /// Says which file a damage is in.
@@ -150,40 +151,71 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Computes the result into `sink`.
-    pub(crate) fn run(mut self, sink: &mut (impl ContainerSink + ?Sized)) -> Result<()> {
+    /// Upper bound of the keys that may have values, if there are any.
+    fn last_key(&self) -> Option<u64> {
+        match self {
+            Self::Set(leaf) => leaf.cursor.last_key(),
+            Self::Range(_, last) => Some(last >> 16),
+            Self::Join(_, plans) | Self::AtLeast(_, plans) => {
+                plans.iter().filter_map(Self::last_key).max()
+            }
+        }
+    }
+
+    /// Goes from key to key; `step` gets the plan and the key.
+    fn walk(
+        mut self,
+        progress: &Progress,
+        mut step: impl FnMut(&mut Self, u64) -> Result<()>,
+    ) -> Result<()> {
         let mut from = 0;
+        progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
         while let Some(key) = self.key(from)? {
-            sink.push(key, self.piece(key)?.container())?;
+            step(&mut self, key)?;
+            progress.advance(key + 1 - from);
             from = key + 1;
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
         }
         Ok(())
     }
 
+    /// Computes the result into `sink`.
+    pub(crate) fn run(
+        self,
+        sink: &mut (impl ContainerSink + ?Sized),
+        progress: &Progress,
+    ) -> Result<()> {
+        self.walk(progress, |plan, key| sink.push(key, plan.piece(key)?.container()))
+    }
+
     /// Number of values of the result. For two sets nothing is computed but
     /// the size of what they share.
-    pub(crate) fn count(mut self) -> Result<u64> {
+    pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
         let mut count = 0;
-        let mut from = 0;
-        while let Some(key) = self.key(from)? {
-            from = key + 1;
-            if let Self::Join(op, plans) = &mut self
-                && let [a, b] = &mut plans[..]
-            {
-                let (a, b) = (a.piece(key)?, b.piece(key)?);
-                let (a, b) = (a.container(), b.container());
-                let both = u64::from(container::intersection_len(a, b));
-                let len = |container: Container<'_>| u64::from(container.len());
-                count += match op {
-                    Op::And => both,
-                    Op::Or => len(a) + len(b) - both,
-                    Op::Xor => len(a) + len(b) - 2 * both,
-                    Op::AndNot => len(a) - both,
-                };
-                continue;
-            }
-            count += u64::from(self.piece(key)?.container().len());
-        }
+        self.walk(progress, |plan, key| {
+            let Self::Join(op, plans) = plan else {
+                count += u64::from(plan.piece(key)?.container().len());
+                return Ok(());
+            };
+            let [a, b] = &mut plans[..] else {
+                count += u64::from(plan.piece(key)?.container().len());
+                return Ok(());
+            };
+            let (a, b) = (a.piece(key)?, b.piece(key)?);
+            let (a, b) = (a.container(), b.container());
+            let both = u64::from(container::intersection_len(a, b));
+            let len = |container: Container<'_>| u64::from(container.len());
+            // Containers of a damaged file may contradict themselves.
+            count += match op {
+                Op::And => both,
+                Op::Or => (len(a) + len(b)).saturating_sub(both),
+                Op::Xor => (len(a) + len(b)).saturating_sub(2 * both),
+                Op::AndNot => len(a).saturating_sub(both),
+            };
+            Ok(())
+        })?;
         Ok(count)
     }
 
@@ -205,6 +237,10 @@ impl<'a> Leaf<'a> {
         if self.ahead.is_none_or(|(key, _)| key < from) {
             self.cursor.seek(from);
             self.ahead = self.cursor.next().map_err(self.blame)?;
+            if self.ahead.is_some_and(|(key, _)| key < from) {
+                let what = "the keys of the containers do not ascend";
+                return Err((self.blame)(Damage { offset: 0, what }));
+            }
         }
         Ok(self.ahead.map(|(key, _)| key))
     }

@@ -5,6 +5,7 @@ use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::output::{Destination, open_destination};
+use crate::progress::Progress;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -48,24 +49,11 @@ pub(crate) fn write_file(
     match open_destination(path)? {
         Destination::Atomic(new) => {
             let written = write_to(new.file(), path, format, spool, produce)?;
-            if durable {
-                new.file().sync_all().map_err(Error::io("write", path))?;
-            }
-            new.commit()?;
-            if durable {
-                let folder = folder_of(path);
-                File::open(folder)
-                    .and_then(|folder| folder.sync_all())
-                    .map_err(Error::io("write", folder))?;
-            }
+            if durable { new.commit_durably() } else { new.commit() }?;
             Ok(written)
         }
         Destination::Stream(file) => write_stream(file, path, format, spool, produce),
     }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes into an open, empty regular file.
@@ -84,24 +72,21 @@ pub(crate) fn write_to(
         }
         SetFormat::Roaring => {
             let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
-            let mut sink = PortableSink { portable, path: path.into(), cardinality: 0 };
+            let mut sink = PortableSink { portable, path: path.into() };
             produce(&mut sink)?;
-            let cardinality = sink.cardinality;
-            let finish = || -> io::Result<u64> {
-                let Portable { mut out, bytes, table } = sink.portable.finish()?;
+            let finish = || -> io::Result<Written> {
+                let Portable { mut out, bytes, cardinality, buckets } = sink.portable.finish()?;
                 out.flush()?;
-                if let Some(mut table) = table {
-                    let count = table.stream_position()? / crate::view::ENTRY_BYTES as u64;
-                    file.write_all_at(&count.to_le_bytes(), 0)?;
+                if let Some(buckets) = buckets {
+                    file.write_all_at(&buckets.count().to_le_bytes(), 0)?;
                 }
-                Ok(bytes)
+                Ok(Written { cardinality, bytes })
             };
-            let bytes = finish().map_err(Error::io("write", path))?;
-            Ok(Written { cardinality, bytes })
+            finish().map_err(Error::io("write", path))
         }
         SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::Bits => {
             let mut writer = if format == SetFormat::DenseBits {
-                BitsWriter::dense(file, path, None)
+                BitsWriter::dense(file, path)
             } else {
                 BitsWriter::roaring(file, path, spool.clone())
             };
@@ -109,7 +94,7 @@ pub(crate) fn write_to(
             let (bytes, extent) = writer.finish()?;
             let written = Written { cardinality: extent.cardinality, bytes };
             if format == SetFormat::Bits {
-                return shrink(file, path, written);
+                return shrink(file, path, spool, written);
             }
             Ok(written)
         }
@@ -124,7 +109,7 @@ pub(crate) fn dense_bytes(first: u64, last: u64) -> u128 {
 }
 
 /// Makes a roaring `.bits` file dense if that is smaller.
-fn shrink(file: &File, path: &Path, written: Written) -> Result<Written> {
+fn shrink(file: &File, path: &Path, spool: &Spool, written: Written) -> Result<Written> {
     let set = crate::bits::SetFile::from_file(file, path)?;
     let view = set.view();
     let blame = set.damaged();
@@ -135,9 +120,9 @@ fn shrink(file: &File, path: &Path, written: Written) -> Result<Written> {
     {
         return Ok(written);
     }
-    let smaller = tempfile::tempfile_in(folder_of(path)).map_err(Error::io("write", path))?;
-    let mut writer = BitsWriter::dense(&smaller, path, None);
-    super::plan::Plan::set(view, &blame).run(&mut writer)?;
+    let smaller = spool.file()?;
+    let mut writer = BitsWriter::dense(&smaller, path);
+    super::plan::Plan::set(view, &blame).run(&mut writer, &Progress::default())?;
     let (bytes, extent) = writer.finish()?;
     let copy = || -> io::Result<()> {
         let (mut from, mut to) = (&smaller, file);
@@ -164,8 +149,7 @@ pub(crate) fn write_stream(
         produce(&mut sink)?;
         return sink.finish();
     }
-    let mut file = tempfile::tempfile_in(&spool.folder)
-        .map_err(Error::io("create a file in", &spool.folder))?;
+    let mut file = spool.file()?;
     let written = write_to(&file, path, format, spool, produce)?;
     file.rewind()
         .and_then(|()| io::copy(&mut file, &mut out))
@@ -255,19 +239,17 @@ fn binary(format: Format, base: u64, lows: &[u32], out: &mut [u8]) -> Result<usi
 }
 
 /// Writes a bare roaring bitmap.
-struct PortableSink<W> {
-    portable: PortableWriter<W>,
-    path: PathBuf,
-    cardinality: u64,
+pub(super) struct PortableSink<W> {
+    pub(super) portable: PortableWriter<W>,
+    /// For messages.
+    pub(super) path: PathBuf,
 }
 
 impl<W: Write + Send> ContainerSink for PortableSink<W> {
     fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
-        let len = container.len();
-        if len == 0 {
-            return Ok(());
+        match container.len() {
+            0 => Ok(()),
+            len => self.portable.push(key, container, len).map_err(Error::io("write", &self.path)),
         }
-        self.cardinality += u64::from(len);
-        self.portable.push(key, container, len).map_err(Error::io("write", &self.path))
     }
 }

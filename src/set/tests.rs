@@ -1,5 +1,6 @@
 use super::*;
 use crate::format::Format;
+use crate::progress::Progress;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -186,14 +187,10 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
 fn an_update_replaces_the_file_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
-    let set = |values: &[u64], name: &str| {
-        let path = folder.path().join(name);
-        values.iter().copied().collect::<IntegerSet>().write(&path).unwrap();
-        SetFile::open(&path).unwrap()
-    };
-    set(&[1, 2, 3], "x.bits");
+    IntegerSet::from_iter([1, 2, 3]).write(&path).unwrap();
     let old = SetFile::open(&path).unwrap();
-    update(&path, &set(&[2], "removed"), &set(&[9, 1 << 40], "added"), folder.path()).unwrap();
+    let (removed, added) = (IntegerSet::from_iter([2]), IntegerSet::from_iter([9, 1 << 40]));
+    update(&path, &removed, &added, folder.path()).unwrap();
     let new = SetFile::open(&path).unwrap();
     let values = |file: &SetFile| file.view().iter().map(Result::unwrap).collect::<Vec<_>>();
     assert_eq!(values(&old), [1, 2, 3]);
@@ -214,8 +211,10 @@ fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
         let file = file.clone().create(true).truncate(true).read(true).write(true).open(&path);
         let file = file.unwrap();
         let plan = plan::Plan::set(readable.view(), &blame);
-        sink::write_to(&file, &path, SetFormat::RoaringBits, &spool, |sink| plan.run(sink))
-            .unwrap();
+        sink::write_to(&file, &path, SetFormat::RoaringBits, &spool, |sink| {
+            plan.run(sink, &Progress::default())
+        })
+        .unwrap();
         let written = SetFile::open(&path).unwrap();
         written.verify().unwrap();
         assert!(written.view().iter().map(Result::unwrap).eq(set));

@@ -1,10 +1,12 @@
 //! Values added to and removed from set files.
 
+use super::integer_set::IntegerSet;
 use super::plan::Plan;
 use super::sink::{SetFormat, Written, write_file};
 use crate::bits::{Representation, SetFile, SetKind, Spool};
 use crate::container::Op;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -21,22 +23,38 @@ use std::path::Path;
 ///
 /// If one of the files cannot be read, or the new one not be written; the old
 /// one is untouched then.
-pub fn update(path: &Path, removed: &SetFile, added: &SetFile, folder: &Path) -> Result<Written> {
+pub fn update(
+    path: &Path,
+    removed: &IntegerSet,
+    added: &IntegerSet,
+    folder: &Path,
+) -> Result<Written> {
+    update_watched(path, removed, added, folder, &Progress::default())
+}
+
+pub(crate) fn update_watched(
+    path: &Path,
+    removed: &IntegerSet,
+    added: &IntegerSet,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<Written> {
     let lock = lock(path)?;
     let old = SetFile::from_file(&lock, path)?;
+    let (removed, added) = (removed.readable()?, added.readable()?);
     let format = match (old.kind(), old.representation()) {
         (SetKind::Bits, Representation::Dense) => SetFormat::DenseBits,
         (SetKind::Bits, _) => SetFormat::RoaringBits,
         _ => SetFormat::Roaring,
     };
-    let blames = (old.damaged(), removed.damaged(), added.damaged());
+    let blames = (old.damaged(), removed.blame(), added.blame());
     let kept = Plan::Join(
         Op::AndNot,
         vec![Plan::set(old.view(), &blames.0), Plan::set(removed.view(), &blames.1)],
     );
     let plan = Plan::Join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
     let spool = Spool { folder: folder.into(), ..Spool::default() };
-    write_file(path, format, &spool, true, |sink| plan.run(sink))
+    write_file(path, format, &spool, true, |sink| plan.run(sink, progress))
 }
 
 /// Opens the file that is at `path` once nobody else updates it.

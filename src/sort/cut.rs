@@ -4,14 +4,14 @@
 //! scattered: then every span is a piece of one table. Else histograms say
 //! where to cut, and each span is read again.
 
-use super::engine::{Loaded, Task, joined, reserve};
+use super::engine::{Loaded, Task, reserve};
 use super::entry::{Entry, low_mask};
 use super::finish::MAX_BITMAP_BITS;
 use super::scatter::Scatter;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
-use crate::sys::Pages;
+use crate::sys::{Pages, joined};
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;

@@ -15,11 +15,10 @@ use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::output::Sequence;
 use crate::progress::{Phase, Progress};
 use crate::simd::Level;
-use crate::sys::Pages;
+use crate::sys::{Pages, joined};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// What all passes of a run share.
@@ -347,11 +346,6 @@ impl Drop for AbortOnPanic<'_, '_> {
             self.0.abort();
         }
     }
-}
-
-/// What a thread gave; a panic goes on in this one.
-pub(super) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// One thread's memory while partitions are finished.

@@ -4,6 +4,7 @@ mod disk;
 mod limits;
 mod map;
 mod memory;
+mod threads;
 
 pub(crate) use disk::free_bytes;
 pub use limits::Machine;
@@ -12,3 +13,4 @@ pub(crate) use limits::peak_resident_bytes;
 pub(crate) use limits::raise_file_limit;
 pub(crate) use map::map_file;
 pub(crate) use memory::Pages;
+pub(crate) use threads::joined;

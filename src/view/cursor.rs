@@ -27,6 +27,18 @@ impl<'a> Cursor<'a> {
         Self { shape, next: 0, bucket: None }
     }
 
+    /// The key of the last container.
+    pub(crate) fn last_key(&self) -> Option<u64> {
+        match self.shape {
+            Shape::Dense(dense) => Some(dense.get(dense.len().checked_sub(1)?)?.0),
+            Shape::Roaring(roaring) => Some(roaring.key(roaring.len().checked_sub(1)?).into()),
+            Shape::Treemap(treemap) => {
+                let bucket = treemap.bucket(treemap.len().checked_sub(1)?);
+                Some(u64::from(bucket.key) << 16 | 0xFFFF)
+            }
+        }
+    }
+
     /// Goes on with the first container of `key` or a larger key; never back.
     pub(crate) fn seek(&mut self, key: u64) {
         match self.shape {

@@ -208,6 +208,30 @@ fn select_in(
     Ok(Some((high | u64::from(roaring.key(place)), roaring.get(place)?, rank(place))))
 }
 
+/// The place of `key` among `count` keys that are distinct and ascend, or where
+/// it would be.
+pub(super) fn find_key(count: usize, key: u32, at: impl Fn(usize) -> u32) -> Result<usize, usize> {
+    if count == 0 {
+        return Err(0);
+    }
+    let (first, last) = (at(0), at(count - 1));
+    if key < first || key > last {
+        return Err(if key < first { 0 } else { count });
+    }
+    // That many may be before and behind it.
+    let mut to = ((key - first) as usize).min(count - 1);
+    let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
+    while from < to {
+        let middle = from.midpoint(to);
+        if at(middle) < key {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    if at(from) == key { Ok(from) } else { Err(from) }
+}
+
 /// The last of `count` places whose rank, which ascends, is at most `index`.
 pub(super) fn last_up_to(
     count: usize,

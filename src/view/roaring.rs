@@ -7,7 +7,8 @@
 //! four containers), the containers.
 
 use super::Damage;
-use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY};
+use super::query::find_key;
+use crate::container::{Container, MAX_ARRAY, plain_bytes};
 
 /// Cookie of a bitmap without runs; the number of containers follows.
 pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
@@ -133,8 +134,7 @@ impl<'a> RoaringView<'a> {
             let &count = count.ok_or(damage(offset, SHORT))?;
             return Ok(2 + 4 * usize::from(u16::from_le_bytes(count)));
         }
-        let count = self.cardinality(index) as usize;
-        Ok(if count <= MAX_ARRAY { 2 * count } else { BITMAP_BYTES })
+        Ok(plain_bytes(self.cardinality(index)))
     }
 
     fn start(self, index: usize) -> Result<usize, Damage> {
@@ -166,29 +166,7 @@ impl<'a> RoaringView<'a> {
 
     /// The container of `key`, or where it would be.
     pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
-        let count = self.len();
-        if count == 0 {
-            return Err(0);
-        }
-        let (first, last) = (self.key(0), self.key(count - 1));
-        if key < first {
-            return Err(0);
-        }
-        if key > last {
-            return Err(count);
-        }
-        // Keys are distinct and ascend: that many may be before and behind it.
-        let mut to = usize::from(key - first).min(count - 1);
-        let mut from = (count - 1).saturating_sub(usize::from(last - key)).min(to);
-        while from < to {
-            let middle = from.midpoint(to);
-            if self.key(middle) < key {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        if self.key(from) == key { Ok(from) } else { Err(from) }
+        find_key(self.len(), key.into(), |index| self.key(index).into())
     }
 
     /// Values in containers before `index`.

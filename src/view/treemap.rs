@@ -5,6 +5,7 @@
 //! bare file it is made by walking over it.
 
 use super::Damage;
+use super::query::find_key;
 use super::roaring::RoaringView;
 
 /// Bytes of an entry of the table of buckets.
@@ -134,25 +135,6 @@ impl<'a> TreemapView<'a> {
 
     /// The bucket of `key`, or where it would be.
     pub(crate) fn find(self, key: u32) -> Result<usize, usize> {
-        let count = self.len();
-        if count == 0 {
-            return Err(0);
-        }
-        let at = |index: usize| self.bucket(index).key;
-        let (first, last) = (at(0), at(count - 1));
-        if key < first || key > last {
-            return Err(if key < first { 0 } else { count });
-        }
-        let mut to = ((key - first) as usize).min(count - 1);
-        let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
-        while from < to {
-            let middle = from.midpoint(to);
-            if at(middle) < key {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        if at(from) == key { Ok(from) } else { Err(from) }
+        find_key(self.len(), key, |index| self.bucket(index).key)
     }
 }

@@ -145,12 +145,43 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.signal(), Some(kind.as_raw()), "{output:?}");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        let expected =
-            if *kind == Signal::KILL { "" } else { "bitsort: interrupted; nothing was written\n" };
+        let expected = if *kind == Signal::KILL {
+            ""
+        } else {
+            "bitsort: interrupted; output files are as they were\n"
+        };
         assert_eq!(message, expected);
         assert_eq!(work.read("out"), "old");
         assert_eq!(work.names(), ["out", "tmp"]);
         assert_eq!(fs::read_dir(work.file("tmp")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_program_that_waits() {
+    let work = Workspace::new();
+    work.write("ids", lines(1000));
+    let bitset = env!("CARGO_BIN_EXE_bitset");
+    for (program, line) in [
+        (env!("CARGO_BIN_EXE_bitsort"), "-o out"),
+        (bitset, "contains ids"),
+        (bitset, "filter ids"),
+        (bitset, "build -o out"),
+        (bitset, "add out"),
+    ] {
+        let mut command = Command::new(program);
+        command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        std::thread::sleep(Duration::from_millis(100));
+        signal(&child, Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(message.ends_with(": interrupted; output files are as they were\n"), "{message}");
+        assert_eq!(work.names(), ["ids"]);
     }
 }
 

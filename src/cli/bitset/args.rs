@@ -1,6 +1,7 @@
 //! Commands and flags as typed.
 
-use crate::cli::bitsort::MemoryLimit;
+use crate::cli::limits::MemoryLimit;
+use crate::cli::progress::When;
 use crate::set::Expression;
 use std::path::PathBuf;
 
@@ -34,7 +35,7 @@ pub(super) struct SetArgs {
     pub(super) limits: Limits,
 }
 
-/// Limits of whatever has to be sorted.
+/// Limits of what has to be sorted or written.
 #[derive(Debug, clap::Args)]
 pub(super) struct Limits {
     /// Keep the peak memory of sorting below SIZE (K, M, G, T or %)
@@ -45,9 +46,23 @@ pub(super) struct Limits {
     #[arg(short = 'T', long = "temporary-directory", value_name = "DIR", global = true)]
     pub(super) temporary: Option<PathBuf>,
 
-    /// Use N threads for sorting
+    /// Use N threads
     #[arg(long, value_name = "N", global = true)]
     pub(super) threads: Option<usize>,
+
+    /// When to show a progress bar, where a file is written
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        conflicts_with = "quiet",
+        global = true
+    )]
+    pub(super) progress: When,
+
+    /// Show no progress bar
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
 }
 
 /// Where a resulting set goes.

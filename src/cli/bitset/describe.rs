@@ -2,7 +2,7 @@
 
 use super::join::print;
 use super::source::Source;
-use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Op};
+use crate::container::{Container, Op, plain_bytes};
 use crate::error::{Error, Result};
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
@@ -31,7 +31,7 @@ struct Survey {
     histogram: [u64; BARS],
 }
 
-fn survey(set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
+fn survey(source: &Source, set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
     let mut found = Survey::default();
     let Some((min, max)) = ends else { return Ok(found) };
     let step = bar_step(min, max);
@@ -39,6 +39,7 @@ fn survey(set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
     let damaged = set.damaged();
     let mut before: Option<u64> = None;
     while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+        source.check()?;
         let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
             continue;
         };
@@ -46,15 +47,15 @@ fn survey(set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
         let (len, runs) = (container.len(), container.run_count());
         found.containers += 1;
         // A run may go on from the container before.
-        found.runs += runs as u64 - u64::from(before.is_some_and(|before| before + 1 == first));
+        let goes_on = before.is_some_and(|before| before.checked_add(1) == Some(first));
+        found.runs += (runs as u64).saturating_sub(goes_on.into());
         before = Some(last);
         match container {
             Container::Array(_) => found.arrays += 1,
             Container::Bitmap(_) => found.bitmaps += 1,
             Container::Runs(_) => found.run_containers += 1,
         }
-        let plain = if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES };
-        found.roaring_bytes += 8 + plain.min(2 + 4 * runs) as u64;
+        found.roaring_bytes += 8 + plain_bytes(len).min(2 + 4 * runs) as u64;
         // Ranges are cut inside of a container where they are narrow.
         let mut from = first;
         while from <= last {
@@ -62,8 +63,9 @@ fn survey(set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
             let end = if bar == BARS - 1 { u64::MAX } else { min + (bar as u64 + 1) * step - 1 };
             let to = end.min(last);
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let here = container.rank(to as u16)
-                - (from as u16).checked_sub(1).map_or(0, |before| container.rank(before));
+            let before = (from as u16).checked_sub(1).map_or(0, |before| container.rank(before));
+            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
+            let here = container.rank(to as u16).saturating_sub(before);
             found.histogram[bar] += u64::from(here);
             if to == u64::MAX {
                 break;
@@ -91,7 +93,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     let set = source.open(path)?;
     let view = set.view();
     let ends = view.min().map_err(set.damaged())?.zip(view.max().map_err(set.damaged())?);
-    let found = survey(&set, ends)?;
+    let found = survey(source, &set, ends)?;
     let (first, last) = set.universe();
     let span = ends.map_or(0.0, |(min, max)| (max - min) as f64 + 1.0);
     let density = if span > 0.0 { set.cardinality() as f64 / span } else { 0.0 };
@@ -169,7 +171,7 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     let [left, right] = &sets[..] else { return Ok(()) };
     let (blame_a, blame_b) = (left.damaged(), right.damaged());
     let plans = vec![Plan::set(left.view(), &blame_a), Plan::set(right.view(), &blame_b)];
-    let both = Plan::Join(Op::And, plans).count()?;
+    let both = Plan::Join(Op::And, plans).count(source.progress())?;
     let (size_a, size_b) = (left.cardinality(), right.cardinality());
     let (only_a, only_b) = (size_a.saturating_sub(both), size_b.saturating_sub(both));
     let either = both + only_a + only_b;

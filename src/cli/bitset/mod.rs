@@ -10,11 +10,9 @@ mod query;
 mod source;
 mod update;
 
-use super::exit::{NO, fail, say};
-use super::signals::Signals;
-use crate::error::{Error, Result};
+use super::exit::{self, NO};
+use crate::error::Result;
 use crate::progress::Progress;
-use crate::sys::raise_file_limit;
 use args::{Command, SetArgs};
 use clap::Parser;
 use source::Source;
@@ -27,22 +25,7 @@ const PROGRAM: &str = "bitset";
 #[must_use]
 pub fn main() -> ExitCode {
     let args = SetArgs::parse();
-    let progress = Arc::new(Progress::default());
-    let signals = match Signals::watch(&progress.cancel_flag()) {
-        Ok(signals) => signals,
-        Err(error) => return fail(PROGRAM, &error),
-    };
-    match run(args, &progress) {
-        Ok(Answer::Yes) => ExitCode::SUCCESS,
-        Ok(Answer::No) => ExitCode::from(NO),
-        Err(error) => {
-            if matches!(error, Error::Interrupted) {
-                say(&format!("{PROGRAM}: interrupted; nothing was written"));
-                signals.reraise();
-            }
-            fail(PROGRAM, &error)
-        }
-    }
+    exit::run(PROGRAM, |progress| run(args, progress).map(ExitCode::from))
 }
 
 /// What the exit status says.
@@ -59,8 +42,16 @@ impl From<bool> for Answer {
     }
 }
 
+impl From<Answer> for ExitCode {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Yes => Self::SUCCESS,
+            Answer::No => Self::from(NO),
+        }
+    }
+}
+
 fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
-    raise_file_limit();
     let source = Source::new(args.limits, Arc::clone(progress));
     match args.command {
         Command::Build { files, target, skip_invalid } => {

@@ -5,6 +5,7 @@ use super::join::print;
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::set::SetFile;
+use crate::sys::joined;
 use crate::text::{Line, Malformed, parse_line};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -86,6 +87,7 @@ fn stream(source: &Source, set: &SetFile, job: Job) -> Result<bool> {
         if filled == buffer.len() {
             buffer.resize(2 * filled, 0); // a line that is longer than that
         }
+        source.check()?;
         let read = input.read(&mut buffer[filled..]).map_err(Error::io("read", "-"))?;
         filled += read;
         let whole = if read == 0 {
@@ -142,10 +144,7 @@ fn shares(bytes: &[u8], threads: usize, set: &SetFile, job: Job) -> Vec<Done> {
                 scope.spawn(move || work(share, start, set, job))
             })
             .collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Done>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
+        workers.into_iter().map(joined).collect()
     })
 }
 

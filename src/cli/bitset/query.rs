@@ -81,6 +81,7 @@ pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Resu
         if value > last {
             break;
         }
+        source.check()?;
         writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
     }
     out.flush().map_err(Error::io("write", "-"))
@@ -92,8 +93,9 @@ pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> 
     let mut before = None;
     for value in set.view() {
         let value = value.map_err(set.damaged())?;
+        source.check()?;
         if let Some(before) = before.replace(value)
-            && value - before > min_length.max(1)
+            && value.saturating_sub(before) > min_length.max(1)
         {
             writeln!(out, "{}\t{}", before + 1, value - 1).map_err(Error::io("write", "-"))?;
         }
@@ -114,6 +116,7 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
     }
     let mut out = lines();
     for rank in ranks {
+        source.check()?;
         if let Some(value) = set.view().select(rank).map_err(set.damaged())? {
             writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
         }

@@ -2,16 +2,15 @@
 
 use super::args::{FormatChoice, Limits, Target};
 use crate::bits::{ContainerSink, Spool};
-use crate::cli::bitsort::MemoryLimit;
+use crate::cli::progress::Bar;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::progress::Progress;
 use crate::set::{self, SetFile, SetFormat, write_file, write_stream};
-use crate::size::ByteSize;
 use crate::sort::{InvalidLines, Sort};
 use crate::sys::Machine;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -37,13 +36,8 @@ impl Source {
     pub(super) fn sort(&self) -> Sort {
         let mut sort = Sort::new().temporary_folder(&self.folder);
         sort = sort.progress(Arc::clone(&self.progress));
-        match self.limits.mem {
-            Some(MemoryLimit::Size(size)) => sort = sort.memory(size),
-            Some(MemoryLimit::Percent(percent)) => {
-                let bytes = Machine::detect().memory_bytes / 100 * percent;
-                sort = sort.memory(ByteSize::from_bytes(bytes));
-            }
-            None => {}
+        if let Some(limit) = self.limits.mem {
+            sort = sort.memory(limit.on(&Machine::detect()));
         }
         match self.limits.threads {
             Some(threads) => sort.threads(threads),
@@ -84,10 +78,29 @@ impl Source {
         for file in files {
             sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
         }
-        if let Some(path) = &target.output {
-            return set::build(sort, path, target.format(), &self.folder).map(drop);
+        let _bar = self.bar(target.output.is_some());
+        match &target.output {
+            Some(path) => set::build(sort, path, target.format(), &self.folder),
+            None => set::build_stream(sort, io::stdout(), target.format(), &self.folder),
         }
-        self.write(target, |sink| set::collect(sort, sink).map(drop))
+        .map(drop)
+    }
+
+    /// What is done, and whether somebody wants it to end.
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// A bar, unless lines that are written to a terminal would mix with it.
+    pub(super) fn bar(&self, into_file: bool) -> Option<Bar> {
+        let Limits { quiet, progress, .. } = self.limits;
+        let shown = !quiet && (into_file || !io::stdout().is_terminal());
+        if shown { Bar::show(&self.progress, progress) } else { None }
+    }
+
+    /// Ends a long answer when a signal came.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     fn spool(&self) -> Spool {
@@ -101,6 +114,7 @@ impl Source {
         produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
     ) -> Result<()> {
         let (format, spool) = (target.format(), self.spool());
+        let _bar = self.bar(target.output.is_some());
         match &target.output {
             Some(path) => write_file(path, format, &spool, false, produce),
             None => write_stream(io::stdout(), Path::new("-"), format, &spool, produce),

@@ -4,47 +4,34 @@ use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::set::{IntegerSet, SetFile, SetKind, update};
+use crate::set::{IntegerSet, SetFile, update_watched};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// Values that were typed, or those of standard input.
-fn values(source: &Source, typed: &[u64]) -> Result<SetFile> {
+fn values(source: &Source, typed: &[u64]) -> Result<IntegerSet> {
     if typed.is_empty() {
-        return source.open(Path::new("-"));
+        return source.open(Path::new("-")).map(IntegerSet::from);
     }
-    temporary(source, typed.iter().copied())
+    Ok(typed.iter().copied().collect())
 }
 
-fn temporary(source: &Source, values: impl Iterator<Item = u64>) -> Result<SetFile> {
-    let folder = source.folder();
-    let file =
-        tempfile::NamedTempFile::new_in(folder).map_err(Error::io("create a file in", folder))?;
-    let set: IntegerSet = values.collect();
-    set.write(file.path())?;
-    SetFile::open(file.path())
-}
-
-fn change(source: &Source, set: &Path, removed: &SetFile, added: &SetFile) -> Result<()> {
-    let mut head = Vec::new();
-    let file = File::open(set).map_err(Error::io("open", set))?;
-    file.take(1 << 20).read_to_end(&mut head).map_err(Error::io("read", set))?;
-    if SetKind::of(&head).is_none() {
+fn change(source: &Source, set: &Path, removed: &IntegerSet, added: &IntegerSet) -> Result<()> {
+    if SetFile::open_if_set(set)?.is_none() {
         let what = "is no set file: build one first, with `bitset build`";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }
-    update(set, removed, added, source.folder()).map(drop)
+    let _bar = source.bar(true);
+    update_watched(set, removed, added, source.folder(), source.progress()).map(drop)
 }
 
 pub(super) fn add(source: &Source, args: &UpdateArgs) -> Result<()> {
-    let (added, nothing) = (values(source, &args.values)?, temporary(source, [].into_iter())?);
-    change(source, &args.set, &nothing, &added)
+    change(source, &args.set, &IntegerSet::new(), &values(source, &args.values)?)
 }
 
 pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
-    let (removed, nothing) = (values(source, &args.values)?, temporary(source, [].into_iter())?);
-    change(source, &args.set, &removed, &nothing)
+    change(source, &args.set, &values(source, &args.values)?, &IntegerSet::new())
 }
 
 /// Prints what turns one set into the other; says no if they differ.
@@ -57,6 +44,7 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let mut next_new = after.next().transpose().map_err(new.damaged())?;
     let mut differ = false;
     loop {
+        source.check()?;
         let (sign, value) = match (next_old, next_new) {
             (None, None) => break,
             (Some(value), other) if other.is_none_or(|other| value < other) => {
@@ -114,12 +102,5 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         into.insert(value)?;
         out_of.remove(value)?;
     }
-    let file = |set: &IntegerSet| -> Result<SetFile> {
-        let folder = source.folder();
-        let file = tempfile::NamedTempFile::new_in(folder)
-            .map_err(Error::io("create a file in", folder))?;
-        set.write(file.path())?;
-        SetFile::open(file.path())
-    };
-    change(source, set, &file(&removed)?, &file(&added)?)
+    change(source, set, &removed, &added)
 }

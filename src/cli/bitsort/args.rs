@@ -1,10 +1,10 @@
 //! Flags as typed.
 
+use super::super::limits::MemoryLimit;
 use super::super::progress::When;
 use super::super::stats::StatsFormat;
 use crate::format::Format;
 use crate::set::SetFormat;
-use crate::size::{ByteSize, ParseByteSizeError};
 use crate::sort::Strategy;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -163,28 +163,6 @@ impl FromStr for OutputFormat {
     }
 }
 
-/// A size, or a share of the memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::cli) enum MemoryLimit {
-    Size(ByteSize),
-    /// 0 to 100.
-    Percent(u64),
-}
-
-impl FromStr for MemoryLimit {
-    type Err = ParseByteSizeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.strip_suffix('%') {
-            None => text.parse().map(Self::Size),
-            Some(number) => match number.parse() {
-                Ok(percent @ 1..=100) => Ok(Self::Percent(percent)),
-                _ => Err(ParseByteSizeError),
-            },
-        }
-    }
-}
-
 /// What to do with malformed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum InvalidChoice {
@@ -242,14 +220,5 @@ mod tests {
         assert_eq!("u32be".parse(), Ok(OutputFormat::Values(Format::U32Be)));
         let refused = "bit".parse::<OutputFormat>().unwrap_err();
         assert!(refused.ends_with("bits, roaring"), "{refused}");
-    }
-
-    #[test]
-    fn a_memory_limit_is_a_size_or_a_share() {
-        assert_eq!("50%".parse(), Ok(MemoryLimit::Percent(50)));
-        assert_eq!("2G".parse(), Ok(MemoryLimit::Size(ByteSize::from_mib(2048))));
-        for text in ["0%", "101%", "%", "x%"] {
-            assert!(text.parse::<MemoryLimit>().is_err(), "{text}");
-        }
     }
 }

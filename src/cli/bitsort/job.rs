@@ -1,10 +1,9 @@
 //! Flags and the machine's limits → a run; the one place where defaults are
 //! decided.
 
-use super::args::{InvalidChoice, MemoryLimit, OutputFormat, SortArgs};
+use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
 use crate::format::Format;
-use crate::size::ByteSize;
 use crate::sort::{InvalidLines, Sort};
 use crate::sys::Machine;
 use crate::text::Column;
@@ -43,13 +42,8 @@ impl SortArgs {
             }
             sort = sort.temporary_folder(folder);
         }
-        match self.mem {
-            Some(MemoryLimit::Size(size)) => sort = sort.memory(size),
-            Some(MemoryLimit::Percent(percent)) => {
-                let bytes = machine.memory_bytes / 100 * percent;
-                sort = sort.memory(ByteSize::from_bytes(bytes));
-            }
-            None => {}
+        if let Some(limit) = self.mem {
+            sort = sort.memory(limit.on(machine));
         }
         if let Some(threads) = self.threads {
             sort = sort.threads(threads);

@@ -3,17 +3,14 @@
 mod args;
 mod job;
 
-use super::exit::{NO, fail, say};
+use super::exit::{self, NO, say};
 use super::progress::{Bar, When};
-use super::signals::Signals;
 use super::stats::render;
-use crate::bits::Spool;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
-use crate::set::{self, SetFormat, write_stream};
+use crate::set::{self, SetFormat};
 use crate::sort::{Report, Sort};
-use crate::sys::{Machine, raise_file_limit};
-pub(super) use args::MemoryLimit;
+use crate::sys::Machine;
 use args::{OutputFormat, SortArgs};
 use clap::Parser;
 use std::io::{self, Write};
@@ -27,21 +24,7 @@ const PROGRAM: &str = "bitsort";
 #[must_use]
 pub fn main() -> ExitCode {
     let args = SortArgs::parse();
-    let progress = Arc::new(Progress::default());
-    let signals = match Signals::watch(&progress.cancel_flag()) {
-        Ok(signals) => signals,
-        Err(error) => return fail(PROGRAM, &error),
-    };
-    match run(&args, &progress) {
-        Ok(code) => code,
-        Err(error) => {
-            if matches!(error, Error::Interrupted) {
-                say(&format!("{PROGRAM}: interrupted; nothing was written"));
-                signals.reraise();
-            }
-            fail(PROGRAM, &error)
-        }
-    }
+    exit::run(PROGRAM, |progress| run(&args, progress))
 }
 
 /// Sorts into a set file.
@@ -50,20 +33,14 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
         return Err(Error::usage("a set has no counts, repeats or order"));
     }
     let folder = args.temporary.first().cloned().unwrap_or_else(std::env::temp_dir);
-    if let Some(path) = output {
-        return set::build(sort, path, format, &folder).map(|(_, report)| report);
-    }
-    let mut report = None;
-    let spool = Spool { folder, ..Spool::default() };
-    write_stream(io::stdout(), Path::new("-"), format, &spool, |sink| {
-        report = Some(set::collect(sort, sink)?);
-        Ok(())
-    })?;
-    report.ok_or_else(|| Error::usage("nothing was sorted"))
+    let built = match output {
+        Some(path) => set::build(sort, path, format, &folder),
+        None => set::build_stream(sort, io::stdout(), format, &folder),
+    };
+    built.map(|(_, report)| report)
 }
 
 fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
-    raise_file_limit();
     let machine = Machine::detect();
     let sort = args.to_sort(&machine)?.progress(Arc::clone(progress));
     if args.explain {

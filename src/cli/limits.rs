@@ -1,0 +1,51 @@
+//! How much of the machine a program may use.
+
+use crate::size::{ByteSize, ParseByteSizeError};
+use crate::sys::Machine;
+use std::str::FromStr;
+
+/// A size, or a share of the memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum MemoryLimit {
+    Size(ByteSize),
+    /// 1 to 100.
+    Percent(u64),
+}
+
+impl MemoryLimit {
+    /// The size that this is on `machine`.
+    pub(super) fn on(self, machine: &Machine) -> ByteSize {
+        match self {
+            Self::Size(size) => size,
+            Self::Percent(percent) => ByteSize::from_bytes(machine.memory_bytes / 100 * percent),
+        }
+    }
+}
+
+impl FromStr for MemoryLimit {
+    type Err = ParseByteSizeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.strip_suffix('%') {
+            None => text.parse().map(Self::Size),
+            Some(number) => match number.parse() {
+                Ok(percent @ 1..=100) => Ok(Self::Percent(percent)),
+                _ => Err(ParseByteSizeError),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_limit_is_a_size_or_a_share() {
+        assert_eq!("50%".parse(), Ok(MemoryLimit::Percent(50)));
+        assert_eq!("2G".parse(), Ok(MemoryLimit::Size(ByteSize::from_mib(2048))));
+        for text in ["0%", "101%", "%", "x%"] {
+            assert!(text.parse::<MemoryLimit>().is_err(), "{text}");
+        }
+    }
+}
