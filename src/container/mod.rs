@@ -97,6 +97,20 @@ impl Container<'_> {
         }
     }
 
+    /// As it lies in the portable format, but for the number of runs.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Array(values) => values.as_flattened(),
+            Self::Bitmap(words) => words.as_flattened(),
+            Self::Runs(runs) => runs.as_flattened(),
+        }
+    }
+
+    /// Reads from every cache line, front to back.
+    pub(crate) fn read(&self) -> u8 {
+        self.bytes().iter().step_by(64).fold(0, |all, byte| all ^ byte)
+    }
+
     /// Number of values up to and including `low`.
     pub(crate) fn rank(self, low: u16) -> u32 {
         match self {

@@ -1,34 +1,33 @@
 //! Finding a value in an array or in runs.
 
 use super::ends;
+use crate::simd::Level;
+use crate::simd::search::{self, WINDOW};
 
 /// Where `low` would be were the values spread evenly.
 fn guess(values: &[[u8; 2]], low: u16) -> usize {
     (usize::from(low) * values.len()) >> 16
 }
 
-/// Values compared at once: of as many as an array can have, spread evenly,
-/// 95 in 100 are no farther than half of it from where they are expected.
-const WINDOW: usize = 128;
-
+/// The values compared at once: of as many as an array can have, spread evenly,
+/// 95 in 100 are no farther than half a window from where they are expected.
 fn window(values: &[[u8; 2]], low: u16) -> Option<&[[u8; 2]; WINDOW]> {
     let last = values.len().checked_sub(WINDOW)?;
     values[guess(values, low).saturating_sub(WINDOW / 2).min(last)..].first_chunk()
 }
 
 /// Whether `low` is there.
-///
-/// Compares whole windows: that costs less than one branch guessed wrong.
 pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
     let equal = |found, value: &[u8; 2]| found | (u16::from_le_bytes(*value) == low);
     let Some(window) = window(values, low) else {
         return values.iter().fold(false, equal);
     };
-    if window.iter().fold(false, equal) {
+    if search::contains(Level::best(), window, low) {
         return true;
     }
-    let [first, .., last] = window.map(u16::from_le_bytes);
-    (low < first || low > last) && array(values, low).is_ok()
+    let [first, .., last] = window;
+    (low < u16::from_le_bytes(*first) || low > u16::from_le_bytes(*last))
+        && array(values, low).is_ok()
 }
 
 /// Reads from the cache lines of the window that is looked at first.

@@ -6,6 +6,8 @@
 mod binary;
 mod blocks;
 mod ledger;
+#[cfg(feature = "cli")]
+mod lines;
 mod open;
 mod ordered;
 mod sample;
@@ -13,6 +15,8 @@ mod scan;
 
 pub(crate) use blocks::Cut;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
+#[cfg(feature = "cli")]
+pub(crate) use lines::{LineChunk, LineReader};
 pub(crate) use open::{Input, Opened};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};

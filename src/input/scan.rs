@@ -118,7 +118,7 @@ pub(crate) fn parse_block<C: Consumer>(
         fail: ledger.fails(),
     };
     if options.cut.format.value_bytes().is_some() {
-        binary::values(options.cut.format, &bytes[span], |values| sink.values(values));
+        binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
     }
     if options.header && block.first && !span.is_empty() {
@@ -142,12 +142,12 @@ pub(crate) fn parse_block<C: Consumer>(
                     continue;
                 }
             }
-            sink.values(&batch);
+            sink.take(&batch);
             batch.clear();
             let flow = match line {
                 Line::Value(_) => ControlFlow::Continue(()),
                 Line::Blank => {
-                    sink.blank();
+                    sink.take_blank();
                     ControlFlow::Continue(())
                 }
                 Line::Malformed { reason, offset } => sink.malformed(record, reason, offset),
@@ -156,14 +156,14 @@ pub(crate) fn parse_block<C: Consumer>(
                 return sink.entry();
             }
         }
-        sink.values(&batch);
+        sink.take(&batch);
     } else {
         block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
     }
     if let Some(long) = &block.overlong {
         match long.line {
-            Line::Value(value) => sink.values(&[value]),
-            Line::Blank => sink.blank(),
+            Line::Value(value) => sink.take(&[value]),
+            Line::Blank => sink.take_blank(),
             Line::Malformed { reason, offset } => {
                 sink.bad(reason, long.offset + offset, &long.head);
             }
@@ -189,6 +189,10 @@ impl<C> Sink<'_, C> {
         tally.values + tally.blank + tally.rejected + tally.headers
     }
 
+    fn take_blank(&mut self) {
+        self.entry.tally.blank += 1;
+    }
+
     fn bad(&mut self, reason: Malformed, offset: u64, text: &[u8]) {
         if self.keep_text && !(self.fail && self.entry.has_rejects()) {
             self.entry.reject(self.lines(), offset, reason, text);
@@ -202,15 +206,22 @@ impl<C> Sink<'_, C> {
     }
 }
 
-impl<C: Consumer> LineSink for Sink<'_, C> {
+impl<C: Consumer> Sink<'_, C> {
     #[inline]
-    fn values(&mut self, values: &[u64]) {
+    fn take(&mut self, values: &[u64]) {
         self.entry.tally.values += values.len() as u64;
         self.consumer.values(values);
     }
+}
 
-    fn blank(&mut self) {
-        self.entry.tally.blank += 1;
+impl<C: Consumer> LineSink for Sink<'_, C> {
+    #[inline]
+    fn values(&mut self, values: &[u64], _: &[u32]) {
+        self.take(values);
+    }
+
+    fn blank(&mut self, _: u32) {
+        self.take_blank();
     }
 
     fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {

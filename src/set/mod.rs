@@ -11,6 +11,8 @@ mod build;
 mod derive;
 mod expression;
 #[cfg(feature = "cli")]
+pub(crate) mod filter;
+#[cfg(feature = "cli")]
 pub(crate) mod foreign;
 mod integer_set;
 pub(crate) mod plan;

@@ -14,6 +14,7 @@ mod level;
 pub(crate) mod ones;
 pub(crate) mod parse;
 pub(crate) mod popcount;
+pub(crate) mod search;
 pub(crate) mod stream;
 
 pub(crate) use level::Level;

@@ -5,7 +5,7 @@ use std::io;
 
 /// Anonymous memory: zeroed, page-aligned, on huge pages where the kernel
 /// grants them, and given back when dropped. Pages cost nothing until touched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pages(Option<MmapMut>);
 
 /// Size of a huge page on the machines that have them.
@@ -28,6 +28,11 @@ impl Pages {
     }
 
     /// The memory as bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// The memory as bytes, to be written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         self.0.as_deref_mut().unwrap_or_default()
     }

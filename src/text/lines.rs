@@ -8,11 +8,12 @@ use std::ops::{ControlFlow, Range};
 
 /// Where the lines of a block go, in order.
 pub(crate) trait LineSink {
-    /// The next lines carry these values.
-    fn values(&mut self, values: &[u64]);
+    /// The next lines carry these values; `ends` are the places of their
+    /// terminators in the block.
+    fn values(&mut self, values: &[u64], ends: &[u32]);
 
-    /// The next line carries nothing.
-    fn blank(&mut self);
+    /// The next line, which ends at this place, carries nothing.
+    fn blank(&mut self, end: u32);
 
     /// The next line, at this range of the block, is malformed at this byte of
     /// it. `Break` ends the parse.
@@ -26,14 +27,16 @@ struct Resolve<'a, S> {
 
 impl<S: LineSink> Lines for Resolve<'_, S> {
     #[inline]
-    fn values(&mut self, values: &[u64]) {
-        self.sink.values(values);
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        self.sink.values(values, ends);
     }
 
     fn odd_line(&mut self, line: Range<usize>) -> ControlFlow<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
+        let end = line.end as u32;
         match parse_line(&self.bytes[line.clone()]) {
-            Line::Value(value) => self.sink.values(&[value]),
-            Line::Blank => self.sink.blank(),
+            Line::Value(value) => self.sink.values(&[value], &[end]),
+            Line::Blank => self.sink.blank(end),
             Line::Malformed { reason, offset } => {
                 return self.sink.malformed(line, reason, offset);
             }

@@ -102,6 +102,11 @@ impl<'a> RoaringView<'a> {
         Ok(end)
     }
 
+    /// Bytes that the bitmap begins, more than which it does not have.
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes.len()
+    }
+
     /// Number of containers.
     pub(crate) fn len(self) -> usize {
         self.descriptors.len()

@@ -104,6 +104,11 @@ impl<'a> TreemapView<'a> {
         Self { bytes, table }
     }
 
+    /// Bytes of the whole bitmap.
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes.len()
+    }
+
     /// Number of buckets.
     pub(crate) fn len(self) -> usize {
         match self.table {

@@ -250,3 +250,48 @@ fn a_killed_update_leaves_the_old_set_or_the_new_one_and_readers_see_one_of_them
     println!("updates: {killed} killed, {finished} finished");
     assert!(killed > 0);
 }
+
+#[test]
+fn a_filter_splits_any_lines_into_those_in_the_set_and_the_others() {
+    let work = Workspace::new();
+    // A set larger than a piece, and lines in no order, some of them odd.
+    let members: Vec<u64> = (0..400_000).map(|index| index * 97 + index % 7).collect();
+    let text: String = members.iter().map(|value| format!("{value}\n")).collect();
+    assert_eq!(work.set("build -o s.bits", &text).quiet(), "");
+    let set: std::collections::HashSet<u64> = members.into_iter().collect();
+    let (mut lines, mut inside, mut outside) = (String::new(), String::new(), String::new());
+    let mut state = 1_u64;
+    for number in 0..60_000_u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number);
+        let value = (state >> 33) % 50_000_000;
+        let line = match number % 50 {
+            0 => String::new(),
+            1 => format!(" 00{value}\t"),
+            2 => format!("{value}\r"),
+            _ => value.to_string(),
+        };
+        lines += &format!("{line}\n");
+        if !line.is_empty() {
+            let side = if set.contains(&value) { &mut inside } else { &mut outside };
+            *side += &format!("{line}\n");
+        }
+    }
+    for flags in ["", "--threads 1 ", "--threads 3 --mem 64K "] {
+        assert_eq!(work.set(&format!("{flags}filter s.bits"), &lines).quiet(), inside);
+        assert_eq!(work.set(&format!("{flags}filter -v s.bits"), &lines).quiet(), outside);
+    }
+    let (front, back) = lines.split_at(lines.len() / 2);
+    work.write("front", front);
+    work.write("back", format!("{back}12x\n"));
+    let cut = front.rfind('\n').map_or(0, |at| at + 1);
+    work.write("front", &front[..cut]);
+    work.write("back", format!("{}{back}12x\n", &front[cut..]));
+    let ran = work.set("filter s.bits front back --skip-invalid", "");
+    assert_eq!(ran.quiet(), inside);
+    let ran = work.set("filter s.bits front back", "");
+    let line = lines.lines().count() - front[..cut].lines().count() + 1;
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains(&format!("back:{line}: byte ")), "{}", ran.err);
+    assert_eq!(ran.out, inside);
+    work.set("filter s.bits missing", "").refused("cannot open missing");
+}

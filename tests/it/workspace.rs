@@ -115,6 +115,7 @@ impl Ran {
         assert_eq!(self.code, Some(2), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
         assert!(self.err.contains(part), "expected {part:?} in {:?}", self.err);
-        assert!(self.err.starts_with("bitsort: ") || self.err.starts_with("error: "), "{self:?}");
+        let program = ["bitsort: ", "bitset: ", "error: "];
+        assert!(program.iter().any(|name| self.err.starts_with(name)), "{self:?}");
     }
 }

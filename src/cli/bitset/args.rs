@@ -112,9 +112,11 @@ pub(super) enum Command {
         /// Values; none means those on standard input
         values: Vec<u64>,
     },
-    /// Copy the lines of standard input that are in a set
+    /// Copy the lines that are in a set
     Filter {
         set: PathBuf,
+        /// Files of numbers; none or `-` is standard input
+        files: Vec<PathBuf>,
         /// Copy the lines that are not
         #[arg(short = 'v', long)]
         invert: bool,

@@ -58,8 +58,8 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
             source.build(files, &target, skip_invalid)?;
         }
         Command::Contains { set, values } => return probe::contains(&source, &set, &values),
-        Command::Filter { set, invert, skip_invalid } => {
-            return probe::filter(&source, &set, invert, skip_invalid);
+        Command::Filter { set, files, invert, skip_invalid } => {
+            return probe::filter(&source, &set, files, invert, skip_invalid);
         }
         Command::Add(args) => update::add(&source, &args)?,
         Command::Remove(args) => update::remove(&source, &args)?,

@@ -45,6 +45,15 @@ impl Source {
         }
     }
 
+    /// Memory that may be used for what is no sort.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let machine = Machine::detect();
+        match self.limits.mem {
+            Some(limit) => limit.on(&machine).bytes(),
+            None => machine.default_memory_limit(),
+        }
+    }
+
     /// Threads to use for what is no sort.
     pub(super) fn threads(&self) -> usize {
         self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, 256)

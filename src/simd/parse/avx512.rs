@@ -72,7 +72,7 @@ pub(super) fn parse<L: Lines>(
                     values[filled] = value;
                     filled += 1;
                 } else {
-                    lines.values(&values[..filled]);
+                    lines.values(&values[..filled], &ends.positions[index - filled..index]);
                     filled = 0;
                     if lines.odd_line(line.clone()) == ControlFlow::Break(()) {
                         return line.end + 1;
@@ -80,7 +80,7 @@ pub(super) fn parse<L: Lines>(
                 }
             }
         }
-        lines.values(&values[..filled]);
+        lines.values(&values[..filled], &ends.positions[index - filled + 1..=index]);
         ends.consume(index);
         if last {
             return ends.positions[0] as usize + 1;

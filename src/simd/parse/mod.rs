@@ -24,8 +24,9 @@ pub(crate) const PADDING: usize = 64;
 
 /// Where parsed lines go.
 pub(crate) trait Lines {
-    /// The next lines carry these values.
-    fn values(&mut self, values: &[u64]);
+    /// The next lines carry these values; `ends` are the places of their
+    /// terminators.
+    fn values(&mut self, values: &[u64], ends: &[u32]);
 
     /// The next line, at this range of the bytes, is not plain digits.
     /// `Break` ends the parse behind it.

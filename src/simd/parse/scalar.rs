@@ -14,15 +14,22 @@ pub(super) fn parse<L: Lines>(
 ) -> usize {
     check_span(bytes, &span);
     let mut batch = [0; BATCH];
+    let mut ends = [0; BATCH];
     let mut filled = 0;
     let mut start = span.start;
     while start < span.end {
         if let Some((value, behind)) = plain_line(&bytes[..span.end], start, terminator) {
             batch[filled] = value;
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "blocks are below 4 GiB, see check_span"
+            )]
+            let end = (behind - 1) as u32;
+            ends[filled] = end;
             filled += 1;
             start = behind;
         } else {
-            lines.values(&batch[..filled]);
+            lines.values(&batch[..filled], &ends[..filled]);
             filled = 0;
             let rest = &bytes[start..span.end];
             let Some(length) = rest.iter().position(|&byte| byte == terminator) else {
@@ -35,11 +42,11 @@ pub(super) fn parse<L: Lines>(
             }
         }
         if filled == BATCH {
-            lines.values(&batch);
+            lines.values(&batch, &ends);
             filled = 0;
         }
     }
-    lines.values(&batch[..filled]);
+    lines.values(&batch[..filled], &ends[..filled]);
     start
 }
 

@@ -9,15 +9,23 @@ struct Collect<'a> {
     bytes: &'a [u8],
     lines: Vec<Line>,
     odd: usize,
+    /// Where the next line begins.
+    start: usize,
 }
 
 impl Lines for Collect<'_> {
-    fn values(&mut self, values: &[u64]) {
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        assert_eq!(values.len(), ends.len());
+        for (&value, &end) in values.iter().zip(ends) {
+            assert_eq!(parse_line(&self.bytes[self.start..end as usize]), Line::Value(value));
+            self.start = end as usize + 1;
+        }
         self.lines.extend(values.iter().map(|&value| Line::Value(value)));
     }
 
     fn odd_line(&mut self, line: Range<usize>) -> ControlFlow<()> {
         self.odd += 1;
+        self.start = line.end + 1;
         self.lines.push(parse_line(&self.bytes[line]));
         ControlFlow::Continue(())
     }
@@ -28,7 +36,7 @@ fn parsed(level: Level, text: &[u8], shift: usize, terminator: u8) -> (Vec<Line>
     bytes.extend_from_slice(text);
     bytes.extend_from_slice(&[b'\n'; PADDING]);
     let span = PADDING + shift..PADDING + shift + text.len();
-    let mut collect = Collect { bytes: &bytes, lines: vec![], odd: 0 };
+    let mut collect = Collect { bytes: &bytes, lines: vec![], odd: 0, start: span.start };
     let end = parse(level, &bytes, span, terminator, &mut collect);
     (collect.lines, end - PADDING - shift, collect.odd)
 }
@@ -117,7 +125,7 @@ fn a_window_of_nothing_but_terminators_is_read() {
 fn a_sink_that_breaks_ends_the_parse_behind_the_odd_line() {
     struct Stop(Vec<u64>);
     impl Lines for Stop {
-        fn values(&mut self, values: &[u64]) {
+        fn values(&mut self, values: &[u64], _: &[u32]) {
             self.0.extend_from_slice(values);
         }
         fn odd_line(&mut self, _: Range<usize>) -> ControlFlow<()> {

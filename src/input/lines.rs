@@ -1,0 +1,233 @@
+//! Whole lines of inputs in large chunks, in order, for answers line by line.
+//!
+//! A stream is not waited for to fill a chunk: when it pauses, its lines go on.
+
+use crate::error::{Error, Result};
+use crate::simd::parse::PADDING;
+use crate::sys::Pages;
+use crate::text::BYTE_ORDER_MARK;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// How long a stream may pause before its lines are answered.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// A line has to fit: what is behind a whole block goes on below 4 GiB.
+const MAX_BYTES: usize = 1 << 31;
+
+/// Whole lines of one input.
+pub(crate) struct LineChunk {
+    bytes: Pages,
+    span: Range<usize>,
+    /// Number of the input.
+    pub(crate) input: usize,
+    /// Number of the chunk, over all inputs.
+    pub(crate) sequence: u64,
+    /// Offset of the lines in their input.
+    pub(crate) offset: u64,
+}
+
+impl LineChunk {
+    /// An empty one for about that many bytes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for them.
+    pub(crate) fn new(capacity: usize) -> Result<Self> {
+        let bytes = pages(PADDING + capacity.max(1) + 1 + PADDING)?;
+        Ok(Self { bytes, span: PADDING..PADDING, input: 0, sequence: 0, offset: 0 })
+    }
+
+    /// The buffer and where its lines lie, the last one with its newline.
+    pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
+        (self.bytes.bytes(), self.span.clone())
+    }
+
+    /// Where another byte can be put, but for that of a missing newline.
+    fn room(&self) -> usize {
+        self.bytes.bytes().len() - PADDING - 1
+    }
+
+    /// Makes the buffer twice as large.
+    fn grow(&mut self) -> Result<()> {
+        let old = self.bytes.bytes();
+        let mut larger = pages(2 * old.len())?;
+        larger.bytes_mut()[..old.len()].copy_from_slice(old);
+        self.bytes = larger;
+        Ok(())
+    }
+}
+
+fn pages(bytes: usize) -> Result<Pages> {
+    let failed = |source| Error::OutOfMemory { bytes: bytes as u64, source };
+    Pages::zeroed(bytes.div_ceil(8)).map_err(failed)
+}
+
+/// Reads inputs one after the other.
+pub(crate) struct LineReader {
+    paths: std::vec::IntoIter<PathBuf>,
+    names: Vec<String>,
+    current: Option<Current>,
+    sequence: u64,
+}
+
+struct Current {
+    file: File,
+    is_regular: bool,
+    offset: u64,
+    /// The beginning of a line whose end was not read yet.
+    carry: Vec<u8>,
+}
+
+impl LineReader {
+    /// Of these files; `-` is standard input.
+    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
+        Self { paths: paths.into_iter(), names: Vec::new(), current: None, sequence: 0 }
+    }
+
+    /// The name of an input that was begun, as the user gave it.
+    pub(crate) fn name(&self, input: usize) -> String {
+        self.names.get(input).cloned().unwrap_or_default()
+    }
+
+    fn open(&mut self, path: &Path) -> Result<Current> {
+        self.names.push(path.display().to_string());
+        let file = if path == Path::new("-") {
+            let descriptor = io::stdin().as_fd().try_clone_to_owned();
+            File::from(descriptor.map_err(Error::io("open", path))?)
+        } else {
+            File::open(path).map_err(Error::io("open", path))?
+        };
+        let metadata = file.metadata().map_err(Error::io("read", path))?;
+        let is_regular = metadata.is_file();
+        Ok(Current { file, is_regular, offset: 0, carry: Vec::new() })
+    }
+
+    /// Fills `chunk` with the next lines; false if there are none.
+    ///
+    /// # Errors
+    ///
+    /// If an input cannot be read, or a line is longer than 2 GiB.
+    pub(crate) fn next(&mut self, chunk: &mut LineChunk) -> Result<bool> {
+        loop {
+            let mut current = match self.current.take() {
+                Some(current) => current,
+                None => match self.paths.next() {
+                    Some(path) => self.open(&path)?,
+                    None => return Ok(false),
+                },
+            };
+            let input = self.names.len() - 1;
+            let more = current.fill(chunk, &self.names[input])?;
+            if more {
+                self.current = Some(current);
+            }
+            if !chunk.span.is_empty() {
+                (chunk.input, chunk.sequence) = (input, self.sequence);
+                self.sequence += 1;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Current {
+    /// Reads whole lines; false at the end of the input.
+    fn fill(&mut self, chunk: &mut LineChunk, name: &str) -> Result<bool> {
+        let mut end = PADDING + self.carry.len();
+        while chunk.room() <= end {
+            chunk.grow()?;
+        }
+        chunk.bytes.bytes_mut()[PADDING..end].copy_from_slice(&self.carry);
+        self.carry.clear();
+        let mut lines_end = None;
+        let more = loop {
+            if end == chunk.room() {
+                if lines_end.is_some() {
+                    break true;
+                }
+                if chunk.room() > MAX_BYTES {
+                    let what = format!("{name}: byte {}: a line longer than 2 GiB", self.offset);
+                    return Err(Error::usage(what));
+                }
+                chunk.grow()?;
+            }
+            let room = end..chunk.room();
+            let read = match self.file.read(&mut chunk.bytes.bytes_mut()[room]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map_err(Error::io("read", name))?,
+            };
+            if read == 0 {
+                break false;
+            }
+            let last = chunk.bytes.bytes()[end..end + read].iter().rposition(|&byte| byte == b'\n');
+            lines_end = last.map(|last| end + last + 1).or(lines_end);
+            end += read;
+            if lines_end.is_some() && !self.is_regular && pauses(&self.file) {
+                break true;
+            }
+        };
+        if more {
+            let lines_end = lines_end.unwrap_or(PADDING);
+            self.carry.extend_from_slice(&chunk.bytes.bytes()[lines_end..end]);
+            end = lines_end;
+        } else if end > PADDING && chunk.bytes.bytes()[end - 1] != b'\n' {
+            chunk.bytes.bytes_mut()[end] = b'\n';
+            end += 1;
+        }
+        chunk.offset = self.offset;
+        chunk.span = PADDING..end;
+        self.offset += chunk.span.len() as u64;
+        if chunk.offset == 0 && chunk.bytes.bytes()[chunk.span.clone()].starts_with(BYTE_ORDER_MARK)
+        {
+            chunk.span.start += BYTE_ORDER_MARK.len();
+            chunk.offset += BYTE_ORDER_MARK.len() as u64;
+        }
+        Ok(more)
+    }
+}
+
+/// Whether nothing comes for a moment; not at the end of a stream.
+fn pauses(file: &File) -> bool {
+    let mut polled = [PollFd::new(file, PollFlags::IN)];
+    matches!(poll(&mut polled, Some(&PAUSE)), Ok(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_whole_from_chunks_of_any_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let texts = ["\u{feff}1\n22\n\n333333\n4", "", "5\r\n6\n"];
+        let paths: Vec<PathBuf> = (0..texts.len())
+            .map(|number| {
+                let path = folder.path().join(number.to_string());
+                std::fs::write(&path, texts[number]).unwrap();
+                path
+            })
+            .collect();
+        for capacity in 1..24 {
+            let mut reader = LineReader::new(paths.clone());
+            let mut chunk = LineChunk::new(capacity).unwrap();
+            let mut found = vec![String::new(); texts.len()];
+            let mut sequence = 0;
+            while reader.next(&mut chunk).unwrap() {
+                let (bytes, span) = chunk.padded();
+                assert!(span.start >= PADDING && bytes.len() - span.end >= PADDING);
+                assert_eq!(chunk.sequence, sequence);
+                sequence += 1;
+                let text = std::str::from_utf8(&bytes[span]).unwrap();
+                let file = texts[chunk.input].as_bytes();
+                let from = usize::try_from(chunk.offset).unwrap();
+                assert!(file[from..].starts_with(text.trim_end_matches('\n').as_bytes()));
+                found[chunk.input] += text;
+            }
+            assert_eq!(found, ["1\n22\n\n333333\n4\n", "", "5\r\n6\n"]);
+        }
+    }
+}

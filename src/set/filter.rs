@@ -1,0 +1,267 @@
+//! Lines of text that a set answers: those in it are copied, or each is told.
+//!
+//! Each thread takes a chunk of lines, asks the set for all its values at once,
+//! and writes when it is its turn.
+
+use super::SetFile;
+use crate::error::{Error, Result};
+use crate::input::{LineChunk, LineReader};
+use crate::progress::{Phase, Progress};
+use crate::simd::{Level, decimal};
+use crate::sys::{Pages, joined};
+use crate::text::{LineSink, Malformed, block_values};
+use crate::view::Prober;
+use std::io::Write;
+use std::ops::{ControlFlow, Range};
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// What becomes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LineAnswer {
+    /// Its value is printed, and whether the set has it.
+    Tell,
+    /// It is copied if its value is in the set, or if it is not.
+    Copy { wanted: bool },
+}
+
+/// How lines are answered.
+pub(crate) struct Filter<'a> {
+    pub(crate) set: &'a SetFile,
+    pub(crate) answer: LineAnswer,
+    pub(crate) skip_invalid: bool,
+    pub(crate) threads: usize,
+    /// Bytes of text that a thread takes at a time; it needs up to
+    /// [`MEMORY_FACTOR`] times as much memory.
+    pub(crate) chunk_bytes: usize,
+    pub(crate) progress: &'a Progress,
+}
+
+/// Bytes of memory a byte of text, where every line is empty: the text, its
+/// values, their ends, the values in order, the answers, and the output.
+pub(crate) const MEMORY_FACTOR: usize = 32;
+/// Larger chunks are answered no faster.
+pub(crate) const MAX_CHUNK_BYTES: usize = 64 << 20;
+
+/// Whose turn it is to write, and what was written.
+struct Turn<W> {
+    out: W,
+    sequence: u64,
+    input: usize,
+    /// Lines of this input so far.
+    lines: u64,
+    all: bool,
+    failed: bool,
+}
+
+impl Filter<'_> {
+    /// Answers the lines of all `paths` into `out`; tells whether every value
+    /// was found.
+    pub(crate) fn run(&self, paths: Vec<PathBuf>, out: impl Write + Send) -> Result<bool> {
+        let reader = Mutex::new(LineReader::new(paths));
+        let turn = Turn { out, sequence: 0, input: 0, lines: 0, all: true, failed: false };
+        let (turn, passed) = (Mutex::new(turn), Condvar::new());
+        self.progress.enter(Phase::Load, 0);
+        let work = || {
+            let worked = self.work(&reader, &turn, &passed);
+            if worked.is_err() {
+                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+                passed.notify_all();
+            }
+            worked
+        };
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            others.into_iter().map(joined).chain([own]).collect::<Result<()>>()
+        })?;
+        let mut turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
+        turn.out.flush().map_err(Error::io("write", "-"))?;
+        Ok(turn.all)
+    }
+
+    fn work<W: Write>(
+        &self,
+        reader: &Mutex<LineReader>,
+        turn: &Mutex<Turn<W>>,
+        passed: &Condvar,
+    ) -> Result<()> {
+        let mut chunk = LineChunk::new(self.chunk_bytes)?;
+        let mut lines = Lines {
+            skip_invalid: self.skip_invalid,
+            prober: Prober::new(self.set.view()).map_err(self.set.damaged())?,
+            ends: Pages::default(),
+            without: Vec::new(),
+            wrong: None,
+        };
+        let (mut found, mut out) = (Vec::new(), Vec::new());
+        loop {
+            if self.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let more = reader.lock().unwrap_or_else(PoisonError::into_inner).next(&mut chunk)?;
+            if !more {
+                return Ok(());
+            }
+            let (bytes, span) = chunk.padded();
+            self.progress.read(span.len() as u64);
+            lines.clear(span.len())?; // at most one a byte
+            block_values(Level::best(), bytes, span.clone(), b'\n', &mut lines);
+            found.clear();
+            found.resize(lines.len(), false);
+            lines.prober.answer(&mut found).map_err(self.set.damaged())?;
+            let all = lines.all(&found);
+            out.clear();
+            match self.answer {
+                LineAnswer::Tell => lines.tell(&found, &mut out),
+                LineAnswer::Copy { wanted } => {
+                    lines.copy(&bytes[..span.end], span.start, &mut found, wanted, &mut out);
+                }
+            }
+            let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+            while turn.sequence != chunk.sequence && !turn.failed {
+                turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            }
+            if turn.failed {
+                return Ok(());
+            }
+            if turn.input != chunk.input {
+                (turn.input, turn.lines) = (chunk.input, 0);
+            }
+            turn.out.write_all(&out).map_err(Error::io("write", "-"))?;
+            if let Some(Wrong { line, reason, offset }) = lines.wrong.take() {
+                let text = &bytes[line.clone()];
+                return Err(Error::MalformedLine {
+                    input: reader.lock().unwrap_or_else(PoisonError::into_inner).name(chunk.input),
+                    line: turn.lines + lines.len() as u64 + 1,
+                    offset: chunk.offset + (line.start - span.start) as u64 + offset,
+                    reason,
+                    excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
+                });
+            }
+            turn.sequence += 1;
+            turn.lines += lines.len() as u64;
+            turn.all &= all;
+            passed.notify_all();
+        }
+    }
+}
+
+/// The lines of a chunk.
+struct Lines<'a> {
+    skip_invalid: bool,
+    /// Has a value for each line, 0 if it has none.
+    prober: Prober<'a>,
+    /// Where each line ends.
+    ends: Pages,
+    /// Lines that have no value.
+    without: Vec<usize>,
+    wrong: Option<Wrong>,
+}
+
+/// A malformed line, with which the chunk ends.
+struct Wrong {
+    line: Range<usize>,
+    reason: Malformed,
+    offset: u64,
+}
+
+impl LineSink for Lines<'_> {
+    #[inline]
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        let lines = self.len()..self.len() + values.len();
+        self.prober.push(values);
+        bytemuck::cast_slice_mut(self.ends.words_mut())[lines].copy_from_slice(ends);
+    }
+
+    fn blank(&mut self, end: u32) {
+        self.without.push(self.len());
+        self.values(&[0], &[end]);
+    }
+
+    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
+        if self.skip_invalid {
+            #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+            self.blank(line.end as u32);
+            return ControlFlow::Continue(());
+        }
+        self.wrong = Some(Wrong { line, reason, offset });
+        ControlFlow::Break(())
+    }
+}
+
+impl Lines<'_> {
+    /// Forgets all lines, and has room for `count` others.
+    fn clear(&mut self, count: usize) -> Result<()> {
+        self.without.clear();
+        let failed = |source| Error::OutOfMemory { bytes: 12 * count as u64, source };
+        self.prober.clear(count).map_err(failed)?;
+        if 2 * self.ends.words().len() < count {
+            self.ends = Pages::zeroed(count.div_ceil(2)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.prober.values().len()
+    }
+
+    fn ends(&self) -> &[u32] {
+        &bytemuck::cast_slice(self.ends.words())[..self.len()]
+    }
+
+    /// Whether every line that has a value was found.
+    fn all(&self, found: &[bool]) -> bool {
+        let mut without = self.without.iter().peekable();
+        found.iter().enumerate().all(|(line, &found)| {
+            let has_none = without.next_if(|&&without| without == line).is_some();
+            found || has_none
+        })
+    }
+
+    fn tell(&self, found: &[bool], out: &mut Vec<u8>) {
+        let mut without = self.without.iter().peekable();
+        let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
+        for (line, (&value, &found)) in self.prober.values().iter().zip(found).enumerate() {
+            if without.next_if(|&&without| without == line).is_some() {
+                continue;
+            }
+            let end = decimal::lines(0, &[value], b'\t', &mut digits);
+            out.extend_from_slice(&digits[..end]);
+            out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
+        }
+    }
+
+    /// Copies lines from `bytes[start..]`, neighbours together.
+    fn copy(
+        &self,
+        bytes: &[u8],
+        start: usize,
+        found: &mut [bool],
+        wanted: bool,
+        out: &mut Vec<u8>,
+    ) {
+        for &line in &self.without {
+            found[line] = !wanted;
+        }
+        let ends = self.ends();
+        let place = |line: usize| match line.checked_sub(1) {
+            Some(before) => ends[before] as usize + 1,
+            None => start,
+        };
+        let mut line = next(found, 0, wanted);
+        while line < found.len() {
+            let end = next(found, line, !wanted);
+            out.extend_from_slice(&bytes[place(line)..place(end)]);
+            line = next(found, end, wanted);
+        }
+    }
+}
+
+/// The first place from `from` on that has `wanted`, or the end.
+fn next(found: &[bool], from: usize, wanted: bool) -> usize {
+    let (eights, _) = found[from..].as_chunks::<8>();
+    let skipped = eights.iter().take_while(|eight| **eight == [!wanted; 8]).count();
+    let from = from + 8 * skipped;
+    found[from..].iter().position(|&found| found == wanted).map_or(found.len(), |at| from + at)
+}

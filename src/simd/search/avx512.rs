@@ -1,0 +1,17 @@
+//! 32 values in a 512-bit register.
+
+use super::WINDOW;
+use std::arch::x86_64::{_mm512_cmpeq_epi16_mask, _mm512_loadu_si512, _mm512_set1_epi16};
+
+#[target_feature(enable = "avx512f,avx512bw")]
+#[expect(clippy::cast_possible_wrap, reason = "lanes are bits")]
+pub(super) fn contains(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
+    let needle = _mm512_set1_epi16(low as i16);
+    let mut found = 0;
+    for values in window.as_chunks::<32>().0 {
+        // SAFETY: `values` is 64 readable bytes; `loadu` needs no alignment.
+        let values = unsafe { _mm512_loadu_si512(values.as_ptr().cast()) };
+        found |= _mm512_cmpeq_epi16_mask(values, needle);
+    }
+    found != 0
+}
