@@ -1,0 +1,255 @@
+//! Representations of this project.
+
+use crate::data::Data;
+use crate::subject::{Operation, Representation};
+use bitsort::Bitmap;
+use bitsort::set::{IntegerSet, SetFile, SetFormat, SetView};
+use std::path::Path;
+
+fn values(data: &Data, second: bool) -> &[u32] {
+    if second { &data.b } else { &data.a }
+}
+
+fn join(a: &IntegerSet, operation: Operation, b: &IntegerSet) -> IntegerSet {
+    let joined = match operation {
+        Operation::And => a.intersection(b),
+        Operation::Or => a.union(b),
+        Operation::Xor => a.symmetric_difference(b),
+        Operation::AndNot => a.difference(b),
+        other => unreachable!("{other:?} makes no set"),
+    };
+    joined.expect("the files are sound")
+}
+
+/// A plain bitmap in memory.
+#[derive(Debug)]
+pub struct Dense(Bitmap);
+
+impl Representation for Dense {
+    const NAME: &str = "dense";
+    type Result = Bitmap;
+
+    fn build(data: &Data, second: bool, _: &Path) -> Self {
+        let mut bitmap = Bitmap::new(data.universe);
+        for &value in values(data, second) {
+            bitmap.insert(value.into());
+        }
+        Self(bitmap)
+    }
+
+    fn len(&self) -> u64 {
+        self.0.cardinality()
+    }
+
+    fn file_bytes(&self) -> u64 {
+        // The header, and a rank for each 2^16 values.
+        4096 + self.0.as_words().len() as u64 * 8 + self.0.as_words().len() as u64 / 1024 * 8
+    }
+
+    fn hits(&self, probes: &[u32]) -> u64 {
+        probes.iter().map(|&value| u64::from(self.0.contains(value.into()))).sum()
+    }
+
+    fn sum(&self) -> u64 {
+        let mut sum = 0;
+        for value in &self.0 {
+            sum += value;
+        }
+        sum
+    }
+
+    fn join(&self, operation: Operation, other: &Self) -> Bitmap {
+        let mut joined = self.0.clone();
+        match operation {
+            Operation::And => joined.intersection_assign(&other.0),
+            Operation::Or => joined.union_assign(&other.0).expect("they share a universe"),
+            Operation::Xor => {
+                joined.symmetric_difference_assign(&other.0).expect("they share a universe");
+            }
+            Operation::AndNot => joined.difference_assign(&other.0),
+            other => unreachable!("{other:?} makes no set"),
+        }
+        joined
+    }
+
+    fn result_len(result: &Bitmap) -> u64 {
+        result.cardinality()
+    }
+
+    fn intersection_len(&self, other: &Self) -> u64 {
+        self.0.intersection_len(&other.0)
+    }
+
+    fn union_len(&self, other: &Self) -> u64 {
+        self.0.union_len(&other.0)
+    }
+}
+
+/// [`IntegerSet`] with a roaring bitmap in memory.
+#[derive(Debug)]
+pub struct Integers(IntegerSet);
+
+impl Representation for Integers {
+    const NAME: &str = "IntegerSet";
+    type Result = IntegerSet;
+
+    fn build(data: &Data, second: bool, _: &Path) -> Self {
+        Self(values(data, second).iter().map(|&value| u64::from(value)).collect())
+    }
+
+    fn len(&self) -> u64 {
+        self.0.cardinality().expect("it is in memory")
+    }
+
+    fn file_bytes(&self) -> u64 {
+        let set: Result<roaring::RoaringTreemap, _> = self.0.iter().collect();
+        set.expect("it is in memory").serialized_size() as u64
+    }
+
+    fn hits(&self, probes: &[u32]) -> u64 {
+        let is_in = |value: u32| self.0.contains(value.into()).expect("it is in memory");
+        probes.iter().map(|&value| u64::from(is_in(value))).sum()
+    }
+
+    fn sum(&self) -> u64 {
+        let mut sum = 0;
+        for value in &self.0 {
+            sum += value.expect("it is in memory");
+        }
+        sum
+    }
+
+    fn join(&self, operation: Operation, other: &Self) -> IntegerSet {
+        join(&self.0, operation, &other.0)
+    }
+
+    fn result_len(result: &IntegerSet) -> u64 {
+        result.cardinality().expect("it is in memory")
+    }
+
+    fn intersection_len(&self, other: &Self) -> u64 {
+        self.0.intersection_len(&other.0).expect("it is in memory")
+    }
+
+    fn union_len(&self, other: &Self) -> u64 {
+        self.0.union_len(&other.0).expect("it is in memory")
+    }
+}
+
+/// A mapped file.
+#[derive(Debug)]
+struct Mapped {
+    /// For operations.
+    set: IntegerSet,
+    /// For queries.
+    file: SetFile,
+}
+
+impl Mapped {
+    fn new(set: &IntegerSet, format: SetFormat, second: bool, folder: &Path) -> Self {
+        let path = folder.join(format!("{format:?}-{}.bits", u8::from(second)));
+        set.write_as(&path, format).expect("the folder has room");
+        let open = "what was written can be opened";
+        Self { set: IntegerSet::open(&path).expect(open), file: SetFile::open(&path).expect(open) }
+    }
+
+    fn view(&self) -> SetView<'_> {
+        self.file.view()
+    }
+}
+
+macro_rules! mapped {
+    ($name:ident, $text:literal, $format:expr, $build:expr, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(Debug)]
+        pub struct $name(Mapped);
+
+        impl Representation for $name {
+            const NAME: &str = $text;
+            type Result = IntegerSet;
+
+            fn build(data: &Data, second: bool, folder: &Path) -> Self {
+                let set: IntegerSet = $build(data, values(data, second));
+                Self(Mapped::new(&set, $format, second, folder))
+            }
+
+            fn len(&self) -> u64 {
+                self.0.file.cardinality()
+            }
+
+            fn file_bytes(&self) -> u64 {
+                self.0.file.file_bytes()
+            }
+
+            fn hits(&self, probes: &[u32]) -> u64 {
+                let view = self.0.view();
+                let is_in = |value: u32| view.contains(value.into()).expect("the file is sound");
+                probes.iter().map(|&value| u64::from(is_in(value))).sum()
+            }
+
+            fn sum(&self) -> u64 {
+                let mut sum = 0;
+                for value in self.0.view() {
+                    sum += value.expect("the file is sound");
+                }
+                sum
+            }
+
+            fn join(&self, operation: Operation, other: &Self) -> IntegerSet {
+                join(&self.0.set, operation, &other.0.set)
+            }
+
+            fn result_len(result: &IntegerSet) -> u64 {
+                result.cardinality().expect("it is in memory")
+            }
+
+            fn intersection_len(&self, other: &Self) -> u64 {
+                self.0.set.intersection_len(&other.0.set).expect("the files are sound")
+            }
+
+            fn union_len(&self, other: &Self) -> u64 {
+                self.0.set.union_len(&other.0.set).expect("the files are sound")
+            }
+        }
+    };
+}
+
+mapped!(
+    MappedDense,
+    "dense, mapped",
+    SetFormat::DenseBits,
+    |data: &Data, values: &[u32]| {
+        let mut set = IntegerSet::dense(0, data.universe - 1);
+        for &value in values {
+            set.insert(value.into()).expect("it is in the universe");
+        }
+        set
+    },
+    "A plain bitmap in a mapped `.bits` file."
+);
+
+mapped!(
+    MappedRoaring,
+    "roaring, mapped",
+    SetFormat::RoaringBits,
+    |_: &Data, values: &[u32]| values.iter().map(|&value| u64::from(value)).collect(),
+    "A roaring bitmap in a mapped `.bits` file."
+);
+
+impl MappedRoaring {
+    /// How many probes are in the set; asks for `batch` of them at once.
+    ///
+    /// # Panics
+    ///
+    /// If somebody damages the file meanwhile.
+    #[must_use]
+    pub fn hits_of_many(&self, probes: &[u64], batch: usize) -> u64 {
+        let mut found = vec![false; batch];
+        let mut hits = 0;
+        for probes in probes.chunks(batch) {
+            self.0.view().contains_many(probes, &mut found).expect("the file is sound");
+            hits += found[..probes.len()].iter().map(|&is_in| u64::from(is_in)).sum::<u64>();
+        }
+        hits
+    }
+}

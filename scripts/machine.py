@@ -1,0 +1,54 @@
+"""What a record of benchmarks says of the machine, and where records lie."""
+
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def said(*command, cwd=REPOSITORY):
+    """The first line a command prints, or nothing."""
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True)
+        return (done.stdout.strip().splitlines() or [""])[0]
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def describe(work):
+    """Date, CPU, cores, memory, kernel, the disk of the folder `work`, and the load."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*:\s*(.*)$", cpuinfo, re.MULTILINE)
+    flags = set((re.search(r"^flags\s*:\s*(.*)$", cpuinfo, re.MULTILINE) or [0, ""])[1].split())
+    simd = [name for name in ("avx2", "avx512bw", "avx512_vbmi2") if name in flags]
+    kib = int(re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text())[1])
+    return {
+        "date": datetime.datetime.now().astimezone().isoformat(timespec="minutes"),
+        "CPU": (model[1] if model else platform.machine()) + (f" ({', '.join(simd)})" if simd else ""),
+        "cores": f"{len(os.sched_getaffinity(0))}",
+        "memory": f"{kib / 1024 / 1024:.1f} GiB",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "disk": f"{said('findmnt', '-no', 'FSTYPE', '-T', str(work))} at {work}",
+        "load before": f"{os.getloadavg()[0]:.2f}",
+    }
+
+
+def source():
+    """The commit measured, and the compiler."""
+    commit = said("git", "rev-parse", "--short", "HEAD")
+    dirty = said("git", "status", "--porcelain", "--", "src", "Cargo.toml", "Cargo.lock")
+    return f"commit {commit}{' with local changes' if dirty else ''}, {said('rustc', '--version')}"
+
+
+def new_record(folder, machine, kind=""):
+    """A name for a record that there is none of: date, CPU, kind."""
+    slug = re.sub(r"\(.*?\)|@.*|processor|cpu|core", " ", machine["CPU"], flags=re.IGNORECASE)
+    slug = "-".join(re.findall(r"[a-z0-9]+", slug.lower())) or "cpu"
+    slug += f"-{kind}" if kind else ""
+    names = (f"{machine['date'][:10]}-{slug}{tail}.csv" for tail in ["", *(f"-{n}" for n in range(2, 100))])
+    folder.mkdir(parents=True, exist_ok=True)
+    return next(folder / name for name in names if not (folder / name).exists())
