@@ -79,6 +79,15 @@ fn main() {
             });
         });
         let mut changed = a.clone();
+        let mut words = a.as_words().to_vec();
+        group.bench_function(id("loop in place"), |bencher| {
+            bencher.iter(|| {
+                for (word, &other) in black_box(&mut words).iter_mut().zip(b.as_words()) {
+                    *word &= other;
+                }
+            });
+        });
+        drop(words);
         group.bench_function(id("Bitmap::intersection_assign"), |bencher| {
             bencher.iter(|| black_box(&mut changed).intersection_assign(&b));
         });
