@@ -176,8 +176,9 @@ impl Error {
             Self::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
             Self::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
             Self::NoPlan { .. } => {
-                "raise --mem, give a roomier folder with -T, or give files instead of pipes; --explain tells more"
+                "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
             }
+            Self::OutOfMemory { .. } => "lower --mem",
             Self::CannotReread { .. } => {
                 "raise --mem, allow temporary files, or give a file instead of a pipe"
             }

@@ -4,7 +4,7 @@ use super::body::Roaring;
 use super::header::{BLOCK_LOG, HEADER_BYTES, Header, Representation, Section, blocks};
 use crate::container::{BITMAP_BYTES, Container, Scratch};
 use crate::error::{Error, Result};
-use crate::sys::{Machine, joined};
+use crate::sys::{Machine, joined, start};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::ops::Range;
@@ -190,10 +190,10 @@ fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
         let workers: Vec<_> = (0..count.div_ceil(share))
             .map(|part| {
                 let blocks = part * share..count.min((part + 1) * share);
-                scope.spawn(move || checksums(file, blocks, end))
+                start(scope, move || checksums(file, blocks, end))
             })
             .collect();
-        workers.into_iter().map(joined).collect::<io::Result<Vec<_>>>()
+        workers.into_iter().map(|worker| joined(worker?)).collect::<io::Result<Vec<_>>>()
     })?;
     let mut sums = parts.concat();
     let own = xxh3_64(&sums).to_le_bytes();

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// When to show a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,12 +44,12 @@ impl Bar {
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style.progress_chars("=> "));
             }
-            let mut shown = Phase::Survey;
+            let (mut shown, mut since) = (Phase::Survey, Instant::now());
             while !stopped.load(Ordering::Relaxed) {
                 let (phase, done, total) = progress.snapshot();
                 if phase != shown {
                     bar.reset();
-                    shown = phase;
+                    (shown, since) = (phase, Instant::now());
                 }
                 bar.set_prefix(match phase {
                     Phase::Survey => "looking",
@@ -62,16 +62,12 @@ impl Bar {
                     total => bar.set_length(total),
                 }
                 bar.set_position(done);
-                let rate = bar.per_sec();
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "a rate for display"
-                )]
+                let passed = since.elapsed().max(INTERVAL).as_millis();
+                let rate = u64::try_from(u128::from(done) * 1000 / passed).unwrap_or(u64::MAX);
                 bar.set_message(match phase {
-                    Phase::Emit => format!("{done} values, {rate:.0}/s"),
+                    Phase::Emit => format!("{done} values, {rate}/s"),
                     Phase::Walk => format!("{} %", 100 * done / total.max(1)),
-                    _ => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate as u64)),
+                    _ => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate)),
                 });
                 if when == When::Always && bar.is_hidden() {
                     super::exit::say(&format!("{} {}", bar.prefix(), bar.message()));

@@ -3,6 +3,7 @@
 
 use super::exit::say;
 use crate::error::{Error, Result};
+use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::{self, pipe};
@@ -44,6 +45,8 @@ impl Signals {
             flag::register(signal, Arc::clone(cancel))?;
             pipe::register(signal, woken.try_clone()?)?;
         }
+        // A file that may not grow further is an error like others.
+        flag::register(SIGXFSZ, Arc::default())?;
         Ok(wake)
     }
 

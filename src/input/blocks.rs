@@ -8,11 +8,12 @@
 //! 3. Memory is one block a thread, however long a line is: a line that does
 //!    not fit is scanned in pieces and comes as [`Overlong`].
 
+use super::long_line::{LongLine, Overlong};
 use super::open::{Content, Opened, Stream};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::simd::parse::PADDING;
-use crate::text::{BYTE_ORDER_MARK, Line, LineScanner, Selector};
+use crate::text::{BYTE_ORDER_MARK, Column, Selector};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -47,18 +48,9 @@ pub(crate) struct Block {
     pub(crate) claimed_bytes: u64,
     /// The line behind the span, if it was too long for a buffer.
     pub(crate) overlong: Option<Overlong>,
+    /// Number (from 0) of the wanted field, of delimited text.
+    pub(crate) column: usize,
 }
-
-/// A line longer than a block.
-pub(crate) struct Overlong {
-    pub(crate) offset: u64,
-    pub(crate) line: Line,
-    /// Its first bytes.
-    pub(crate) head: Vec<u8>,
-}
-
-/// Bytes of an overlong line that are kept.
-const HEAD_BYTES: usize = 4096;
 
 impl Block {
     /// Memory for blocks cut this way.
@@ -72,6 +64,7 @@ impl Block {
             first: false,
             claimed_bytes: 0,
             overlong: None,
+            column: 0,
         }
     }
 
@@ -99,11 +92,17 @@ impl Block {
     }
 
     fn skip_byte_order_mark(&mut self, cut: &Cut) {
-        if self.first && cut.format == Format::Text && self.lines().starts_with(BYTE_ORDER_MARK) {
-            self.span.start += BYTE_ORDER_MARK.len();
-            self.offset += BYTE_ORDER_MARK.len() as u64;
+        if self.first && cut.format == Format::Text {
+            let mark = byte_order_mark(self.lines());
+            self.span.start += mark;
+            self.offset += mark as u64;
         }
     }
+}
+
+/// Bytes of the mark that `bytes` begin with, if they do.
+fn byte_order_mark(bytes: &[u8]) -> usize {
+    if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }
 
 /// Hands out the blocks of all inputs.
@@ -119,6 +118,8 @@ struct State {
     /// Bytes of this input that were claimed.
     offset: u64,
     sequence: u64,
+    /// Of this input, once its first block was read.
+    column: usize,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
 }
@@ -166,7 +167,6 @@ impl<'a> Claims<'a> {
                 }
                 Content::Stream(stream) => {
                     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                    stream.consumed = true;
                     let stream: &mut Stream = &mut stream;
                     self.next_in_order(&mut state, block, &input.name, |buffer| {
                         stream.fill(buffer).map_err(Error::io("read", &input.name))
@@ -175,6 +175,12 @@ impl<'a> Claims<'a> {
             };
             if more {
                 state.sequence += 1;
+                if let Some(selector) = &self.cut.column {
+                    if block.first {
+                        state.column = column_of(selector, block.lines(), &input.name)?;
+                    }
+                    block.column = state.column;
+                }
                 return Ok(true);
             }
             state.input += 1;
@@ -206,6 +212,8 @@ impl<'a> Claims<'a> {
         if bytes.is_empty() {
             return Ok(false);
         }
+        let mark =
+            if block.first && self.cut.format == Format::Text { byte_order_mark(bytes) } else { 0 };
         let complete = match (self.cut.format.value_bytes(), &self.cut.column) {
             (Some(width), _) => {
                 let whole = bytes.len() / width * width;
@@ -231,9 +239,9 @@ impl<'a> Claims<'a> {
             state.carry.extend_from_slice(&block.bytes[block.span.end..end]);
         } else {
             block.span = PADDING..PADDING;
-            let mut scan = LongLine::new(state.offset, self.cut.terminator);
+            let mut scan = LongLine::new(state.offset + mark as u64, self.cut.terminator);
             let mut piece = vec![0; self.cut.block_bytes.min(1 << 16)];
-            let mut rest = scan.feed(bytes).map(<[u8]>::to_vec);
+            let mut rest = scan.feed(&bytes[mark..]).map(<[u8]>::to_vec);
             while rest.is_none() {
                 let read = fill(&mut piece)?;
                 rest = if read == 0 {
@@ -242,8 +250,8 @@ impl<'a> Claims<'a> {
                     scan.feed(&piece[..read]).map(<[u8]>::to_vec)
                 };
             }
-            block.claimed_bytes = scan.bytes;
-            state.offset += scan.bytes;
+            block.claimed_bytes = mark as u64 + scan.bytes;
+            state.offset += block.claimed_bytes;
             state.carry = rest.unwrap_or_default();
             block.overlong = Some(scan.finish());
         }
@@ -253,6 +261,17 @@ impl<'a> Claims<'a> {
         }
         Ok(true)
     }
+}
+
+/// Number (from 0) of the wanted field in an input that begins with these lines.
+pub(super) fn column_of(selector: &Selector, lines: &[u8], name: &str) -> Result<usize> {
+    selector.index(selector.first_record(lines)).ok_or_else(|| Error::NoSuchColumn {
+        input: name.to_owned(),
+        column: match &selector.column {
+            Column::Name(name) => name.clone(),
+            Column::Number(number) => number.to_string(),
+        },
+    })
 }
 
 fn truncated(name: &str, format: Format, offset: u64, found: usize, whole: usize) -> Error {
@@ -335,17 +354,18 @@ impl Region<'_> {
             block.span = start..line_end + 1;
         } else if at_end {
             block.span = start..end;
+            block.skip_byte_order_mark(cut);
             block.terminate(cut.terminator);
+            return Ok(());
         } else {
             let last_line = block.bytes[start..last_byte].iter().rposition(is_end);
             let line_start = start + last_line.map_or(0, |at| at + 1);
             block.span = start..line_start;
-            let mut scan = LongLine::new(read_from + (line_start - PADDING) as u64, cut.terminator);
-            let mut skip = 0;
-            if scan.offset == 0 && block.bytes[line_start..].starts_with(BYTE_ORDER_MARK) {
-                skip = BYTE_ORDER_MARK.len();
-            }
-            let mut found = scan.feed(&block.bytes[line_start + skip..end]).is_some();
+            let mut offset = read_from + (line_start - PADDING) as u64;
+            let mark = if offset == 0 { byte_order_mark(&block.bytes[line_start..end]) } else { 0 };
+            offset += mark as u64;
+            let mut scan = LongLine::new(offset, cut.terminator);
+            let mut found = scan.feed(&block.bytes[line_start + mark..end]).is_some();
             let mut at = read_from + (end - PADDING) as u64;
             let mut piece = vec![0; 1 << 16];
             while !found && at < self.len {
@@ -358,36 +378,5 @@ impl Region<'_> {
         }
         block.skip_byte_order_mark(cut);
         Ok(())
-    }
-}
-
-/// A line that is scanned in pieces.
-struct LongLine {
-    scanner: LineScanner,
-    offset: u64,
-    /// Bytes taken, with the terminator.
-    bytes: u64,
-    head: Vec<u8>,
-    terminator: u8,
-}
-
-impl LongLine {
-    fn new(offset: u64, terminator: u8) -> Self {
-        Self { scanner: LineScanner::new(), offset, bytes: 0, head: Vec::new(), terminator }
-    }
-
-    /// Takes more of the line; gives what is behind its terminator.
-    fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
-        let end = piece.iter().position(|&byte| byte == self.terminator);
-        let line = &piece[..end.unwrap_or(piece.len())];
-        self.scanner.feed(line);
-        let room = HEAD_BYTES.saturating_sub(self.head.len()).min(line.len());
-        self.head.extend_from_slice(&line[..room]);
-        self.bytes += line.len() as u64 + u64::from(end.is_some());
-        end.map(|end| &piece[end + 1..])
-    }
-
-    fn finish(self) -> Overlong {
-        Overlong { offset: self.offset, line: self.scanner.finish(), head: self.head }
     }
 }

@@ -66,6 +66,8 @@ const EXCERPT_BYTES: usize = 40;
 pub(crate) struct Entry {
     pub(crate) input: usize,
     pub(crate) tally: Tally,
+    /// Ends of lines inside of quotes: these are no lines of the tally.
+    pub(crate) inner_lines: u64,
     bad: Vec<Bad>,
     /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each.
     texts: Vec<u8>,
@@ -235,7 +237,7 @@ impl State<'_> {
                 }
             }
         }
-        self.lines += entry.tally.lines;
+        self.lines += entry.tally.lines + entry.inner_lines;
         self.total.add(&entry.tally);
         Ok(())
     }

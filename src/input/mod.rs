@@ -8,6 +8,7 @@ mod blocks;
 mod ledger;
 #[cfg(feature = "cli")]
 mod lines;
+mod long_line;
 mod open;
 mod ordered;
 mod sample;
@@ -17,7 +18,7 @@ pub(crate) use blocks::Cut;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
 pub(crate) use lines::{LineChunk, LineReader};
-pub(crate) use open::{Input, Opened};
+pub(crate) use open::{Input, Opened, open_all};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};

@@ -41,9 +41,21 @@ pub(crate) enum Content {
 pub(crate) struct Stream {
     /// Bytes that were looked at already, to be read again.
     pub(crate) ahead: Vec<u8>,
-    pub(crate) reader: Box<dyn Read + Send>,
-    /// Whether somebody has taken bytes out of it for good.
-    pub(crate) consumed: bool,
+    reader: Box<dyn Read + Send>,
+    /// A terminal goes on behind its end.
+    ended: bool,
+}
+
+/// Opens inputs; standard input that is named again has nothing left.
+pub(crate) fn open_all(inputs: Vec<Input>) -> Result<Vec<Opened>> {
+    let mut stdin_is_open = false;
+    let open = |input: Input| {
+        if matches!(input, Input::Stdin) && std::mem::replace(&mut stdin_is_open, true) {
+            return Ok(Opened::stream("-".to_owned(), Box::new(io::empty())));
+        }
+        input.open()
+    };
+    inputs.into_iter().map(open).collect()
 }
 
 impl Input {
@@ -71,9 +83,18 @@ impl Opened {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(Error::Io { action: "read", path: name.into(), source });
         }
-        // Files of /proc say that they have 0 bytes.
-        if !metadata.is_file() || metadata.len() == 0 {
+        if !metadata.is_file() {
             return Ok(Self::stream(name, Box::new(file)));
+        }
+        if metadata.len() == 0 {
+            // Files of /proc say that they have 0 bytes.
+            let mut ahead = vec![0; 4096];
+            let read = file.read(&mut ahead).map_err(Error::io("read", &name))?;
+            if read > 0 {
+                ahead.truncate(read);
+                let stream = Stream { ahead, ..Stream::new(Box::new(file)) };
+                return Ok(Self { name, content: Content::Stream(Mutex::new(stream)) });
+            }
         }
         let start = file.stream_position().map_err(Error::io("read", &name))?;
         let len = metadata.len().saturating_sub(start);
@@ -81,8 +102,7 @@ impl Opened {
     }
 
     fn stream(name: String, reader: Box<dyn Read + Send>) -> Self {
-        let stream = Stream { ahead: Vec::new(), reader, consumed: false };
-        Self { name, content: Content::Stream(Mutex::new(stream)) }
+        Self { name, content: Content::Stream(Mutex::new(Stream::new(reader))) }
     }
 
     /// Bytes of the whole input, if that is known before it is read.
@@ -100,6 +120,10 @@ impl Opened {
 }
 
 impl Stream {
+    fn new(reader: Box<dyn Read + Send>) -> Self {
+        Self { ahead: Vec::new(), reader, ended: false }
+    }
+
     /// Reads until `buffer` is full or the stream ends.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let from_ahead = self.ahead.len().min(buffer.len());
@@ -109,9 +133,9 @@ impl Stream {
             self.ahead = Vec::new();
         }
         let mut filled = from_ahead;
-        while filled < buffer.len() {
+        while filled < buffer.len() && !self.ended {
             match self.reader.read(&mut buffer[filled..]) {
-                Ok(0) => break,
+                Ok(0) => self.ended = true,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

@@ -3,7 +3,7 @@
 use super::blocks::{Block, Claims};
 use super::ledger::{Invalid, Ledger, Tally};
 use super::open::Opened;
-use super::scan::{Consumer, ScanOptions, column_indices, parse_block};
+use super::scan::{Consumer, ScanOptions, count, parse_block};
 use crate::error::{Error, Result};
 use crate::text::{Line, parse_line};
 
@@ -11,7 +11,6 @@ use crate::text::{Line, parse_line};
 pub(crate) struct Ordered<'a> {
     input: &'a Opened,
     options: &'a ScanOptions<'a>,
-    columns: Vec<usize>,
     claims: Claims<'a>,
     block: Block,
     ledger: Option<Ledger<'a>>,
@@ -38,19 +37,18 @@ impl<'a> Ordered<'a> {
         input: &'a Opened,
         options: &'a ScanOptions<'a>,
         invalid: Invalid<'a>,
-    ) -> Result<Self> {
+    ) -> Self {
         let alone = std::slice::from_ref(input);
-        Ok(Self {
+        Self {
             input,
             options,
-            columns: column_indices(alone, options)?,
             claims: Claims::new(alone, options.cut),
             block: Block::new(options.cut),
             ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
             lines_before: 0,
             lines: 0,
             tally: Tally::default(),
-        })
+        }
     }
 
     /// Replaces `values` with those of the next block that has any; false at
@@ -63,11 +61,10 @@ impl<'a> Ordered<'a> {
             }
             let more = self.claims.next(&mut self.block)?;
             if more {
-                let (options, columns) = (self.options, &self.columns);
-                let mut append = Append(values);
-                let entry = parse_block(&self.block, options, columns, ledger, &mut append);
+                let options = self.options;
+                let entry = parse_block(&self.block, options, ledger, &mut Append(values));
                 self.lines_before = self.lines;
-                self.lines += entry.tally.lines;
+                self.lines += entry.tally.lines + entry.inner_lines;
                 ledger.enter(self.block.sequence, entry);
                 options.progress.read(self.block.claimed_bytes);
                 if !values.is_empty() && !ledger.is_stopped() {
@@ -87,14 +84,20 @@ impl<'a> Ordered<'a> {
     /// stands on.
     pub(crate) fn line_of(&self, index: usize) -> u64 {
         let cut = self.options.cut;
+        let bytes = self.block.lines();
+        // A header has no value, whatever it looks like.
+        let headers = usize::from(self.options.header && self.block.first);
         let within = if cut.format.value_bytes().is_some() {
             index as u64
         } else if let Some(selector) = &cut.column {
-            let records = selector.records(self.block.lines(), self.columns[0]);
-            nth_value(records.map(|(_, line)| line), index)
+            let records = selector.records(bytes, self.block.column).skip(headers);
+            let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
+            let start = values.nth(index).map_or(0, |(record, _)| record.start);
+            count(&bytes[..start], cut.terminator)
         } else {
-            let lines = self.block.lines().split(|&byte| byte == cut.terminator);
-            nth_value(lines.map(parse_line), index)
+            let lines = bytes.split(|&byte| byte == cut.terminator).enumerate().skip(headers);
+            let mut values = lines.filter(|(_, line)| matches!(parse_line(line), Line::Value(_)));
+            values.nth(index).map_or(0, |(line, _)| line as u64)
         };
         self.lines_before + within + 1
     }
@@ -108,20 +111,4 @@ impl<'a> Ordered<'a> {
     pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
-}
-
-/// Number of lines before the one with value `index`.
-fn nth_value(lines: impl Iterator<Item = Line>, index: usize) -> u64 {
-    let mut left = index;
-    let mut before = 0;
-    for line in lines {
-        if matches!(line, Line::Value(_)) {
-            if left == 0 {
-                break;
-            }
-            left -= 1;
-        }
-        before += 1;
-    }
-    before
 }

@@ -1,10 +1,11 @@
 //! A look at the inputs before they are read: range, density, line lengths.
 
-use super::blocks::{Block, Claims};
+use super::blocks::{Block, Claims, Cut, column_of};
 use super::ledger::{Invalid, Ledger};
 use super::open::{Content, Opened};
-use super::scan::{Consumer, ScanOptions, column_indices, parse_block};
+use super::scan::{Consumer, ScanOptions, parse_block};
 use crate::error::{Error, Result};
+use crate::text::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::PoisonError;
@@ -65,10 +66,15 @@ pub(crate) fn sample(
                 if step > PIECE_BYTES {
                     sample.complete = false;
                 }
+                let mut cut = options.cut.clone();
                 let mut at = 0;
                 while at < *len && sample.values.len() < MAX_VALUES {
                     let piece = input.read_piece(at, PIECE_BYTES.min(len - at))?;
-                    sample.look(input, options, at > 0, at + PIECE_BYTES >= *len, piece)?;
+                    if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
+                        break; // a head so long says little
+                    }
+                    let options = ScanOptions { cut: &cut, ..*options };
+                    sample.look(input, &options, at > 0, at + PIECE_BYTES >= *len, piece)?;
                     at += step;
                 }
                 sample.complete &= at >= *len;
@@ -123,10 +129,6 @@ impl Sample {
                 piece.drain(..first.map_or(piece.len(), |first| first + 1));
             }
         }
-        let columns = match &options.cut.column {
-            Some(_) => column_indices(std::slice::from_ref(input), options)?,
-            None => Vec::new(),
-        };
         let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
         let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
         let piece = [super::Input::Reader(input.name.clone(), piece).open()?];
@@ -134,10 +136,23 @@ impl Sample {
         let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
         let mut block = Block::new(options.cut);
         while claims.next(&mut block)? {
-            parse_block(&block, &inner, &columns, &ledger, &mut Keep(&mut self.values));
+            parse_block(&block, &inner, &ledger, &mut Keep(&mut self.values));
         }
         Ok(())
     }
+}
+
+/// Gives the column of `cut` the number that it has in an input with this
+/// `head`; false if the head is cut off in its first record.
+fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
+    let Some(selector) = &asked.column else { return Ok(true) };
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    let whole = selector.complete(head).is_some() || (head.len() as u64) < PIECE_BYTES;
+    if whole {
+        let column = Column::Number(column_of(selector, head, name)? + 1);
+        cut.column = Some(Selector { column, ..selector.clone() });
+    }
+    Ok(whole)
 }
 
 impl Opened {
@@ -150,22 +165,5 @@ impl Opened {
             piece.truncate(read);
         }
         Ok(piece)
-    }
-
-    /// The first bytes of the input; a stream keeps them for the reading.
-    pub(crate) fn head(&self, bytes: usize) -> Result<Vec<u8>> {
-        match &self.content {
-            Content::Regular { len, .. } => self.read_piece(0, (*len).min(bytes as u64)),
-            Content::Stream(stream) => {
-                let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                if stream.ahead.len() < bytes && !stream.consumed {
-                    let mut head = vec![0; bytes];
-                    let read = stream.fill(&mut head).map_err(Error::io("read", &self.name))?;
-                    head.truncate(read);
-                    stream.ahead = head;
-                }
-                Ok(stream.ahead[..stream.ahead.len().min(bytes)].to_vec())
-            }
-        }
     }
 }

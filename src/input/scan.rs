@@ -7,8 +7,8 @@ use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::simd::Level;
-use crate::sys::joined;
-use crate::text::{Line, LineSink, Malformed, Selector, block_values};
+use crate::sys::{joined, start};
+use crate::text::{Line, LineSink, Malformed, block_values};
 use std::ops::{ControlFlow, Range};
 
 /// Takes the values of one thread.
@@ -41,7 +41,6 @@ pub(crate) fn scan<C: Consumer + Send>(
     consumers: Vec<C>,
 ) -> Result<Vec<C>> {
     let claims = Claims::new(inputs, options.cut);
-    let columns = column_indices(inputs, options)?;
     let run = |mut consumer: C| -> Result<C> {
         let mut block = Block::new(options.cut);
         let result = loop {
@@ -56,7 +55,7 @@ pub(crate) fn scan<C: Consumer + Send>(
                 Ok(false) => break Ok(()),
                 Err(error) => break Err(error),
             }
-            let entry = parse_block(&block, options, &columns, ledger, &mut consumer);
+            let entry = parse_block(&block, options, ledger, &mut consumer);
             let ends_run = ledger.fails() && entry.has_rejects();
             ledger.enter(block.sequence, entry);
             if ends_run {
@@ -75,28 +74,17 @@ pub(crate) fn scan<C: Consumer + Send>(
     let mut consumers = consumers;
     let Some(own) = consumers.pop() else { return Ok(Vec::new()) };
     std::thread::scope(|scope| {
-        let others: Vec<_> =
-            consumers.into_iter().map(|consumer| scope.spawn(|| run(consumer))).collect();
+        let others = consumers.into_iter().map(|consumer| start(scope, || run(consumer)));
+        let others: Vec<_> = others.collect();
+        if others.iter().any(Result::is_err) {
+            ledger.stop();
+        }
         let own = run(own);
-        others.into_iter().map(joined).chain([own]).collect()
-    })
-}
-
-/// Number (from 0) of the wanted field in each input; nothing without columns.
-pub(crate) fn column_indices(inputs: &[Opened], options: &ScanOptions<'_>) -> Result<Vec<usize>> {
-    let Some(selector) = &options.cut.column else { return Ok(Vec::new()) };
-    inputs.iter().map(|input| column_index(input, selector, options.cut)).collect()
-}
-
-fn column_index(input: &Opened, selector: &Selector, cut: &Cut) -> Result<usize> {
-    let head = input.head(cut.block_bytes)?;
-    let head = head.strip_prefix(crate::text::BYTE_ORDER_MARK).unwrap_or(&head);
-    selector.index(selector.first_record(head)).ok_or_else(|| Error::NoSuchColumn {
-        input: input.name.clone(),
-        column: match &selector.column {
-            crate::text::Column::Name(name) => name.clone(),
-            crate::text::Column::Number(number) => number.to_string(),
-        },
+        let finished = others.into_iter().map(|other| match other {
+            Ok(other) => joined(other),
+            Err(error) => Err(Error::io("start another thread of", "bitsort")(error)),
+        });
+        finished.chain([own]).collect()
     })
 }
 
@@ -104,7 +92,6 @@ fn column_index(input: &Opened, selector: &Selector, cut: &Cut) -> Result<usize>
 pub(crate) fn parse_block<C: Consumer>(
     block: &Block,
     options: &ScanOptions<'_>,
-    columns: &[usize],
     ledger: &Ledger<'_>,
     consumer: &mut C,
 ) -> Entry {
@@ -121,6 +108,10 @@ pub(crate) fn parse_block<C: Consumer>(
         binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
     }
+    if options.header && block.first && span.is_empty() && block.overlong.is_some() {
+        sink.entry.tally.headers += 1;
+        return sink.entry();
+    }
     if options.header && block.first && !span.is_empty() {
         let end = match &options.cut.column {
             Some(selector) => selector.first_record(&bytes[span.clone()]).len(),
@@ -129,16 +120,22 @@ pub(crate) fn parse_block<C: Consumer>(
                 .position(|&byte| byte == options.cut.terminator)
                 .unwrap_or(span.len()),
         };
-        span.start = (span.start + end + 1).min(span.end);
+        let header = span.start..span.start + end;
+        span.start = (header.end + 1).min(span.end);
         sink.entry.tally.headers += 1;
+        sink.entry.inner_lines += count(&bytes[header], options.cut.terminator);
     }
     if let Some(selector) = &options.cut.column {
         let mut batch = Vec::with_capacity(1024);
-        for (record, line) in selector.records(&bytes[span.clone()], columns[block.input]) {
+        let terminator = options.cut.terminator;
+        let quoted = bytes[span.clone()].contains(&b'"');
+        for (record, line) in selector.records(&bytes[span.clone()], block.column) {
             let record = record.start + span.start..record.end + span.start;
+            let inner_lines = if quoted { count(&bytes[record.clone()], terminator) } else { 0 };
             if let Line::Value(value) = line {
                 batch.push(value);
                 if batch.len() < batch.capacity() {
+                    sink.entry.inner_lines += inner_lines;
                     continue;
                 }
             }
@@ -155,6 +152,7 @@ pub(crate) fn parse_block<C: Consumer>(
             if flow == ControlFlow::Break(()) {
                 return sink.entry();
             }
+            sink.entry.inner_lines += inner_lines;
         }
         sink.take(&batch);
     } else {
@@ -162,6 +160,9 @@ pub(crate) fn parse_block<C: Consumer>(
     }
     if let Some(long) = &block.overlong {
         match long.line {
+            _ if options.cut.column.is_some() => {
+                sink.bad(Malformed::RecordTooLong, long.offset, &long.head);
+            }
             Line::Value(value) => sink.take(&[value]),
             Line::Blank => sink.take_blank(),
             Line::Malformed { reason, offset } => {
@@ -170,6 +171,11 @@ pub(crate) fn parse_block<C: Consumer>(
         }
     }
     sink.entry()
+}
+
+/// Terminators in `bytes`.
+pub(super) fn count(bytes: &[u8], terminator: u8) -> u64 {
+    bytes.iter().map(|&byte| u64::from(byte == terminator)).sum()
 }
 
 /// Counts what a block has while its values pass.
@@ -195,7 +201,8 @@ impl<C> Sink<'_, C> {
 
     fn bad(&mut self, reason: Malformed, offset: u64, text: &[u8]) {
         if self.keep_text && !(self.fail && self.entry.has_rejects()) {
-            self.entry.reject(self.lines(), offset, reason, text);
+            let line = self.lines() + self.entry.inner_lines;
+            self.entry.reject(line, offset, reason, text);
         }
         self.entry.tally.rejected += 1;
     }

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -20,6 +20,9 @@ pub(crate) enum Destination {
 
 /// Opens `path` for writing; what is there now stays until the commit.
 pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
+    if let Some(file) = open_descriptor(path) {
+        return file.map(Destination::Stream).map_err(Error::io("open", path));
+    }
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
@@ -35,10 +38,50 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
             let path = fs::canonicalize(path).map_err(Error::io("find", path))?;
             // Whoever may not write the file shall not replace it either.
             OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
-            AtomicFile::create(path, Some(found.permissions())).map(Destination::Atomic)
+            AtomicFile::create(path, Some(&found)).map(Destination::Atomic)
         }
-        Err(_) => AtomicFile::create(path.into(), None).map(Destination::Atomic),
+        Err(_) => AtomicFile::create(end_of_links(path)?, None).map(Destination::Atomic),
     }
+}
+
+/// The file that this process has open under a name such as `/dev/stdout`: what
+/// others write there shall not be replaced.
+fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
+    let number = match path.to_str()? {
+        "/dev/stdout" => "1",
+        "/dev/stderr" => "2",
+        other => other.strip_prefix("/dev/fd/").or_else(|| other.strip_prefix("/proc/self/fd/"))?,
+    };
+    Some(match number {
+        "1" => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+        _ => OpenOptions::new().append(true).open(path),
+    })
+}
+
+/// Links followed to one that leads nowhere yet.
+const MAX_LINKS: usize = 40;
+
+/// Where the last of a chain of links points to, there or not.
+fn end_of_links(path: &Path) -> Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_LINKS {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = folder_of(&path).join(target);
+    }
+    let source = io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error());
+    Err(Error::Io { action: "create", path, source })
+}
+
+/// Whether two names stand for one file, there or not.
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        fs::canonicalize(path).ok().or_else(|| {
+            let path = end_of_links(path).ok()?;
+            Some(fs::canonicalize(folder_of(&path)).ok()?.join(path.file_name()?))
+        })
+    };
+    a == b || place(a).is_some_and(|place_of_a| place(b) == Some(place_of_a))
 }
 
 /// A file without a name, or with a temporary one, that a commit moves to its
@@ -58,7 +101,8 @@ enum Content {
 }
 
 impl AtomicFile {
-    fn create(destination: PathBuf, permissions: Option<fs::Permissions>) -> Result<Self> {
+    /// A file that takes owner and permissions of `old`.
+    fn create(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
         let folder = folder_of(&destination);
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let content = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
@@ -72,7 +116,12 @@ impl AtomicFile {
             ),
         };
         let new = Self { destination, content };
-        if let Some(permissions) = permissions {
+        if let Some(old) = old {
+            let mut mode = old.permissions().mode();
+            if fchown(new.file(), Some(old.uid()), Some(old.gid())).is_err() {
+                mode &= 0o777; // nothing that runs as another owner's
+            }
+            let permissions = fs::Permissions::from_mode(mode);
             new.file().set_permissions(permissions).map_err(Error::io("write", new.path()))?;
         }
         Ok(new)
@@ -194,6 +243,29 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_yet_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("out"), folder.path().join("link"));
+        std::os::unix::fs::symlink("out", &link).unwrap();
+        assert!(is_same_file(&path, &link) && !is_same_file(&path, folder.path()));
+        let Destination::Atomic(new) = open_destination(&link).unwrap() else { panic!() };
+        new.file().write_all(b"new").unwrap();
+        new.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(folder.path()), ["link", "out"]);
+        std::os::unix::fs::symlink("round", folder.path().join("round")).unwrap();
+        assert!(open_destination(&folder.path().join("round")).is_err());
+    }
+
+    #[test]
+    fn the_streams_of_this_process_are_not_replaced() {
+        for name in ["/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/2"] {
+            let opened = open_destination(Path::new(name)).unwrap();
+            assert!(matches!(opened, Destination::Stream(_)), "{name}");
+        }
     }
 
     #[test]

@@ -16,8 +16,6 @@ use std::sync::{Mutex, PoisonError};
 /// Offsets, lengths and memory of direct writes are multiples of this; no disk
 /// asks for more.
 const ALIGNMENT: usize = 4096;
-/// Bytes of one direct write.
-const WRITE_BYTES: usize = 1 << 20;
 
 /// A second descriptor of a file, for direct writes, and buffers for them.
 #[derive(Debug)]
@@ -25,6 +23,8 @@ pub(crate) struct DirectFile<'a> {
     cached: &'a File,
     direct: File,
     buffers: Mutex<Vec<Pages>>,
+    /// Bytes of one write; a multiple of the alignment.
+    write_bytes: usize,
 }
 
 /// Bytes on their way to one stretch of a direct file.
@@ -42,7 +42,7 @@ pub(super) struct DirectPart {
 impl<'a> DirectFile<'a> {
     /// A file that will have about `reserve_bytes` bytes; `None` where the file
     /// system has no direct writes.
-    pub(crate) fn open(file: &'a File, reserve_bytes: u64) -> Option<Self> {
+    pub(crate) fn open(file: &'a File, reserve_bytes: u64, write_bytes: usize) -> Option<Self> {
         // A file that grows with every write locks the others out meanwhile.
         let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
         if reserved.is_err() {
@@ -51,7 +51,8 @@ impl<'a> DirectFile<'a> {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
         let direct = rustix::fs::open(path, flags, Mode::empty()).ok()?;
-        Some(Self { cached: file, direct: direct.into(), buffers: Mutex::default() })
+        let write_bytes = write_bytes.next_multiple_of(ALIGNMENT);
+        Some(Self { cached: file, direct: direct.into(), buffers: Mutex::default(), write_bytes })
     }
 
     /// Cuts off what was set aside in vain.
@@ -62,7 +63,7 @@ impl<'a> DirectFile<'a> {
     /// Begins a stretch at `place`.
     pub(super) fn part(&self, place: u64) -> io::Result<DirectPart> {
         let kept = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let buffer = kept.map_or_else(|| Pages::zeroed(WRITE_BYTES / 8), Ok)?;
+        let buffer = kept.map_or_else(|| Pages::zeroed(self.write_bytes / 8), Ok)?;
         let skip = usize::try_from(place % ALIGNMENT as u64).unwrap_or(0);
         Ok(DirectPart { buffer, start: place - skip as u64, skip, end: skip })
     }
@@ -71,12 +72,12 @@ impl<'a> DirectFile<'a> {
     pub(super) fn write(&self, part: &mut DirectPart, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let room = &mut part.buffer.bytes_mut()[part.end..];
+            let room = &mut part.buffer.bytes_mut()[part.end..self.write_bytes];
             let (now, later) = rest.split_at(room.len().min(rest.len()));
             room[..now.len()].copy_from_slice(now);
             part.end += now.len();
             rest = later;
-            if part.end == WRITE_BYTES {
+            if part.end == self.write_bytes {
                 self.flush(part)?;
             }
         }
@@ -104,7 +105,7 @@ impl<'a> DirectFile<'a> {
             self.cached.write_all_at(&bytes[from + done..to], place + done as u64)?;
         }
         self.cached.write_all_at(&bytes[to..], start + to as u64)?;
-        part.start += WRITE_BYTES as u64;
+        part.start += self.write_bytes as u64;
         (part.skip, part.end) = (0, 0);
         Ok(())
     }
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn stretches_written_side_by_side_join_without_a_seam() {
         let file = tempfile::tempfile_in(".").unwrap();
-        let Some(direct) = DirectFile::open(&file, 5 << 20) else { return };
+        let Some(direct) = DirectFile::open(&file, 5 << 20, 1 << 20) else { return };
         let sizes = [1_usize, 5000, 4095, 4097, 3 << 20, 100, (1 << 20) + 7];
         let mut expected = Vec::new();
         std::thread::scope(|scope| {

@@ -5,5 +5,5 @@ mod direct;
 mod sequence;
 mod turns;
 
-pub(crate) use atomic::{AtomicFile, Destination, open_destination};
-pub(crate) use sequence::{Part, Sequence, Sink};
+pub(crate) use atomic::{AtomicFile, Destination, is_same_file, open_destination};
+pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};

@@ -23,18 +23,28 @@ pub(crate) enum Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// The better way to write up to `bytes` bytes, or just about that many, if
-    /// `memory_bytes` are free for the page cache.
-    pub(crate) fn for_size(self, bytes: u64, is_exact: bool, memory_bytes: u64) -> Self {
+    /// Whether a file of that many bytes is better written past a page cache
+    /// that may have `memory_bytes`.
+    pub(crate) fn is_large(bytes: u64, memory_bytes: u64) -> bool {
+        bytes > memory_bytes / 2
+    }
+
+    /// Writes a file past the page cache, `write_bytes` at a time, where that
+    /// can be done. It will have `bytes` bytes, or at most so many.
+    pub(crate) fn directly(self, bytes: u64, is_exact: bool, write_bytes: usize) -> Self {
         match self {
-            Self::File(file) if bytes > memory_bytes / 2 => {
+            Self::File(file) => {
                 let reserve_bytes = if is_exact { bytes } else { 0 };
-                DirectFile::open(file, reserve_bytes).map_or(Self::File(file), Self::Direct)
+                DirectFile::open(file, reserve_bytes, write_bytes)
+                    .map_or(Self::File(file), Self::Direct)
             }
             other => other,
         }
     }
 }
+
+/// Threads a processor that write past the page cache.
+pub(crate) const DIRECT_WRITERS: usize = 2;
 
 /// An output in numbered parts.
 pub(crate) struct Sequence<'a> {
@@ -111,7 +121,7 @@ impl<'a> Sequence<'a> {
     /// Threads that should write for each processor: two where a write waits
     /// for the disk, so that another thread computes meanwhile.
     pub(crate) fn writers_per_processor(&self) -> usize {
-        if matches!(self.sink, Sink::Direct(_)) { 2 } else { 1 }
+        if matches!(self.sink, Sink::Direct(_)) { DIRECT_WRITERS } else { 1 }
     }
 
     /// Ends the output; gives the bytes of all parts.
@@ -267,7 +277,7 @@ mod tests {
     fn parts_written_in_any_order_stand_in_order() {
         for announce in [false, true] {
             let file = tempfile::tempfile_in(".").unwrap();
-            for sink in [Sink::File(&file), Sink::File(&file).for_size(1, true, 0)] {
+            for sink in [Sink::File(&file), Sink::File(&file).directly(1, true, 1 << 20)] {
                 file.set_len(0).unwrap();
                 assert_eq!(write_backwards(sink, announce), EXPECTED.len() as u64);
                 let mut found = vec![0; EXPECTED.len()];

@@ -51,7 +51,8 @@ fn produced(
         report = sort.take().map(|sort| collect(sort, sink)).transpose()?;
         Ok(())
     })?;
-    report.map(|report| (written, report)).ok_or_else(|| Error::usage("nothing was sorted"))
+    let told = |report| Report { written_bytes: written.bytes, ..report };
+    report.map(|report| (written, told(report))).ok_or_else(|| Error::usage("nothing was sorted"))
 }
 
 fn spool(folder: &Path) -> Spool {

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::input::{LineChunk, LineReader};
 use crate::progress::{Phase, Progress};
 use crate::simd::{Level, decimal};
-use crate::sys::{Pages, joined};
+use crate::sys::{Pages, joined, start};
 use crate::text::{LineSink, Malformed, block_values};
 use crate::view::Prober;
 use std::io::Write;
@@ -71,7 +71,8 @@ impl Filter<'_> {
             worked
         };
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..self.threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> =
+                (1..self.threads).filter_map(|_| start(scope, work).ok()).collect();
             let own = work();
             others.into_iter().map(joined).chain([own]).collect::<Result<()>>()
         })?;

@@ -1,8 +1,9 @@
 //! Is an input sorted?
 
-use super::options::{InvalidLines, Sort};
+use super::options::{MAX_RECORD_BYTES, Sort};
+use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Input, Invalid, Ordered, ScanOptions};
+use crate::input::{Cut, Invalid, Ordered, ScanOptions, open_all};
 use crate::simd::Level;
 
 /// The first value that is out of order.
@@ -44,7 +45,7 @@ pub(super) fn first_disorder(
 
 pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let mut opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    let mut opened = open_all(inputs)?;
     let (Some(input), true) = (opened.pop(), opened.is_empty()) else {
         return Err(Error::usage("exactly one input can be checked"));
     };
@@ -55,7 +56,10 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
         format: sort.from,
         terminator: sort.terminator(),
         column: sort.selector(),
-        block_bytes: sort.tuning.block_bytes.unwrap_or(BLOCK_BYTES),
+        block_bytes: sort.tuning.block_bytes.unwrap_or(match sort.column {
+            Some(_) => MAX_RECORD_BYTES,
+            None => BLOCK_BYTES,
+        }),
     };
     let options = ScanOptions {
         cut: &cut,
@@ -66,7 +70,7 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
     let skip = sort.invalid == InvalidLines::Skip;
     let invalid = if skip { Invalid::Skip } else { Invalid::Fail };
-    let mut ordered = Ordered::new(&input, &options, invalid)?;
+    let mut ordered = Ordered::new(&input, &options, invalid);
     let mut values = Vec::new();
     let mut previous = None;
     let (reverse, strict) = (sort.selection.reverse, sort.selection.distinct);

@@ -11,7 +11,7 @@ use super::scatter::Scatter;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use crate::error::Result;
-use crate::sys::{Pages, joined};
+use crate::sys::{Pages, joined, start};
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;
@@ -81,9 +81,14 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         };
         let run = &run;
         std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                self.scatters.iter().map(|scatter| scope.spawn(move || run(scatter))).collect();
-            threads.into_iter().map(joined).collect()
+            let start = |scatter| (scatter, start(scope, move || run(scatter)));
+            let threads: Vec<_> = self.scatters.iter().map(start).collect();
+            // What cannot have a thread of its own is done in this one.
+            let result = |(scatter, thread): (_, std::io::Result<_>)| match thread {
+                Ok(thread) => joined(thread),
+                Err(_) => run(scatter),
+            };
+            threads.into_iter().map(result).collect()
         })
     }
 

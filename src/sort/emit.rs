@@ -204,11 +204,12 @@ impl<'s, 'a> Emitter<'s, 'a> {
                 left -= now;
                 continue;
             }
+            if self.buffer.len() - self.filled < 16 * MAX_LINE + SLACK {
+                self.flush()?; // now, so that `lines` does not
+            }
             let start = self.filled;
             self.lines(0, &copies)?;
             left -= 16;
-            // `lines` may have flushed what was there before.
-            let start = if self.filled > start { start } else { 0 };
             let block = self.filled - start;
             let line = block / 16;
             let room = ((self.buffer.len() - self.filled) / line) as u64;

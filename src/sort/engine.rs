@@ -15,7 +15,7 @@ use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::output::Sequence;
 use crate::progress::{Phase, Progress};
 use crate::simd::Level;
-use crate::sys::{Pages, joined};
+use crate::sys::{Pages, joined, start};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -105,7 +105,7 @@ fn run<E: Entry>(
         let words = bitmap_pages.words_mut();
         words.chunks_exact_mut(segment_words).map(Mutex::new).collect()
     });
-    let spill = may_spill.then(|| SpillFiles::create(context.folders)).transpose()?;
+    let spill = may_spill.then(|| SpillFiles::new(context.folders));
     let distinct = context.style.selection.ignores_copies();
     let relief = Relief::new(segments, spill, distinct);
 
@@ -262,8 +262,10 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             Ok(worker.emitter.written)
         };
         let results: Vec<Result<Written>> = std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..self.layout.threads * per_processor).map(|_| scope.spawn(work)).collect();
+            // Whoever cannot be started leaves its work to the others.
+            let others: Vec<_> = (1..self.layout.threads * per_processor)
+                .filter_map(|_| start(scope, work).ok())
+                .collect();
             let own = work();
             others.into_iter().map(joined).chain([own]).collect()
         });

@@ -2,7 +2,10 @@
 
 use super::options::Sort;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 /// Reads the values of an iterator as 8 bytes each, least significant first.
@@ -46,26 +49,38 @@ const BATCHES: usize = 2;
 /// Dropped early, it ends the run.
 #[derive(Debug)]
 pub struct SortedValues {
-    batches: Receiver<Result<Vec<u64>>>,
+    batches: Receiver<Message>,
     batch: std::vec::IntoIter<u64>,
+    progress: Arc<Progress>,
+    ended: bool,
+}
+
+/// What a run says to whoever takes its values.
+#[derive(Debug)]
+enum Message {
+    Batch(Vec<u64>),
+    Failed(Error),
+    /// That was all; without it the run broke off.
+    Done,
 }
 
 impl SortedValues {
     pub(super) fn start(sort: Sort) -> Result<Self> {
         let (sender, batches) = sync_channel(BATCHES);
+        let progress = Arc::clone(&sort.progress);
         let run = move || {
             let writer = BatchWriter { sender: sender.clone(), rest: Vec::new() };
-            if let Err(error) = sort.to_writer(writer)
-                && !error.is_closed_pipe()
-            {
-                let _ = sender.send(Err(error)); // nobody may be there to hear it
-            }
+            let last = match sort.to_writer(writer) {
+                Ok(_) => Message::Done,
+                Err(error) => Message::Failed(error),
+            };
+            let _ = sender.send(last); // nobody may be there to hear it
         };
         std::thread::Builder::new()
             .name("bitsort".into())
             .spawn(run)
             .map_err(Error::io("start a thread for", "-"))?;
-        Ok(Self { batches, batch: Vec::new().into_iter() })
+        Ok(Self { batches, batch: Vec::new().into_iter(), progress, ended: false })
     }
 }
 
@@ -77,18 +92,35 @@ impl Iterator for SortedValues {
             if let Some(value) = self.batch.next() {
                 return Some(Ok(value));
             }
-            match self.batches.recv() {
-                Ok(Ok(batch)) => self.batch = batch.into_iter(),
-                Ok(Err(error)) => return Some(Err(error)),
-                Err(_) => return None,
+            if self.ended {
+                return None;
             }
+            let message = self.batches.recv();
+            self.ended = !matches!(message, Ok(Message::Batch(_)));
+            match message {
+                Ok(Message::Batch(batch)) => self.batch = batch.into_iter(),
+                Ok(Message::Failed(error)) => return Some(Err(error)),
+                Ok(Message::Done) => return None,
+                Err(_) => {
+                    let what = "the thread that sorts panicked, perhaps in an input of the caller";
+                    return Some(Err(Error::Accounting { what: what.into() }));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for SortedValues {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.progress.cancel_flag().store(true, Ordering::Relaxed);
         }
     }
 }
 
 /// Sends what is written as values.
 struct BatchWriter {
-    sender: SyncSender<Result<Vec<u64>>>,
+    sender: SyncSender<Message>,
     rest: Vec<u8>,
 }
 
@@ -98,7 +130,7 @@ impl Write for BatchWriter {
         let (values, behind) = self.rest.as_chunks::<8>();
         let batch = values.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         self.rest = behind.to_vec();
-        self.sender.send(Ok(batch)).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        self.sender.send(Message::Batch(batch)).map_err(|_| io::ErrorKind::BrokenPipe)?;
         Ok(bytes.len())
     }
 

@@ -2,11 +2,12 @@
 
 use super::check::first_disorder;
 use super::emit::{Emitter, Style};
-use super::options::Sort;
+use super::options::{MAX_RECORD_BYTES, Sort};
+use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
-use super::run::{self, Rejects, SharedWriter};
+use super::run;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Input, Opened, Ordered, ScanOptions};
+use crate::input::{Cut, Opened, Ordered, ScanOptions, open_all};
 use crate::output::{Sequence, Sink};
 use crate::progress::Phase;
 use crate::simd::Level;
@@ -69,18 +70,22 @@ impl Run<'_> {
 
 /// Merges into `sink`. So many inputs that their buffers do not fit are sorted
 /// instead: the output is the same.
-pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
     let memory = sort
         .memory
         .map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
     let each = memory / 2 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
-    if each < MIN_BLOCK_BYTES {
+    let (smallest, largest) = match sort.column {
+        Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
+        None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
+    };
+    if each < smallest {
         return run::run(sort, sink, name);
     }
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
-    let block_bytes = sort.tuning.block_bytes.unwrap_or(BLOCK_BYTES.min(each));
+    let opened = open_all(inputs)?;
+    let block_bytes = sort.tuning.block_bytes.unwrap_or(largest.min(each));
     let cut = Cut {
         format: sort.from,
         terminator: sort.terminator(),
@@ -100,13 +105,13 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         terminator: sort.terminator(),
         selection: sort.selection,
     };
-    let mut rejects = Rejects::open(&sort.invalid)?;
+    let mut rejects = Rejects::open(&sort)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());
     let mut runs = opened
         .iter()
         .map(|input| {
-            let ordered = Ordered::new(input, &options, shared.invalid())?;
+            let ordered = Ordered::new(input, &options, shared.invalid());
             let reverse = sort.selection.reverse;
             Ok(Run { ordered, values: Vec::new(), at: 0, reverse, last: None })
         })
@@ -147,8 +152,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
     report.dropped = report.values - report.written;
     drop(runs);
     drop(shared);
-    rejects.commit()?;
-    Ok(report)
+    Ok((report, rejects))
 }
 
 fn merge(runs: &mut [Run<'_>], output: &mut Output<'_, '_>) -> Result<()> {

@@ -5,6 +5,7 @@ use super::emit::Selection;
 use super::explain::Explanation;
 use super::iterate::{SortedValues, ValueReader};
 use super::plan::{Strategy, Tuning};
+use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
 use super::{merge, run};
 use crate::error::{Error, Result};
@@ -18,20 +19,6 @@ use crate::text::{Column, Selector};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-
-/// What becomes of lines that are no natural number below 2^64.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum InvalidLines {
-    /// The first one ends the run, before any output exists.
-    #[default]
-    Fail,
-    /// They are counted.
-    Skip,
-    /// They are written to this file, one a line: name of the input, number of
-    /// the line, offset of the first bad byte, what was expected, and the line
-    /// itself (at most 4096 bytes of it), with tabs between.
-    Reject(PathBuf),
-}
 
 /// Sorts natural numbers of files, readers and iterators.
 ///
@@ -79,6 +66,8 @@ pub struct Sort {
 
 /// Smallest memory limit that is promised to be kept.
 const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
+/// Longest record of delimited text.
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
 /// More threads would only divide the memory further.
 const MAX_THREADS: usize = 256;
 
@@ -255,12 +244,16 @@ impl Sort {
         match open_destination(path)? {
             Destination::Atomic(new) => {
                 let name = new.path().to_path_buf();
-                let report = self.run(Sink::File(new.file()), name)?;
+                let (report, rejects) = self.run(Sink::File(new.file()), name)?;
                 new.commit()?;
+                rejects.commit()?;
                 Ok(report)
             }
             Destination::Stream(mut file) => {
-                self.run(Sink::Stream(Mutex::new(&mut file)), path.to_path_buf())
+                let name = path.to_path_buf();
+                let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut file)), name)?;
+                rejects.commit()?;
+                Ok(report)
             }
         }
     }
@@ -271,8 +264,10 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, mut writer: W) -> Result<Report> {
-        let report = self.run(Sink::Stream(Mutex::new(&mut writer)), PathBuf::from("-"))?;
+        let sink = Sink::Stream(Mutex::new(&mut writer));
+        let (report, rejects) = self.run(sink, PathBuf::from("-"))?;
         writer.flush().map_err(Error::io("write", "-"))?;
+        rejects.commit()?;
         Ok(report)
     }
 
@@ -283,7 +278,9 @@ impl Sort {
     pub(crate) fn blocks_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
         let mut sort = self.distinct(true);
         sort.blocks = true;
-        sort.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))
+        let (report, rejects) = sort.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))?;
+        rejects.commit()?;
+        Ok(report)
     }
 
     /// Sorts in a thread of its own, and gives the values in order.
@@ -320,8 +317,9 @@ impl Sort {
         check::check(self)
     }
 
-    fn run(mut self, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+    fn run(mut self, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
         self.settle()?;
+        rejects::check_destination(&self, &name)?;
         if self.merge { merge::run(self, sink, name) } else { run::run(self, sink, name) }
     }
 
@@ -337,6 +335,12 @@ impl Sort {
                 limit_bytes: limit.bytes(),
                 needed_bytes: MIN_MEMORY.bytes(),
             });
+        }
+        if self.threads.is_some_and(|threads| threads > MAX_THREADS) {
+            return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
+        }
+        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
+            return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
         }
         if self.from != Format::Text && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
@@ -360,9 +364,11 @@ impl Sort {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
         let machine = Machine::detect();
-        self.threads = Some(self.threads.unwrap_or(machine.threads).min(MAX_THREADS));
+        self.threads = Some(self.threads.unwrap_or(machine.threads.min(MAX_THREADS)));
         let default = ByteSize::from_bytes(machine.default_memory_limit());
-        let limit = self.memory.unwrap_or(default);
+        // What the machine does not have cannot be used.
+        let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
+        let limit = self.memory.unwrap_or(default).min(most);
         self.memory = Some(ByteSize::from_bytes(limit.bytes() - self.reserved.bytes()));
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::entry::Window;
 use super::scatter::Partitioning;
 use super::spill::packed_bytes;
 use crate::error::{Error, Result};
+use crate::output::DIRECT_WRITERS;
 use std::fmt;
 
 /// How a sort keeps to its memory limit.
@@ -67,6 +68,10 @@ pub(super) struct Wishes {
     pub(super) strategy: Option<Strategy>,
     /// Copies need not be kept.
     pub(super) ignores_copies: bool,
+    /// Malformed lines are written.
+    pub(super) keeps_rejects: bool,
+    /// The output goes past the page cache.
+    pub(super) writes_directly: bool,
     pub(super) tuning: Tuning,
 }
 
@@ -95,6 +100,8 @@ pub(super) struct Layout {
     pub(super) entry_bits: u32,
     pub(super) block_bytes: usize,
     pub(super) output_bytes: usize,
+    /// Bytes of one write past the page cache.
+    pub(super) direct_bytes: usize,
     pub(super) scratch_bytes: usize,
     pub(super) chunk_words: usize,
     /// Partitioned values of all threads.
@@ -137,6 +144,11 @@ pub(super) struct Choice {
 const BASE_BYTES: u64 = 9 << 20;
 /// A thread's stack, write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
+/// Of a thread beside those that load: its stack, and buffers for temporary files.
+const WRITER_BYTES: usize = 192 << 10;
+/// What is noted of malformed lines, if every second byte of a block is one, in
+/// multiples of the block.
+const REJECTS_PER_BLOCK: usize = 13;
 /// A partition should about fit in a second-level cache.
 const PARTITION_BYTES: u64 = 768 << 10;
 /// Staged lines of more partitions than this do not fit in a second-level cache.
@@ -169,9 +181,16 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     let range = facts.window.last - facts.window.base;
     let bitmap_bytes = if bitmap { range / 8 + (MAX_PARTITIONS as u64) * 8 } else { 0 };
     let overhead_bytes = BASE_BYTES + threads * THREAD_BYTES;
+    let direct_bytes = if large { 1 << 20 } else { 128 << 10 };
+    let writers = if wishes.writes_directly {
+        // They share an output buffer; each has a stack and its read buffers.
+        output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
+    } else {
+        3 * output_bytes // of a thread that takes turns with others
+    };
+    let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
     // A block is not needed any more when the output buffer is.
-    // Threads that take turns at writing have three output buffers each.
-    let buffers = threads * (block_bytes.max(3 * output_bytes) + scratch_bytes) as u64;
+    let buffers = threads * ((block_bytes + rejects).max(writers) + scratch_bytes) as u64;
     let free = memory.checked_sub(overhead_bytes + buffers)?.checked_sub(bitmap_bytes)?;
     let pool = tuning.pool_bytes.map_or(free, |bytes| bytes as u64);
 
@@ -207,6 +226,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
         entry_bits,
         block_bytes,
         output_bytes,
+        direct_bytes,
         scratch_bytes,
         chunk_words,
         pool_bytes: pool,

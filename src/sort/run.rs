@@ -4,39 +4,37 @@ use super::emit::Style;
 use super::engine::{Context, Pass, pass};
 use super::explain::Explanation;
 use super::multipass::Passes;
-use super::options::{InvalidLines, Sort};
+use super::options::{MAX_RECORD_BYTES, Sort};
 use super::plan::{Choice, Facts, Strategy, Wishes, choose};
+use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use super::scatter::{Outside, is_out_of_chunks};
 use super::survey;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Input, Invalid, Opened, Sample, ScanOptions, Tally, sample};
-use crate::output::{AtomicFile, Destination, Sequence, Sink, open_destination};
+use crate::input::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
+use crate::output::{Sequence, Sink};
 use crate::simd::Level;
 use crate::sys::{Machine, peak_resident_bytes};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Bytes read ahead of a stream to see what it carries.
 const AHEAD_BYTES: usize = 2 << 20;
-
-/// Longest record of delimited text.
-const MAX_RECORD_BYTES: usize = 1 << 20;
 
 /// Inputs opened, sampled and planned for.
 struct Prepared {
     opened: Vec<Opened>,
     cut: Cut,
     sample: Sample,
+    /// Of the output, about.
+    expected_bytes: u64,
     facts: Facts,
     wishes: Wishes,
 }
 
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = inputs.into_iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    let opened = open_all(inputs)?;
     let mut cut = Cut {
         format: sort.from,
         terminator: sort.terminator(),
@@ -52,16 +50,25 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let sample = sample(&opened, &options, AHEAD_BYTES)?;
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = survey::facts(&sample, sort.from, folders);
+    if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
+        sort.tuning.block_bytes = Some(MAX_RECORD_BYTES); // a record must fit in a block
+    }
+    let expected_bytes = match sort.to.value_bytes() {
+        Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
+        None => sample.input_bytes,
+    };
     let wishes = Wishes {
         memory_bytes: sort.memory.map_or(u64::MAX, crate::size::ByteSize::bytes),
         threads: sort.threads.unwrap_or(1),
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),
+        keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
+        writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
         tuning: sort.tuning,
     };
     // Threads that would have nothing to do only cost memory.
     cut.block_bytes = 0;
-    Ok(Prepared { opened, cut, sample, facts, wishes })
+    Ok(Prepared { opened, cut, sample, expected_bytes, facts, wishes })
 }
 
 /// What a run would do.
@@ -72,23 +79,20 @@ pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
 }
 
 /// Sorts into `sink`.
-pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Report> {
+pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
     let started = Instant::now();
-    let Prepared { opened, mut cut, sample, facts, wishes } = prepare(&mut sort)?;
+    let Prepared { opened, mut cut, sample, expected_bytes, facts, wishes } = prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
     cut.block_bytes = cost.layout.block_bytes;
-    if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
-        cut.block_bytes = MAX_RECORD_BYTES; // a record must fit in a block
-    }
     if let Some(width) = cut.format.value_bytes() {
         cut.block_bytes = cut.block_bytes / width * width;
     }
-    let expected_bytes = match sort.to.value_bytes() {
-        Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
-        None => sample.input_bytes,
-    };
     let keeps_all = sort.selection.keeps_all();
-    let sink = sink.for_size(expected_bytes, keeps_all, Machine::detect().available_bytes);
+    let sink = if wishes.writes_directly {
+        sink.directly(expected_bytes, keeps_all, cost.layout.direct_bytes)
+    } else {
+        sink
+    };
     let sequence = Sequence::new(sink, name, 2 * cost.layout.threads);
     let context = Context {
         inputs: &opened,
@@ -108,7 +112,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
     };
     let survey_time = started.elapsed();
 
-    let mut rejects = Rejects::open(&sort.invalid)?;
+    let mut rejects = Rejects::open(&sort)?;
     let may_spill = !sort.no_spill && strategy != Strategy::MultiPass;
     let mut used = strategy;
     let (done, passes) = if strategy == Strategy::MultiPass {
@@ -119,7 +123,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
             Err(error) if is_out_of_chunks(&error) && facts.can_reread => {
                 // More than the sample showed, and no temporary files: slices.
                 used = Strategy::MultiPass;
-                rejects = Rejects::open(&sort.invalid)?;
+                rejects.restart()?;
                 let plain = super::plan::divide(&facts, &wishes, false, false);
                 let layout = plain.unwrap_or(cost.layout);
                 let (done, passes) =
@@ -135,10 +139,9 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         }
     };
     check_account(&done, sort.selection.keeps_all())?;
-    rejects.commit()?;
     let Pass { tally, written, .. } = &done;
     let Tally { lines, values, blank, rejected, headers } = *tally;
-    Ok(Report {
+    let report = Report {
         lines,
         values,
         written: written.lines,
@@ -157,7 +160,8 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<Repor
         survey_time,
         load_time: done.load,
         emit_time: done.emit,
-    })
+    };
+    Ok((report, rejects))
 }
 
 /// Nothing may get lost between reading and writing.
@@ -180,90 +184,4 @@ fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
         return broken(format!("{} lines written of {values} values", written.lines));
     }
     Ok(())
-}
-
-/// Where rejected lines go.
-pub(super) struct Rejects {
-    file: Option<RejectsFile>,
-    skip: bool,
-}
-
-struct RejectsFile {
-    writer: BufWriter<std::fs::File>,
-    atomic: Option<AtomicFile>,
-    path: PathBuf,
-}
-
-impl Rejects {
-    pub(super) fn open(invalid: &InvalidLines) -> Result<Self> {
-        let file = match invalid {
-            InvalidLines::Reject(path) => Some(RejectsFile::open(path)?),
-            InvalidLines::Fail | InvalidLines::Skip => None,
-        };
-        Ok(Self { file, skip: *invalid == InvalidLines::Skip })
-    }
-
-    pub(super) fn invalid(&mut self) -> Invalid<'_> {
-        match &mut self.file {
-            Some(file) => Invalid::Reject(Box::new(&mut file.writer), file.path.clone()),
-            None if self.skip => Invalid::Skip,
-            None => Invalid::Fail,
-        }
-    }
-
-    pub(super) fn commit(self) -> Result<()> {
-        let Some(RejectsFile { mut writer, atomic, path }) = self.file else { return Ok(()) };
-        writer.flush().map_err(Error::io("write", path))?;
-        atomic.map_or(Ok(()), AtomicFile::commit)
-    }
-}
-
-impl RejectsFile {
-    fn open(path: &Path) -> Result<Self> {
-        let (file, atomic) = match open_destination(path)? {
-            Destination::Atomic(new) => {
-                let file = new.file().try_clone().map_err(Error::io("write", path))?;
-                (file, Some(new))
-            }
-            Destination::Stream(file) => (file, None),
-        };
-        Ok(Self { writer: BufWriter::new(file), atomic, path: path.into() })
-    }
-}
-
-/// What becomes of malformed lines, for several readers at once.
-pub(super) enum SharedWriter<'a> {
-    Fail,
-    Skip,
-    Reject(Mutex<Box<dyn Write + Send + 'a>>, PathBuf),
-}
-
-impl<'a> SharedWriter<'a> {
-    pub(super) fn new(invalid: Invalid<'a>) -> Self {
-        match invalid {
-            Invalid::Fail => Self::Fail,
-            Invalid::Skip => Self::Skip,
-            Invalid::Reject(writer, path) => Self::Reject(Mutex::new(writer), path),
-        }
-    }
-
-    pub(super) fn invalid(&self) -> Invalid<'_> {
-        match self {
-            Self::Fail => Invalid::Fail,
-            Self::Skip => Invalid::Skip,
-            Self::Reject(writer, path) => Invalid::Reject(Box::new(Locked(writer)), path.clone()),
-        }
-    }
-}
-
-struct Locked<'s, 'a>(&'s Mutex<Box<dyn Write + Send + 'a>>);
-
-impl Write for Locked<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
-    }
 }

@@ -12,13 +12,33 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Temporary files without names, one a folder.
 #[derive(Debug)]
 pub(super) struct SpillFiles {
-    files: Vec<(PathBuf, File, AtomicU64)>,
+    files: Vec<SpillFile>,
     turn: AtomicUsize,
+}
+
+/// Made when it is needed first.
+#[derive(Debug)]
+struct SpillFile {
+    folder: PathBuf,
+    file: OnceLock<File>,
+    end: AtomicU64,
+}
+
+impl SpillFile {
+    fn get(&self) -> Result<&File> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = tempfile::tempfile_in(&self.folder)
+            .map_err(Error::io("create a temporary file in", &self.folder))?;
+        Ok(self.file.get_or_init(|| file))
+    }
 }
 
 /// The last extent of a chain.
@@ -48,21 +68,20 @@ pub(super) fn packed_bytes(bits: u32) -> usize {
 }
 
 impl SpillFiles {
-    /// Creates the files; they have no names, so that not even a kill leaves
-    /// them behind.
-    pub(super) fn create(folders: &[PathBuf]) -> Result<Self> {
-        let create = |folder: &PathBuf| {
-            let file = tempfile::tempfile_in(folder)
-                .map_err(Error::io("create a temporary file in", folder))?;
-            Ok((folder.clone(), file, AtomicU64::new(0)))
+    /// Files in these folders; they have no names, so that not even a kill
+    /// leaves them behind.
+    pub(super) fn new(folders: &[PathBuf]) -> Self {
+        let file = |folder: &PathBuf| SpillFile {
+            folder: folder.clone(),
+            file: OnceLock::new(),
+            end: AtomicU64::new(0),
         };
-        let files = folders.iter().map(create).collect::<Result<_>>()?;
-        Ok(Self { files, turn: AtomicUsize::new(0) })
+        Self { files: folders.iter().map(file).collect(), turn: AtomicUsize::new(0) }
     }
 
     /// Bytes written so far.
     pub(super) fn bytes(&self) -> u64 {
-        self.files.iter().map(|(_, _, end)| end.load(Ordering::Relaxed)).sum()
+        self.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
     }
 
     /// Writes whole extents that were built with [`Extents`]; a full folder
@@ -73,13 +92,14 @@ impl SpillFiles {
         let mut refused = None;
         for attempt in 0..self.files.len() {
             let index = (first + attempt) % self.files.len();
-            let (folder, file, end) = &self.files[index];
-            let offset = end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            let spill = &self.files[index];
+            let file = spill.get()?;
+            let offset = spill.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             match file.write_all_at(bytes, offset) {
                 Ok(()) => return Ok((index as u64) << OFFSET_BITS | offset),
                 Err(error) => {
                     let full = error.kind() == io::ErrorKind::StorageFull;
-                    let error = Error::io("write a temporary file in", folder)(error);
+                    let error = Error::io("write a temporary file in", &spill.folder)(error);
                     if !full {
                         return Err(error);
                     }
@@ -91,9 +111,12 @@ impl SpillFiles {
     }
 
     fn read(&self, place: u64, buffer: &mut [u8]) -> Result<()> {
-        let (folder, file, _) = &self.files[(place >> OFFSET_BITS) as usize];
+        let spill = &self.files[(place >> OFFSET_BITS) as usize];
         let offset = place & low_mask(OFFSET_BITS);
-        file.read_exact_at(buffer, offset).map_err(Error::io("read a temporary file in", folder))
+        spill
+            .get()?
+            .read_exact_at(buffer, offset)
+            .map_err(Error::io("read a temporary file in", &spill.folder))
     }
 
     /// Hands the entries of a chain to `sink`, from the last extent to the
@@ -235,7 +258,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn round_trip<E: Entry>(bits: u32, buffer: usize, pieces: &[(usize, Vec<E>)]) {
-        let files = SpillFiles::create(&[std::env::temp_dir(), std::env::temp_dir()]).unwrap();
+        let files = SpillFiles::new(&[std::env::temp_dir(), std::env::temp_dir()]);
         let mut chains = vec![Chain::default(); 4];
         let mut extents = Extents::new(buffer);
         let mut expected = vec![Vec::new(); 4];

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(super) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
     let window = window(sample);
     let known = sample.sizes_known || sample.complete;
-    let spill_bytes = folders.iter().filter_map(|folder| free_bytes(folder).ok()).sum();
+    let spill_bytes = free_bytes(folders);
     Facts {
         values: known.then(|| values(sample, format)),
         window,
@@ -80,6 +80,9 @@ fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
     sorted.sort_unstable();
     sorted.dedup();
     let seen = 1.0 - sorted.len() as f64 / found;
+    if sample.complete {
+        return seen;
+    }
     // Evenly spread over the window, n values leave u·(1 − e^(−n/u)) distinct.
     let universe = (window.last - window.base) as f64 + 1.0;
     let all = values(sample, format) as f64;

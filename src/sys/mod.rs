@@ -13,4 +13,4 @@ pub(crate) use limits::peak_resident_bytes;
 pub(crate) use limits::raise_file_limit;
 pub(crate) use map::map_file;
 pub(crate) use memory::Pages;
-pub(crate) use threads::joined;
+pub(crate) use threads::{joined, start};

@@ -1,6 +1,15 @@
 //! Threads that work on one job.
 
-use std::thread::ScopedJoinHandle;
+use std::io;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Starts a thread, which the system may refuse.
+pub(crate) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    job: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, job)
+}
 
 /// What a thread gave; a panic goes on in this one.
 pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

@@ -106,7 +106,14 @@ impl Selector {
                 None => break,
             }
         }
-        Record { end: bytes.len(), field: wanted }
+        // A quote that is never closed costs its own line, not all that follow.
+        let rest = bytes[at..].iter().position(|&byte| byte == self.terminator);
+        match rest {
+            Some(length) => {
+                Record { end: at + length, field: wanted.map_err(|_| Malformed::BadQuote) }
+            }
+            None => Record { end: bytes.len(), field: wanted },
+        }
     }
 
     /// Number (from 0) of the wanted field, given the first record of an input.
@@ -200,6 +207,9 @@ mod tests {
         assert_eq!(lines("ab,\"12\n", 1), [malformed(Malformed::BadQuote, 0)]);
         assert_eq!(lines("ab,\n", 1), [Line::Blank]);
         assert_eq!(lines("5\" pipe,7\n", 1), [Line::Value(7)]);
+        let bad_quote = malformed(Malformed::BadQuote, 0);
+        assert_eq!(lines("1\n\"b\n2\n", 0), [Line::Value(1), bad_quote, Line::Value(2)]);
+        assert_eq!(lines("1,\"b\n2\n", 0), [Line::Value(1), Line::Value(2)]);
     }
 
     #[test]

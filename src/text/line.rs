@@ -35,6 +35,8 @@ pub enum Malformed {
     MissingField,
     /// A quoted field has no closing quote, or text behind it.
     BadQuote,
+    /// A record of delimited text is longer than what is looked at together.
+    RecordTooLong,
 }
 
 impl fmt::Display for Malformed {
@@ -45,6 +47,7 @@ impl fmt::Display for Malformed {
             Self::TooLarge => "expected a number below 2^64",
             Self::MissingField => "the line has no such column",
             Self::BadQuote => "expected a closing quote, then a delimiter or the end of the line",
+            Self::RecordTooLong => "expected a record of less than 1 MiB",
         })
     }
 }

@@ -1,10 +1,10 @@
 //! The library as programs use it.
 
 use bitsort::sort::{Sort, Strategy, Tuning};
-use bitsort::{ByteSize, Error, Progress};
-use std::io::Cursor;
+use bitsort::{ByteSize, Error, Format, Progress};
+use std::io::{Cursor, Read};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn an_iterator_goes_in_and_an_iterator_comes_out() {
@@ -132,4 +132,78 @@ fn contradictions_are_refused() {
     refused(Sort::new().header(true));
     refused(Sort::new().counted(true).to_format(bitsort::Format::U64Le));
     assert!(Sort::new().values(0..3).counted(true).into_values().is_err());
+}
+
+/// Gives two pieces, each with an end behind it, as a terminal does.
+struct Terminal(Vec<&'static [u8]>);
+
+impl Read for Terminal {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let Some(piece) = self.0.pop() else { return Ok(0) };
+        buffer[..piece.len()].copy_from_slice(piece);
+        Ok(piece.len())
+    }
+}
+
+#[test]
+fn an_input_ends_where_it_first_does() {
+    let mut out = Vec::new();
+    let terminal = Terminal(vec![b"3\n", b"", b"1\n2\n"]);
+    Sort::new().reader("tty", terminal).to_writer(&mut out).unwrap();
+    assert_eq!(out, b"1\n2\n");
+}
+
+#[test]
+fn a_panic_of_an_iterator_is_no_end_of_its_values() {
+    let values = (0..100).map(|value| if value == 50 { panic!("planned") } else { value });
+    let found: Vec<_> = Sort::new().values(values).into_values().unwrap().collect();
+    assert!(matches!(found[..], [Err(_)]), "{found:?}");
+}
+
+#[test]
+fn values_dropped_early_end_the_run() {
+    let taken = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&taken);
+    let endless = std::iter::from_fn(move || Some(count.fetch_add(1, Ordering::Relaxed)));
+    drop(Sort::new().values(endless).into_values().unwrap());
+    let mut before = 0;
+    // It ends between blocks; how soon is the machine's affair.
+    for _ in 0..600 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let now = taken.load(Ordering::Relaxed);
+        if now == before && Arc::strong_count(&taken) == 1 {
+            return;
+        }
+        before = now;
+    }
+    panic!("{before} values were taken, and no end");
+}
+
+#[test]
+fn copies_are_written_whole_through_the_smallest_buffer() {
+    for bytes in [1, 300, 433, 500, 653, 700] {
+        let values: Vec<u64> =
+            (0..3000).map(|index| if index % 2 == 0 { 7 } else { u64::MAX - index % 3 }).collect();
+        let mut expected = values.clone();
+        expected.sort_unstable();
+        let tuning = Tuning { output_bytes: Some(bytes), ..Tuning::default() };
+        let found: Vec<u64> = Sort::new()
+            .values(values.clone())
+            .tuning(tuning)
+            .into_values()
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(found, expected, "{bytes} bytes");
+        let mut text = Vec::new();
+        Sort::new()
+            .values(values)
+            .to_format(Format::Text)
+            .tuning(tuning)
+            .to_writer(&mut text)
+            .unwrap();
+        let lines: Vec<u64> =
+            std::str::from_utf8(&text).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(lines, expected, "{bytes} bytes");
+    }
 }

@@ -67,6 +67,8 @@ fn the_peak_stays_below_64_mib_whatever_becomes_of_lines() {
         ("junk", &junk, "--rejects bad"),
         ("mixed", &mixed, "--rejects bad --strategy spill"),
         ("blank", &blank, ""),
+        ("junk in columns", &junk, "--column 1 --rejects bad --threads 2"),
+        ("mixed in columns", &mixed, "--column 1 --rejects bad --strategy spill --threads 2"),
         ("digits", &digits, "--count"),
         ("columns", &columns, "--column 2"),
         ("digits, merged", &digits, "-m"),

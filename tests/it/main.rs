@@ -5,6 +5,7 @@
 
 mod architecture;
 mod command;
+mod corners;
 mod faults;
 mod library;
 mod limits;

@@ -256,7 +256,7 @@ fn a_filter_splits_any_lines_into_those_in_the_set_and_the_others() {
     let work = Workspace::new();
     // A set larger than a piece, and lines in no order, some of them odd.
     let members: Vec<u64> = (0..400_000).map(|index| index * 97 + index % 7).collect();
-    let text: String = members.iter().map(|value| format!("{value}\n")).collect();
+    let text = members.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n");
     assert_eq!(work.set("build -o s.bits", &text).quiet(), "");
     let set: std::collections::HashSet<u64> = members.into_iter().collect();
     let (mut lines, mut inside, mut outside) = (String::new(), String::new(), String::new());
@@ -270,10 +270,11 @@ fn a_filter_splits_any_lines_into_those_in_the_set_and_the_others() {
             2 => format!("{value}\r"),
             _ => value.to_string(),
         };
-        lines += &format!("{line}\n");
-        if !line.is_empty() {
+        let line = line + "\n";
+        lines += &line;
+        if line != "\n" {
             let side = if set.contains(&value) { &mut inside } else { &mut outside };
-            *side += &format!("{line}\n");
+            *side += &line;
         }
     }
     for flags in ["", "--threads 1 ", "--threads 3 --mem 64K "] {

@@ -65,7 +65,7 @@ pub(super) struct SortArgs {
     pub(super) temporary: Vec<PathBuf>,
 
     /// Write no temporary files: read the input several times instead
-    #[arg(long)]
+    #[arg(long, conflicts_with = "temporary")]
     pub(super) no_spill: bool,
 
     /// Use N threads
@@ -73,15 +73,15 @@ pub(super) struct SortArgs {
     pub(super) threads: Option<usize>,
 
     /// Say whether the input is sorted, and where not; with -u, also equal neighbours
-    #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently"])]
+    #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently", "count", "repeated", "to", "stats", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check: bool,
 
     /// Like --check, but say nothing
-    #[arg(short = 'C', long, conflicts_with_all = ["output", "merge"])]
+    #[arg(short = 'C', long, conflicts_with_all = ["output", "merge", "count", "repeated", "to", "stats", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check_silently: bool,
 
     /// Merge inputs that are sorted already
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["strategy", "no_spill", "explain"])]
     pub(super) merge: bool,
 
     /// End lines with NUL, not newline, in inputs and output
@@ -92,9 +92,9 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "F", conflicts_with = "files")]
     pub(super) files0_from: Option<PathBuf>,
 
-    /// What to do with malformed lines
-    #[arg(long, value_name = "WHAT", default_value = "fail")]
-    pub(super) invalid: InvalidChoice,
+    /// What to do with malformed lines: fail (the default) or skip
+    #[arg(long, value_name = "WHAT")]
+    pub(super) invalid: Option<InvalidChoice>,
 
     /// Write malformed lines to FILE with their places, and go on
     #[arg(long, value_name = "FILE")]

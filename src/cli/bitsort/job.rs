@@ -63,12 +63,12 @@ impl SortArgs {
 
     fn invalid_lines(&self) -> Result<InvalidLines> {
         Ok(match (&self.rejects, self.invalid) {
-            (Some(path), _) if self.output.as_ref() == Some(path) => {
-                return Err(Error::usage("--rejects and --output name the same file"));
+            (Some(_), Some(InvalidChoice::Fail)) => {
+                return Err(Error::usage("--rejects collects what --invalid fail would end with"));
             }
             (Some(path), _) => InvalidLines::Reject(path.clone()),
-            (None, InvalidChoice::Skip) => InvalidLines::Skip,
-            (None, InvalidChoice::Fail) => InvalidLines::Fail,
+            (None, Some(InvalidChoice::Skip)) => InvalidLines::Skip,
+            (None, Some(InvalidChoice::Fail) | None) => InvalidLines::Fail,
         })
     }
 

@@ -1,0 +1,149 @@
+//! Where malformed lines go.
+
+use super::options::Sort;
+use crate::error::{Error, Result};
+use crate::input::{Input, Invalid};
+use crate::output::{AtomicFile, Destination, is_same_file, open_destination};
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What becomes of lines that are no natural number below 2^64.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum InvalidLines {
+    /// The first one ends the run, before any output exists.
+    #[default]
+    Fail,
+    /// They are counted.
+    Skip,
+    /// They are written to this file, one a line: name of the input, number of
+    /// the line, offset of the first bad byte, what was expected, and the line
+    /// itself (at most 4096 bytes of it), with tabs between.
+    Reject(PathBuf),
+}
+
+/// Where the lines that a run rejects go; nothing is seen there before
+/// [`commit`](Self::commit).
+#[must_use = "rejected lines are nowhere before the commit"]
+pub(super) struct Rejects {
+    file: Option<RejectsFile>,
+    skip: bool,
+}
+
+struct RejectsFile {
+    writer: BufWriter<File>,
+    destination: Destination,
+    path: PathBuf,
+}
+
+/// Refuses to write rejected lines over an input or the output.
+pub(super) fn check_destination(sort: &Sort, output: &Path) -> Result<()> {
+    let InvalidLines::Reject(path) = &sort.invalid else { return Ok(()) };
+    let refused = |what: &str| {
+        Err(Error::usage(format!("rejected lines cannot go to {}: it is {what}", path.display())))
+    };
+    if is_same_file(path, output) && std::fs::metadata(path).map_or(true, |found| found.is_file()) {
+        return refused("the output");
+    }
+    let is_input = |input: &Input| matches!(input, Input::Path(name) if is_same_file(path, name));
+    if sort.inputs.iter().any(is_input) {
+        return refused("an input");
+    }
+    Ok(())
+}
+
+impl Rejects {
+    pub(super) fn open(sort: &Sort) -> Result<Self> {
+        let file = match &sort.invalid {
+            InvalidLines::Reject(path) => Some(RejectsFile::open(path, &sort.folders)?),
+            InvalidLines::Fail | InvalidLines::Skip => None,
+        };
+        Ok(Self { file, skip: sort.invalid == InvalidLines::Skip })
+    }
+
+    pub(super) fn invalid(&mut self) -> Invalid<'_> {
+        match &mut self.file {
+            Some(file) => Invalid::Reject(Box::new(&mut file.writer), file.path.clone()),
+            None if self.skip => Invalid::Skip,
+            None => Invalid::Fail,
+        }
+    }
+
+    /// Forgets what was rejected, before the input is read again.
+    pub(super) fn restart(&mut self) -> Result<()> {
+        let Some(RejectsFile { writer, path, .. }) = &mut self.file else { return Ok(()) };
+        let mut restart = || -> io::Result<()> {
+            writer.rewind()?; // with what the buffer has
+            writer.get_ref().set_len(0)
+        };
+        restart().map_err(Error::io("write", &*path))
+    }
+
+    /// Shows what was rejected; for when the output is safe.
+    pub(super) fn commit(self) -> Result<()> {
+        let Some(RejectsFile { mut writer, destination, path }) = self.file else { return Ok(()) };
+        writer.flush().map_err(Error::io("write", &path))?;
+        match destination {
+            Destination::Atomic(new) => new.commit(),
+            Destination::Stream(mut stream) => {
+                let mut file = writer.get_ref();
+                let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut stream));
+                copied.map(drop).map_err(Error::io("write", &path))
+            }
+        }
+    }
+}
+
+impl RejectsFile {
+    fn open(path: &Path, folders: &[PathBuf]) -> Result<Self> {
+        let destination = open_destination(path)?;
+        let file = match &destination {
+            Destination::Atomic(new) => AtomicFile::file(new).try_clone(),
+            // The input may be read twice, and the run may fail.
+            Destination::Stream(_) => match folders.first() {
+                Some(folder) => tempfile::tempfile_in(folder),
+                None => tempfile::tempfile(),
+            },
+        };
+        let writer = BufWriter::new(file.map_err(Error::io("write", path))?);
+        Ok(Self { writer, destination, path: path.into() })
+    }
+}
+
+/// What becomes of malformed lines, for several readers at once.
+pub(super) enum SharedWriter<'a> {
+    Fail,
+    Skip,
+    Reject(Mutex<Box<dyn Write + Send + 'a>>, PathBuf),
+}
+
+impl<'a> SharedWriter<'a> {
+    pub(super) fn new(invalid: Invalid<'a>) -> Self {
+        match invalid {
+            Invalid::Fail => Self::Fail,
+            Invalid::Skip => Self::Skip,
+            Invalid::Reject(writer, path) => Self::Reject(Mutex::new(writer), path),
+        }
+    }
+
+    pub(super) fn invalid(&self) -> Invalid<'_> {
+        match self {
+            Self::Fail => Invalid::Fail,
+            Self::Skip => Invalid::Skip,
+            Self::Reject(writer, path) => Invalid::Reject(Box::new(Locked(writer)), path.clone()),
+        }
+    }
+}
+
+struct Locked<'s, 'a>(&'s Mutex<Box<dyn Write + Send + 'a>>);
+
+impl Write for Locked<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    }
+}

@@ -1,0 +1,184 @@
+//! Corners of the command line: files under two names, streams that wait,
+//! records across blocks, limits of the system.
+
+use crate::workspace::Workspace;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+#[test]
+fn a_record_is_read_from_its_column_or_not_at_all() {
+    let work = Workspace::new();
+    // Longer than what is looked at together: malformed, not its first digits.
+    let long = format!("1,2\n{}\n5,6\n", "0".repeat(1_100_000) + "5");
+    work.run_with("--column 2", long.as_bytes()).refused("-:2: byte 4: expected a record of less");
+    assert_eq!(work.run_with("--column 2 --invalid skip", long.as_bytes()).quiet(), "2\n6\n");
+    // A quote that is never closed costs its own line, in small files as in large ones.
+    for behind in ["", &"7\n".repeat(800_000)] {
+        let text = format!("1\n\"b\n2\n3\n{behind}");
+        let found = work.run_with("-u --column 1 --invalid skip", text.as_bytes()).quiet();
+        assert_eq!(found, if behind.is_empty() { "1\n2\n3\n" } else { "1\n2\n3\n7\n" });
+    }
+    // Lines are counted as an editor does, inside of quotes too.
+    let text = b"\"a\nb\",1\n\"c\nd\",2\ne,x\n";
+    work.run_with("--column 2", text).refused("-:5: byte 18: expected a digit");
+    let text = b"\"i\nd\",v\n\"a\nb\",3\nc,1\n";
+    let ran = work.run_with("-c --column v", text);
+    assert_eq!((ran.code, ran.err.contains("-:5: disorder: 1 follows 3")), (Some(1), true));
+    // Long records are taken by every mode.
+    let text = format!("\"{}\",1\nx,2\n", "q".repeat(300_000));
+    work.write("long.csv", &text);
+    assert_eq!(work.run("--column 2 long.csv").quiet(), "1\n2\n");
+    assert_eq!(work.run("-c --column 2 long.csv").quiet(), "");
+    assert_eq!(work.run("-m --column 2 long.csv long.csv").quiet(), "1\n1\n2\n2\n");
+    assert_eq!(work.run_with("--column id", b"").quiet(), "");
+}
+
+#[test]
+fn headers_and_marks_are_skipped_however_long_they_are() {
+    let work = Workspace::new();
+    let long_header = "x".repeat(600_000) + "\n5\n3\n";
+    work.write("long", &long_header);
+    assert_eq!(work.run("--mem 64M --header long").quiet(), "3\n5\n");
+    assert_eq!(work.run_with("--mem 64M --header", long_header.as_bytes()).quiet(), "3\n5\n");
+    let ran = work.run_with("-c --header", b"99\n1\n2\n1\n");
+    assert_eq!((ran.code, ran.err.contains("-:4: disorder: 1 follows 2")), (Some(1), true));
+    let long_line = format!("\u{feff}{}5\n", "0".repeat(2_000_000));
+    let wrong_line = format!("\u{feff}{}x\n", "0".repeat(2_000_000));
+    for text in [&long_line, &wrong_line] {
+        work.write("marked", text);
+        for ran in [work.run("marked"), work.run_with("", text.as_bytes())] {
+            if text.ends_with("5\n") {
+                assert_eq!(ran.quiet(), "5\n");
+            } else {
+                ran.refused("byte 2000003: expected the end of the line");
+            }
+        }
+    }
+    work.write("mark", "\u{feff}");
+    for ran in [work.run("--stats=json mark"), work.run_with("--stats=json", "\u{feff}".as_bytes())]
+    {
+        assert!(ran.err.contains("\"blank\":0") && ran.err.contains("\"lines\":0"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn inputs_are_read_once_and_may_be_empty() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    work.write("empty", "");
+    let mut command = work.command(["-", "-", "ids"]);
+    command.stdin(fs::File::open(work.file("ids")).unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.stdout, b"1\n1\n2\n2\n");
+    let ran = work.run("--no-spill --strategy multi-pass empty ids");
+    assert_eq!(ran.quiet(), "1\n2\n");
+    // Files of /proc have a length of 0 and are not empty.
+    assert_eq!(work.run("/proc/sys/kernel/pid_max --stats=json").out.lines().count(), 1);
+}
+
+#[test]
+fn rejected_lines_never_cost_another_file() {
+    let work = Workspace::new();
+    work.write("ids", "3\nx\n1\n");
+    std::os::unix::fs::symlink("out", work.file("link")).unwrap();
+    for rejects in ["out", "./out", "link"] {
+        work.run(&format!("ids -o out --rejects {rejects}")).refused("it is the output");
+    }
+    for rejects in ["ids", "./ids"] {
+        work.run(&format!("ids -o out --rejects {rejects}")).refused("it is an input");
+    }
+    assert_eq!(work.names(), ["ids", "link"]);
+    // They appear after the output, or not at all.
+    work.write("bad", "old");
+    work.write("wide", "x\n5000000000\n");
+    work.run("wide --rejects bad --to u32le -o out").refused("does not fit in u32le");
+    assert_eq!(work.read("bad"), "old");
+    // A second reading does not write them twice.
+    let text = (0..1_500_000_u64).fold("x\n".repeat(10), |text, index| {
+        text + &(index.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63).to_string() + "\n"
+    });
+    work.write("many", text);
+    let ran = work.run(
+        "many -o out --rejects /dev/stderr --no-spill --strategy in-memory --mem 64M --threads 8",
+    );
+    assert_eq!((ran.code, ran.err.lines().count()), (Some(0), 10), "{}", ran.err);
+}
+
+#[test]
+fn the_streams_of_the_shell_are_not_replaced() {
+    let work = Workspace::new();
+    work.write("ids", "2\nx\n1\n");
+    let script = format!(
+        "exec > log 2> errors; echo before; echo before >&2; \
+         {0} ids -o /dev/stdout --rejects /dev/stderr; echo after; echo after >&2",
+        env!("CARGO_BIN_EXE_bitsort")
+    );
+    let status = Command::new("sh").args(["-c", &script]).current_dir(work.path()).status();
+    assert!(status.unwrap().success());
+    assert_eq!(work.read("log"), "before\n1\n2\nafter\n");
+    assert_eq!(work.read("errors"), "before\nids\t2\t2\texpected a digit\tx\nafter\n");
+}
+
+#[test]
+fn a_link_stays_a_link_and_a_file_keeps_its_owner() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    std::os::unix::fs::symlink("target", work.file("link")).unwrap();
+    work.run("ids -o link").quiet();
+    assert!(fs::symlink_metadata(work.file("link")).unwrap().is_symlink());
+    assert_eq!(work.read("target"), "1\n2\n");
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        chown(work.file("target"), Some(65534), Some(65534)).unwrap();
+        fs::set_permissions(work.file("target"), fs::Permissions::from_mode(0o640)).unwrap();
+        work.run("ids -o target").quiet();
+        let found = fs::metadata(work.file("target")).unwrap();
+        assert_eq!((found.uid(), found.gid(), found.mode() & 0o7777), (65534, 65534, 0o640));
+    }
+}
+
+#[test]
+fn limits_of_the_system_are_errors_and_not_ends() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    assert_eq!(work.run("--mem 100T ids").quiet(), "1\n2\n");
+    work.run("--threads 1000 ids").refused("at most 256 threads");
+    let mut command = work.command(["ids"]);
+    let output = command.env("TMPDIR", "/nonexistent").output().unwrap();
+    assert_eq!(output.stdout, b"1\n2\n", "no temporary file is needed");
+    // The largest file that a process may write is an error, not a signal.
+    let numbers: String = (0..40_000).map(|value: u32| value.to_string() + "\n").collect();
+    work.write("many", numbers);
+    let script = format!("ulimit -f 10; {} many -o out", env!("CARGO_BIN_EXE_bitsort"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(work.path()).output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("cannot write") && message.contains("File too large"), "{message}");
+    assert_eq!(work.names(), ["ids", "many"]);
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let work = Workspace::new();
+    work.write("ids", "1\n2\n");
+    for line in [
+        "-c --count ids",
+        "-c --to u32le ids",
+        "-c --stats ids",
+        "-c --explain ids",
+        "-C --strategy spill ids",
+        "-m --strategy spill ids",
+        "-m --no-spill ids",
+        "-m --explain ids",
+        "--no-spill -T . ids",
+        "--invalid fail --rejects bad ids",
+        "--from u32le --invalid skip ids",
+        "--from u32le --rejects bad ids",
+    ] {
+        let ran = work.run(line);
+        assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{line}: {}", ran.err);
+    }
+    assert_eq!(work.names(), ["ids"]);
+}
