@@ -43,16 +43,15 @@ impl Tally {
     }
 }
 
-/// A malformed line within its block. There may be one every two bytes, so it
-/// is kept small.
-#[derive(Debug)]
+/// A malformed line.
+#[derive(Debug, Default, Clone, Copy)]
 struct Bad {
     /// First bad byte, from the start of the input.
     offset: u64,
     /// Counted from 0 within the block.
-    line: u32,
-    /// Where the line ends in the texts of the block.
-    text_end: u32,
+    line: u64,
+    /// Bytes that are kept of it.
+    text_bytes: u64,
     reason: Malformed,
 }
 
@@ -68,9 +67,11 @@ pub(crate) struct Entry {
     pub(crate) tally: Tally,
     /// Ends of lines inside of quotes: these are no lines of the tally.
     pub(crate) inner_lines: u64,
-    bad: Vec<Bad>,
-    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each.
-    texts: Vec<u8>,
+    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. There may be one
+    /// every two bytes, so what is known of a line takes four bytes before its
+    /// text: differences to the line before.
+    rejects: Vec<u8>,
+    last: Bad,
 }
 
 impl Entry {
@@ -82,18 +83,45 @@ impl Entry {
     /// Notes that line `line` (from 0) of the block is malformed at `offset`
     /// of the input.
     pub(crate) fn reject(&mut self, line: u64, offset: u64, reason: Malformed, text: &[u8]) {
-        self.texts.extend_from_slice(&text[..text.len().min(BAD_TEXT_BYTES)]);
-        #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
-        self.bad.push(Bad { offset, line: line as u32, text_end: self.texts.len() as u32, reason });
+        let text = &text[..text.len().min(BAD_TEXT_BYTES)];
+        let bad = Bad { offset, line, text_bytes: text.len() as u64, reason };
+        let last = std::mem::replace(&mut self.last, bad);
+        for number in [
+            line.wrapping_sub(last.line),
+            offset.wrapping_sub(last.offset),
+            bad.text_bytes,
+            reason as u64,
+        ] {
+            push_number(&mut self.rejects, number);
+        }
+        self.rejects.extend_from_slice(text);
+    }
+
+    /// The malformed lines with what is kept of them.
+    fn rejects(&self) -> impl Iterator<Item = (Bad, &[u8])> {
+        let (mut rest, mut last) = (&self.rejects[..], Bad::default());
+        std::iter::from_fn(move || {
+            let mut number = || take_number(&mut rest);
+            let (line, offset, text_bytes, reason) = (number()?, number()?, number()?, number()?);
+            let (text, behind) = rest.split_at_checked(usize::try_from(text_bytes).ok()?)?;
+            rest = behind;
+            last = Bad {
+                offset: last.offset.wrapping_add(offset),
+                line: last.line.wrapping_add(line),
+                text_bytes,
+                reason: Malformed::ALL.into_iter().find(|&known| known as u64 == reason)?,
+            };
+            Some((last, text))
+        })
     }
 
     /// Whether a malformed line was noted.
     pub(crate) fn has_rejects(&self) -> bool {
-        !self.bad.is_empty()
+        !self.rejects.is_empty()
     }
 
     fn memory_bytes(&self) -> usize {
-        self.bad.capacity() * size_of::<Bad>() + self.texts.capacity()
+        self.rejects.capacity()
     }
 }
 
@@ -166,13 +194,17 @@ impl<'a> Ledger<'a> {
     /// Enters block `sequence`, or keeps it until those before it are in.
     pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody waits for the thread that has the next block, so it comes.
-        while sequence > state.next && state.waiting_bytes > WAITING_BYTES && !self.is_stopped() {
+        // The thread that has the next block waits for nobody, so it comes.
+        let bytes = entry.memory_bytes();
+        while sequence > state.next
+            && state.waiting_bytes + bytes > WAITING_BYTES
+            && !self.is_stopped()
+        {
             let patience = Duration::from_millis(100);
             let waited = self.entered.wait_timeout(state, patience);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.waiting_bytes += entry.memory_bytes();
+        state.waiting_bytes += bytes;
         state.waiting.insert(sequence, entry);
         while let Some(entry) = {
             let next = state.next;
@@ -212,12 +244,8 @@ impl State<'_> {
             self.lines = 0;
         }
         let name = &names[entry.input];
-        let mut text_start = 0;
-        for bad in &entry.bad {
-            let line = self.lines + u64::from(bad.line) + 1;
-            let text_end = bad.text_end as usize;
-            let text = &entry.texts[text_start..text_end];
-            text_start = text_end;
+        for (bad, text) in entry.rejects() {
+            let line = self.lines + bad.line + 1;
             match &mut self.invalid {
                 Invalid::Skip => {}
                 Invalid::Fail => {
@@ -243,9 +271,58 @@ impl State<'_> {
     }
 }
 
+/// Appends a number, 7 bits a byte, the lowest first.
+fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 128")]
+    bytes.push(number as u8);
+}
+
+/// Takes a number from the front of `bytes`.
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
 /// The beginning of a line as a message can show it.
 fn excerpt(text: &[u8]) -> String {
     let shown = &text[..text.len().min(EXCERPT_BYTES)];
     let more = if text.len() > EXCERPT_BYTES { "…" } else { "" };
     format!("{}{more}", shown.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_of_lines_is_found_again() {
+        let mut entry = Entry::new(0);
+        let long = vec![b'y'; BAD_TEXT_BYTES + 1];
+        let noted: [(u64, u64, &[u8]); 4] =
+            [(0, 0, b""), (3, 9, b"x"), (4, u64::MAX - 1, &long), (1 << 40, u64::MAX, b"z")];
+        for ((line, offset, text), reason) in noted.into_iter().zip(Malformed::ALL) {
+            entry.reject(line, offset, reason, text);
+        }
+        let found: Vec<_> = entry.rejects().collect();
+        assert_eq!(found.len(), noted.len());
+        for (((line, offset, text), reason), (bad, kept)) in
+            noted.into_iter().zip(Malformed::ALL).zip(found)
+        {
+            assert_eq!((bad.line, bad.offset, bad.reason), (line, offset, reason));
+            assert_eq!(kept, &text[..text.len().min(BAD_TEXT_BYTES)]);
+        }
+    }
 }

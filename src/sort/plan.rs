@@ -146,9 +146,9 @@ const BASE_BYTES: u64 = 9 << 20;
 const THREAD_BYTES: u64 = 1 << 20;
 /// Of a thread beside those that load: its stack, and buffers for temporary files.
 const WRITER_BYTES: usize = 192 << 10;
-/// What is noted of malformed lines, if every second byte of a block is one, in
-/// multiples of the block.
-const REJECTS_PER_BLOCK: usize = 13;
+/// What is noted of malformed lines, five bytes of each, if every second byte of
+/// a block is one, in multiples of the block: twice that while a vector grows.
+const REJECTS_PER_BLOCK: usize = 5;
 /// A partition should about fit in a second-level cache.
 const PARTITION_BYTES: u64 = 768 << 10;
 /// Staged lines of more partitions than this do not fit in a second-level cache.

@@ -22,10 +22,11 @@ pub enum Line {
 }
 
 /// Why a line is not a natural number below 2^64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
     /// Something else stands where the number should begin.
+    #[default]
     ExpectedDigit,
     /// Something follows the number.
     ExpectedEnd,
@@ -37,6 +38,18 @@ pub enum Malformed {
     BadQuote,
     /// A record of delimited text is longer than what is looked at together.
     RecordTooLong,
+}
+
+impl Malformed {
+    /// Every reason.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::ExpectedDigit,
+        Self::ExpectedEnd,
+        Self::TooLarge,
+        Self::MissingField,
+        Self::BadQuote,
+        Self::RecordTooLong,
+    ];
 }
 
 impl fmt::Display for Malformed {
