@@ -56,6 +56,7 @@ mod simd;
 
 pub mod bitmap;
 mod bits;
+pub mod bloom;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;

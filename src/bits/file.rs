@@ -1,6 +1,7 @@
 //! A set in a file, mapped.
 
-use super::header::{BLOCK_LOG, HEADER_BYTES, Header, MAGIC, Representation};
+use super::checksums::verify_checksums;
+use super::header::{Header, MAGIC, Representation};
 use crate::error::{Error, Result};
 use crate::sys::map_file;
 use crate::view::{
@@ -10,7 +11,6 @@ use memmap2::Mmap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// A set in a `.bits` file or a bare roaring file in the portable format, of 32
 /// or 64 bits.
@@ -253,7 +253,8 @@ impl SetFile {
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
         if let Content::Bits(header) = &self.content {
-            self.verify_checksums(header)?;
+            verify_checksums(&self.map, header.checksums)
+                .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
         }
         let damaged = self.damaged();
         let mut cursor = self.view().cursor();
@@ -286,28 +287,6 @@ impl SetFile {
         };
         if found != said {
             return Err(wrong("cardinality, smallest or largest value are not those of the set"));
-        }
-        Ok(())
-    }
-
-    fn verify_checksums(&self, header: &Header) -> Result<()> {
-        let wrong = |offset, what| Err(damaged(&self.path, 0)(Damage { offset, what }));
-        let sums = header.checksums.of(&self.map);
-        let Some((sums, own)) = sums.split_last_chunk::<8>() else {
-            return wrong(header.checksums.offset, "the checksums are missing");
-        };
-        if u64::from_le_bytes(*own) != xxh3_64(sums) {
-            return wrong(header.checksums.offset, "the checksum of the checksums is wrong");
-        }
-        let end = usize::try_from(header.checksums.offset).unwrap_or(0);
-        let covered = self.map.get(HEADER_BYTES..end).unwrap_or_default();
-        for (index, (block, sum)) in
-            covered.chunks(1 << BLOCK_LOG).zip(sums.as_chunks::<8>().0).enumerate()
-        {
-            if u64::from_le_bytes(*sum) != xxh3_64(block) {
-                let offset = HEADER_BYTES + (index << BLOCK_LOG);
-                return wrong(offset as u64, "the checksum of the block that begins here is wrong");
-            }
         }
         Ok(())
     }

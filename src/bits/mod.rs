@@ -5,12 +5,15 @@
 
 mod body;
 mod bucket;
+mod checksums;
 mod file;
 mod header;
 mod portable;
 mod writer;
 
+pub(crate) use checksums::verify_checksums;
 pub use file::{SetFile, SetKind};
 pub use header::Representation;
+pub(crate) use header::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 pub(crate) use portable::{Portable, PortableWriter};
 pub(crate) use writer::{BitsWriter, ContainerSink, Spool};

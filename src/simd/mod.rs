@@ -14,7 +14,9 @@ mod level;
 pub(crate) mod ones;
 pub(crate) mod parse;
 pub(crate) mod popcount;
+mod prefetch;
 pub(crate) mod search;
 pub(crate) mod stream;
 
 pub(crate) use level::Level;
+pub(crate) use prefetch::prefetch;

@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["bitmap", "container", "text"],
     &["error", "view"],
     &["bits", "input", "output"],
-    &["sort"],
+    &["sort", "bloom"],
     &["set"],
     &["cli"],
 ];

@@ -1,0 +1,172 @@
+//! A filter of whatever design.
+
+use super::algebra::Mismatch;
+use super::builder::BuildError;
+use super::design::{Blocked, Counting, Design, Spec, Standard};
+use super::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Goal};
+use super::key::Key;
+use super::memory::{Memory, Storage};
+use super::rate::MeasuredRate;
+use crate::error::Result;
+use std::path::Path;
+
+/// A filter of one of the three designs, as files have them.
+#[derive(Debug)]
+pub enum AnyFilter<S = Memory> {
+    /// Bits anywhere.
+    Standard(BloomFilter<S>),
+    /// Bits in one cache line.
+    Blocked(BlockedBloomFilter<S>),
+    /// Counters.
+    Counting(CountingBloomFilter<S>),
+}
+
+/// Evaluates an expression with the filter inside.
+macro_rules! with {
+    ($any:expr, $filter:ident => $body:expr) => {
+        match $any {
+            AnyFilter::Standard($filter) => $body,
+            AnyFilter::Blocked($filter) => $body,
+            AnyFilter::Counting($filter) => $body,
+        }
+    };
+}
+
+impl<S: Storage> AnyFilter<S> {
+    /// The name of the design.
+    #[must_use]
+    pub fn design(&self) -> &'static str {
+        match self {
+            Self::Standard(_) => Standard::NAME,
+            Self::Blocked(_) => Blocked::NAME,
+            Self::Counting(_) => Counting::NAME,
+        }
+    }
+
+    /// Whether `key` may be in the filter; `false` is certain.
+    #[must_use]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        with!(self, filter => filter.contains(key))
+    }
+
+    /// Asks for all `keys`; `found` gets an answer for each. See
+    /// [`Filter::contains_many`](super::Filter::contains_many).
+    pub fn contains_many<K: Key>(&self, keys: &[K], found: &mut Vec<bool>) {
+        with!(self, filter => filter.contains_many(keys, found));
+    }
+
+    /// Size, number of hash functions, hash function and seed.
+    #[must_use]
+    pub fn spec(&self) -> Spec {
+        with!(self, filter => filter.spec())
+    }
+
+    /// What the filter was made for, where that is known.
+    #[must_use]
+    pub fn goal(&self) -> Option<Goal> {
+        with!(self, filter => filter.goal())
+    }
+
+    /// Bytes of the bits or counters.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        with!(self, filter => filter.size_bytes())
+    }
+
+    /// Keys that were inserted and not known before.
+    #[must_use]
+    pub fn key_count(&self) -> u64 {
+        with!(self, filter => filter.key_count())
+    }
+
+    /// Share of the cells that are not 0. O(words).
+    #[must_use]
+    pub fn fill_ratio(&self) -> f64 {
+        with!(self, filter => filter.fill_ratio())
+    }
+
+    /// Number of different keys, from the share of set bits. O(words).
+    #[must_use]
+    pub fn estimated_keys(&self) -> f64 {
+        with!(self, filter => filter.estimated_keys())
+    }
+
+    /// The rate of false positives that the bits as they are now make expect.
+    /// O(words).
+    #[must_use]
+    pub fn expected_rate(&self) -> f64 {
+        with!(self, filter => filter.expected_rate())
+    }
+
+    /// The rate of false positives among random keys. See
+    /// [`Filter::measured_rate`](super::Filter::measured_rate).
+    #[must_use]
+    pub fn measured_rate(&self, probes: u64, seed: u64) -> MeasuredRate {
+        with!(self, filter => filter.measured_rate(probes, seed))
+    }
+
+    /// Writes a `.bloom` file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        with!(self, filter => filter.save(path))
+    }
+
+    /// A copy in memory, which can be changed.
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much memory.
+    pub fn to_memory(&self) -> Result<AnyFilter, BuildError> {
+        Ok(match self {
+            Self::Standard(filter) => AnyFilter::Standard(filter.to_memory()?),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.to_memory()?),
+            Self::Counting(filter) => AnyFilter::Counting(filter.to_memory()?),
+        })
+    }
+}
+
+impl AnyFilter {
+    /// Adds `key`; tells whether it is new.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        with!(self, filter => filter.insert(key))
+    }
+
+    /// Adds all `keys`; gives how many were new.
+    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> u64 {
+        with!(self, filter => filter.insert_many(keys))
+    }
+
+    /// Adds all keys of `other`.
+    ///
+    /// # Errors
+    ///
+    /// If the filters differ in more than their keys.
+    pub fn union_assign<S: Storage>(&mut self, other: &AnyFilter<S>) -> Result<(), Mismatch> {
+        match (self, other) {
+            (Self::Standard(ours), AnyFilter::Standard(theirs)) => ours.union_assign(theirs),
+            (Self::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union_assign(theirs),
+            (Self::Counting(ours), AnyFilter::Counting(theirs)) => ours.union_assign(theirs),
+            (ours, theirs) => Err(Mismatch::Design(ours.design(), theirs.design())),
+        }
+    }
+
+    /// Keeps the keys that `other` has as well, and maybe others.
+    ///
+    /// # Errors
+    ///
+    /// If the filters differ in more than their keys.
+    pub fn intersection_assign<S: Storage>(
+        &mut self,
+        other: &AnyFilter<S>,
+    ) -> Result<(), Mismatch> {
+        match (self, other) {
+            (Self::Standard(ours), AnyFilter::Standard(theirs)) => ours.intersection_assign(theirs),
+            (Self::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.intersection_assign(theirs),
+            (Self::Counting(ours), AnyFilter::Counting(theirs)) => ours.intersection_assign(theirs),
+            (ours, theirs) => Err(Mismatch::Design(ours.design(), theirs.design())),
+        }
+    }
+}

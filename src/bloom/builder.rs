@@ -1,0 +1,236 @@
+//! The size of a filter, from what is known of its keys.
+
+use super::design::{Design, Layout, Spec, Standard};
+use super::filter::{Filter, Goal};
+use super::memory::Memory;
+use super::params::{MAX_HASHES, real, whole};
+use super::scheme::Scheme;
+use crate::error::Error;
+use std::io;
+use std::marker::PhantomData;
+
+/// Why there is no such filter.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The expected number of keys is 0.
+    #[error("a filter is made for at least one key")]
+    NoKeys,
+    /// The rate of false positives is not between 0 and 1, or not a number.
+    #[error("a false-positive rate lies between 0 and 1, {0} does not")]
+    Rate(f64),
+    /// The number of bits a key is not above 0, or not a number.
+    #[error("bits a key are a number above 0, not {0}")]
+    BitsPerKey(f64),
+    /// The number of bits, or counters, is 0.
+    #[error("a filter has at least one bit")]
+    NoBits,
+    /// The number of hash functions is 0 or more than 255.
+    #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
+    Hashes(u32),
+    /// Counters of this size are not made.
+    #[error("counters have 2, 4 or 8 bits, not {0}")]
+    CounterBits(u32),
+    /// A filter of another design than [`Standard`](super::Standard) for a
+    /// scheme that has only that.
+    #[error("the hash function {0} is for standard filters only")]
+    Scheme(Scheme),
+    /// What was given does not say how large the filter is.
+    #[error(
+        "the size follows from keys and rate, keys and bits a key, keys and bits, or bits and hash functions"
+    )]
+    Incomplete,
+    /// What was given says more than once how large the filter is.
+    #[error("give one of rate, bits and bits a key")]
+    Contradiction,
+    /// The filter has more bits than can be counted.
+    #[error("the filter would have more than 2^64 bits")]
+    TooLarge,
+    /// The filter is larger than the machine's memory, or the operating system
+    /// refused it.
+    #[error("cannot reserve {bytes} bytes of memory")]
+    OutOfMemory {
+        /// What the filter takes.
+        bytes: u64,
+    },
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::OutOfMemory { bytes } => {
+                Self::OutOfMemory { bytes, source: io::ErrorKind::OutOfMemory.into() }
+            }
+            other => Self::usage(other.to_string()),
+        }
+    }
+}
+
+/// Collects what is known of a filter; [`build`](Self::build) makes it.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::{BlockedBloomFilter, BloomFilter, BuildError, CountingBloomFilter};
+///
+/// let by_rate = BloomFilter::builder().keys(1_000_000).rate(0.01).build()?;
+/// assert_eq!((by_rate.cells(), by_rate.hashes()), (9_585_059, 7));
+/// let by_size = BloomFilter::builder().bits(1 << 20).hashes(5).seed(42).build()?;
+/// assert_eq!(by_size.size_bytes(), 1 << 17);
+/// let by_key = BlockedBloomFilter::builder().keys(1000).bits_per_key(12.0).build()?;
+/// assert_eq!(by_key.cells(), 24 * 512);
+/// let small = CountingBloomFilter::builder().keys(1000).rate(0.02).counter_bits(2).build()?;
+/// assert_eq!(small.cell_bits(), 2);
+/// assert_eq!(BloomFilter::builder().keys(0).rate(0.01).build().err(), Some(BuildError::NoKeys));
+/// # Ok::<(), BuildError>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use = "nothing is made before `build`"]
+pub struct Builder<D> {
+    keys: Option<u64>,
+    rate: Option<f64>,
+    bits: Option<u64>,
+    bits_per_key: Option<f64>,
+    hashes: Option<u32>,
+    counter_bits: Option<u32>,
+    scheme: Scheme,
+    design: PhantomData<D>,
+}
+
+impl<D: Design> Builder<D> {
+    pub(super) fn new() -> Self {
+        Self {
+            keys: None,
+            rate: None,
+            bits: None,
+            bits_per_key: None,
+            hashes: None,
+            counter_bits: None,
+            scheme: Scheme::default(),
+            design: PhantomData,
+        }
+    }
+
+    /// The number of different keys that are expected.
+    pub fn keys(mut self, keys: u64) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
+    /// The rate of false positives with all these keys in.
+    pub fn rate(mut self, rate: f64) -> Self {
+        self.rate = Some(rate);
+        self
+    }
+
+    /// The size in bits, or in counters. Blocked filters take the next multiple
+    /// of 512.
+    pub fn bits(mut self, bits: u64) -> Self {
+        self.bits = Some(bits);
+        self
+    }
+
+    /// The size in bits, or in counters, for each of the expected keys.
+    pub fn bits_per_key(mut self, bits: f64) -> Self {
+        self.bits_per_key = Some(bits);
+        self
+    }
+
+    /// The number of hash functions; the best if it is not given.
+    pub fn hashes(mut self, hashes: u32) -> Self {
+        self.hashes = Some(hashes);
+        self
+    }
+
+    /// Bits of a counter, 2, 4 or 8, of a counting filter: 4 if they are not
+    /// given. Other designs have none.
+    pub fn counter_bits(mut self, bits: u32) -> Self {
+        self.counter_bits = Some(bits);
+        self
+    }
+
+    /// The seed of the hash function, 0 if it is not given.
+    pub fn seed(self, seed: u64) -> Self {
+        self.scheme(Scheme::Xxh3 { seed })
+    }
+
+    /// How positions follow from keys.
+    pub fn scheme(mut self, scheme: Scheme) -> Self {
+        self.scheme = scheme;
+        self
+    }
+
+    /// Makes the filter.
+    ///
+    /// # Errors
+    ///
+    /// If what was given contradicts itself, does not suffice or is out of its
+    /// range, or if there is not so much memory.
+    pub fn build(self) -> Result<Filter<D>, BuildError> {
+        let spec = self.spec()?;
+        let words = spec.words().ok_or(BuildError::TooLarge)?;
+        let goal = self.keys.map(|keys| {
+            let rate = self.rate.unwrap_or_else(|| D::rate_with(&spec, keys));
+            Goal { keys, rate }
+        });
+        Ok(Filter::from_parts(spec, Memory::zeroed(words)?, 0, goal))
+    }
+
+    /// The filter that [`build`](Self::build) would make: its size and its
+    /// number of hash functions.
+    ///
+    /// # Errors
+    ///
+    /// As for `build`, but for a lack of memory.
+    pub fn spec(&self) -> Result<Spec, BuildError> {
+        self.check()?;
+        let keys = || self.keys.ok_or(BuildError::Incomplete);
+        let given = [self.rate.is_some(), self.bits.is_some(), self.bits_per_key.is_some()];
+        if given.into_iter().filter(|given| *given).count() > 1 {
+            return Err(BuildError::Contradiction);
+        }
+        let cells = if let Some(rate) = self.rate {
+            D::cells_for_rate(keys()?, rate, self.hashes)
+        } else if let Some(bits_per_key) = self.bits_per_key {
+            whole(real(keys()?) * bits_per_key)
+        } else {
+            self.bits.ok_or(BuildError::Incomplete)?
+        };
+        // What does not fit saturates.
+        let cells = Some(cells).filter(|cells| *cells < u64::MAX).and_then(D::round);
+        let cells = cells.ok_or(BuildError::TooLarge)?;
+        let hashes = match (self.hashes, self.rate.and_then(D::hashes_for_rate)) {
+            (Some(hashes), _) | (None, Some(hashes)) => hashes,
+            (None, None) => D::best_hashes(cells, keys()?),
+        };
+        let cell_bits = self.counter_bits.unwrap_or(D::CELL_BITS);
+        let spec = Spec { cells, hashes, cell_bits, scheme: self.scheme };
+        spec.words().map(|_| spec).ok_or(BuildError::TooLarge)
+    }
+
+    fn check(&self) -> Result<(), BuildError> {
+        if self.keys == Some(0) {
+            return Err(BuildError::NoKeys);
+        }
+        if let Some(rate) = self.rate.filter(|rate| !(*rate > 0.0 && *rate < 1.0)) {
+            return Err(BuildError::Rate(rate));
+        }
+        if let Some(bits) = self.bits_per_key.filter(|bits| !(*bits > 0.0 && bits.is_finite())) {
+            return Err(BuildError::BitsPerKey(bits));
+        }
+        if self.bits == Some(0) {
+            return Err(BuildError::NoBits);
+        }
+        if let Some(hashes) = self.hashes.filter(|hashes| !(1..=MAX_HASHES).contains(hashes)) {
+            return Err(BuildError::Hashes(hashes));
+        }
+        let counts = D::CELL_BITS > 1;
+        if let Some(bits) = self.counter_bits.filter(|bits| !(counts && [2, 4, 8].contains(bits))) {
+            return Err(BuildError::CounterBits(bits));
+        }
+        if !matches!(self.scheme, Scheme::Xxh3 { .. }) && D::CODE != Standard::CODE {
+            return Err(BuildError::Scheme(self.scheme));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Filters in files: written whole or not at all, asked where they lie.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::any::AnyFilter;
+use super::design::{Blocked, Counting, Design, Layout};
+use super::filter::Filter;
+use super::header::{Header, MAGIC};
+use super::memory::{Mapped, Memory, Storage};
+use crate::bits::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
+use crate::error::{Error, Result};
+use crate::output::{Destination, open_destination};
+use crate::sys::map_file;
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+impl<D: Design, S: Storage> Filter<D, S> {
+    /// Writes a `.bloom` file, whole or not at all: what `path` named before
+    /// stays until the new file is complete.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::{AnyFilter, BloomFilter};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("seen.bloom");
+    /// let mut seen = BloomFilter::new(1000, 0.01)?;
+    /// seen.insert("fox");
+    /// seen.save(&path)?;
+    /// // Asked where it lies, whatever its size:
+    /// let file = AnyFilter::open(&path)?;
+    /// assert!(file.contains("fox") && !file.contains("dog"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        save_with(path.as_ref(), |out| self.write_to(out))
+    }
+
+    /// Writes the bytes of a `.bloom` file.
+    ///
+    /// # Errors
+    ///
+    /// If `out` refuses them.
+    pub fn write_to(&self, mut out: impl Write) -> io::Result<()> {
+        let Self { spec, key_count, goal, .. } = *self;
+        let page = Header { design: D::CODE, spec, key_count, goal }.to_bytes();
+        out.write_all(&page.ok_or(io::ErrorKind::FileTooLarge)?)?;
+        let payload: &[u8] = bytemuck::cast_slice(self.words.words());
+        let mut sums = Vec::new();
+        for block in payload.chunks(1 << BLOCK_LOG) {
+            out.write_all(block)?;
+            sums.extend(xxh3_64(block).to_le_bytes());
+        }
+        sums.extend(xxh3_64(&sums).to_le_bytes());
+        out.write_all(&sums)?;
+        out.flush()
+    }
+}
+
+/// Makes a file appear that `write` wrote completely.
+pub(super) fn save_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
+    match open_destination(path)? {
+        Destination::Stream(file) => write(&file).map_err(Error::io("write", path)),
+        Destination::Atomic(new) => {
+            write(new.file()).map_err(Error::io("write", path))?;
+            new.commit()
+        }
+    }
+}
+
+/// Maps a file.
+pub(super) fn map(path: &Path) -> Result<Mmap> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let metadata = file.metadata().map_err(Error::io("read", path))?;
+    if metadata.is_dir() {
+        let source = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(Error::Io { action: "read", path: path.into(), source });
+    }
+    map_file(&file).map_err(Error::io("map", path))
+}
+
+/// Names a file in what is wrong with it.
+pub(super) fn damaged(path: &Path) -> impl Fn((u64, &'static str)) -> Error {
+    let input = path.display().to_string();
+    move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }
+}
+
+/// Whether a file begins as a `.bloom` file does.
+#[must_use]
+pub fn is_bloom_file(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC)
+}
+
+impl AnyFilter<Mapped> {
+    /// Opens a `.bloom` file of any design: maps it and checks its header. The
+    /// cost is the same for any size, and nothing is loaded before it is asked
+    /// for.
+    ///
+    /// The file must not be shortened in place while it is open: the kernel
+    /// ends processes that read what is gone. Programs that replace it by
+    /// renaming, as [`save`](Filter::save) does, do no harm.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no such file, or its header contradicts itself
+    /// or the file's length.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = map(path)?;
+        let header = Header::read(&file).map_err(damaged(path))?;
+        let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
+        let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).unwrap_or(HEADER_BYTES);
+        let words = Mapped::new(file, HEADER_BYTES..end);
+        if behind_the_last_cell(&header, words.words()) != 0 {
+            let at = (end as u64).saturating_sub(64);
+            return Err(damaged(path)((at, "bits behind the last one are set")));
+        }
+        let Header { design, spec, key_count, goal } = header;
+        Ok(match design {
+            Blocked::CODE => Self::Blocked(Filter::from_parts(spec, words, key_count, goal)),
+            Counting::CODE => Self::Counting(Filter::from_parts(spec, words, key_count, goal)),
+            _ => Self::Standard(Filter::from_parts(spec, words, key_count, goal)),
+        })
+    }
+
+    /// Reads the whole file and holds it against its checksums. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// The first damage found; `path` is for its message.
+    pub fn verify(&self, path: impl AsRef<Path>) -> Result<()> {
+        let file = match self {
+            Self::Standard(filter) => filter.words.file(),
+            Self::Blocked(filter) => filter.words.file(),
+            Self::Counting(filter) => filter.words.file(),
+        };
+        let damaged = damaged(path.as_ref());
+        let header = Header::read(file).map_err(&damaged)?;
+        verify_checksums(file, header.checksums().unwrap_or_default()).map_err(damaged)
+    }
+}
+
+impl AnyFilter<Memory> {
+    /// Reads a `.bloom` file into memory, where it can be changed, after its
+    /// checksums were checked.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or is damaged, or there is not so much memory.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mapped = AnyFilter::open(path)?;
+        mapped.verify(path)?;
+        Ok(mapped.to_memory()?)
+    }
+}
+
+/// Set bits that stand for nothing: there are none in a sound filter, whose
+/// counts would be wrong with them.
+fn behind_the_last_cell(header: &Header, words: &[u64]) -> u64 {
+    let bits = header.spec.cells.saturating_mul(header.spec.cell_bits.into());
+    let whole = usize::try_from(bits / 64).unwrap_or(usize::MAX);
+    let mut behind = words.iter().skip(whole);
+    let partial = behind.next().map_or(0, |word| word.checked_shr((bits % 64) as u32).unwrap_or(0));
+    behind.fold(partial, |any, word| any | word)
+}

@@ -1,0 +1,159 @@
+//! The first page of a `.bloom` file; specified in `docs/bloom-format.md`.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::design::{Blocked, Counting, Layout, Spec, Standard};
+use super::filter::Goal;
+use super::params::MAX_HASHES;
+use super::scheme::Scheme;
+use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What every `.bloom` file begins with: the line ends show damage by programs
+/// that take it for text.
+pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
+const VERSION: u32 = 1;
+const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+const NAME_BYTES: usize = 16;
+const HEADER_LEN: u64 = HEADER_BYTES as u64;
+
+/// What the header says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Header {
+    pub(super) design: u8,
+    pub(super) spec: Spec,
+    pub(super) key_count: u64,
+    pub(super) goal: Option<Goal>,
+}
+
+type Damage = (u64, &'static str);
+
+impl Header {
+    /// Bytes of the words; `None` if they are too many for a file.
+    pub(super) fn payload_bytes(&self) -> Option<u64> {
+        self.spec.words()?.checked_mul(8)
+    }
+
+    fn payload(&self) -> Option<Section> {
+        let len = self.payload_bytes()?;
+        HEADER_LEN.checked_add(len).map(|_| Section { offset: HEADER_LEN, len })
+    }
+
+    /// Where the checksums lie.
+    pub(super) fn checksums(&self) -> Option<Section> {
+        let payload = self.payload()?;
+        let offset = payload.offset.checked_add(payload.len)?;
+        let len = blocks(offset).checked_add(1)?.checked_mul(8)?;
+        offset.checked_add(len).map(|_| Section { offset, len })
+    }
+
+    /// The page; `None` if there can be no such file.
+    pub(super) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
+        let (payload, checksums) = (self.payload()?, self.checksums()?);
+        let mut name = [0; NAME_BYTES];
+        for (place, byte) in name.iter_mut().zip(self.spec.scheme.name().bytes()) {
+            *place = byte;
+        }
+        let fields = [
+            self.spec.cells,
+            self.spec.hashes.into(),
+            self.spec.scheme.seed(),
+            self.key_count,
+            self.goal.map_or(0, |goal| goal.keys),
+            self.goal.map_or(0, |goal| goal.rate.to_bits()),
+            payload.offset,
+            payload.len,
+            checksums.offset,
+            checksums.len,
+            checksums.end(),
+        ];
+        let mut page = Vec::with_capacity(HEADER_BYTES);
+        page.extend(MAGIC);
+        page.extend(VERSION.to_le_bytes());
+        page.extend([self.design, u8::try_from(self.spec.cell_bits).ok()?, BLOCK_LOG, 0]);
+        page.extend(name);
+        page.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
+        page.resize(CHECKSUM_AT, 0);
+        page.extend(xxh3_64(&page).to_le_bytes());
+        page.try_into().ok()
+    }
+
+    /// Reads the header of a file and checks it against the file's length.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and at which byte.
+    pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
+        let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
+            return Err((file.len() as u64, "the file ends inside of its header"));
+        };
+        if !page.starts_with(&MAGIC) {
+            return Err((0, "this is no .bloom file"));
+        }
+        let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
+        if xxh3_64(covered).to_le_bytes() != *sum {
+            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
+        }
+        let (head, rest) = page.split_at(16);
+        let &[.., v0, v1, v2, v3, design, cell_bits, block_log, _] = head else {
+            return Err((8, "the header is incomplete"));
+        };
+        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
+            return Err((8, "this version of the format is not known to this program"));
+        }
+        if block_log != BLOCK_LOG {
+            return Err((14, "blocks of this size are not known to this program"));
+        }
+        let (name, rest) = rest.split_at(NAME_BYTES);
+        let mut fields = rest.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        let mut next = || fields.next().unwrap_or(0);
+        let (cells, hashes, seed, key_count) = (next(), next(), next(), next());
+        let (keys, rate) = (next(), f64::from_bits(next()));
+
+        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let scheme = Scheme::from_name(name, seed)
+            .ok_or((16, "this hash function is not known to this program"))?;
+        let hashes = u32::try_from(hashes)
+            .ok()
+            .filter(|hashes| (1..=MAX_HASHES).contains(hashes))
+            .ok_or((40, "there can be no such number of hash functions"))?;
+        let goal = match keys {
+            0 => None,
+            _ if rate > 0.0 && rate < 1.0 => Some(Goal { keys, rate }),
+            _ => return Err((72, "there can be no such rate of false positives")),
+        };
+        let spec = Spec { cells, hashes, cell_bits: cell_bits.into(), scheme };
+        let header = Self { design, spec, key_count, goal };
+        header.check_spec()?;
+        let expected = header.payload().zip(header.checksums());
+        let (payload, checksums) =
+            expected.ok_or((32, "the number of bits does not fit in a file"))?;
+        let said = [next(), next(), next(), next()];
+        if said != [payload.offset, payload.len, checksums.offset, checksums.len] {
+            return Err((80, "a section is not where it can be"));
+        }
+        let len = file.len() as u64;
+        if next() != len || checksums.end() != len {
+            return Err((112, "the length of the file is not what its header says"));
+        }
+        Ok(header)
+    }
+
+    /// Checks that there is such a filter.
+    fn check_spec(&self) -> Result<(), Damage> {
+        let Spec { cells, cell_bits, scheme, .. } = self.spec;
+        let own = matches!(scheme, Scheme::Xxh3 { .. });
+        let (sizes, divides): (&[u32], _) = match self.design {
+            Standard::CODE => (&[1], true),
+            Blocked::CODE => (&[1], own && Blocked::round(cells) == Some(cells)),
+            Counting::CODE => (&[2, 4, 8], own),
+            _ => return Err((12, "this design of filter is not known to this program")),
+        };
+        if !sizes.contains(&cell_bits) {
+            return Err((13, "there can be no counters of this size"));
+        }
+        if cells == 0 || !divides {
+            return Err((32, "a filter of this design cannot have this number of bits"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Where the words of a filter lie.
+
+use super::builder::BuildError;
+use crate::sys::{Lines, Machine};
+use memmap2::Mmap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Words of a filter: [`Memory`] or [`Mapped`].
+pub trait Storage: fmt::Debug {
+    /// The words.
+    fn words(&self) -> &[u64];
+}
+
+/// Words that this process owns, beginning at a cache line.
+#[derive(Debug)]
+pub struct Memory(Lines);
+
+/// Bytes from which on the size is held against the machine's: the kernel
+/// promises more than it has.
+const CHECKED_BYTES: u64 = 64 << 20;
+
+impl Memory {
+    /// `words` words, a multiple of 8, all 0.
+    pub(super) fn zeroed(words: u64) -> Result<Self, BuildError> {
+        let bytes = words.saturating_mul(8);
+        let refused = BuildError::OutOfMemory { bytes };
+        if bytes >= CHECKED_BYTES && bytes > Machine::detect().memory_bytes {
+            return Err(refused);
+        }
+        let count = usize::try_from(words).map_err(|_| refused)?;
+        Lines::zeroed(count).map(Self).map_err(|_| refused)
+    }
+
+    /// A copy of the words of a filter.
+    pub(super) fn copy_of(words: &[u64]) -> Result<Self, BuildError> {
+        let mut copy = Self::zeroed(words.len() as u64)?;
+        for (copy, word) in copy.words_mut().iter_mut().zip(words) {
+            *copy = *word;
+        }
+        Ok(copy)
+    }
+
+    #[inline]
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        self.0.words_mut()
+    }
+}
+
+impl Storage for Memory {
+    #[inline]
+    fn words(&self) -> &[u64] {
+        self.0.words()
+    }
+}
+
+/// Words in a mapped file, read from it as they are asked for.
+#[derive(Debug, Clone)]
+pub struct Mapped {
+    file: Arc<Mmap>,
+    payload: Range<usize>,
+}
+
+impl Mapped {
+    /// The words in these bytes of a file; none if they are no words.
+    pub(super) fn new(file: Mmap, payload: Range<usize>) -> Self {
+        Self { file: Arc::new(file), payload }
+    }
+
+    /// The whole file.
+    pub(super) fn file(&self) -> &[u8] {
+        &self.file
+    }
+}
+
+impl Storage for Mapped {
+    #[inline]
+    fn words(&self) -> &[u64] {
+        let bytes = self.file.get(self.payload.clone()).unwrap_or_default();
+        // The payload begins at 4096, and a map at a page.
+        bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+}

@@ -1,0 +1,69 @@
+//! Bloom filters: sets that answer "maybe" or "certainly not", in a few bits a
+//! key.
+//!
+//! A filter is a bitmap behind `k` hash functions: a key sets the `k` bits that
+//! they name, and is missing for certain if one of its bits is not set. There
+//! are three designs:
+//!
+//! | | bits a key for 1 % | for 0.1 % | cache misses a key |
+//! |---|--:|--:|--:|
+//! | [`BloomFilter`] | 9.6 | 14.4 | up to k |
+//! | [`BlockedBloomFilter`] | 9.9 | 15.6 | 1 |
+//! | [`CountingBloomFilter`], 4 bits a counter | 38 | 58 | up to k |
+//!
+//! All positions have 64 bits: filters of 10^11 keys keep their promise.
+//!
+//! ```
+//! use bitsort::bloom::BloomFilter;
+//!
+//! let mut seen = BloomFilter::new(1_000_000, 0.01)?;
+//! seen.extend(0..1000_u64);
+//! assert!(seen.contains(&7_u64));
+//! assert!(seen.estimated_keys().round() <= 1010.0);
+//! # Ok::<(), bitsort::bloom::BuildError>(())
+//! ```
+//!
+//! Filters of one size, hash function and seed join to the filter of all their
+//! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
+//! that are asked where they lie ([`AnyFilter::open`]), and read and written in
+//! the formats of [`guava`] and [`dcso`]. What size gives what rate is in
+//! [`params`].
+//!
+//! # Cost
+//!
+//! [`contains_many`](BloomFilter::contains_many) and
+//! [`insert_many`](BloomFilter::insert_many) overlap the cache misses of many
+//! keys. Threads fill a filter together through
+//! [`share`](BloomFilter::share).
+
+mod algebra;
+mod any;
+mod builder;
+mod counting;
+pub mod dcso;
+mod design;
+mod file;
+mod filter;
+pub mod guava;
+mod header;
+mod key;
+mod memory;
+mod murmur;
+pub mod params;
+mod rate;
+mod scheme;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+pub use algebra::Mismatch;
+pub use any::AnyFilter;
+pub use builder::{BuildError, Builder};
+pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
+pub use file::is_bloom_file;
+pub use filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Filter, Goal};
+pub use key::Key;
+pub use memory::{Mapped, Memory, Storage};
+pub use rate::{Confidence, MeasuredRate};
+pub use scheme::Scheme;
+pub use shared::SharedFilter;

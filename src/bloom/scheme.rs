@@ -1,0 +1,270 @@
+//! From a key to its hash, and from the hash to positions in a filter.
+
+use super::key::Key;
+use super::murmur::murmur3_x64_128;
+use std::fmt;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// How the positions of a key are found.
+///
+/// [`Scheme::Xxh3`] is this crate's own; filters of the others are what Guava
+/// and DCSO's `bloom` read and write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// XXH3 of 64 bits, seeded; further positions are derived from it.
+    Xxh3 {
+        /// Filters of different seeds have different false positives.
+        seed: u64,
+    },
+    /// Guava's `MURMUR128_MITZ_32`. Positions stay below 2^31: filters of more
+    /// than some 10^8 keys have far more false positives than they promise.
+    GuavaMitz32,
+    /// Guava's `MURMUR128_MITZ_64`.
+    GuavaMitz64,
+    /// FNV-1 of 64 bits, multiplied again and again modulo a prime.
+    Dcso,
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Self::Xxh3 { seed: 0 }
+    }
+}
+
+/// The name that files and programs use.
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Scheme {
+    /// The name that files and programs use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Xxh3 { .. } => "xxh3-64",
+            Self::GuavaMitz32 => "guava-mitz-32",
+            Self::GuavaMitz64 => "guava-mitz-64",
+            Self::Dcso => "dcso-fnv1-64",
+        }
+    }
+
+    /// The seed; 0 where there is none.
+    #[must_use]
+    pub const fn seed(self) -> u64 {
+        match self {
+            Self::Xxh3 { seed } => seed,
+            _ => 0,
+        }
+    }
+
+    /// The scheme of a name and a seed.
+    pub(super) fn from_name(name: &[u8], seed: u64) -> Option<Self> {
+        let schemes = [Self::Xxh3 { seed }, Self::GuavaMitz32, Self::GuavaMitz64, Self::Dcso];
+        let scheme = schemes.into_iter().find(|scheme| scheme.name().as_bytes() == name)?;
+        (scheme.seed() == seed).then_some(scheme)
+    }
+
+    /// The hash of a key.
+    #[inline]
+    pub(super) fn hash<K: Key + ?Sized>(self, key: &K) -> Hash {
+        key.with_bytes(|bytes| match self {
+            Self::Xxh3 { seed } => Hash([xxh3_64_with_seed(bytes, seed), 0]),
+            Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3_x64_128(bytes)),
+            Self::Dcso => Hash([fnv1_64(bytes), 0]),
+        })
+    }
+}
+
+/// Keys whose memory is asked for before the first of them is inserted.
+const INSERT_GROUP: usize = 32;
+
+impl Scheme {
+    /// Calls `visit` for every key twice: first to ask for its memory, for some
+    /// keys in a row, then to use it.
+    #[inline]
+    pub(super) fn hash_ahead<K: Key>(self, keys: &[K], mut visit: impl FnMut(bool, Hash)) {
+        let mut hashes = [Hash([0; 2]); INSERT_GROUP];
+        for keys in keys.chunks(INSERT_GROUP) {
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = self.hash(key);
+                visit(true, *hash);
+            }
+            for &hash in hashes.iter().take(keys.len()) {
+                visit(false, hash);
+            }
+        }
+    }
+}
+
+#[inline(never)] // leaves the registers to the loops around it
+fn fnv1_64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
+        hash.wrapping_mul(0x100_0000_01B3) ^ u64::from(byte)
+    })
+}
+
+/// What a scheme needs to know of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hash(pub(super) [u64; 2]);
+
+/// The positions of a key, one after the other.
+pub(super) trait Walk: Copy {
+    /// At the first position.
+    fn start(hash: Hash) -> Self;
+    /// The position, in `0..len`.
+    fn position(self, len: u64) -> u64;
+    /// At the next position.
+    fn next(self) -> Self;
+}
+
+/// Takes `hash`, a number of 64 bits, to `0..len` without a division.
+///
+/// # Source
+///
+/// Lemire, *Fast Random Integer Generation in an Interval* (2019).
+#[inline]
+pub(super) fn reduce(hash: u64, len: u64) -> u64 {
+    let [_, high] = wide_halves(u128::from(hash) * u128::from(len));
+    high
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
+const fn wide_halves(wide: u128) -> [u64; 2] {
+    [wide as u64, (wide >> 64) as u64]
+}
+
+/// Double hashing with a rotation before each step, so that positions are no
+/// arithmetic progression: those have more false positives in small filters
+/// (0.90 % instead of 0.84 % with 51 keys in 512 bits). The high bits count.
+///
+/// # Source
+///
+/// Kirsch and Mitzenmacher, *Less Hashing, Same Performance* (2006). Rates were
+/// held against those of independent positions; steps of a linear congruential
+/// generator are as good and 8 % slower in the cache.
+#[derive(Clone, Copy)]
+pub(super) struct XxhWalk {
+    at: u64,
+    step: u64,
+}
+
+/// Odd, with no short relation between multiples: Steele and Vigna,
+/// *Computationally Easy, Spectrally Good Multipliers for Congruential
+/// Pseudorandom Number Generators* (2022).
+pub(super) const MULTIPLIER: u64 = 0xD134_2543_DE82_EF95;
+
+impl Walk for XxhWalk {
+    #[inline]
+    fn start(hash: Hash) -> Self {
+        let [at, _] = hash.0;
+        Self { at, step: at.wrapping_mul(MULTIPLIER) }
+    }
+
+    #[inline]
+    fn position(self, len: u64) -> u64 {
+        reduce(self.at, len)
+    }
+
+    #[inline]
+    fn next(self) -> Self {
+        Self { at: self.at.rotate_left(5).wrapping_add(self.step), ..self }
+    }
+}
+
+/// Guava's first strategy: (h1 + i h2) of 32 bits, complemented if negative.
+#[derive(Clone, Copy)]
+pub(super) struct Mitz32Walk {
+    at: u32,
+    step: u32,
+}
+
+impl Walk for Mitz32Walk {
+    fn start(hash: Hash) -> Self {
+        let [low, high] = halves(hash.0[0]);
+        Self { at: low.wrapping_add(high), step: high }
+    }
+
+    fn position(self, len: u64) -> u64 {
+        let negative = self.at > i32::MAX.cast_unsigned();
+        u64::from(if negative { !self.at } else { self.at }).checked_rem(len).unwrap_or(0)
+    }
+
+    fn next(self) -> Self {
+        Self { at: self.at.wrapping_add(self.step), ..self }
+    }
+}
+
+fn halves(hash: u64) -> [u32; 2] {
+    bytemuck::cast(hash)
+}
+
+/// Guava's second strategy: h1 + i h2 without the sign.
+#[derive(Clone, Copy)]
+pub(super) struct Mitz64Walk {
+    at: u64,
+    step: u64,
+}
+
+impl Walk for Mitz64Walk {
+    fn start(hash: Hash) -> Self {
+        let [at, step] = hash.0;
+        Self { at, step }
+    }
+
+    fn position(self, len: u64) -> u64 {
+        (self.at & i64::MAX.cast_unsigned()).checked_rem(len).unwrap_or(0)
+    }
+
+    fn next(self) -> Self {
+        Self { at: self.at.wrapping_add(self.step), ..self }
+    }
+}
+
+/// DCSO's: powers of a multiplier modulo the largest prime below 2^64; the
+/// product is cut to 64 bits before.
+#[derive(Clone, Copy)]
+pub(super) struct DcsoWalk(u64);
+
+const DCSO_PRIME: u64 = 18_446_744_073_709_551_557;
+const DCSO_MULTIPLIER: u64 = 18_446_744_073_709_550_147;
+
+impl Walk for DcsoWalk {
+    fn start(hash: Hash) -> Self {
+        Self(hash.0[0] % DCSO_PRIME).next()
+    }
+
+    fn position(self, len: u64) -> u64 {
+        self.0.checked_rem(len).unwrap_or(0)
+    }
+
+    fn next(self) -> Self {
+        Self(self.0.wrapping_mul(DCSO_MULTIPLIER) % DCSO_PRIME)
+    }
+}
+
+/// Calls `visit` with the `hashes` positions of a key until it says no; tells
+/// whether it never did.
+#[inline]
+pub(super) fn walk<W: Walk>(
+    hash: Hash,
+    len: u64,
+    hashes: u32,
+    mut visit: impl FnMut(u64) -> bool,
+) -> bool {
+    let mut walk = W::start(hash);
+    // The first is apart: of keys that are not in, half get no further.
+    if !visit(walk.position(len)) {
+        return false;
+    }
+    for _ in 1..hashes {
+        walk = walk.next();
+        if !visit(walk.position(len)) {
+            return false;
+        }
+    }
+    true
+}

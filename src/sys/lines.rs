@@ -1,0 +1,108 @@
+//! Large memory that begins at a cache line, for random access.
+
+use std::collections::TryReserveError;
+use std::sync::atomic::AtomicU64;
+
+/// A cache line of words.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; LINE_WORDS]);
+
+const LINE_WORDS: usize = 8;
+const ZERO: Line = Line([0; LINE_WORDS]);
+
+// SAFETY: words of which every bit is 0 are valid.
+#[expect(unsafe_code, reason = "the derive macro would write the same")]
+unsafe impl bytemuck::Zeroable for Line {}
+// SAFETY: 64 bytes of words without padding, for which every pattern of bits is
+// valid.
+#[expect(unsafe_code, reason = "the derive macro would write the same")]
+unsafe impl bytemuck::Pod for Line {}
+
+/// Words in whole cache lines, on huge pages where the kernel grants them, so
+/// that access anywhere misses the cache but not the table of pages.
+#[derive(Debug)]
+pub(crate) struct Lines(Vec<Line>);
+
+/// Bytes from which on huge pages are asked for: two of them.
+const HUGE_BYTES: usize = 4 << 20;
+
+impl Lines {
+    /// At least so many words, all 0.
+    pub(crate) fn zeroed(words: usize) -> Result<Self, TryReserveError> {
+        let count = words.div_ceil(LINE_WORDS);
+        let mut lines = Vec::new();
+        lines.try_reserve_exact(count)?;
+        advise_huge_pages(lines.spare_capacity_mut());
+        lines.resize(count, ZERO);
+        Ok(Self(lines))
+    }
+
+    /// The words.
+    #[inline]
+    pub(crate) fn words(&self) -> &[u64] {
+        bytemuck::cast_slice(&self.0)
+    }
+
+    /// The words, to be written.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+/// Asks for huge pages before the memory is touched. A refusal costs time only.
+fn advise_huge_pages<T>(memory: &mut [T]) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        use rustix::mm::{Advice, madvise};
+        let page = rustix::param::page_size();
+        let skipped = memory.as_ptr().addr().wrapping_neg() % page;
+        let whole_pages = size_of_val(memory).saturating_sub(skipped) / page * page;
+        if whole_pages >= HUGE_BYTES {
+            let start = memory.as_mut_ptr().wrapping_byte_add(skipped);
+            // SAFETY: these are whole pages inside of memory that is borrowed
+            // mutably, and this advice changes none of its contents.
+            #[expect(unsafe_code, reason = "other advice would change contents")]
+            let _ = unsafe { madvise(start.cast(), whole_pages, Advice::LinuxHugepage) };
+        }
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = memory;
+}
+
+/// Words for several threads at once.
+#[expect(unsafe_code, reason = "the standard library's own way is not stable yet")]
+pub(crate) fn atomic_words(words: &mut [u64]) -> &[AtomicU64] {
+    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+    let place = std::ptr::from_mut(words) as *const [AtomicU64];
+    // SAFETY: an `AtomicU64` has the size and the bits of a `u64`, and its
+    // alignment as asserted above. The words are borrowed mutably for as long as
+    // the result lives: nobody else reads or writes them.
+    unsafe { &*place }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn words_begin_at_a_line_and_are_zero() {
+        for words in [0, 1, 8, 9, HUGE_BYTES] {
+            let mut lines = Lines::zeroed(words).unwrap();
+            assert!(lines.words().len() >= words && lines.words().iter().all(|word| *word == 0));
+            assert!(lines.words().as_ptr().addr().is_multiple_of(64));
+            lines.words_mut().fill(7);
+            assert!(lines.words().iter().all(|word| *word == 7));
+        }
+        assert!(Lines::zeroed(usize::MAX / 16).is_err());
+    }
+
+    #[test]
+    fn atomic_words_are_the_words() {
+        let mut words = [1, 2, 3];
+        atomic_words(&mut words)[1].fetch_or(8, Ordering::Relaxed);
+        assert_eq!(words, [1, 10, 3]);
+    }
+}
