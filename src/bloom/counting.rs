@@ -9,33 +9,6 @@ use super::scheme::Hash;
 use crate::bitmap::Word;
 
 impl CountingBloomFilter {
-    /// Adds `key` once more; tells whether it is new: whether a counter of it
-    /// was 0. O(hashes).
-    ///
-    /// A counter that has reached its largest number stays there for good: how
-    /// often it was added to is no longer known.
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let new = add(&self.spec, self.words.words_mut(), self.spec.scheme.hash(key));
-        self.key_count += u64::from(new);
-        new
-    }
-
-    /// Adds all `keys`; gives how many were new.
-    pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> u64 {
-        let mut new = 0;
-        let words = self.words.words_mut();
-        self.spec.scheme.hash_ahead(keys, |prefetch, hash| {
-            if prefetch {
-                Counting::prefetch(&self.spec, words, hash);
-            } else {
-                new += u64::from(add(&self.spec, words, hash));
-            }
-        });
-        self.key_count += new;
-        new
-    }
-
     /// Takes `key` out once; tells whether it may have been in. A key of which
     /// a counter is 0 is not in, and nothing changes. O(hashes).
     ///
@@ -115,7 +88,7 @@ impl<S: Storage> CountingBloomFilter<S> {
 /// Hands every counter of a key, with its largest number, to `change`. One that
 /// the key meets twice is handed over twice.
 #[inline]
-fn for_each_counter(
+pub(super) fn for_each_counter(
     spec: &Spec,
     words: &mut [u64],
     hash: Hash,
@@ -130,15 +103,6 @@ fn for_each_counter(
         }
         true
     });
-}
-
-fn add(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
-    let mut new = false;
-    for_each_counter(spec, words, hash, |counter, largest| {
-        new |= counter == 0;
-        counter + u64::from(counter < largest)
-    });
-    new
 }
 
 /// Calls `change` with the counters of two words, one pair after the other.

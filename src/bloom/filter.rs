@@ -1,7 +1,7 @@
 //! A filter and what can be asked of it.
 
 use super::builder::{BuildError, Builder};
-use super::design::{Blocked, Counting, Design, GROUP, Plain, Spec, Standard};
+use super::design::{Blocked, Counting, Design, GROUP, Spec, Standard};
 use super::key::Key;
 use super::memory::{Memory, Storage};
 use super::params::real;
@@ -268,12 +268,15 @@ impl<D: Design, S: Storage> Filter<D, S> {
     }
 }
 
-impl<D: Plain> Filter<D> {
-    /// Adds `key`; tells whether it is new: whether a bit was set that was not.
-    /// O(hashes).
+impl<D: Design> Filter<D> {
+    /// Adds `key`; tells whether it is new: whether a bit or counter of it was
+    /// 0. O(hashes).
+    ///
+    /// A counter that has reached its largest number stays there for good: how
+    /// often it was added to is no longer known.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        let new = set::<D>(&self.spec, self.words.words_mut(), self.spec.scheme.hash(key));
+        let new = D::insert(&self.spec, self.words.words_mut(), self.spec.scheme.hash(key));
         self.key_count += u64::from(new);
         new
     }
@@ -287,7 +290,7 @@ impl<D: Plain> Filter<D> {
             if prefetch {
                 D::prefetch(&self.spec, words, hash);
             } else {
-                new += u64::from(set::<D>(&self.spec, words, hash));
+                new += u64::from(D::insert(&self.spec, words, hash));
             }
         });
         self.key_count += new;
@@ -295,22 +298,7 @@ impl<D: Plain> Filter<D> {
     }
 }
 
-/// Sets the bits of a key; tells whether one was not set.
-#[inline]
-fn set<D: Plain>(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
-    let mut changed = 0;
-    D::walk(spec, hash, |cell| {
-        let (index, mask) = D::place(spec, cell);
-        let word = &mut words[index];
-        let after = *word | mask;
-        changed |= *word ^ after;
-        *word = after;
-        true
-    });
-    changed != 0
-}
-
-impl<D: Plain, K: Key> Extend<K> for Filter<D> {
+impl<D: Design, K: Key> Extend<K> for Filter<D> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
             self.insert(&key);

@@ -38,6 +38,8 @@
 
 mod algebra;
 mod any;
+mod anywhere;
+mod blocked;
 mod builder;
 mod counting;
 pub mod dcso;

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "what was skipped or counted")]
 
 mod architecture;
+mod bloom;
 mod command;
 mod corners;
 mod faults;

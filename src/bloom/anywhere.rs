@@ -1,0 +1,194 @@
+//! Cells of a key that lie anywhere: bits, or counters.
+
+use super::counting::for_each_counter;
+use super::design::{Counting, GROUP, Layout, Spec, Standard, count_ones, is_set};
+use super::params::{self, real};
+use super::scheme::{DcsoWalk, Mitz32Walk, Mitz64Walk, XxhWalk};
+use super::scheme::{Hash, Scheme, Walk, walk};
+use crate::bitmap::Word;
+use crate::simd::prefetch;
+
+/// Runs an expression with the type of a scheme's walk.
+macro_rules! with_walk {
+    ($spec:expr, $walk:ident => $body:expr) => {
+        match $spec.scheme {
+            Scheme::Xxh3 { .. } => {
+                type $walk = XxhWalk;
+                $body
+            }
+            Scheme::GuavaMitz64 => {
+                type $walk = Mitz64Walk;
+                $body
+            }
+            Scheme::GuavaMitz32 => {
+                type $walk = Mitz32Walk;
+                $body
+            }
+            Scheme::Dcso => {
+                type $walk = DcsoWalk;
+                $body
+            }
+        }
+    };
+}
+
+/// Answers for a group of keys, cell by cell: of all keys the first cell, of
+/// those that have it the second, and so on. A round asks for the memory of the
+/// next, so that cells of many keys are on their way at a time, and only cells
+/// that decide something.
+#[inline]
+fn contains_in_rounds<D: Layout, W: Walk>(
+    spec: &Spec,
+    words: &[u64],
+    hashes: &[Hash; GROUP],
+    found: &mut [bool],
+) {
+    let mut live = [(W::start(Hash([0; 2])), 0); GROUP];
+    let mut count = 0;
+    for (slot, (index, &hash)) in live.iter_mut().zip((0_usize..).zip(hashes)).take(found.len()) {
+        let walk = W::start(hash);
+        prefetch(words, D::place(spec, walk.position(spec.cells)).0);
+        *slot = (walk, index);
+        count += 1;
+    }
+    found.fill(false);
+    for left in (0..spec.hashes).rev() {
+        // Kept without a branch: which keys go on is what nobody can predict.
+        let mut kept = 0;
+        for index in 0..count {
+            let key = live[index];
+            live[kept] = key;
+            kept += usize::from(is_set::<D>(spec, words, key.0.position(spec.cells)));
+        }
+        count = kept;
+        if left == 0 {
+            break;
+        }
+        for key in &mut live[..count] {
+            key.0 = key.0.next();
+            prefetch(words, D::place(spec, key.0.position(spec.cells)).0);
+        }
+    }
+    for &(_, index) in &live[..count] {
+        found[index] = true;
+    }
+}
+
+/// What filters of bits and of counters share, if cells lie anywhere.
+macro_rules! anywhere {
+    () => {
+        #[inline]
+        fn walk(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {
+            with_walk!(spec, W => walk::<W>(hash, spec.cells, spec.hashes, visit))
+        }
+
+        #[inline]
+        fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
+            Self::walk(spec, hash, |cell| is_set::<Self>(spec, words, cell))
+        }
+
+        fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {
+            with_walk!(spec, W => contains_in_rounds::<Self, W>(spec, words, hashes, found));
+        }
+
+        #[inline]
+        fn prefetch<T>(spec: &Spec, words: &[T], hash: Hash) {
+            Self::walk(spec, hash, |cell| {
+                prefetch(words, Self::place(spec, cell).0);
+                true
+            });
+        }
+
+        fn rate(spec: &Spec, words: &[u64]) -> f64 {
+            params::rate_of_fill(real(Self::ones(spec, words)) / real(spec.cells), spec.hashes)
+        }
+
+        fn rate_with(spec: &Spec, keys: u64) -> f64 {
+            params::rate(spec.cells, keys, spec.hashes)
+        }
+
+        fn keys(spec: &Spec, ones: u64) -> f64 {
+            params::keys(spec.cells, spec.hashes, ones)
+        }
+
+        fn best_hashes(cells: u64, keys: u64) -> u32 {
+            params::hashes(cells, keys)
+        }
+
+        fn hashes_for_rate(rate: f64) -> Option<u32> {
+            Some(params::hashes_for_rate(rate))
+        }
+
+        fn cells_for_rate(keys: u64, rate: f64, hashes: Option<u32>) -> u64 {
+            hashes.map_or_else(
+                || params::bits(keys, rate),
+                |hashes| params::bits_with_hashes(keys, rate, hashes),
+            )
+        }
+
+        fn round(cells: u64) -> Option<u64> {
+            Some(cells)
+        }
+    };
+}
+
+impl Layout for Standard {
+    const CODE: u8 = 1;
+    const CELL_BITS: u32 = 1;
+    anywhere!();
+
+    #[inline]
+    fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
+        let mut changed = 0;
+        Self::walk(spec, hash, |cell| {
+            let (index, mask) = u64::place(cell);
+            let word = &mut words[index];
+            let after = *word | mask;
+            changed |= *word ^ after;
+            *word = after;
+            true
+        });
+        changed != 0
+    }
+
+    #[inline]
+    fn place(_: &Spec, cell: u64) -> (usize, u64) {
+        u64::place(cell)
+    }
+
+    fn ones(_: &Spec, words: &[u64]) -> u64 {
+        count_ones(words)
+    }
+}
+
+impl Layout for Counting {
+    const CODE: u8 = 3;
+    /// Overflow at the best fill is less likely than one counter in 10^15.
+    const CELL_BITS: u32 = 4;
+    anywhere!();
+
+    #[inline]
+    fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
+        let mut new = false;
+        for_each_counter(spec, words, hash, |counter, largest| {
+            new |= counter == 0;
+            counter + u64::from(counter < largest)
+        });
+        new
+    }
+
+    #[inline]
+    fn place(spec: &Spec, cell: u64) -> (usize, u64) {
+        let (index, lowest) = u64::place(cell * u64::from(spec.cell_bits));
+        (index, lowest * u64::low_mask(spec.cell_bits))
+    }
+
+    fn ones(spec: &Spec, words: &[u64]) -> u64 {
+        let lowest = u64::MAX / u64::low_mask(spec.cell_bits); // one bit a counter
+        let fold = |&word: &u64| {
+            let any = (0..spec.cell_bits).fold(0, |any, shift| any | word >> shift);
+            u64::from((any & lowest).count_ones())
+        };
+        words.iter().map(fold).sum()
+    }
+}
