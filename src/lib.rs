@@ -34,6 +34,17 @@
 //! assert!(ids.contains(12_345) && !ids.contains(12_346));
 //! ```
 //!
+//! # Maybe
+//!
+//! ```
+//! use bitsort::bloom::BloomFilter;
+//!
+//! let mut seen = BloomFilter::new(1_000_000, 0.01)?; // 9.6 bits a key
+//! seen.insert(&12_345_u64);
+//! assert!(seen.contains(&12_345_u64) && !seen.contains("fox"));
+//! # Ok::<(), bitsort::bloom::BuildError>(())
+//! ```
+//!
 //! # Parse
 //!
 //! ```

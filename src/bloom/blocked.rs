@@ -2,17 +2,33 @@
 
 use super::design::{BLOCK_WORDS, Blocked, GROUP, Layout, Spec, count_ones};
 use super::params::{self, BLOCK_BITS, real};
-use super::scheme::{Hash, MULTIPLIER, Walk, XxhWalk, reduce};
+use super::scheme::{Hash, MULTIPLIER, reduce};
 use crate::bitmap::Word;
 use crate::simd::prefetch;
 
-/// The line of a hash, and the generator of its bits there. The line comes from
-/// the high bits; multiplied by an odd number the low ones count as well.
+/// The line of a hash, and the first of its bits there. The line comes from the
+/// high bits; multiplied by an odd number the low ones count as well.
 #[inline]
-fn line_of(spec: &Spec, hash: Hash) -> (u64, XxhWalk) {
+fn line_of(spec: &Spec, hash: Hash) -> (u64, Bit) {
     let [hash, _] = hash.0;
-    let line = reduce(hash, spec.cells / BLOCK_BITS);
-    (line, XxhWalk::start(Hash([hash.wrapping_mul(MULTIPLIER), 0])))
+    (reduce(hash, spec.cells / BLOCK_BITS), Bit(hash).next())
+}
+
+/// The bits of a key in its line: the high 9 of the hash times powers of an odd
+/// number. Powers can be had side by side, for vectors of positions.
+#[derive(Clone, Copy)]
+struct Bit(u64);
+
+impl Bit {
+    #[inline]
+    fn position(self) -> u64 {
+        self.0 >> (u64::BITS - BLOCK_BITS.trailing_zeros())
+    }
+
+    #[inline]
+    fn next(self) -> Self {
+        Self(self.0.wrapping_mul(MULTIPLIER))
+    }
 }
 
 /// A block of a filter has as many bits as a cache line.
@@ -28,12 +44,12 @@ impl Layout for Blocked {
 
     #[inline]
     fn walk(spec: &Spec, hash: Hash, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let (line, mut bits) = line_of(spec, hash);
+        let (line, mut bit) = line_of(spec, hash);
         for _ in 0..spec.hashes {
-            if !visit(line * BLOCK_BITS + bits.position(BLOCK_BITS)) {
+            if !visit(line * BLOCK_BITS + bit.position()) {
                 return false;
             }
-            bits = bits.next();
+            bit = bit.next();
         }
         true
     }
@@ -45,15 +61,15 @@ impl Layout for Blocked {
 
     #[inline]
     fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
-        let (line, mut bits) = line_of(spec, hash);
+        let (line, mut bit) = line_of(spec, hash);
         let line = &mut words.as_chunks_mut::<BLOCK_WORDS>().0[line_index(line)];
         let mut changed = 0;
         for _ in 0..spec.hashes {
-            let (index, mask) = u64::place(bits.position(BLOCK_BITS));
+            let (index, mask) = u64::place(bit.position());
             let after = line[index] | mask;
             changed |= line[index] ^ after;
             line[index] = after;
-            bits = bits.next();
+            bit = bit.next();
         }
         changed != 0
     }
@@ -62,15 +78,15 @@ impl Layout for Blocked {
     /// not set nobody can predict.
     #[inline]
     fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
-        let (line, mut bits) = line_of(spec, hash);
+        let (line, mut bit) = line_of(spec, hash);
         let Some(line) = words.as_chunks::<BLOCK_WORDS>().0.get(line_index(line)) else {
             return false;
         };
         let mut missing = 0;
         for _ in 0..spec.hashes {
-            let (index, mask) = u64::place(bits.position(BLOCK_BITS));
+            let (index, mask) = u64::place(bit.position());
             missing |= !line[index] & mask;
-            bits = bits.next();
+            bit = bit.next();
         }
         missing == 0
     }
