@@ -1,41 +1,24 @@
 //! Bits of a key that lie in one cache line.
 
-use super::design::{BLOCK_WORDS, Blocked, GROUP, Layout, Spec, count_ones};
+use super::design::{Blocked, GROUP, Layout, Spec, count_ones};
 use super::params::{self, BLOCK_BITS, real};
-use super::scheme::{Hash, MULTIPLIER, reduce};
+use super::scheme::{Hash, reduce};
 use crate::bitmap::Word;
-use crate::simd::prefetch;
+use crate::simd::line::{LINE_WORDS, MULTIPLIER, Place, has_bits, have_bits, set_bits, split};
+use crate::simd::{Level, prefetch};
 
 /// The line of a hash, and the first of its bits there. The line comes from the
 /// high bits; multiplied by an odd number the low ones count as well.
 #[inline]
-fn line_of(spec: &Spec, hash: Hash) -> (u64, Bit) {
-    let [hash, _] = hash.0;
-    (reduce(hash, spec.cells / BLOCK_BITS), Bit(hash).next())
-}
-
-/// The bits of a key in its line: the high 9 of the hash times powers of an odd
-/// number. Powers can be had side by side, for vectors of positions.
-#[derive(Clone, Copy)]
-struct Bit(u64);
-
-impl Bit {
-    #[inline]
-    fn position(self) -> u64 {
-        self.0 >> (u64::BITS - BLOCK_BITS.trailing_zeros())
-    }
-
-    #[inline]
-    fn next(self) -> Self {
-        Self(self.0.wrapping_mul(MULTIPLIER))
-    }
-}
-
-/// A block of a filter has as many bits as a cache line.
-#[inline]
 #[expect(clippy::cast_possible_truncation, reason = "filters fit in memory")]
-const fn line_index(line: u64) -> usize {
-    line as usize
+fn place_of(spec: &Spec, hash: Hash) -> Place {
+    let [hash, _] = hash.0;
+    (reduce(hash, spec.cells / BLOCK_BITS) as usize, hash.wrapping_mul(MULTIPLIER))
+}
+
+#[inline]
+fn lines<T>(words: &[T]) -> &[[T; LINE_WORDS]] {
+    words.as_chunks().0
 }
 
 impl Layout for Blocked {
@@ -44,12 +27,13 @@ impl Layout for Blocked {
 
     #[inline]
     fn walk(spec: &Spec, hash: Hash, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let (line, mut bit) = line_of(spec, hash);
+        let (line, mut bit) = place_of(spec, hash);
         for _ in 0..spec.hashes {
-            if !visit(line * BLOCK_BITS + bit.position()) {
+            let [index, shift] = split(bit);
+            if !visit(line as u64 * BLOCK_BITS + (index * 64 + shift) as u64) {
                 return false;
             }
-            bit = bit.next();
+            bit = bit.wrapping_mul(MULTIPLIER);
         }
         true
     }
@@ -61,49 +45,27 @@ impl Layout for Blocked {
 
     #[inline]
     fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
-        let (line, mut bit) = line_of(spec, hash);
-        let line = &mut words.as_chunks_mut::<BLOCK_WORDS>().0[line_index(line)];
-        let mut changed = 0;
-        for _ in 0..spec.hashes {
-            let (index, mask) = u64::place(bit.position());
-            let after = line[index] | mask;
-            changed |= line[index] ^ after;
-            line[index] = after;
-            bit = bit.next();
-        }
-        changed != 0
+        let (line, first) = place_of(spec, hash);
+        set_bits(&mut words.as_chunks_mut().0[line], first, spec.hashes)
     }
 
-    /// All bits are looked at: they are there with the first, and which one is
-    /// not set nobody can predict.
     #[inline]
     fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
-        let (line, mut bit) = line_of(spec, hash);
-        let Some(line) = words.as_chunks::<BLOCK_WORDS>().0.get(line_index(line)) else {
-            return false;
-        };
-        let mut missing = 0;
-        for _ in 0..spec.hashes {
-            let (index, mask) = u64::place(bit.position());
-            missing |= !line[index] & mask;
-            bit = bit.next();
-        }
-        missing == 0
+        has_bits(Level::best(), lines(words), place_of(spec, hash), spec.hashes)
     }
 
     fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {
-        for &hash in &hashes[..found.len()] {
-            Self::prefetch(spec, words, hash);
+        let mut places = [(0, 0); GROUP];
+        for (place, &hash) in places.iter_mut().zip(hashes).take(found.len()) {
+            *place = place_of(spec, hash);
+            prefetch(lines(words), place.0);
         }
-        for (found, &hash) in found.iter_mut().zip(hashes) {
-            *found = Self::contains(spec, words, hash);
-        }
+        have_bits(Level::best(), lines(words), &places, spec.hashes, found);
     }
 
     #[inline]
     fn prefetch<T>(spec: &Spec, words: &[T], hash: Hash) {
-        let (line, _) = line_of(spec, hash);
-        prefetch(words, u64::place(line * BLOCK_BITS).0);
+        prefetch(lines(words), place_of(spec, hash).0);
     }
 
     fn ones(_: &Spec, words: &[u64]) -> u64 {
@@ -112,9 +74,8 @@ impl Layout for Blocked {
 
     /// The mean over the lines: some are fuller than others.
     fn rate(spec: &Spec, words: &[u64]) -> f64 {
-        let mut lines_of_fill = [0_u64; BLOCK_WORDS * 64 + 1];
-        let (lines, _) = words.as_chunks::<BLOCK_WORDS>();
-        for line in lines {
+        let mut lines_of_fill = [0_u64; LINE_WORDS * 64 + 1];
+        for line in lines(words) {
             let ones: u32 = line.iter().map(|word| word.count_ones()).sum();
             lines_of_fill[ones as usize] += 1;
         }

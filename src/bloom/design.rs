@@ -2,6 +2,7 @@
 
 use super::params::BLOCK_BITS;
 use super::scheme::{Hash, Scheme};
+use crate::simd::line::LINE_WORDS;
 use crate::simd::{Level, popcount};
 
 /// What makes two filters alike but for their keys.
@@ -21,12 +22,9 @@ impl Spec {
     /// than 2^64.
     pub(super) fn words(&self) -> Option<u64> {
         let bits = self.cells.checked_mul(self.cell_bits.into())?;
-        Some(bits.div_ceil(BLOCK_BITS) * BLOCK_WORDS as u64)
+        Some(bits.div_ceil(BLOCK_BITS) * LINE_WORDS as u64)
     }
 }
-
-/// Words of a block of [`BLOCK_BITS`].
-pub(super) const BLOCK_WORDS: usize = 8;
 
 /// Keys whose memory is asked for before the first of them is looked at: while
 /// it comes, the next ones are hashed.

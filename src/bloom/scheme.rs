@@ -2,6 +2,7 @@
 
 use super::key::Key;
 use super::murmur::murmur3_x64_128;
+use crate::simd::line::MULTIPLIER;
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -151,11 +152,6 @@ pub(super) struct XxhWalk {
     at: u64,
     step: u64,
 }
-
-/// Odd, with no short relation between multiples: Steele and Vigna,
-/// *Computationally Easy, Spectrally Good Multipliers for Congruential
-/// Pseudorandom Number Generators* (2022).
-pub(super) const MULTIPLIER: u64 = 0xD134_2543_DE82_EF95;
 
 impl Walk for XxhWalk {
     #[inline]
