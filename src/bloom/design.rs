@@ -28,7 +28,7 @@ impl Spec {
 
 /// Keys whose memory is asked for before the first of them is looked at: while
 /// it comes, the next ones are hashed.
-pub(super) const GROUP: usize = 128;
+pub(super) const GROUP: usize = 256;
 
 mod sealed {
     use super::{GROUP, Hash, Spec};

@@ -8,7 +8,7 @@
 //! | | bits a key for 1 % | for 0.1 % | cache misses a key |
 //! |---|--:|--:|--:|
 //! | [`BloomFilter`] | 9.6 | 14.4 | up to k |
-//! | [`BlockedBloomFilter`] | 9.9 | 15.6 | 1 |
+//! | [`BlockedBloomFilter`] | 9.9 | 15.5 | 1 |
 //! | [`CountingBloomFilter`], 4 bits a counter | 38 | 58 | up to k |
 //!
 //! All positions have 64 bits: filters of 10^11 keys keep their promise.

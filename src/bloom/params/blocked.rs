@@ -13,7 +13,7 @@ const MAX_BLOCKED_HASHES: u32 = 40;
 /// The keys of a block follow a Poisson distribution of mean 512 n/m, and a
 /// block is a Bloom filter of its own: p = Σᵢ Pois(i) pᵢ. A block is so small
 /// that the spread of its set bits counts: where Putze, Sanders and Singler put
-/// the [`rate`] of 512 bits for pᵢ, this is E\[(set bits / 512)^k\] with the exact
+/// the [`rate`](super::rate) of 512 bits for pᵢ, this is E\[(set bits / 512)^k\] with the exact
 /// mean and variance of the number of set bits. That is 1 % more at 10 bits a
 /// key, 2 % more at 16.
 ///
@@ -170,7 +170,11 @@ fn solve(p: f64, rate: impl Fn(f64) -> f64) -> f64 {
 /// outwards, where no term underflows.
 fn poisson_mean(mean: f64, value: impl Fn(f64) -> f64) -> f64 {
     const NEGLIGIBLE: f64 = 1e-18;
+    const NARROW: f64 = 1e6; // from here on the value is that of the mean
     let mode = mean.floor();
+    if mean > NARROW {
+        return value(mean);
+    }
     let (mut weights, mut sum) = (1.0, value(mode));
     let mut add = |i: f64, weight: f64| {
         weights += weight;
@@ -215,5 +219,6 @@ mod tests {
         assert!((rate_blocked_at(six, 6) - 0.01).abs() < 1e-8);
         // A mean far beyond what e^−λ can hold.
         assert!((rate_blocked(100, 1_000_000, 4) - 1.0).abs() < 1e-6);
+        assert!((rate_blocked(1, u64::MAX, 4) - 1.0).abs() < 1e-6);
     }
 }
