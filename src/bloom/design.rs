@@ -18,6 +18,36 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Number of bits, or of counters: m.
+    #[must_use]
+    pub const fn cells(&self) -> u64 {
+        self.cells
+    }
+
+    /// Bits of a cell: 1, or those of a counter.
+    #[must_use]
+    pub const fn cell_bits(&self) -> u32 {
+        self.cell_bits
+    }
+
+    /// Number of hash functions: k.
+    #[must_use]
+    pub const fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    /// How positions follow from keys.
+    #[must_use]
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// Bytes that such a filter takes; 2^64 − 1 if they are more.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.words().map_or(u64::MAX, |words| words.saturating_mul(8))
+    }
+
     /// Words of the cells, in whole cache lines; `None` if their bits are more
     /// than 2^64.
     pub(super) fn words(&self) -> Option<u64> {
