@@ -147,12 +147,11 @@ impl<'s, 'a> Emitter<'s, 'a> {
     /// must come in one call.
     pub(super) fn sorted<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
         let selection = self.style.selection;
+        if selection.keeps_all() {
+            return self.all(base, values);
+        }
         if selection.reverse {
             values.reverse();
-        }
-        if selection.keeps_all() {
-            self.written.values += values.len() as u64;
-            return self.lines(base, values);
         }
         if !selection.ignores_copies() {
             for copies in values.chunk_by(|a, b| a == b) {
@@ -170,6 +169,15 @@ impl<'s, 'a> Emitter<'s, 'a> {
             last = Some(value);
         }
         self.lines(base, &values[..distinct])
+    }
+
+    /// Writes `base + value` for all of ascending `values`.
+    pub(super) fn all<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
+        if self.style.selection.reverse {
+            values.reverse();
+        }
+        self.written.values += values.len() as u64;
+        self.lines(base, values)
     }
 
     /// Writes a value that occurs `count` times.

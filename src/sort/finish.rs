@@ -21,7 +21,7 @@ use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
 use crate::bitmap::BitmapMut;
 use crate::error::Result;
-use crate::simd::{Level, ones};
+use crate::simd::{Level, ones, popcount};
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(super) const MAX_BITMAP_BITS: u32 = 24;
@@ -133,6 +133,7 @@ impl<E: Entry> Finisher<E> {
     ) -> Result<bool> {
         let selection = emit.style().selection;
         let room = self.budget_bytes / 8;
+        let level = self.level;
         let Self { buffers, bitmap, duplicates, positions, .. } = self;
         let persistent = segment.is_some();
         let words = if let Some(segment) = segment {
@@ -143,8 +144,7 @@ impl<E: Entry> Finisher<E> {
             bitmap.resize(count, 0);
             bitmap
         };
-        let ones_of =
-            |words: &[u64]| -> u64 { words.iter().map(|word| u64::from(word.count_ones())).sum() };
+        let ones_of = |words: &[u64]| popcount::ones(level, bytemuck::cast_slice(words));
         let before = if persistent { ones_of(words) } else { 0 };
         let mut bits = BitmapMut::from_words_mut(0, words);
         let mut met_again = 0;
@@ -211,6 +211,10 @@ impl<E: Entry> Finisher<E> {
                 positions.resize(most, 0);
             }
             let found = ones::ones(self.level, slab_words, first, positions);
+            if selection.ignores_copies() {
+                emit.all(span.first(), &mut positions[..found])?;
+                continue;
+            }
             merge_copies(positions, found, copies);
             emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
         }
