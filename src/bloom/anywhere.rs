@@ -135,6 +135,7 @@ macro_rules! anywhere {
 impl Layout for Standard {
     const CODE: u8 = 1;
     const CELL_BITS: u32 = 1;
+    const PREFETCHED_BYTES: usize = 32 << 20;
     anywhere!();
 
     #[inline]
@@ -165,6 +166,7 @@ impl Layout for Counting {
     const CODE: u8 = 3;
     /// Overflow at the best fill is less likely than one counter in 10^15.
     const CELL_BITS: u32 = 4;
+    const PREFETCHED_BYTES: usize = 32 << 20;
     anywhere!();
 
     #[inline]

@@ -24,6 +24,7 @@ fn lines<T>(words: &[T]) -> &[[T; LINE_WORDS]] {
 impl Layout for Blocked {
     const CODE: u8 = 2;
     const CELL_BITS: u32 = 1;
+    const PREFETCHED_BYTES: usize = 0;
 
     #[inline]
     fn walk(spec: &Spec, hash: Hash, mut visit: impl FnMut(u64) -> bool) -> bool {

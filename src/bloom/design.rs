@@ -67,6 +67,9 @@ mod sealed {
     pub trait Layout: Send + Sync + 'static {
         /// In files.
         const CODE: u8;
+        /// Bytes from which it pays to ask for the memory of keys before they
+        /// are inserted; a cache holds smaller filters.
+        const PREFETCHED_BYTES: usize;
         /// Calls `visit` with the cells of a key until it says no; tells
         /// whether it never did.
         fn walk(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool;

@@ -285,6 +285,9 @@ impl<D: Design> Filter<D> {
     /// Adds all `keys`; gives how many were new. Their cache misses overlap, as
     /// those of [`contains_many`](Self::contains_many).
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> u64 {
+        if size_of_val(self.words.words()) < D::PREFETCHED_BYTES {
+            return keys.iter().map(|key| u64::from(self.insert(key))).sum();
+        }
         let mut new = 0;
         let words = self.words.words_mut();
         self.spec.scheme.hash_ahead(keys, |prefetch, hash| {

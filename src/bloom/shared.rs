@@ -74,6 +74,9 @@ impl<D: Plain> SharedFilter<'_, D> {
 
     /// Adds all `keys`; gives how many were new. Their cache misses overlap.
     pub fn insert_many<K: Key>(&self, keys: &[K]) -> u64 {
+        if size_of_val(self.words) < D::PREFETCHED_BYTES {
+            return keys.iter().map(|key| u64::from(self.insert(key))).sum();
+        }
         let (mut new, mut last) = (0, Hash([0; 2]));
         self.spec.scheme.hash_ahead(keys, |prefetch, hash| {
             if prefetch {
