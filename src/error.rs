@@ -185,6 +185,7 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "free some space, or choose another folder (-o for the output, -T for temporary files)"
             }
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => "raise --mem",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
                 "name the files inside it"
             }

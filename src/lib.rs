@@ -71,6 +71,7 @@ pub mod bloom;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod compression;
 mod container;
 mod error;
 mod format;

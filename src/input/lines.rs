@@ -2,6 +2,7 @@
 //!
 //! A stream is not waited for to fill a chunk: when it pauses, its lines go on.
 
+use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
 use crate::sys::Pages;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 /// How long a stream may pause before its lines are answered.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// What unpacking a compressed input may take.
+const UNPACK_BYTES: u64 = 64 << 20;
 /// A line has to fit: what is behind a whole block goes on below 4 GiB.
 const MAX_BYTES: usize = 1 << 31;
 
@@ -75,8 +78,9 @@ pub(crate) struct LineReader {
 }
 
 struct Current {
-    file: File,
-    is_regular: bool,
+    reader: Box<dyn Read + Send>,
+    /// A stream, which may pause.
+    stream: Option<File>,
     offset: u64,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
@@ -102,8 +106,18 @@ impl LineReader {
             File::open(path).map_err(Error::io("open", path))?
         };
         let metadata = file.metadata().map_err(Error::io("read", path))?;
-        let is_regular = metadata.is_file();
-        Ok(Current { file, is_regular, offset: 0, carry: Vec::new() })
+        let stream = if metadata.is_file() { None } else { file.try_clone().ok() };
+        let mut head = Vec::new();
+        let mut beginning = (&file).take(MAGIC_BYTES as u64);
+        beginning.read_to_end(&mut head).map_err(Error::io("read", path))?;
+        let format = Compression::of_content(&head);
+        let whole: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(file));
+        let reader = match format {
+            Some(format) => compression::unpacked(format, whole, UNPACK_BYTES),
+            None => Ok(whole),
+        };
+        let reader = reader.map_err(Error::io("unpack", path))?;
+        Ok(Current { reader, stream, offset: 0, carry: Vec::new() })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -156,7 +170,7 @@ impl Current {
                 chunk.grow()?;
             }
             let room = end..chunk.room();
-            let read = match self.file.read(&mut chunk.bytes.bytes_mut()[room]) {
+            let read = match self.reader.read(&mut chunk.bytes.bytes_mut()[room]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read.map_err(Error::io("read", name))?,
             };
@@ -166,7 +180,7 @@ impl Current {
             let last = chunk.bytes.bytes()[end..end + read].iter().rposition(|&byte| byte == b'\n');
             lines_end = last.map(|last| end + last + 1).or(lines_end);
             end += read;
-            if lines_end.is_some() && !self.is_regular && pauses(&self.file) {
+            if lines_end.is_some() && self.stream.as_ref().is_some_and(pauses) {
                 break true;
             }
         };

@@ -1,11 +1,14 @@
 //! Opening inputs: what can be read at any place, and what only once.
 
+use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
+use crate::format::Format;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
-use std::sync::Mutex;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// An input as the caller names it.
 pub(crate) enum Input {
@@ -44,23 +47,31 @@ pub(crate) struct Stream {
     reader: Box<dyn Read + Send>,
     /// A terminal goes on behind its end.
     ended: bool,
+    /// The memory to unpack it with, before it was looked at.
+    unpack: Option<u64>,
+    unpacks: bool,
 }
 
-/// Opens inputs; standard input that is named again has nothing left.
-pub(crate) fn open_all(inputs: Vec<Input>) -> Result<Vec<Opened>> {
+/// Opens inputs of this format; standard input that is named again has nothing
+/// left. Those that are compressed are unpacked, each in `unpack_bytes` of memory.
+pub(crate) fn open_all(
+    inputs: Vec<Input>,
+    format: Format,
+    unpack_bytes: u64,
+) -> Result<Vec<Opened>> {
+    let unpack = Unpack { bytes: unpack_bytes, by_name_only: format != Format::Text };
     let mut stdin_is_open = false;
     let open = |input: Input| {
         if matches!(input, Input::Stdin) && std::mem::replace(&mut stdin_is_open, true) {
-            return Ok(Opened::stream("-".to_owned(), Box::new(io::empty())));
+            return Ok(Opened::stream("-".to_owned(), Stream::new(Box::new(io::empty()))));
         }
-        input.open()
+        input.open(unpack)
     };
     inputs.into_iter().map(open).collect()
 }
 
 impl Input {
-    /// Opens the input.
-    pub(crate) fn open(self) -> Result<Opened> {
+    fn open(self, unpack: Unpack) -> Result<Opened> {
         let (name, file) = match self {
             Self::Path(path) => {
                 let file = File::open(&path).map_err(Error::io("open", &path))?;
@@ -70,21 +81,36 @@ impl Input {
                 let descriptor = io::stdin().as_fd().try_clone_to_owned();
                 ("-".to_owned(), File::from(descriptor.map_err(Error::io("open", "-"))?))
             }
-            Self::Reader(name, reader) => return Ok(Opened::stream(name, reader)),
+            Self::Reader(name, reader) => return Ok(Opened::stream(name, Stream::new(reader))),
         };
-        Opened::file(name, file)
+        Opened::file(name, file, unpack)
     }
 }
 
+/// How compressed inputs are told and unpacked.
+#[derive(Debug, Clone, Copy)]
+struct Unpack {
+    bytes: u64,
+    /// Values may look like the beginning of a compressed file.
+    by_name_only: bool,
+}
+
 impl Opened {
-    fn file(name: String, mut file: File) -> Result<Self> {
+    /// A reader of values or lines as they are.
+    pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
+        Self::stream(name, Stream::new(reader))
+    }
+
+    fn file(name: String, mut file: File, unpack: Unpack) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read", &name))?;
         if metadata.is_dir() {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(Error::Io { action: "read", path: name.into(), source });
         }
         if !metadata.is_file() {
-            return Ok(Self::stream(name, Box::new(file)));
+            let unpack = (!unpack.by_name_only).then_some(unpack.bytes);
+            let stream = Stream { unpack, ..Stream::new(Box::new(file)) };
+            return Ok(Self::stream(name, stream));
         }
         if metadata.len() == 0 {
             // Files of /proc say that they have 0 bytes.
@@ -93,16 +119,37 @@ impl Opened {
             if read > 0 {
                 ahead.truncate(read);
                 let stream = Stream { ahead, ..Stream::new(Box::new(file)) };
-                return Ok(Self { name, content: Content::Stream(Mutex::new(stream)) });
+                return Ok(Self::stream(name, stream));
             }
         }
         let start = file.stream_position().map_err(Error::io("read", &name))?;
         let len = metadata.len().saturating_sub(start);
+        let mut head = [0; MAGIC_BYTES];
+        let read = file.read_at(&mut head, start).map_err(Error::io("read", &name))?;
+        let named = Compression::of_name(Path::new(&name));
+        if let Some(format) = Compression::of_content(&head[..read])
+            && (named == Some(format) || !unpack.by_name_only)
+        {
+            let reader = compression::unpacked(format, Box::new(file), unpack.bytes);
+            let reader = reader.map_err(Error::io("unpack", &name))?;
+            return Ok(Self::stream(name, Stream { unpacks: true, ..Stream::new(reader) }));
+        }
         Ok(Self { name, content: Content::Regular { file, start, len } })
     }
 
-    fn stream(name: String, reader: Box<dyn Read + Send>) -> Self {
-        Self { name, content: Content::Stream(Mutex::new(Stream::new(reader))) }
+    fn stream(name: String, stream: Stream) -> Self {
+        Self { name, content: Content::Stream(Mutex::new(stream)) }
+    }
+
+    /// Whether it takes memory to unpack it, as far as is known.
+    pub(crate) fn may_unpack(&self) -> bool {
+        match &self.content {
+            Content::Regular { .. } => false,
+            Content::Stream(stream) => {
+                let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                stream.unpacks || stream.unpack.is_some()
+            }
+        }
     }
 
     /// Bytes of the whole input, if that is known before it is read.
@@ -121,11 +168,31 @@ impl Opened {
 
 impl Stream {
     fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { ahead: Vec::new(), reader, ended: false }
+        Self { ahead: Vec::new(), reader, ended: false, unpack: None, unpacks: false }
+    }
+
+    /// Looks whether it is compressed; at its beginning.
+    fn look(&mut self, memory_bytes: u64) -> io::Result<()> {
+        let mut head = vec![0; MAGIC_BYTES];
+        let read = self.fill(&mut head)?;
+        head.truncate(read);
+        let Some(format) = Compression::of_content(&head) else {
+            self.ahead = head;
+            return Ok(());
+        };
+        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
+        let whole = Box::new(io::Cursor::new(head).chain(rest));
+        self.reader = compression::unpacked(format, whole, memory_bytes)?;
+        self.unpacks = true;
+        self.ended = false;
+        Ok(())
     }
 
     /// Reads until `buffer` is full or the stream ends.
     pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(memory_bytes) = self.unpack.take() {
+            self.look(memory_bytes)?;
+        }
         let from_ahead = self.ahead.len().min(buffer.len());
         buffer[..from_ahead].copy_from_slice(&self.ahead[..from_ahead]);
         self.ahead.drain(..from_ahead);

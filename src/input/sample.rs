@@ -131,7 +131,7 @@ impl Sample {
         }
         let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
         let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
-        let piece = [super::Input::Reader(input.name.clone(), piece).open()?];
+        let piece = [Opened::reader(input.name.clone(), piece)];
         let claims = Claims::new(&piece, options.cut);
         let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
         let mut block = Block::new(options.cut);

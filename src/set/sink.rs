@@ -1,6 +1,7 @@
 //! Ascending containers → files, streams and counts.
 
 use crate::bits::{BitsWriter, ContainerSink, Portable, PortableWriter, Representation, Spool};
+use crate::compression::{Compression, Packer};
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::format::Format;
@@ -48,12 +49,38 @@ pub(crate) fn write_file(
 ) -> Result<Written> {
     match open_destination(path)? {
         Destination::Atomic(new) => {
-            let written = write_to(new.file(), path, format, spool, produce)?;
+            let written = match Compression::of_name(path) {
+                Some(packing) => pack(packing, new.file(), path, format, produce)?,
+                None => write_to(new.file(), path, format, spool, produce)?,
+            };
             if durable { new.commit_durably() } else { new.commit() }?;
             Ok(written)
         }
         Destination::Stream(file) => write_stream(file, path, format, spool, produce),
     }
+}
+
+/// What packing a file may take.
+const PACK_BYTES: u64 = 16 << 20;
+
+fn pack(
+    packing: Compression,
+    file: &File,
+    path: &Path,
+    format: SetFormat,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<Written> {
+    let SetFormat::Values(values) = format else {
+        let what = "a set file is asked where it lies, so it cannot be compressed";
+        return Err(Error::usage(format!("{}: {what}", path.display())));
+    };
+    let packer = Packer::new(packing, file, PACK_BYTES).map_err(Error::io("write", path))?;
+    let mut sink = ValueSink::new(packer, path, values);
+    produce(&mut sink)?;
+    let (packer, written) = sink.end()?;
+    packer.finish().map_err(Error::io("write", path))?;
+    let bytes = file.metadata().map_err(Error::io("write", path))?.len();
+    Ok(Written { bytes, ..written })
 }
 
 /// Writes into an open, empty regular file.
@@ -191,10 +218,15 @@ impl<W: Write> ValueSink<W> {
         self.out.write_all(&self.buffer[..filled]).map_err(Error::io("write", &self.path))
     }
 
-    fn finish(mut self) -> Result<Written> {
+    fn finish(self) -> Result<Written> {
+        self.end().map(|(_, written)| written)
+    }
+
+    /// Writes what waits; gives what it was written to.
+    fn end(mut self) -> Result<(W, Written)> {
         self.flush()?;
         self.out.flush().map_err(Error::io("write", &self.path))?;
-        Ok(self.written)
+        Ok((self.out, self.written))
     }
 }
 

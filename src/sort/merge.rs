@@ -74,7 +74,8 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
     let memory = sort
         .memory
         .map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
-    let each = memory / 2 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
+    // What may be needed to unpack the inputs is not for their blocks.
+    let each = memory / 4 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
     let (smallest, largest) = match sort.column {
         Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
@@ -83,8 +84,9 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         return run::run(sort, sink, name);
     }
     let started = Instant::now();
+    let count = sort.inputs.len().max(1) as u64;
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs)?;
+    let opened = open_all(inputs, sort.from, sort.unpack_bytes() / count)?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(largest.min(each));
     let cut = Cut {
         format: sort.from,

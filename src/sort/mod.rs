@@ -21,6 +21,7 @@ mod rejects;
 mod report;
 mod run;
 mod scatter;
+mod settle;
 mod source;
 mod span;
 mod spill;

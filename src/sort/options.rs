@@ -7,15 +7,16 @@ use super::iterate::{SortedValues, ValueReader};
 use super::plan::{Strategy, Tuning};
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
+use super::settle::default_memory;
 use super::{merge, run};
+use crate::compression::{Compression, MEMORY_SHARE, Packer};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::input::Input;
-use crate::output::{Destination, Sink, open_destination};
+use crate::output::{AtomicFile, Destination, Sink, open_destination};
 use crate::progress::Progress;
 use crate::size::ByteSize;
-use crate::sys::Machine;
-use crate::text::{Column, Selector};
+use crate::text::Column;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -64,12 +65,8 @@ pub struct Sort {
     pub(super) progress: Arc<Progress>,
 }
 
-/// Smallest memory limit that is promised to be kept.
-const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 /// Longest record of delimited text.
 pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
-/// More threads would only divide the memory further.
-const MAX_THREADS: usize = 256;
 
 impl Sort {
     /// A run without inputs, with the machine's limits.
@@ -234,7 +231,8 @@ impl Sort {
     }
 
     /// Sorts into a file, which appears whole or not at all and may be one of
-    /// the inputs. A device or pipe is written as it is.
+    /// the inputs. A device or pipe is written as it is. A file whose name ends
+    /// in `.gz`, `.zst`, `.bz2` or `.xz` is compressed so.
     ///
     /// # Errors
     ///
@@ -244,6 +242,9 @@ impl Sort {
         match open_destination(path)? {
             Destination::Atomic(new) => {
                 let name = new.path().to_path_buf();
+                if let Some(format) = Compression::of_name(path) {
+                    return self.pack(format, new, name);
+                }
                 let (report, rejects) = self.run(Sink::File(new.file()), name)?;
                 new.commit()?;
                 rejects.commit()?;
@@ -256,6 +257,20 @@ impl Sort {
                 Ok(report)
             }
         }
+    }
+
+    fn pack(mut self, format: Compression, new: AtomicFile, name: PathBuf) -> Result<Report> {
+        let failed = || Error::io("write", new.path());
+        let limit = self.memory.map_or_else(default_memory, ByteSize::bytes);
+        let pack_bytes = limit / MEMORY_SHARE;
+        self.reserved = ByteSize::from_bytes(self.reserved.bytes() + pack_bytes);
+        let mut packer = Packer::new(format, new.file(), pack_bytes).map_err(failed())?;
+        let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut packer)), name)?;
+        packer.finish().map_err(failed())?;
+        let written_bytes = new.file().metadata().map_err(failed())?.len();
+        new.commit()?;
+        rejects.commit()?;
+        Ok(Report { written_bytes, ..report })
     }
 
     /// Sorts into a writer, which gets nothing before all input is read.
@@ -321,67 +336,5 @@ impl Sort {
         self.settle()?;
         rejects::check_destination(&self, &name)?;
         if self.merge { merge::run(self, sink, name) } else { run::run(self, sink, name) }
-    }
-
-    /// Fills in defaults and refuses contradictions.
-    fn settle(&mut self) -> Result<()> {
-        if self.threads == Some(0) {
-            return Err(Error::usage("at least 1 thread is needed"));
-        }
-        if let Some(limit) = self.memory
-            && limit < MIN_MEMORY
-        {
-            return Err(Error::MemoryLimitTooSmall {
-                limit_bytes: limit.bytes(),
-                needed_bytes: MIN_MEMORY.bytes(),
-            });
-        }
-        if self.threads.is_some_and(|threads| threads > MAX_THREADS) {
-            return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
-        }
-        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
-            return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
-        }
-        if self.from != Format::Text && (self.column.is_some() || self.header) {
-            return Err(Error::usage("columns and headers are for text, not for binary formats"));
-        }
-        if self.selection.counted && self.to != Format::Text {
-            return Err(Error::usage("counts are written as text only"));
-        }
-        if let Some((column, delimiter)) = &self.column {
-            if *column == Column::Number(0) {
-                return Err(Error::usage("columns are numbered from 1"));
-            }
-            if [self.terminator(), b'"', b'\r'].contains(delimiter) {
-                return Err(Error::usage("this byte cannot be a delimiter"));
-            }
-            self.header |= matches!(column, Column::Name(_));
-        }
-        if self.folders.is_empty() {
-            self.folders.push(std::env::temp_dir());
-        }
-        if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
-            return Err(Error::usage("the number of partitions must be a power of two"));
-        }
-        let machine = Machine::detect();
-        self.threads = Some(self.threads.unwrap_or(machine.threads.min(MAX_THREADS)));
-        let default = ByteSize::from_bytes(machine.default_memory_limit());
-        // What the machine does not have cannot be used.
-        let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
-        let limit = self.memory.unwrap_or(default).min(most);
-        self.memory = Some(ByteSize::from_bytes(limit.bytes() - self.reserved.bytes()));
-        Ok(())
-    }
-
-    pub(super) fn terminator(&self) -> u8 {
-        if self.zero_terminated { 0 } else { b'\n' }
-    }
-
-    pub(super) fn selector(&self) -> Option<Selector> {
-        self.column.clone().map(|(column, delimiter)| Selector {
-            column,
-            delimiter,
-            terminator: self.terminator(),
-        })
     }
 }

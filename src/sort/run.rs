@@ -34,7 +34,7 @@ struct Prepared {
 
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs)?;
+    let opened = open_all(inputs, sort.from, sort.unpack_bytes())?;
     let mut cut = Cut {
         format: sort.from,
         terminator: sort.terminator(),
@@ -57,8 +57,10 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
         None => sample.input_bytes,
     };
+    let memory_bytes = sort.memory.map_or(u64::MAX, crate::size::ByteSize::bytes);
+    let unpacks = opened.iter().any(Opened::may_unpack);
     let wishes = Wishes {
-        memory_bytes: sort.memory.map_or(u64::MAX, crate::size::ByteSize::bytes),
+        memory_bytes: memory_bytes - if unpacks { sort.unpack_bytes() } else { 0 },
         threads: sort.threads.unwrap_or(1),
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Rooms from the ground up. A room may import rooms of lower floors only, so
 /// that rooms of one floor never know each other.
 const FLOORS: &[&[&str]] = &[
-    &["simd", "sys", "size", "format", "progress", "plot"],
+    &["simd", "sys", "size", "format", "compression", "progress", "plot"],
     &["bitmap", "container", "text"],
     &["error", "view"],
     &["bits", "input", "output"],

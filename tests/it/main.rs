@@ -6,6 +6,8 @@
 mod architecture;
 mod bloom;
 mod command;
+#[cfg(feature = "compression")]
+mod compressed;
 mod corners;
 mod faults;
 mod library;

@@ -138,7 +138,9 @@ impl Target {
         let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
         match (self.to, &self.output, suffix) {
             (Some(choice), ..) => choice.into(),
-            (None, None, _) | (None, _, Some("txt")) => SetFormat::Values(Format::Text),
+            (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
+                SetFormat::Values(Format::Text)
+            }
             (None, _, Some("roaring")) => SetFormat::Roaring,
             (None, Some(_), _) => SetFormat::Bits,
         }

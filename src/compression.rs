@@ -1,0 +1,238 @@
+//! Compressed files: told apart by their content, named by their suffix.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// A format of compressed files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    Gzip,
+    Zstd,
+    Bzip2,
+    Xz,
+}
+
+/// Bytes that tell the formats apart.
+pub(crate) const MAGIC_BYTES: usize = 10;
+
+/// The share of a memory limit that packing, or unpacking, may take.
+pub(crate) const MEMORY_SHARE: u64 = 4;
+
+impl Compression {
+    const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Bzip2, Self::Xz];
+
+    /// The format of a file that begins with these bytes.
+    ///
+    /// Sources: RFC 1952, RFC 8878, the `bzip2` program, and
+    /// <https://tukaani.org/xz/xz-file-format.txt>.
+    pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x1F, 0x8B, 8, ..] => Some(Self::Gzip),
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Self::Zstd),
+            // A level, then the digits of pi: a block, or of its square root: the end.
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => {
+                Some(Self::Bzip2)
+            }
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            _ => None,
+        }
+    }
+
+    /// The format that a file of this name should have.
+    pub(crate) fn of_name(path: &Path) -> Option<Self> {
+        let suffix = path.extension()?.to_str()?;
+        Self::ALL.into_iter().find(|format| format.suffix() == suffix)
+    }
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Zstd => "zst",
+            Self::Bzip2 => "bz2",
+            Self::Xz => "xz",
+        }
+    }
+}
+
+/// What `reader` reads, unpacked, within `memory_bytes`.
+///
+/// # Errors
+///
+/// If the program was built without this, or there is no memory.
+#[cfg(feature = "compression")]
+pub(crate) fn unpacked(
+    format: Compression,
+    reader: Box<dyn Read + Send>,
+    memory_bytes: u64,
+) -> io::Result<Box<dyn Read + Send>> {
+    let unpacked: Box<dyn Read + Send> = match format {
+        // A file may be several that were put together.
+        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(reader)),
+        Compression::Zstd => {
+            let mut decoder = zstd::Decoder::new(reader)?;
+            // Beside the window it takes about as much again at the most.
+            decoder.window_log_max((memory_bytes / 2).max(1 << 20).ilog2().min(27))?;
+            Box::new(decoder)
+        }
+        Compression::Xz => {
+            let kib = u32::try_from(memory_bytes >> 10).unwrap_or(u32::MAX);
+            // It reads byte by byte.
+            let reader = io::BufReader::with_capacity(1 << 16, reader);
+            Box::new(lzma_rust2::XzReader::new_mem_limit(reader, true, kib))
+        }
+    };
+    Ok(Box::new(Limited(unpacked)))
+}
+
+/// Says of what kind the error of a decoder is that would need more memory.
+#[cfg(feature = "compression")]
+struct Limited(Box<dyn Read + Send>);
+
+#[cfg(feature = "compression")]
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            let needs_memory = error.to_string().to_lowercase().contains("memory");
+            if needs_memory { io::Error::new(io::ErrorKind::OutOfMemory, error) } else { error }
+        })
+    }
+}
+
+/// Packs what is written; [`finish`](Self::finish) completes the file.
+#[cfg(feature = "compression")]
+pub(crate) enum Packer<W: Write> {
+    Gzip(flate2::write::GzEncoder<W>),
+    Zstd(zstd::Encoder<'static, W>),
+    Bzip2(bzip2::write::BzEncoder<W>),
+    Xz(Box<lzma_rust2::XzWriter<W>>),
+}
+
+#[cfg(feature = "compression")]
+impl<W: Write> Packer<W> {
+    /// Packs as the programs of these formats do by default, within about
+    /// `memory_bytes`.
+    pub(crate) fn new(format: Compression, out: W, memory_bytes: u64) -> io::Result<Self> {
+        Ok(match format {
+            Compression::Gzip => {
+                Self::Gzip(flate2::write::GzEncoder::new(out, flate2::Compression::default()))
+            }
+            Compression::Zstd => Self::Zstd(zstd::Encoder::new(out, 0)?),
+            Compression::Bzip2 => {
+                Self::Bzip2(bzip2::write::BzEncoder::new(out, bzip2::Compression::best()))
+            }
+            Compression::Xz => {
+                // Level 6 takes 94 MiB, level 1 takes 9 (the manual of `xz`).
+                let level = if memory_bytes >= 100 << 20 { 6 } else { 1 };
+                let options = lzma_rust2::XzOptions::with_preset(level);
+                Self::Xz(Box::new(lzma_rust2::XzWriter::new(out, options)?))
+            }
+        })
+    }
+
+    pub(crate) fn finish(self) -> io::Result<W> {
+        match self {
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+            Self::Bzip2(encoder) => encoder.finish(),
+            Self::Xz(encoder) => encoder.finish(),
+        }
+    }
+}
+
+#[cfg(feature = "compression")]
+impl<W: Write> Write for Packer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Gzip(encoder) => encoder.write(bytes),
+            Self::Zstd(encoder) => encoder.write(bytes),
+            Self::Bzip2(encoder) => encoder.write(bytes),
+            Self::Xz(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Gzip(encoder) => encoder.flush(),
+            Self::Zstd(encoder) => encoder.flush(),
+            Self::Bzip2(encoder) => encoder.flush(),
+            Self::Xz(encoder) => encoder.flush(),
+        }
+    }
+}
+
+#[cfg(not(feature = "compression"))]
+fn left_out(format: Compression) -> io::Error {
+    let what = format!("it is {format:?}, and this program was built without compression");
+    io::Error::new(io::ErrorKind::Unsupported, what)
+}
+
+#[cfg(not(feature = "compression"))]
+pub(crate) fn unpacked(
+    format: Compression,
+    _: Box<dyn Read + Send>,
+    _: u64,
+) -> io::Result<Box<dyn Read + Send>> {
+    Err(left_out(format))
+}
+
+#[cfg(not(feature = "compression"))]
+pub(crate) struct Packer<W>(W);
+
+#[cfg(not(feature = "compression"))]
+impl<W: Write> Packer<W> {
+    pub(crate) fn new(format: Compression, _: W, _: u64) -> io::Result<Self> {
+        Err(left_out(format))
+    }
+
+    pub(crate) fn finish(self) -> io::Result<W> {
+        Ok(self.0)
+    }
+}
+
+#[cfg(not(feature = "compression"))]
+impl<W: Write> Write for Packer<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(all(test, feature = "compression"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_told_apart_and_unpacked() {
+        for text in [&b""[..], b"1\n2\n", &b"12345\n".repeat(50_000)] {
+            for format in Compression::ALL {
+                let mut packed = Vec::new();
+                // Two members, as `cat a.gz b.gz` makes them.
+                for _ in 0..2 {
+                    let mut out = Packer::new(format, Vec::new(), 16 << 20).unwrap();
+                    out.write_all(text).unwrap();
+                    packed.extend(out.finish().unwrap());
+                }
+                let head = &packed[..packed.len().min(MAGIC_BYTES)];
+                assert_eq!(Compression::of_content(head), Some(format));
+                let mut found = Vec::new();
+                let reader = Box::new(io::Cursor::new(packed.clone()));
+                unpacked(format, reader, 16 << 20).unwrap().read_to_end(&mut found).unwrap();
+                assert!(found == text.repeat(2), "{format:?}");
+                packed.truncate(packed.len() - 1);
+                let mut reader =
+                    unpacked(format, Box::new(io::Cursor::new(packed)), 16 << 20).unwrap();
+                assert!(reader.read_to_end(&mut found).is_err(), "{format:?} cut off");
+            }
+        }
+        for text in [&b"12345\n"[..], b"", b"BZh", b"BZh9 is no number", b"\x1F\x8B"] {
+            assert_eq!(Compression::of_content(text), None);
+        }
+        assert_eq!(Compression::of_name(Path::new("a.txt.zst")), Some(Compression::Zstd));
+        assert_eq!(Compression::of_name(Path::new("gz")), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! Options made complete: defaults filled in, contradictions refused.
+
+use super::options::Sort;
+use super::rejects::InvalidLines;
+use crate::compression::MEMORY_SHARE;
+use crate::error::{Error, Result};
+use crate::format::Format;
+use crate::size::ByteSize;
+use crate::sys::Machine;
+use crate::text::{Column, Selector};
+
+/// Smallest memory limit that is promised to be kept.
+const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
+/// More threads would only divide the memory further.
+const MAX_THREADS: usize = 256;
+
+/// The memory limit for who names none, in bytes.
+pub(super) fn default_memory() -> u64 {
+    Machine::detect().default_memory_limit()
+}
+
+impl Sort {
+    /// Fills in defaults and refuses contradictions.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        if self.threads == Some(0) {
+            return Err(Error::usage("at least 1 thread is needed"));
+        }
+        if let Some(limit) = self.memory
+            && limit < MIN_MEMORY
+        {
+            return Err(Error::MemoryLimitTooSmall {
+                limit_bytes: limit.bytes(),
+                needed_bytes: MIN_MEMORY.bytes(),
+            });
+        }
+        if self.threads.is_some_and(|threads| threads > MAX_THREADS) {
+            return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
+        }
+        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
+            return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
+        }
+        if self.from != Format::Text && (self.column.is_some() || self.header) {
+            return Err(Error::usage("columns and headers are for text, not for binary formats"));
+        }
+        if self.selection.counted && self.to != Format::Text {
+            return Err(Error::usage("counts are written as text only"));
+        }
+        if let Some((column, delimiter)) = &self.column {
+            if *column == Column::Number(0) {
+                return Err(Error::usage("columns are numbered from 1"));
+            }
+            if [self.terminator(), b'"', b'\r'].contains(delimiter) {
+                return Err(Error::usage("this byte cannot be a delimiter"));
+            }
+            self.header |= matches!(column, Column::Name(_));
+        }
+        if self.folders.is_empty() {
+            self.folders.push(std::env::temp_dir());
+        }
+        if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
+            return Err(Error::usage("the number of partitions must be a power of two"));
+        }
+        let machine = Machine::detect();
+        self.threads = Some(self.threads.unwrap_or(machine.threads.min(MAX_THREADS)));
+        let default = ByteSize::from_bytes(default_memory());
+        // What the machine does not have cannot be used.
+        let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
+        let limit = self.memory.unwrap_or(default).min(most);
+        self.memory = Some(ByteSize::from_bytes(limit.bytes() - self.reserved.bytes()));
+        Ok(())
+    }
+
+    /// Memory that unpacking may take.
+    pub(super) fn unpack_bytes(&self) -> u64 {
+        self.memory.map_or(u64::MAX, ByteSize::bytes) / MEMORY_SHARE
+    }
+
+    pub(super) fn terminator(&self) -> u8 {
+        if self.zero_terminated { 0 } else { b'\n' }
+    }
+
+    pub(super) fn selector(&self) -> Option<Selector> {
+        self.column.clone().map(|(column, delimiter)| Selector {
+            column,
+            delimiter,
+            terminator: self.terminator(),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Compressed inputs and outputs, beside the programs that made the formats.
+
+use crate::workspace::Workspace;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const FORMATS: [(&str, &str); 4] =
+    [("gz", "gzip"), ("zst", "zstd"), ("bz2", "bzip2"), ("xz", "xz")];
+
+/// Passes `input` through a program; nothing where it is not installed.
+fn through(program: &str, flags: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+    let mut command = Command::new(program);
+    command.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    let input = input.to_vec();
+    let feeder = std::thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().ok()?;
+    feeder.join().ok()?.ok()?;
+    output.status.success().then_some(output.stdout)
+}
+
+fn lines(count: u64) -> (String, String) {
+    let mut values: Vec<u64> =
+        (0..count).map(|index| index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24).collect();
+    let text = |values: &[u64]| values.iter().fold(String::new(), |s, v| s + &v.to_string() + "\n");
+    let unsorted = text(&values);
+    values.sort_unstable();
+    (unsorted, text(&values))
+}
+
+#[test]
+fn what_other_programs_compressed_is_sorted() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(30_000);
+    for (suffix, program) in FORMATS {
+        let Some(packed) = through(program, &["-c"], text.as_bytes()) else {
+            println!("skipped: there is no {program}");
+            continue;
+        };
+        // By content, not by name; from a file, from a pipe, twice in a row.
+        work.write("ids", &packed);
+        assert_eq!(work.run("ids --mem 64M").quiet(), sorted, "{suffix}");
+        assert_eq!(work.run_with("", &packed).quiet(), sorted, "{suffix}, from a pipe");
+        assert_eq!(work.run("-m ids --invalid skip").code, Some(2), "{suffix} is not sorted");
+        let twice = [&packed[..], &packed].concat();
+        assert_eq!(work.run_with("-u", &twice).quiet(), sorted, "{suffix}, twice");
+        assert_eq!(work.set("build ids -o s.bits", "").quiet(), "");
+        assert_eq!(work.set("filter s.bits ids", "").quiet(), text, "{suffix}");
+        assert_eq!(work.set("count ids", "").quiet(), format!("{}\n", sorted.lines().count()));
+        // What is cut off is an error, and no output appears.
+        work.write("cut", &packed[..packed.len() / 2]);
+        work.run("cut -o out").refused("cannot read cut");
+        assert!(!work.names().contains(&"out".to_owned()));
+    }
+}
+
+#[test]
+fn a_file_is_compressed_as_its_name_ends() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(30_000);
+    work.write("ids", &text);
+    for (suffix, program) in FORMATS {
+        assert_eq!(work.run(&format!("ids --mem 64M -o out.{suffix}")).quiet(), "");
+        let packed = std::fs::read(work.file(&format!("out.{suffix}"))).unwrap();
+        assert!(packed.len() < sorted.len() / 2, "{suffix}: {} bytes", packed.len());
+        if let Some(unpacked) = through(program, &["-dc"], &packed) {
+            assert!(unpacked == sorted.as_bytes(), "{suffix}");
+        }
+        assert_eq!(work.run(&format!("-c out.{suffix}")).quiet(), "");
+        let line = format!("or ids out.{suffix} -o both.txt.{suffix}");
+        assert_eq!(work.set(&line, "").quiet(), "");
+        assert_eq!(work.run(&format!("both.txt.{suffix}")).quiet(), sorted);
+    }
+    work.set("build ids --to bits -o ids.bits.gz", "").refused("cannot be compressed");
+}
+
+#[test]
+fn binary_values_are_unpacked_by_name_only() {
+    let work = Workspace::new();
+    // The first value looks like the beginning of a zstd file.
+    let values: Vec<u8> =
+        [0xFD2F_B528_u32, 7].iter().flat_map(|value| value.to_le_bytes()).collect();
+    work.write("values", &values);
+    assert_eq!(work.run("--from u32le values").quiet(), "7\n4247762216\n");
+    assert_eq!(work.run("--from u32le --to u32le -o out.gz values").quiet(), "");
+    assert_eq!(work.run("--from u32le out.gz").quiet(), "7\n4247762216\n");
+}
+
+#[test]
+fn what_needs_more_memory_to_unpack_is_refused() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(30_000);
+    // A window of 128 MiB.
+    let Some(packed) = through(
+        "zstd",
+        &["-c", "--ultra", "-22", "--long=27", "--no-content-size"],
+        text.as_bytes(),
+    ) else {
+        return;
+    };
+    work.write("ids", &packed);
+    let ran = work.run("ids --mem 64M");
+    if ran.code == Some(0) {
+        // The program chose a window as small as the text.
+        assert_eq!(ran.out, sorted);
+    } else {
+        ran.refused("raise --mem");
+    }
+    assert_eq!(work.run("ids --mem 2G").quiet(), sorted);
+}
