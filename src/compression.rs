@@ -186,6 +186,7 @@ impl<W: Write> Packer<W> {
         Err(left_out(format))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "as what it stands for")]
     pub(crate) fn finish(self) -> io::Result<W> {
         Ok(self.0)
     }

@@ -3,6 +3,7 @@
 pub mod bitset;
 pub mod bitsort;
 mod exit;
+mod generate;
 mod limits;
 mod progress;
 mod signals;

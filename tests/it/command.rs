@@ -282,3 +282,23 @@ fn the_order_is_that_of_gnu_sort() {
         assert!(work.run(&format!("{flags} ids")).quiet() == theirs, "{flags}");
     }
 }
+
+#[test]
+fn the_program_tells_of_itself() {
+    let work = Workspace::new();
+    let version = work.run("--version").quiet();
+    assert!(version.starts_with("bitsort 0."), "{version}");
+    assert!(version.contains("\nfeatures: cli") && version.contains("\nSIMD: "), "{version}");
+    for (what, part) in [
+        ("man", ".TH"),
+        ("bash", "complete -F"),
+        ("zsh", "#compdef bitsort"),
+        ("fish", "complete -c"),
+    ] {
+        let text = work.run(&format!("--generate {what}")).quiet();
+        assert!(text.contains(part) && text.contains("unique"), "{what}");
+        let text = work.set(&format!("generate {what}"), "").quiet();
+        assert!(text.contains("least") && text.contains("apply"), "{what}");
+    }
+    assert_eq!(work.run("--generate man ids").code, Some(2));
+}

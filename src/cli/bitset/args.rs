@@ -1,5 +1,6 @@
 //! Commands and flags as typed.
 
+use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::set::Expression;
@@ -24,6 +25,7 @@ trouble.";
 #[command(
     name = "bitset",
     version,
+    long_version = generate::version(),
     about = "Sets of natural numbers as files, queried without loading them",
     after_help = EXAMPLES
 )]
@@ -230,6 +232,8 @@ pub(super) enum Command {
     },
     /// Read a whole set file and check it
     Verify { sets: Vec<PathBuf> },
+    /// Write a manual page, or completions for a shell
+    Generate { what: Generate },
     /// Say what kind of set a file holds
     Identify { files: Vec<PathBuf> },
     /// Print ranges of values that are missing between the smallest and the largest

@@ -11,10 +11,11 @@ mod source;
 mod update;
 
 use super::exit::{self, NO};
+use super::generate;
 use crate::error::Result;
 use crate::progress::Progress;
 use args::{Command, SetArgs};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use source::Source;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -68,6 +69,7 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
         Command::Info { set, json } => describe::info(&source, &set, json)?,
         Command::Compare { a, b, json } => describe::compare(&source, &a, &b, json)?,
         Command::Verify { sets } => describe::verify(&sets)?,
+        Command::Generate { what } => generate::write(SetArgs::command(), what)?,
         Command::Identify { files } => foreign::identify(&files)?,
         Command::Convert { file, from, base, target } => {
             foreign::convert(&source, &file, from, base, &target)?;

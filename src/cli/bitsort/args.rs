@@ -1,5 +1,6 @@
 //! Flags as typed.
 
+use super::super::generate::{self, Generate};
 use super::super::limits::MemoryLimit;
 use super::super::progress::When;
 use super::super::stats::StatsFormat;
@@ -27,6 +28,7 @@ checked input is not sorted, 2 trouble.";
 #[command(
     name = "bitsort",
     version,
+    long_version = generate::version(),
     about = "Sort files of natural numbers within a memory limit",
     after_help = EXAMPLES
 )]
@@ -139,6 +141,10 @@ pub(super) struct SortArgs {
     /// Show no progress bar
     #[arg(short, long)]
     pub(super) quiet: bool,
+
+    /// Write a manual page, or completions for a shell, and do nothing else
+    #[arg(long, value_name = "WHAT", exclusive = true)]
+    pub(super) generate: Option<Generate>,
 }
 
 /// What is written.

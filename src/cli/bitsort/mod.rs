@@ -4,6 +4,7 @@ mod args;
 mod job;
 
 use super::exit::{self, NO, say};
+use super::generate;
 use super::progress::{Bar, When};
 use super::stats::render;
 use crate::error::{Error, Result};
@@ -12,7 +13,7 @@ use crate::set::{self, SetFormat};
 use crate::sort::{Report, Sort};
 use crate::sys::Machine;
 use args::{OutputFormat, SortArgs};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,6 +42,10 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
 }
 
 fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
+    if let Some(what) = args.generate {
+        generate::write(SortArgs::command(), what)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let machine = Machine::detect();
     let sort = args.to_sort(&machine)?.progress(Arc::clone(progress));
     if args.explain {
