@@ -1,8 +1,10 @@
 //! A bitmap and what can be asked of it.
 
 use super::iter::{Ones, Runs};
+use super::owned::OwnedWords;
 use super::word::Word;
 use super::words::{LeBytes, Words};
+use crate::simd::{Level, popcount};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -18,7 +20,7 @@ pub struct Bits<S> {
 }
 
 /// A bitmap that owns its words.
-pub type Bitmap<W = u64> = Bits<Vec<W>>;
+pub type Bitmap<W = u64> = Bits<OwnedWords<W>>;
 /// A bitmap on borrowed words.
 pub type BitmapMut<'a, W = u64> = Bits<&'a mut [W]>;
 /// A bitmap in borrowed little-endian bytes, read in place.
@@ -57,7 +59,7 @@ impl<W: Word> Bitmap<W> {
         let Ok(words) = usize::try_from(len_bits.div_ceil(W::BITS.into())) else {
             panic!("{len_bits} bits do not fit in the address space")
         };
-        Self { base, len_bits, words: vec![W::default(); words] }
+        Self { base, len_bits, words: OwnedWords::zeroed(words) }
     }
 
     /// The set of `values`, in the universe `0..len_bits`.
@@ -77,7 +79,7 @@ impl<W: Word> Bitmap<W> {
     /// The words; bits behind the universe are 0.
     #[must_use]
     pub fn as_words(&self) -> &[W] {
-        &self.words
+        self.words.as_slice().unwrap_or_default()
     }
 }
 
@@ -153,10 +155,22 @@ impl<S: Words> Bits<S> {
         })
     }
 
+    /// Number of values in the words before `end`.
+    fn count_below(&self, end: usize) -> u64 {
+        let (mut count, mut whole) = (0, 0);
+        if let Some(bytes) = self.words.as_le_bytes() {
+            let inside = self.len_bits.min(end as u64 * u64::from(S::Word::BITS));
+            let words = usize::try_from(inside / u64::from(u64::BITS)).unwrap_or(usize::MAX);
+            count = popcount::ones(Level::best(), &bytes.as_chunks().0[..words]);
+            whole = words * (u64::BITS / S::Word::BITS) as usize;
+        }
+        count + (whole..end).map(|index| u64::from(self.word(index).count())).sum::<u64>()
+    }
+
     /// Number of values in the set. O(words).
     #[must_use]
     pub fn cardinality(&self) -> u64 {
-        (0..self.used_words()).map(|index| u64::from(self.word(index).count())).sum()
+        self.count_below(self.used_words())
     }
 
     /// Whether the set has no values. O(words) if it has none.
@@ -227,8 +241,7 @@ impl<S: Words> Bits<S> {
         }
         let (index, mask) = S::Word::place(bit);
         let upto = S::Word::low_mask(mask.lowest() + 1);
-        let before: u64 = (0..index).map(|index| u64::from(self.word(index).count())).sum();
-        before + u64::from((self.word(index) & upto).count())
+        self.count_below(index) + u64::from((self.word(index) & upto).count())
     }
 
     /// The member with `index` smaller ones. O(words up to it).

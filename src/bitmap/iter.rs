@@ -3,6 +3,8 @@
 use super::bits::Bits;
 use super::word::Word;
 use super::words::Words;
+use crate::simd::Level;
+use crate::simd::ones::{self, SLACK};
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;
 
@@ -10,40 +12,87 @@ use std::ops::RangeInclusive;
 #[derive(Debug)]
 pub struct Ones<'a, S: Words> {
     bits: &'a Bits<S>,
+    /// Members decoded together, less `base`; those from `next` to before `end`
+    /// are left, and come before those of `front_word`.
+    block: Vec<u32>,
+    next: usize,
+    end: usize,
+    base: u64,
     /// What is left of word `front`.
     front_word: S::Word,
     front: usize,
     /// What is left of word `back`, if that is another one.
     back_word: S::Word,
     back: usize,
+    /// Words before it are gone through one by one: who wants the next member
+    /// only needs no block.
+    blocks_from: usize,
 }
+
+/// Words that are decoded together.
+const BLOCK_WORDS: usize = 64;
 
 impl<'a, S: Words> Ones<'a, S> {
     /// Members from bit `first` on.
     pub(super) fn new(bits: &'a Bits<S>, first: u64) -> Self {
         let back = bits.used_words().saturating_sub(1);
-        if first >= bits.len_bits {
-            let none = S::Word::default();
-            return Self { bits, front_word: none, front: back, back_word: none, back };
+        let none = S::Word::default();
+        let (mut front, mut front_word, mut back_word) = (back, none, none);
+        if first < bits.len_bits {
+            let (index, mask) = S::Word::place(first);
+            front = index;
+            front_word = bits.word(front) & !S::Word::low_mask(mask.lowest());
+            back_word = bits.word(back);
         }
-        let (front, mask) = S::Word::place(first);
-        let front_word = bits.word(front) & !S::Word::low_mask(mask.lowest());
-        Self { bits, front_word, front, back_word: bits.word(back), back }
+        let (block, blocks_from) = (Vec::new(), front + BLOCK_WORDS);
+        let (next, end, base) = (0, 0, 0);
+        Self { bits, block, next, end, base, front_word, front, back_word, back, blocks_from }
     }
 
     fn value(&self, word: usize, bit: u32) -> u64 {
         self.bits.base + word as u64 * u64::from(S::Word::BITS) + u64::from(bit)
     }
-}
 
-impl<S: Words> Iterator for Ones<'_, S> {
-    type Item = u64;
+    /// Decodes words behind `front`, which nothing is left of; tells whether
+    /// there were any before `back`.
+    fn decode(&mut self) -> bool {
+        if self.front < self.blocks_from {
+            return false;
+        }
+        let from = self.front + 1;
+        let bytes = self.bits.words.as_le_bytes();
+        let bytes =
+            bytes.and_then(|bytes| bytes.get(from * S::Word::BYTES..self.back * S::Word::BYTES));
+        let words = bytes.unwrap_or_default().as_chunks::<8>().0;
+        let words = &words[..words.len().min(BLOCK_WORDS)];
+        if words.is_empty() {
+            return false;
+        }
+        let mut copy = [0; BLOCK_WORDS];
+        for (copy, &word) in copy.iter_mut().zip(words) {
+            *copy = u64::from_le_bytes(word);
+        }
+        self.block.resize(BLOCK_WORDS * u64::BITS as usize + SLACK, 0);
+        self.next = 0;
+        self.end = ones::ones(Level::best(), &copy[..words.len()], 0, &mut self.block);
+        self.base = self.value(from, 0);
+        self.front += words.len() * 8 / S::Word::BYTES;
+        true
+    }
 
-    fn next(&mut self) -> Option<u64> {
+    /// The next member where no decoded one is left.
+    fn advance(&mut self) -> Option<u64> {
         let none = S::Word::default();
         while self.front_word == none {
             if self.front >= self.back {
                 return None;
+            }
+            if self.decode() {
+                if self.end > 0 {
+                    self.next = 1;
+                    return Some(self.base + u64::from(self.block[0]));
+                }
+                continue;
             }
             self.front += 1;
             self.front_word =
@@ -53,6 +102,20 @@ impl<S: Words> Iterator for Ones<'_, S> {
         self.front_word = self.front_word.without_lowest();
         Some(self.value(self.front, bit))
     }
+}
+
+impl<S: Words> Iterator for Ones<'_, S> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        if self.next < self.end {
+            let low = self.block[self.next];
+            self.next += 1;
+            return Some(self.base + u64::from(low));
+        }
+        self.advance()
+    }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let ends = if self.front == self.back {
@@ -61,8 +124,8 @@ impl<S: Words> Iterator for Ones<'_, S> {
             self.front_word.count() + self.back_word.count()
         };
         let between = self.back.saturating_sub(self.front + 1);
-        let ends = ends as usize;
-        (ends, between.checked_mul(S::Word::BITS as usize).and_then(|most| most.checked_add(ends)))
+        let sure = ends as usize + self.end - self.next;
+        (sure, between.checked_mul(S::Word::BITS as usize).and_then(|most| most.checked_add(sure)))
     }
 }
 
@@ -82,7 +145,11 @@ impl<S: Words> DoubleEndedIterator for Ones<'_, S> {
                 return Some(self.value(index, bit));
             }
             if single {
-                return None;
+                if self.next == self.end {
+                    return None;
+                }
+                self.end -= 1;
+                return Some(self.base + u64::from(self.block[self.end]));
             }
             self.back -= 1;
             self.back_word = self.bits.word(self.back);

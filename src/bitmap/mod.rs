@@ -23,13 +23,16 @@ mod algebra;
 mod bits;
 mod edit;
 mod iter;
+mod owned;
 #[cfg(test)]
 mod tests;
 mod word;
 mod words;
 
 pub use algebra::OutsideUniverse;
+pub(crate) use algebra::join_in;
 pub use bits::{Bitmap, BitmapMut, BitmapView, Bits};
 pub use iter::{Ones, Runs};
+pub use owned::OwnedWords;
 pub use word::Word;
 pub use words::{LeBytes, Words, WordsMut};

@@ -110,6 +110,14 @@ fn check_algebra<W: Word>(a: &Case, b: &Case) {
     assert_eq!(left == right, x == y);
     let members = |bitmap: &Bitmap<W>| bitmap.iter().collect::<BTreeSet<_>>();
 
+    assert_eq!(members(&left.intersection(&right)), x & y);
+    assert_eq!(members(&left.difference(&right)), x - y);
+    let universe = left.universe().unwrap();
+    let fit = y.iter().all(|value| universe.contains(value));
+    assert_eq!(left.union(&right).ok().map(|set| members(&set)), fit.then(|| x | y));
+    let either = left.symmetric_difference(&right).ok();
+    assert_eq!(either.map(|set| members(&set)), fit.then(|| x ^ y));
+
     let mut both = left.clone();
     both.intersection_assign(&right);
     assert_eq!(members(&both), x & y);
@@ -164,6 +172,41 @@ proptest! {
     fn ranges_agree_with_a_set(case in case(), from: u64, to: u64) {
         check_ranges::<u32>(&case, from, to);
         check_ranges::<u64>(&case, from, to);
+    }
+
+    #[test]
+    fn blocks_are_read_from_both_ends(
+        sparse in prop::collection::vec(0_u64..20_000, 0..300),
+        run in 0_u64..19_000,
+        length in 0_u64..1000,
+        from in 0_u64..20_000,
+        turns in prop::collection::vec(any::<bool>(), 1..50),
+    ) {
+        let members: BTreeSet<u64> = sparse.into_iter().chain(run..run + length).map(|v| v + 5).collect();
+        let (mut narrow, mut wide) = (Bitmap::<u32>::with_base(5, 20_000), Bitmap::<u64>::with_base(5, 20_000));
+        for &value in &members {
+            narrow.insert(value);
+            wide.insert(value);
+        }
+        prop_assert!(narrow.iter_from(from).eq(members.range(from..).copied()));
+        prop_assert!(wide.iter_from(from).rev().eq(members.range(from..).rev().copied()));
+        let (mut a, mut b, mut model) = (narrow.iter(), wide.iter(), members.iter().copied());
+        for turn in turns.iter().cycle().take(members.len() + 2) {
+            let expected = if *turn { model.next() } else { model.next_back() };
+            for found in if *turn { [a.next(), b.next()] } else { [a.next_back(), b.next_back()] } {
+                prop_assert_eq!(found, expected);
+            }
+            let (low, high) = b.size_hint();
+            prop_assert!(low <= model.len() && model.len() <= high.unwrap());
+        }
+        let end = from + length;
+        let mut rest = Bitmap::<u64>::with_base(64, 20_000);
+        rest.insert_range(from.clamp(64, 20_000)..=end.clamp(64, 20_000)).unwrap();
+        let theirs: BTreeSet<u64> = rest.iter().collect();
+        prop_assert_eq!(wide.intersection_len(&rest), members.intersection(&theirs).count() as u64);
+        prop_assert!(wide.intersection(&rest).iter().eq(members.intersection(&theirs).copied()));
+        prop_assert!(wide.difference(&rest).iter().eq(members.difference(&theirs).copied()));
+        prop_assert_eq!(wide.rank(end), members.range(..=end).count() as u64);
     }
 
     #[test]

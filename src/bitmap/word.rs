@@ -1,7 +1,8 @@
 //! Words of a bitmap, and the place of a bit in them.
 
 mod sealed {
-    pub trait Sealed {}
+    #[expect(private_bounds, reason = "what only this crate needs of words")]
+    pub trait Sealed: crate::simd::words::Lane {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
 }
@@ -11,7 +12,6 @@ mod sealed {
 /// In little-endian order bitmaps over either have the same bytes.
 pub trait Word:
     sealed::Sealed
-    + Copy
     + Eq
     + Default
     + std::fmt::Debug
@@ -19,7 +19,9 @@ pub trait Word:
     + std::ops::BitOr<Output = Self>
     + std::ops::BitXor<Output = Self>
     + std::ops::Not<Output = Self>
-    + 'static
+    + bytemuck::Pod
+    + Send
+    + Sync
 {
     /// Bits of a word.
     const BITS: u32;

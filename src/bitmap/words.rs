@@ -18,6 +18,11 @@ pub trait Words {
     fn as_slice(&self) -> Option<&[Self::Word]> {
         None
     }
+
+    /// The words as little-endian bytes, where they lie so in memory.
+    fn as_le_bytes(&self) -> Option<&[u8]> {
+        self.as_slice().map(bytemuck::cast_slice)
+    }
 }
 
 /// Words that can be written.
@@ -84,5 +89,14 @@ impl<W: Word> Words for LeBytes<'_, W> {
     fn get(&self, index: usize) -> Option<W> {
         let start = index.checked_mul(W::BYTES)?;
         self.bytes.get(start..start.checked_add(W::BYTES)?).map(W::from_le)
+    }
+
+    /// If they are aligned, as mapped ones are.
+    fn as_slice(&self) -> Option<&[W]> {
+        bytemuck::try_cast_slice(&self.bytes[..self.word_count() * W::BYTES]).ok()
+    }
+
+    fn as_le_bytes(&self) -> Option<&[u8]> {
+        Some(&self.bytes[..self.word_count() * W::BYTES])
     }
 }

@@ -12,7 +12,9 @@ mod scratch;
 mod search;
 
 pub(crate) use count::{intersection_len, intersects};
-pub(crate) use scratch::{Op, Scratch};
+pub(crate) use scratch::Scratch;
+
+pub(crate) use crate::simd::words::Op;
 
 use crate::simd::{Level, ones, popcount};
 

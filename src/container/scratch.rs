@@ -1,30 +1,6 @@
 //! A container that operations change in place.
 
-use super::{BitmapWords, Container, MAX_ARRAY, WORDS, ends};
-
-/// A set operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    /// Values in both.
-    And,
-    /// Values in either.
-    Or,
-    /// Values in one of the two.
-    Xor,
-    /// Values of the first that are not in the second.
-    AndNot,
-}
-
-impl Op {
-    fn join(self, a: u64, b: u64) -> u64 {
-        match self {
-            Self::And => a & b,
-            Self::Or => a | b,
-            Self::Xor => a ^ b,
-            Self::AndNot => a & !b,
-        }
-    }
-}
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, ends};
 
 /// An owned container: an array of at most [`MAX_ARRAY`] values, or a bitmap.
 #[derive(Debug, Clone)]

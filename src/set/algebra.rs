@@ -1,13 +1,14 @@
 //! Operations between [`IntegerSet`]s.
 //!
-//! Two bitmaps of one universe are joined word by word, two roaring bitmaps by
-//! the roaring crate, everything else container by container.
+//! Two plain bitmaps are joined word by word, two roaring bitmaps by the roaring
+//! crate, everything else container by container.
 
 use super::expression::Expression;
 use super::integer_set::{Inner, IntegerSet, decode};
 use super::plan::Plan;
 use super::readable::Readable;
 use super::sink::PortableSink;
+use crate::bitmap::{self, BitmapView};
 use crate::bits::{Portable, PortableWriter, Spool};
 use crate::container::Op;
 use crate::error::{Error, Result};
@@ -40,23 +41,35 @@ fn planned<T>(
     job(shape(plans.collect()))
 }
 
+/// The operation between two plain bitmaps, as one; `None` if it would have
+/// more words than both.
+fn join_bits(op: Op, a: &BitmapView<'_>, b: &BitmapView<'_>) -> Option<IntegerSet> {
+    let (ours, theirs) = (a.universe()?, b.universe()?);
+    let (first, last) = match op {
+        Op::And => (*ours.start().max(theirs.start()), *ours.end().min(theirs.end())),
+        Op::Or | Op::Xor => (*ours.start().min(theirs.start()), *ours.end().max(theirs.end())),
+        Op::AndNot => (*ours.start(), *ours.end()),
+    };
+    if first > last {
+        return Some(IntegerSet::new());
+    }
+    let sizes = [ours, theirs].map(|range| u128::from(range.end() - range.start()) + 1);
+    let len_bits = u128::from(last - first) + 1;
+    if len_bits > sizes.iter().sum() {
+        return None;
+    }
+    let joined = bitmap::join_in(op, first, u64::try_from(len_bits).ok()?, a, b);
+    Some(IntegerSet(Inner::Dense(joined, first)))
+}
+
 impl IntegerSet {
     fn join(&self, op: Op, other: &Self) -> Result<Self> {
+        if let (Some(a), Some(b)) = (self.bits(), other.bits())
+            && let Some(joined) = join_bits(op, &a, &b)
+        {
+            return Ok(joined);
+        }
         match (&self.0, &other.0) {
-            (Inner::Dense(a, base), Inner::Dense(b, other_base))
-                if base == other_base && a.as_words().len() == b.as_words().len() =>
-            {
-                let mut joined = a.clone();
-                match op {
-                    Op::And => joined.intersection_assign(b),
-                    Op::AndNot => joined.difference_assign(b),
-                    Op::Or => joined.union_assign(b).map_err(|e| Error::usage(e.to_string()))?,
-                    Op::Xor => joined
-                        .symmetric_difference_assign(b)
-                        .map_err(|e| Error::usage(e.to_string()))?,
-                }
-                Ok(Self(Inner::Dense(joined, *base)))
-            }
             (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self::from(match op {
                 Op::And => a & b,
                 Op::Or => a | b,
@@ -193,6 +206,9 @@ impl IntegerSet {
     pub fn intersection_len(&self, other: &Self) -> Result<u64> {
         match (&self.0, &other.0) {
             (Inner::Roaring(a), Inner::Roaring(b)) => Ok(a.intersection_len(b)),
+            (Inner::Dense(a, base), Inner::Dense(b, other_base)) if base == other_base => {
+                Ok(a.intersection_len(b))
+            }
             _ => planned(
                 &[self, other],
                 |plans| Plan::Join(Op::And, plans),

@@ -1,9 +1,10 @@
 //! One set type over all representations.
 
 use super::readable::{Readable, in_memory};
-use crate::bitmap::Bitmap;
+use crate::bitmap::{Bitmap, BitmapView};
 use crate::bits::SetFile;
 use crate::error::{Error, Result};
+use crate::view::Shape;
 use roaring::RoaringTreemap;
 use std::path::Path;
 use std::sync::Arc;
@@ -114,6 +115,20 @@ impl IntegerSet {
             Inner::Dense(bitmap, base) => Ok(Readable::Dense(bitmap, *base)),
             Inner::Roaring(set) => Readable::encode(set),
             Inner::File(file) => Ok(Readable::File(file)),
+        }
+    }
+
+    /// The plain bitmap that the set is, in memory or in a file.
+    pub(super) fn bits(&self) -> Option<BitmapView<'_>> {
+        match &self.0 {
+            Inner::Dense(bitmap, base) => {
+                Some(BitmapView::from_le_bytes(*base, bytemuck::cast_slice(bitmap.as_words())))
+            }
+            Inner::Roaring(_) => None,
+            Inner::File(file) => match file.view().0 {
+                Shape::Dense(dense) => Some(dense.bitmap()),
+                _ => None,
+            },
         }
     }
 

@@ -5,6 +5,7 @@
 //!    the twin, one file an instruction set. One that needs no choice is a file.
 //! 2. A kernel is a safe `#[target_feature]` function on slices; inside it only
 //!    loads and stores are unsafe, outside it only its dispatcher.
+//!    A loop that the compiler vectorizes is a `task::Task`.
 //! 3. Dispatch happens once a block, on a [`Level`] that cannot be forged.
 //! 4. What an unsafe block relies on is checked in the same function or made
 //!    so by a private field, never left to a caller.
@@ -18,6 +19,8 @@ pub(crate) mod popcount;
 mod prefetch;
 pub(crate) mod search;
 pub(crate) mod stream;
+mod task;
+pub(crate) mod words;
 
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;

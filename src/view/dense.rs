@@ -2,6 +2,7 @@
 
 use super::Damage;
 use super::query::last_up_to;
+use crate::bitmap::BitmapView;
 use crate::container::{Container, WORDS};
 use crate::simd::{Level, popcount};
 
@@ -20,6 +21,21 @@ impl<'a> DenseView<'a> {
     /// 2^16 bits at the end is ignored.
     pub(crate) fn new(words: &'a [[u8; 8]], first_key: u64, ranks: Option<&'a [[u8; 8]]>) -> Self {
         Self { pieces: words.as_chunks().0, first_key, ranks }
+    }
+
+    /// The whole bitmap.
+    pub(crate) fn bitmap(self) -> BitmapView<'a> {
+        let bytes = self.pieces.as_flattened().as_flattened();
+        BitmapView::from_le_bytes(self.first_key << 16, bytes)
+    }
+
+    /// Whether `value` is in the set.
+    #[inline]
+    pub(crate) fn contains(self, value: u64) -> bool {
+        let words = self.pieces.as_flattened();
+        let bit = value.wrapping_sub(self.first_key << 16);
+        let word = usize::try_from(bit >> 6).ok().and_then(|index| words.get(index));
+        word.is_some_and(|&word| u64::from_le_bytes(word) >> (bit & 63) & 1 == 1)
     }
 
     /// Number of pieces.

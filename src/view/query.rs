@@ -38,13 +38,17 @@ impl<'a> SetView<'a> {
         })
     }
 
-    /// Whether `value` is in the set. O(log containers); touches one container.
+    /// Whether `value` is in the set. O(log containers); touches one container,
+    /// of a plain bitmap one word.
     ///
     /// # Errors
     ///
     /// If the bytes are damaged where the answer is looked for.
     #[inline]
     pub fn contains(self, value: u64) -> Result<bool, Damage> {
+        if let Shape::Dense(dense) = self.0 {
+            return Ok(dense.contains(value));
+        }
         let (key, low) = split(value);
         Ok(self.container(key)?.is_some_and(|container| container.contains(low)))
     }

@@ -59,17 +59,14 @@ impl Representation for Dense {
     }
 
     fn join(&self, operation: Operation, other: &Self) -> Bitmap {
-        let mut joined = self.0.clone();
+        let universe = "they share a universe";
         match operation {
-            Operation::And => joined.intersection_assign(&other.0),
-            Operation::Or => joined.union_assign(&other.0).expect("they share a universe"),
-            Operation::Xor => {
-                joined.symmetric_difference_assign(&other.0).expect("they share a universe");
-            }
-            Operation::AndNot => joined.difference_assign(&other.0),
+            Operation::And => self.0.intersection(&other.0),
+            Operation::Or => self.0.union(&other.0).expect(universe),
+            Operation::Xor => self.0.symmetric_difference(&other.0).expect(universe),
+            Operation::AndNot => self.0.difference(&other.0),
             other => unreachable!("{other:?} makes no set"),
         }
-        joined
     }
 
     fn result_len(result: &Bitmap) -> u64 {

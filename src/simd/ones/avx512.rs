@@ -3,8 +3,13 @@
 use super::SLACK;
 use std::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
+    _mm512_maskz_compress_epi8, _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi64_mask,
 };
+
+/// Words looked at together.
+const GROUP: usize = 8;
+/// So many words of a group that have bits are looked for, not gone through.
+const FEW: u32 = 3;
 
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
@@ -23,48 +28,54 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
     let iota = unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) };
     let mut found = 0;
     let mut base = first;
-    for &word in words {
-        let count = word.count_ones() as usize;
-        let offsets = _mm512_maskz_compress_epi8(word, iota);
-        let slots = &mut positions[found..found + SLACK];
-        let start = _mm512_set1_epi32(base.cast_signed());
-        store(
-            slots,
-            0,
-            _mm512_add_epi32(_mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<0>(offsets)), start),
-        );
-        if count > 16 {
-            store(
-                slots,
-                16,
-                _mm512_add_epi32(
-                    _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(offsets)),
-                    start,
-                ),
-            );
-            if count > 32 {
-                store(
-                    slots,
-                    32,
-                    _mm512_add_epi32(
-                        _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(offsets)),
-                        start,
-                    ),
-                );
-                store(
-                    slots,
-                    48,
-                    _mm512_add_epi32(
-                        _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(offsets)),
-                        start,
-                    ),
-                );
+    let (groups, rest) = words.as_chunks::<GROUP>();
+    for group in groups {
+        // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
+        let all = unsafe { _mm512_loadu_si512(group.as_ptr().cast()) };
+        let mut some = _mm512_test_epi64_mask(all, all);
+        if some.count_ones() <= FEW {
+            // At 1 bit in 1000: 1.5 ns a bit, without this 15.
+            while some != 0 {
+                let index = some.trailing_zeros();
+                let start = base.wrapping_add(64 * index);
+                found += word(group[index as usize], iota, start, positions, found);
+                some &= some - 1;
             }
+            base = base.wrapping_add(64 * 8);
+            continue;
         }
-        found += count;
+        for &bits in group {
+            found += word(bits, iota, base, positions, found);
+            base = base.wrapping_add(64);
+        }
+    }
+    for &bits in rest {
+        found += word(bits, iota, base, positions, found);
         base = base.wrapping_add(64);
     }
     found
+}
+
+/// Writes the positions of one word to `positions` from `found` on.
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
+)]
+#[inline]
+fn word(word: u64, iota: __m512i, base: u32, positions: &mut [u32], found: usize) -> usize {
+    let count = word.count_ones() as usize;
+    let offsets = _mm512_maskz_compress_epi8(word, iota);
+    let slots = &mut positions[found..found + SLACK];
+    let start = _mm512_set1_epi32(base.cast_signed());
+    let widened = |part| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), start);
+    store(slots, 0, widened(_mm512_extracti32x4_epi32::<0>(offsets)));
+    if count > 16 {
+        store(slots, 16, widened(_mm512_extracti32x4_epi32::<1>(offsets)));
+        if count > 32 {
+            store(slots, 32, widened(_mm512_extracti32x4_epi32::<2>(offsets)));
+            store(slots, 48, widened(_mm512_extracti32x4_epi32::<3>(offsets)));
+        }
+    }
+    count
 }
 
 #[target_feature(enable = "avx512f")]

@@ -9,6 +9,19 @@ const UNCONDITIONAL: usize = 4;
 pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
     let mut found = 0;
     let mut base = first;
+    let (groups, rest) = words.as_chunks::<8>();
+    for group in groups {
+        if group.iter().any(|&word| word != 0) {
+            found += some(group, base, positions, found);
+        }
+        base = base.wrapping_add(64 * 8);
+    }
+    found + some(rest, base, positions, found)
+}
+
+fn some(words: &[u64], first: u32, positions: &mut [u32], start: usize) -> usize {
+    let mut found = start;
+    let mut base = first;
     for &word in words {
         let count = word.count_ones() as usize;
         let slots = &mut positions[found..found + SLACK];
@@ -26,5 +39,5 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
         found += count;
         base = base.wrapping_add(64);
     }
-    found
+    found - start
 }
