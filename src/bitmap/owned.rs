@@ -5,6 +5,7 @@ use super::words::{Words, WordsMut};
 use crate::simd::Level;
 use crate::simd::words::{self, Op};
 use crate::sys::Pages;
+use std::thread::available_parallelism;
 
 /// Memory of words, all 0 at first; on huge pages where there is much of it
 /// and the kernel grants them.
@@ -20,6 +21,11 @@ enum Memory<W> {
 /// first touched in pages of 4 KiB: AND of 512 MiB took 3 times as long.
 const MIN_MAPPED_BYTES: usize = 32 << 20;
 
+/// Two saturate the memory of most machines.
+const MAX_THREADS: usize = 4;
+/// Threads share no huge page.
+const SHARE_WORDS: usize = 1 << 19;
+
 impl<W: Word> OwnedWords<W> {
     /// `count` words of 0.
     pub(super) fn zeroed(count: usize) -> Self {
@@ -33,7 +39,16 @@ impl<W: Word> OwnedWords<W> {
     pub(super) fn joined(op: Op, a: &[W], b: &[W], count: usize) -> Self {
         if let Some(mut pages) = mapped::<W>(count) {
             let out = &mut bytemuck::cast_slice_mut(pages.bytes_mut())[..count];
-            words::join_into(Level::best(), op, a, b, out);
+            // Most of the time goes into the kernel's zeroing of new pages.
+            let threads =
+                available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
+            let share = count.div_ceil(threads).next_multiple_of(SHARE_WORDS);
+            std::thread::scope(|scope| {
+                let parts = out.chunks_mut(share).zip(a.chunks(share)).zip(b.chunks(share));
+                for ((out, a), b) in parts {
+                    scope.spawn(move || words::join_into(Level::best(), op, a, b, out));
+                }
+            });
             return Self(Memory::Pages(pages, count));
         }
         let mut joined = words::joined(Level::best(), op, a, b);

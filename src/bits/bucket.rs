@@ -15,6 +15,8 @@ pub(crate) struct BucketEncoder<B> {
     heads: Vec<Head>,
     body: B,
     body_bytes: u64,
+    /// For containers that change their form.
+    form: Scratch,
 }
 
 /// Most bytes before the containers: cookie, flags, and two words a container.
@@ -33,14 +35,15 @@ impl BucketEncoder<SpooledTempFile> {
     /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
         let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
-        Self { heads: Vec::new(), body, body_bytes: 0 }
+        Self { heads: Vec::new(), body, body_bytes: 0, form: Scratch::default() }
     }
 
     /// Goes on with a body elsewhere, which gets what there is so far.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
         self.body.rewind()?;
         io::copy(&mut self.body, &mut body)?;
-        Ok(BucketEncoder { heads: self.heads, body, body_bytes: self.body_bytes })
+        let Self { heads, body_bytes, form, .. } = self;
+        Ok(BucketEncoder { heads, body, body_bytes, form })
     }
 
     /// Writes the bitmap and forgets its containers; gives its bytes.
@@ -54,6 +57,25 @@ impl BucketEncoder<SpooledTempFile> {
         self.body.rewind()?;
         self.body.set_len(0)?;
         Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
+    }
+}
+
+impl BucketEncoder<Vec<u8>> {
+    /// Keeps all containers in memory.
+    pub(crate) fn in_memory() -> Self {
+        Self { heads: Vec::new(), body: Vec::new(), body_bytes: 0, form: Scratch::default() }
+    }
+
+    /// What comes behind the head.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Forgets its containers, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.heads.clear();
+        self.body.clear();
+        self.body_bytes = 0;
     }
 }
 
@@ -80,15 +102,23 @@ impl<B: Write> BucketEncoder<B> {
 
     /// Appends a container of `len` values, at least one, in its smallest form.
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
-        let run_bytes = 2 + 4 * container.run_count();
         let plain = plain_bytes(len);
+        // A run takes 4 bytes, their number 2.
+        let run_bytes = 2 + 4 * container.runs_up_to(plain / 4);
         let is_run = run_bytes < plain;
         let bytes = plain.min(run_bytes);
-        if is_run {
-            write_runs(container, &mut self.body)?;
+        let form = if is_run {
+            self.form.runs_of(container)
+        } else if len as usize > MAX_ARRAY {
+            self.form.bitmap_of(container)
         } else {
-            write_plain(container, len as usize, &mut self.body)?;
+            self.form.array_of(container)
+        };
+        if let Container::Runs(runs) = form {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^15 runs")]
+            self.body.write_all(&(runs.len() as u16).to_le_bytes())?;
         }
+        self.body.write_all(form.bytes())?;
         #[expect(clippy::cast_possible_truncation, reason = "at most 8 KiB")]
         let head = Head {
             key,
@@ -133,43 +163,4 @@ impl<B: Write> BucketEncoder<B> {
         }
         out
     }
-}
-
-fn write_runs(container: Container<'_>, out: &mut impl Write) -> io::Result<()> {
-    let runs = runs_of(container);
-    #[expect(clippy::cast_possible_truncation, reason = "at most 2^15 runs")]
-    out.write_all(&(runs.len() as u16).to_le_bytes())?;
-    out.write_all(runs.as_flattened())
-}
-
-fn write_plain(container: Container<'_>, len: usize, out: &mut impl Write) -> io::Result<()> {
-    match container {
-        Container::Array(values) if len <= MAX_ARRAY => out.write_all(values.as_flattened()),
-        Container::Bitmap(words) if len > MAX_ARRAY => out.write_all(words.as_flattened()),
-        other if len > MAX_ARRAY => out.write_all(Scratch::words_of(other).as_flattened()),
-        other => {
-            let mut lows = Vec::new();
-            let count = other.positions(0, &mut lows);
-            #[expect(clippy::cast_possible_truncation, reason = "positions are below 2^16")]
-            let values: Vec<[u8; 2]> =
-                lows[..count].iter().map(|&low| (low as u16).to_le_bytes()).collect();
-            out.write_all(values.as_flattened())
-        }
-    }
-}
-
-fn runs_of(container: Container<'_>) -> Vec<[u8; 4]> {
-    if let Container::Runs(runs) = container {
-        return runs.to_vec();
-    }
-    let mut lows = Vec::new();
-    let count = container.positions(0, &mut lows);
-    let mut runs = Vec::new();
-    let mut rest = &lows[..count];
-    while let Some(&first) = rest.first() {
-        let length = (first..).zip(rest).take_while(|&(expected, &low)| expected == low).count();
-        runs.push(crate::container::run(first, rest[length - 1]));
-        rest = &rest[length..];
-    }
-    runs
 }

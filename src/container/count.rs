@@ -1,42 +1,40 @@
 //! How much two containers share, without making what they share.
 
-use super::{Container, Scratch, ends};
-use crate::simd::{Level, popcount};
+use super::{BitmapWords, Container, GALLOP, intervals};
+use crate::simd::{Level, arrays, popcount};
 
 /// Number of values in both.
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
 pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
+    use Container::{Array, Bitmap, Runs};
     match (a, b) {
-        (Container::Array(a), Container::Array(b)) => arrays(a, b),
-        (Container::Bitmap(a), Container::Bitmap(b)) => {
-            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
-            let count = popcount::common_ones(Level::best(), a, b) as u32;
-            count
+        (Array(a), Array(b)) => in_arrays(a, b),
+        (Bitmap(a), Bitmap(b)) => popcount::common_ones(Level::best(), a, b) as u32,
+        (Array(values), Bitmap(words)) | (Bitmap(words), Array(values)) => {
+            let bit = |&low: &[u8; 2]| {
+                let low = u16::from_le_bytes(low);
+                u64::from_le_bytes(words[usize::from(low >> 6)]) >> (low & 63) & 1
+            };
+            values.iter().map(bit).sum::<u64>() as u32
         }
-        (Container::Array(values), other) | (other, Container::Array(values)) => {
-            let inside = |&&low: &&[u8; 2]| other.contains(u16::from_le_bytes(low));
-            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
-            let count = values.iter().filter(inside).count() as u32;
-            count
-        }
-        (Container::Runs(a), Container::Runs(b)) => {
-            let (mut i, mut j, mut count) = (0, 0, 0_u32);
-            while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
-                let ((x_first, x_last), (y_first, y_last)) = (ends(x), ends(y));
+        (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs),
+        (Runs(a), Runs(b)) => {
+            let (mut a, mut b) = (intervals(a), intervals(b));
+            let (mut x, mut y) = (a.next(), b.next());
+            let mut count = 0;
+            while let (Some((x_first, x_last)), Some((y_first, y_last))) = (x, y) {
                 let (first, last) = (x_first.max(y_first), x_last.min(y_last));
-                count = count.saturating_add((last + 1).saturating_sub(first));
+                count += (last + 1).saturating_sub(first);
                 if x_last < y_last {
-                    i += 1;
+                    x = a.next();
                 } else {
-                    j += 1;
+                    y = b.next();
                 }
             }
             count
         }
-        (Container::Bitmap(words), runs) | (runs, Container::Bitmap(words)) => {
-            let mask = Scratch::words_of(runs);
-            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
-            let count = popcount::common_ones(Level::best(), words, &mask[..]) as u32;
-            count
+        (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
+            intervals(runs).map(|(first, last)| in_range(words, first, last)).sum()
         }
     }
 }
@@ -56,23 +54,41 @@ pub(crate) fn intersects(a: Container<'_>, b: Container<'_>) -> bool {
     }
 }
 
-/// Arrays this many times longer are searched, not read.
-const GALLOP: usize = 32;
-
-fn arrays(a: &[[u8; 2]], b: &[[u8; 2]]) -> u32 {
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+fn in_arrays(a: &[[u8; 2]], b: &[[u8; 2]]) -> u32 {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    let mut count = 0;
     if short.len() * GALLOP < long.len() {
         let long = Container::Array(long);
         return short.iter().map(|&low| u32::from(long.contains(u16::from_le_bytes(low)))).sum();
     }
-    let (mut at, mut other) = (0, 0);
-    while at < short.len() && other < long.len() {
-        let (ours, theirs) = (u16::from_le_bytes(short[at]), u16::from_le_bytes(long[other]));
-        // No branch to guess wrong.
-        count += u32::from(ours == theirs);
-        at += usize::from(ours <= theirs);
-        other += usize::from(theirs <= ours);
+    arrays::common(Level::best(), short, long) as u32
+}
+
+fn in_runs(values: &[[u8; 2]], runs: &[[u8; 4]]) -> u32 {
+    let mut runs = intervals(runs);
+    let mut run = runs.next();
+    let mut count = 0;
+    for &low in values {
+        let value = u32::from(u16::from_le_bytes(low));
+        while run.is_some_and(|(_, last)| last < value) {
+            run = runs.next();
+        }
+        let Some((first, _)) = run else { break };
+        count += u32::from(first <= value);
     }
     count
+}
+
+/// Number of values from `first` to `last`.
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+fn in_range(words: &BitmapWords, first: u32, last: u32) -> u32 {
+    let word = |index: u32| u64::from_le_bytes(words[index as usize]);
+    let (from, to) = (first >> 6, last >> 6);
+    let (above, below) = (u64::MAX << (first & 63), u64::MAX >> (63 - (last & 63)));
+    if from == to {
+        return (word(from) & above & below).count_ones();
+    }
+    let between = &words[from as usize + 1..to as usize];
+    let between = popcount::ones(Level::best(), between) as u32;
+    (word(from) & above).count_ones() + between + (word(to) & below).count_ones()
 }

@@ -16,7 +16,7 @@ pub(crate) use scratch::Scratch;
 
 pub(crate) use crate::simd::words::Op;
 
-use crate::simd::{Level, ones, popcount};
+use crate::simd::{Level, ones, popcount, runs, words};
 
 /// Words of a bitmap container.
 pub(crate) const WORDS: usize = 1024;
@@ -53,6 +53,38 @@ pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
     // A damaged run may reach beyond the range.
     (start, (start + u32::from(u16::from_le_bytes([c, d]))).min(SPAN - 1))
 }
+
+/// What of a run is above `next`, which moves behind it.
+#[expect(clippy::unnecessary_wraps, reason = "for `scan`")]
+fn above(next: &mut u32, (first, last): (u32, u32)) -> Option<Option<(u32, u32)>> {
+    let run = (first.max(*next), last);
+    *next = (*next).max(last + 1);
+    Some((run.0 <= run.1).then_some(run))
+}
+
+/// First and last values of runs; they ascend even if the runs of a damaged file
+/// do not.
+fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
+    runs.iter().map(|&run| ends(run)).scan(0, above).flatten()
+}
+
+/// Hands every word of `first ..= last` to `change`, with the range's bits in it.
+fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
+    for index in first >> 6..=last >> 6 {
+        let from = first.saturating_sub(64 * index);
+        let to = (last - 64 * index).min(63);
+        let word = &mut words[index as usize];
+        let mut bits = u64::from_le_bytes(*word);
+        change(&mut bits, u64::MAX << from & u64::MAX >> (63 - to));
+        *word = bits.to_le_bytes();
+    }
+}
+
+/// Words whose runs are counted before it is asked whether they are enough.
+const PART_WORDS: usize = 128;
+
+/// Arrays this many times longer are searched, not read.
+const GALLOP: usize = 32;
 
 /// A run as the portable format has it.
 pub(crate) fn run(first: u32, last: u32) -> [u8; 4] {
@@ -219,22 +251,48 @@ impl Container<'_> {
         }
     }
 
-    /// Number of runs of neighbouring values.
-    pub(crate) fn run_count(self) -> usize {
+    /// Adds the values to `words`.
+    fn set_in(self, words: &mut BitmapWords) {
         match self {
             Self::Array(values) => {
-                let gap = |pair: &[[u8; 2]]| {
-                    u16::from_le_bytes(pair[0]).wrapping_add(1) != u16::from_le_bytes(pair[1])
-                };
-                usize::from(!values.is_empty()) + values.windows(2).filter(|pair| gap(pair)).count()
+                for &low in values {
+                    let low = u16::from_le_bytes(low);
+                    let word = &mut words[usize::from(low >> 6)];
+                    *word = (u64::from_le_bytes(*word) | 1 << (low & 63)).to_le_bytes();
+                }
             }
+            Self::Bitmap(theirs) => {
+                words::join_assign::<[u8; 8]>(Level::best(), Op::Or, words, theirs);
+            }
+            Self::Runs(runs) => {
+                for (first, last) in intervals(runs) {
+                    for_words(words, first, last, |word, bits| *word |= bits);
+                }
+            }
+        }
+    }
+
+    /// Number of runs of neighbouring values.
+    pub(crate) fn run_count(self) -> usize {
+        self.runs_up_to(usize::MAX)
+    }
+
+    /// Number of runs of neighbouring values; `enough` or more if there are so
+    /// many.
+    pub(crate) fn runs_up_to(self, enough: usize) -> usize {
+        match self {
+            Self::Array(values) => runs::of_array(Level::best(), values),
             Self::Bitmap(words) => {
-                let mut before = 0;
                 let mut count = 0;
-                for &word in words {
-                    let word = u64::from_le_bytes(word);
-                    count += (word & !(word << 1 | before)).count_ones() as usize;
-                    before = word >> 63;
+                let mut before = 0;
+                for part in words.as_chunks::<PART_WORDS>().0 {
+                    // A run across parts begins once.
+                    let across = before & u64::from_le_bytes(part[0]) & 1;
+                    count += runs::of_bitmap(Level::best(), part) - usize::from(across == 1);
+                    before = u64::from_le_bytes(part[PART_WORDS - 1]) >> 63;
+                    if count >= enough {
+                        break;
+                    }
                 }
                 count
             }
@@ -245,7 +303,11 @@ impl Container<'_> {
     /// Writes `offset + low` of every value to the front of `positions`, which
     /// grows; gives how many there are.
     pub(crate) fn positions(self, offset: u32, positions: &mut Vec<u32>) -> usize {
-        let room = SPAN as usize + ones::SLACK;
+        let room = match self {
+            // Those of a damaged file may overlap.
+            Self::Runs(_) => SPAN as usize,
+            other => other.len() as usize + ones::SLACK,
+        };
         if positions.len() < room {
             positions.resize(room, 0);
         }
@@ -257,8 +319,17 @@ impl Container<'_> {
                 values.len().min(room)
             }
             Self::Bitmap(words) => {
-                let words = words.map(u64::from_le_bytes);
-                ones::ones(Level::best(), &words, offset, positions)
+                let mut count = 0;
+                let mut copy = [0; PART_WORDS];
+                for (start, part) in
+                    (offset..).step_by(64 * PART_WORDS).zip(words.as_chunks::<PART_WORDS>().0)
+                {
+                    for (copy, &word) in copy.iter_mut().zip(part) {
+                        *copy = u64::from_le_bytes(word);
+                    }
+                    count += ones::ones(Level::best(), &copy, start, &mut positions[count..]);
+                }
+                count
             }
             Self::Runs(runs) => {
                 let mut count = 0;

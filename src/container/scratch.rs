@@ -1,155 +1,360 @@
-//! A container that operations change in place.
+//! Memory for containers that are computed, used again and again.
 
-use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, ends};
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, run};
+use crate::simd::words;
+use crate::simd::{Level, arrays};
 
-/// An owned container: an array of at most [`MAX_ARRAY`] values, or a bitmap.
-#[derive(Debug, Clone)]
-pub(crate) enum Scratch {
-    /// Ascending values.
-    Array(Vec<[u8; 2]>),
-    /// Words of a bitmap.
-    Bitmap(Box<BitmapWords>),
+/// An owned container.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    kind: Kind,
+    /// Those of an array; longer than they are.
+    values: Vec<[u8; 2]>,
+    /// Made when first needed.
+    words: Option<Box<BitmapWords>>,
+    runs: Vec<[u8; 4]>,
+    positions: Vec<u32>,
 }
 
-impl Default for Scratch {
+/// Which of the memories has the container.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// That many values.
+    Array(usize),
+    Bitmap,
+    Runs,
+}
+
+impl Default for Kind {
     fn default() -> Self {
-        Self::Array(Vec::new())
+        Self::Array(0)
     }
 }
 
 impl From<Container<'_>> for Scratch {
     fn from(container: Container<'_>) -> Self {
+        let mut scratch = Self::default();
         match container {
-            Container::Array(values) if values.len() <= MAX_ARRAY => Self::Array(values.to_vec()),
-            Container::Bitmap(words) => Self::Bitmap(Box::new(*words)),
-            other => Self::Bitmap(Self::words_of(other)),
+            Container::Array(values) if values.len() <= MAX_ARRAY => {
+                scratch.values.extend_from_slice(values);
+                scratch.kind = Kind::Array(values.len());
+            }
+            other => scratch.set_bitmap(Self::words_of(other)),
         }
+        scratch
     }
+}
+
+fn clear(words: &mut Option<Box<BitmapWords>>) -> &mut BitmapWords {
+    let words = words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
+    words.fill([0; 8]);
+    words
+}
+
+fn room(values: &mut Vec<[u8; 2]>, count: usize) -> &mut [[u8; 2]] {
+    let count = count + arrays::SLACK;
+    if values.len() < count {
+        values.resize(count, [0; 2]);
+    }
+    values
 }
 
 impl Scratch {
     /// The same values as a bitmap.
     pub(crate) fn words_of(container: Container<'_>) -> Box<BitmapWords> {
         let mut words = Box::new([[0; 8]; WORDS]);
-        join_into(&mut words, Op::Or, container);
+        container.set_in(&mut words);
         words
     }
 
     /// The values.
     pub(crate) fn container(&self) -> Container<'_> {
-        match self {
-            Self::Array(values) => Container::Array(values),
-            Self::Bitmap(words) => Container::Bitmap(words),
+        match (self.kind, &self.words) {
+            (Kind::Bitmap, Some(words)) => Container::Bitmap(words),
+            (Kind::Runs, _) => Container::Runs(&self.runs),
+            (Kind::Array(count), _) => Container::Array(&self.values[..count]),
+            (Kind::Bitmap, None) => Container::Array(&[]),
         }
     }
 
     /// Whether there is no value.
     pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Self::Array(values) => values.is_empty(),
-            Self::Bitmap(words) => words.iter().all(|&word| word == [0; 8]),
+        match self.container() {
+            Container::Array(values) => values.is_empty(),
+            Container::Bitmap(words) => words.iter().all(|&word| word == [0; 8]),
+            Container::Runs(runs) => runs.is_empty(),
         }
     }
 
-    /// Makes this the result of `this op other`.
-    pub(crate) fn apply(&mut self, op: Op, other: Container<'_>) {
-        match (&mut *self, op, other) {
-            (Self::Array(values), Op::And | Op::AndNot, Container::Array(theirs)) => {
-                *values = merge(values, theirs, op);
+    /// Makes this a bitmap of these words.
+    pub(crate) fn set_bitmap(&mut self, words: Box<BitmapWords>) {
+        self.words = Some(words);
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this the empty container.
+    pub(crate) fn clear(&mut self) {
+        self.kind = Kind::default();
+    }
+
+    /// Makes this the result of `a op b`, whatever it was.
+    pub(crate) fn join(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
+        use Container::{Array, Bitmap, Runs};
+        let level = Level::best();
+        match (a, op, b) {
+            (Array(ours), Op::And, Array(theirs)) if ours.len() > theirs.len() => {
+                self.filter(true, theirs, a);
             }
-            (Self::Array(values), Op::And, other) => {
-                values.retain(|&low| other.contains(u16::from_le_bytes(low)));
-            }
-            (Self::Array(values), Op::AndNot, other) => {
-                values.retain(|&low| !other.contains(u16::from_le_bytes(low)));
-            }
-            (Self::Array(values), op, Container::Array(theirs))
-                if values.len() + theirs.len() <= MAX_ARRAY =>
+            (Array(ours), Op::And, other) => self.filter(true, ours, other),
+            (other, Op::And, Array(theirs)) => self.filter(true, theirs, other),
+            (Array(ours), Op::AndNot, other) => self.filter(false, ours, other),
+            (Array(ours), Op::Or | Op::Xor, Array(theirs))
+                if ours.len() + theirs.len() <= MAX_ARRAY =>
             {
-                *values = merge(values, theirs, op);
+                let out = room(&mut self.values, ours.len() + theirs.len());
+                self.kind = Kind::Array(arrays::merge(level, op == Op::Or, ours, theirs, out));
             }
-            (Self::Array(values), op, other) => {
-                let mut words = Self::words_of(Container::Array(values));
-                join_into(&mut words, op, other);
-                *self = Self::Bitmap(words);
+            (Array(_) | Bitmap(_), Op::Or | Op::Xor, Array(_))
+            | (Bitmap(_), Op::AndNot, Array(_)) => {
+                self.apply(op, a, b);
             }
-            (Self::Bitmap(words), Op::And, Container::Array(theirs))
-                if theirs.len() <= MAX_ARRAY =>
-            {
-                let ours = Container::Bitmap(words);
-                let both = |low: &&[u8; 2]| ours.contains(u16::from_le_bytes(**low));
-                *self = Self::Array(theirs.iter().filter(both).copied().collect());
+            (Bitmap(ours), op, Bitmap(theirs)) => {
+                let out = self.words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
+                words::join_into::<[u8; 8]>(level, op, ours, theirs, &mut out[..]);
+                self.kind = Kind::Bitmap;
             }
-            (Self::Bitmap(words), op, other) => join_into(words, op, other),
+            (Array(values), op, Runs(runs)) => self.join_runs(op, runs_in(values), intervals(runs)),
+            (Runs(runs), op, Array(values)) => self.join_runs(op, intervals(runs), runs_in(values)),
+            (Runs(ours), op, Runs(theirs)) => {
+                self.join_runs(op, intervals(ours), intervals(theirs));
+            }
+            (Array(_) | Runs(_), Op::And | Op::Or | Op::Xor, Bitmap(_)) => self.apply(op, b, a),
+            (Bitmap(_), op, Runs(_)) | (Runs(_), op @ Op::AndNot, Bitmap(_)) => {
+                self.apply(op, a, b);
+            }
         }
     }
-}
 
-/// `words op other`, in place.
-fn join_into(words: &mut BitmapWords, op: Op, other: Container<'_>) {
-    let join = |word: &mut [u8; 8], bits: u64| {
-        *word = op.join(u64::from_le_bytes(*word), bits).to_le_bytes();
-    };
-    match other {
-        Container::Bitmap(theirs) => {
-            for (word, &theirs) in words.iter_mut().zip(theirs) {
-                join(word, u64::from_le_bytes(theirs));
+    /// The values of an array that are, or are not, in `other`.
+    fn filter(&mut self, keep: bool, values: &[[u8; 2]], other: Container<'_>) {
+        let out = room(&mut self.values, values.len());
+        let mut count = 0;
+        let mut push = |low: [u8; 2], found: bool| {
+            out[count] = low;
+            count += usize::from(found == keep);
+        };
+        match other {
+            Container::Array(theirs) if values.len() * super::GALLOP < theirs.len() => {
+                for &low in values {
+                    push(low, other.contains(u16::from_le_bytes(low)));
+                }
             }
-        }
-        // What is not named in them would have to go.
-        Container::Array(_) | Container::Runs(_) if op == Op::And => {
-            let theirs = Scratch::words_of(other);
-            join_into(words, op, Container::Bitmap(&theirs));
-        }
-        Container::Array(values) => {
-            for &low in values {
-                let low = u16::from_le_bytes(low);
-                join(&mut words[usize::from(low >> 6)], 1 << (low & 63));
+            Container::Array(theirs) => {
+                count = arrays::filter(Level::best(), keep, values, theirs, out);
             }
-        }
-        Container::Runs(runs) => {
-            for (first, last) in runs.iter().map(|&run| ends(run)) {
-                for index in first >> 6..=last >> 6 {
-                    let from = first.saturating_sub(64 * index);
-                    let to = (last - 64 * index).min(63);
-                    join(&mut words[index as usize], u64::MAX << from & u64::MAX >> (63 - to));
+            Container::Bitmap(words) => {
+                for &low in values {
+                    let value = u16::from_le_bytes(low);
+                    let word = u64::from_le_bytes(words[usize::from(value >> 6)]);
+                    push(low, word >> (value & 63) & 1 == 1);
+                }
+            }
+            Container::Runs(runs) => {
+                let mut runs = intervals(runs);
+                let mut run = runs.next();
+                for &low in values {
+                    let value = u32::from(u16::from_le_bytes(low));
+                    while run.is_some_and(|(_, last)| last < value) {
+                        run = runs.next();
+                    }
+                    push(low, run.is_some_and(|(first, _)| first <= value));
                 }
             }
         }
+        self.kind = Kind::Array(count);
+    }
+
+    /// Makes this a bitmap of `a`, changed to `a op b`.
+    fn apply(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
+        let words = match a {
+            Container::Bitmap(ours) => {
+                let words = self.words.get_or_insert_with(|| Box::new(*ours));
+                words.copy_from_slice(ours);
+                words
+            }
+            other => {
+                let words = clear(&mut self.words);
+                other.set_in(words);
+                words
+            }
+        };
+        let change = |word: &mut [u8; 8], bits: u64| {
+            *word = op.join(u64::from_le_bytes(*word), bits).to_le_bytes();
+        };
+        match b {
+            Container::Bitmap(theirs) => {
+                words::join_assign::<[u8; 8]>(Level::best(), op, words, theirs);
+            }
+            Container::Array(values) => {
+                for &low in values {
+                    let low = u16::from_le_bytes(low);
+                    change(&mut words[usize::from(low >> 6)], 1 << (low & 63));
+                }
+            }
+            // What is not named in them has to go.
+            Container::Runs(runs) if op == Op::And => {
+                let mut from = 0;
+                for (first, last) in intervals(runs).chain([(1 << 16, 1 << 16)]) {
+                    if let Some(end) = first.checked_sub(1).filter(|&end| end >= from) {
+                        super::for_words(words, from, end, |word, bits| *word &= !bits);
+                    }
+                    from = last + 1;
+                }
+            }
+            Container::Runs(runs) => {
+                for (first, last) in intervals(runs) {
+                    super::for_words(words, first, last, |word, bits| *word = op.join(*word, bits));
+                }
+            }
+        }
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this the runs of `a op b`.
+    fn join_runs(
+        &mut self,
+        op: Op,
+        a: impl Iterator<Item = (u32, u32)>,
+        b: impl Iterator<Item = (u32, u32)>,
+    ) {
+        self.runs.clear();
+        let (mut a, mut b) = (Edges::new(a), Edges::new(b));
+        let mut start = None;
+        loop {
+            let at = a.next.min(b.next);
+            if at == NO_EDGE {
+                break;
+            }
+            a.pass(at);
+            b.pass(at);
+            let inside = op.join(a.inside.into(), b.inside.into()) & 1 == 1;
+            match start {
+                None if inside => start = Some(at),
+                Some(first) if !inside => {
+                    self.runs.push(run(first, at - 1));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        self.kind = Kind::Runs;
+    }
+
+    /// `container` as runs.
+    pub(crate) fn runs_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        self.runs.clear();
+        match container {
+            Container::Runs(_) => return container,
+            Container::Array(values) => {
+                self.runs.extend(runs_in(values).map(|(first, last)| run(first, last)));
+            }
+            Container::Bitmap(words) => {
+                let mut first = None;
+                for (start, &word) in (0..).step_by(64).zip(words) {
+                    // Bits where a run begins or has ended.
+                    let word = u64::from_le_bytes(word);
+                    let mut edges = word ^ (word << 1 | u64::from(first.is_some()));
+                    while edges != 0 {
+                        let at = start + edges.trailing_zeros();
+                        edges &= edges - 1;
+                        first = match first {
+                            None => Some(at),
+                            Some(first) => {
+                                self.runs.push(run(first, at - 1));
+                                None
+                            }
+                        };
+                    }
+                }
+                self.runs.extend(first.map(|first| run(first, super::SPAN - 1)));
+            }
+        }
+        Container::Runs(&self.runs)
+    }
+
+    /// `container` as a bitmap.
+    pub(crate) fn bitmap_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        if let Container::Bitmap(_) = container {
+            return container;
+        }
+        let words = clear(&mut self.words);
+        container.set_in(words);
+        Container::Bitmap(words)
+    }
+
+    /// `container` as an array.
+    pub(crate) fn array_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        if let Container::Array(_) = container {
+            return container;
+        }
+        let count = container.positions(0, &mut self.positions);
+        let positions = &self.positions[..count];
+        self.values.clear();
+        #[expect(clippy::cast_possible_truncation, reason = "positions are below 2^16")]
+        self.values.extend(positions.iter().map(|&low| (low as u16).to_le_bytes()));
+        Container::Array(&self.values)
     }
 }
 
-/// Two ascending arrays → what `op` leaves of them.
-fn merge(a: &[[u8; 2]], b: &[[u8; 2]], op: Op) -> Vec<[u8; 2]> {
-    let (one, both, other) = match op {
-        Op::And => (false, true, false),
-        Op::Or => (true, true, true),
-        Op::Xor => (true, false, true),
-        Op::AndNot => (true, false, false),
-    };
-    let most = match op {
-        Op::And => a.len().min(b.len()),
-        Op::AndNot => a.len(),
-        Op::Or | Op::Xor => a.len() + b.len(),
-    };
-    // One more: the last place is written before it is known to be wanted.
-    let mut out = vec![[0; 2]; most + 1];
-    let (mut at, mut at_other, mut count) = (0, 0, 0);
-    while at < a.len() && at_other < b.len() {
-        let (ours, theirs) = (u16::from_le_bytes(a[at]), u16::from_le_bytes(b[at_other]));
-        out[count.min(most)] = ours.min(theirs).to_le_bytes();
-        // No branch to guess wrong.
-        let wanted = [other, both, one][usize::from(ours <= theirs) + usize::from(ours < theirs)];
-        count += usize::from(wanted);
-        at += usize::from(ours <= theirs);
-        at_other += usize::from(theirs <= ours);
+/// The runs of ascending values.
+fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
+    let mut values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low))).peekable();
+    std::iter::from_fn(move || {
+        let first = values.next()?;
+        let mut last = first;
+        while let Some(next) = values.next_if(|&next| next == last + 1) {
+            last = next;
+        }
+        Some((first, last))
+    })
+    .scan(0, super::above)
+    .flatten()
+}
+
+/// Behind all edges.
+const NO_EDGE: u32 = u32::MAX;
+
+/// Where ascending runs begin, and what is behind where they end.
+struct Edges<I> {
+    runs: I,
+    /// If `inside`, of the run that is passed.
+    next: u32,
+    /// Behind the last value of the run that `next` is of.
+    end: u32,
+    inside: bool,
+}
+
+impl<I: Iterator<Item = (u32, u32)>> Edges<I> {
+    fn new(runs: I) -> Self {
+        let mut edges = Self { runs, next: NO_EDGE, end: NO_EDGE, inside: false };
+        edges.advance();
+        edges
     }
-    out.truncate(count);
-    if one {
-        out.extend_from_slice(&a[at..]);
+
+    fn advance(&mut self) {
+        (self.next, self.end) =
+            self.runs.next().map_or((NO_EDGE, NO_EDGE), |(first, last)| (first, last + 1));
     }
-    if other {
-        out.extend_from_slice(&b[at_other..]);
+
+    /// Passes the edges at `at`.
+    fn pass(&mut self, at: u32) {
+        while self.next == at {
+            if self.inside {
+                self.advance();
+            } else {
+                self.next = self.end;
+            }
+            self.inside = !self.inside;
+        }
     }
-    out
 }

@@ -18,9 +18,8 @@ fn window(values: &[[u8; 2]], low: u16) -> Option<&[[u8; 2]; WINDOW]> {
 
 /// Whether `low` is there.
 pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
-    let equal = |found, value: &[u8; 2]| found | (u16::from_le_bytes(*value) == low);
     let Some(window) = window(values, low) else {
-        return values.iter().fold(false, equal);
+        return search::contains_few(Level::best(), values, low);
     };
     if search::contains(Level::best(), window, low) {
         return true;

@@ -81,6 +81,7 @@ proptest! {
 
     #[test]
     fn operations_on_every_pair_of_kinds_agree_with_the_model(a in values(), b in values()) {
+        let mut scratch = Scratch::default();
         for left in Owned::all(&a) {
             for right in Owned::all(&b) {
                 let (x, y) = (left.container(), right.container());
@@ -93,12 +94,16 @@ proptest! {
                     (Op::Xor, a.symmetric_difference(&b).copied().collect()),
                     (Op::AndNot, a.difference(&b).copied().collect()),
                 ] {
-                    let mut result = Scratch::from(x);
-                    result.apply(op, y);
+                    scratch.join(op, x, y);
+                    let result = &scratch;
                     let expected: Vec<u32> =
                         expected.into_iter().map(|low| (7 << 16) + u32::from(low)).collect();
                     prop_assert_eq!(result.is_empty(), expected.is_empty());
-                    prop_assert_eq!(decoded(result.container()), expected, "{:?}", op);
+                    prop_assert_eq!(decoded(result.container()), &expected[..], "{:?}", op);
+                    let mut form = Scratch::default();
+                    prop_assert_eq!(decoded(form.runs_of(result.container())), &expected[..]);
+                    prop_assert_eq!(decoded(form.bitmap_of(result.container())), &expected[..]);
+                    prop_assert_eq!(decoded(form.array_of(result.container())), &expected[..]);
                 }
             }
         }
@@ -117,6 +122,16 @@ fn disorder_is_noticed() {
     let mut positions = Vec::new();
     assert!(wild.positions(0, &mut positions) <= 1 << 16);
     let _ = (wild.len(), wild.rank(9), wild.select(70_000), wild.next(5), wild.previous(5));
-    let mut scratch = Scratch::from(wild);
-    scratch.apply(Op::Xor, wild);
+    let mut scratch = Scratch::default();
+    let array = [9_u16, 9, 3, 65_535, 0].map(u16::to_le_bytes);
+    let words = Scratch::words_of(wild);
+    let kinds = [wild, Container::Array(&array), Container::Bitmap(&words)];
+    for (a, b) in kinds.iter().flat_map(|a| kinds.iter().map(move |b| (*a, *b))) {
+        let _ = intersection_len(a, b);
+        for op in [Op::And, Op::Or, Op::Xor, Op::AndNot] {
+            scratch.join(op, a, b);
+            let joined = scratch.container();
+            let _ = (joined.len(), joined.runs_up_to(7), Scratch::default().runs_of(joined));
+        }
+    }
 }

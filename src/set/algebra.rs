@@ -4,28 +4,20 @@
 //! crate, everything else container by container.
 
 use super::expression::Expression;
-use super::integer_set::{Inner, IntegerSet, decode};
+use super::integer_set::{Inner, IntegerSet};
+use super::memory::{self, Collector};
 use super::plan::Plan;
 use super::readable::Readable;
-use super::sink::PortableSink;
 use crate::bitmap::{self, BitmapView};
-use crate::bits::{Portable, PortableWriter, Spool};
 use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 /// Collects the values of a plan into a set in memory.
 pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
-    let spool = Spool { memory_bytes: usize::MAX, ..Spool::default() };
-    let portable = PortableWriter::new(Vec::new(), spool);
-    let mut sink = PortableSink { portable, path: "a set in memory".into() };
+    let mut sink = Collector::default();
     plan.run(&mut sink, &Progress::default())?;
-    let Portable { out: mut bytes, buckets, .. } =
-        sink.portable.finish().map_err(Error::io("encode", sink.path))?;
-    if let Some(buckets) = &buckets {
-        bytes[..8].copy_from_slice(&buckets.count().to_le_bytes());
-    }
-    decode(&bytes, buckets.is_some()).map(IntegerSet::from)
+    sink.finish().map(IntegerSet::from)
 }
 
 /// Runs `job` on the plan that `shape` makes of the sets.
@@ -70,12 +62,7 @@ impl IntegerSet {
             return Ok(joined);
         }
         match (&self.0, &other.0) {
-            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self::from(match op {
-                Op::And => a & b,
-                Op::Or => a | b,
-                Op::Xor => a ^ b,
-                Op::AndNot => a - b,
-            })),
+            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self::from(memory::join(op, a, b))),
             _ => planned(&[self, other], |plans| Plan::Join(op, plans), collect),
         }
     }

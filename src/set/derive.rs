@@ -8,7 +8,6 @@ use crate::bits::Spool;
 use crate::container::Op;
 use crate::error::Result;
 use crate::progress::Progress;
-use roaring::RoaringTreemap;
 use std::path::Path;
 
 impl IntegerSet {
@@ -30,13 +29,11 @@ impl IntegerSet {
     ///
     /// As [`contains`](Self::contains).
     pub fn add_offset(&self, offset: i128) -> Result<Self> {
-        let mut moved = RoaringTreemap::new();
-        for value in self {
-            if let Ok(value) = u64::try_from(i128::from(value?) + offset) {
-                moved.insert(value);
-            }
-        }
-        Ok(Self::from(moved))
+        let mut error = None;
+        let values = self.iter().map_while(|value| value.map_err(|e| error = Some(e)).ok());
+        let moved = values.filter_map(|value| u64::try_from(i128::from(value) + offset).ok());
+        let moved = moved.collect();
+        error.map_or(Ok(moved), Err)
     }
 
     /// The same values as a roaring bitmap in memory, which can be changed.

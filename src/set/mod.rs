@@ -15,12 +15,14 @@ pub(crate) mod filter;
 #[cfg(feature = "cli")]
 pub(crate) mod foreign;
 mod integer_set;
+mod memory;
 pub(crate) mod plan;
 mod readable;
 mod sink;
 #[cfg(test)]
 mod tests;
 mod update;
+mod values;
 
 pub use crate::bits::{Representation, SetFile, SetKind};
 pub use crate::view::{Damage, SetView, Values};
@@ -28,10 +30,11 @@ pub use crate::view::{Damage, SetView, Values};
 pub(crate) use build::build_stream;
 pub use build::{build, open_any};
 pub use expression::{Expression, ParseExpressionError};
-pub use integer_set::{IntegerSet, SetValues};
+pub use integer_set::IntegerSet;
 pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
 pub(crate) use sink::{dense_bytes, write_file, write_stream};
 pub use update::update;
 #[cfg(feature = "cli")]
 pub(crate) use update::update_watched;
+pub use values::SetValues;

@@ -47,10 +47,29 @@ impl Piece<'_> {
         }
     }
 
-    fn into_scratch(self) -> Scratch {
-        match self {
-            Self::Computed(scratch) => scratch,
-            other => Scratch::from(other.container()),
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Computed(scratch) if scratch.is_empty())
+    }
+}
+
+/// Memory of containers that are used no more, for the next ones.
+#[derive(Default)]
+struct Pool(Vec<Scratch>);
+
+impl Pool {
+    fn take(&mut self) -> Scratch {
+        self.0.pop().unwrap_or_default()
+    }
+
+    fn empty<'p>(&mut self) -> Piece<'p> {
+        let mut scratch = self.take();
+        scratch.clear();
+        Piece::Computed(scratch)
+    }
+
+    fn give(&mut self, piece: Piece<'_>) {
+        if let Piece::Computed(scratch) = piece {
+            self.0.push(scratch);
         }
     }
 }
@@ -100,12 +119,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The values at `key`; keys must not descend from call to call.
-    fn piece(&mut self, key: u64) -> Result<Piece<'a>> {
+    fn piece(&mut self, key: u64, pool: &mut Pool) -> Result<Piece<'a>> {
         match self {
-            Self::Set(leaf) => leaf.piece(key),
+            Self::Set(leaf) => leaf.piece(key, pool),
             Self::Range(first, last) => {
                 if first > last || !(*first >> 16..=*last >> 16).contains(&key) {
-                    return Ok(Piece::Computed(Scratch::default()));
+                    return Ok(pool.empty());
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
                 let low = |value: u64| u32::from(value as u16);
@@ -115,29 +134,31 @@ impl<'a> Plan<'a> {
             }
             Self::Join(op, plans) => {
                 let Some((first, others)) = plans.split_first_mut() else {
-                    return Ok(Piece::Computed(Scratch::default()));
+                    return Ok(pool.empty());
                 };
-                let piece = first.piece(key)?;
-                if others.is_empty() {
-                    return Ok(piece);
-                }
-                let mut result = piece.into_scratch();
+                let mut result = first.piece(key, pool)?;
                 for plan in others {
                     if matches!(op, Op::And | Op::AndNot) && result.is_empty() {
                         break;
                     }
-                    result.apply(*op, plan.piece(key)?.container());
+                    let other = plan.piece(key, pool)?;
+                    let mut joined = pool.take();
+                    joined.join(*op, result.container(), other.container());
+                    pool.give(other);
+                    pool.give(std::mem::replace(&mut result, Piece::Computed(joined)));
                 }
-                Ok(Piece::Computed(result))
+                Ok(result)
             }
             Self::AtLeast(least, plans) => {
                 let mut counts = vec![0_u32; container::SPAN as usize];
                 let mut lows = Vec::new();
                 for plan in plans {
-                    let found = plan.piece(key)?.container().positions(0, &mut lows);
+                    let piece = plan.piece(key, pool)?;
+                    let found = piece.container().positions(0, &mut lows);
                     for &low in &lows[..found] {
                         counts[low as usize] += 1;
                     }
+                    pool.give(piece);
                 }
                 let mut words = Box::new([[0; 8]; container::WORDS]);
                 for (word, counts) in words.iter_mut().zip(counts.chunks(64)) {
@@ -146,7 +167,9 @@ impl<'a> Plan<'a> {
                     });
                     *word = bits.to_le_bytes();
                 }
-                Ok(Piece::Computed(Scratch::Bitmap(words)))
+                let mut scratch = pool.take();
+                scratch.set_bitmap(words);
+                Ok(Piece::Computed(scratch))
             }
         }
     }
@@ -187,24 +210,35 @@ impl<'a> Plan<'a> {
         sink: &mut (impl ContainerSink + ?Sized),
         progress: &Progress,
     ) -> Result<()> {
-        self.walk(progress, |plan, key| sink.push(key, plan.piece(key)?.container()))
+        let mut pool = Pool::default();
+        self.walk(progress, |plan, key| {
+            let piece = plan.piece(key, &mut pool)?;
+            sink.push(key, piece.container())?;
+            pool.give(piece);
+            Ok(())
+        })
     }
 
     /// Number of values of the result. For two sets nothing is computed but
     /// the size of what they share.
     pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
         let mut count = 0;
+        let mut pool = Pool::default();
         self.walk(progress, |plan, key| {
-            let Self::Join(op, plans) = plan else {
-                count += u64::from(plan.piece(key)?.container().len());
+            let pair = match plan {
+                Self::Join(op, plans) => {
+                    <&mut [_; 2]>::try_from(&mut plans[..]).ok().map(|pair| (*op, pair))
+                }
+                _ => None,
+            };
+            let Some((op, [x, y])) = pair else {
+                let piece = plan.piece(key, &mut pool)?;
+                count += u64::from(piece.container().len());
+                pool.give(piece);
                 return Ok(());
             };
-            let [a, b] = &mut plans[..] else {
-                count += u64::from(plan.piece(key)?.container().len());
-                return Ok(());
-            };
-            let (a, b) = (a.piece(key)?, b.piece(key)?);
-            let (a, b) = (a.container(), b.container());
+            let (x, y) = (x.piece(key, &mut pool)?, y.piece(key, &mut pool)?);
+            let (a, b) = (x.container(), y.container());
             let both = u64::from(container::intersection_len(a, b));
             let len = |container: Container<'_>| u64::from(container.len());
             // Containers of a damaged file may contradict themselves.
@@ -214,6 +248,8 @@ impl<'a> Plan<'a> {
                 Op::Xor => (len(a) + len(b)).saturating_sub(2 * both),
                 Op::AndNot => len(a).saturating_sub(both),
             };
+            pool.give(x);
+            pool.give(y);
             Ok(())
         })?;
         Ok(count)
@@ -222,9 +258,13 @@ impl<'a> Plan<'a> {
     /// Whether two sets share no value.
     pub(crate) fn is_disjoint(mut a: Self, mut b: Self) -> Result<bool> {
         let mut from = 0;
+        let mut pool = Pool::default();
         while let (Some(x), Some(y)) = (a.key(from)?, b.key(from)?) {
-            if x == y && container::intersects(a.piece(x)?.container(), b.piece(x)?.container()) {
-                return Ok(false);
+            if x == y {
+                let (ours, theirs) = (a.piece(x, &mut pool)?, b.piece(x, &mut pool)?);
+                if container::intersects(ours.container(), theirs.container()) {
+                    return Ok(false);
+                }
             }
             from = x.max(y) + u64::from(x == y);
         }
@@ -245,11 +285,11 @@ impl<'a> Leaf<'a> {
         Ok(self.ahead.map(|(key, _)| key))
     }
 
-    fn piece(&mut self, key: u64) -> Result<Piece<'a>> {
+    fn piece(&mut self, key: u64, pool: &mut Pool) -> Result<Piece<'a>> {
         self.key(key)?;
         Ok(match self.ahead {
             Some((found, container)) if found == key => Piece::Borrowed(container),
-            _ => Piece::Computed(Scratch::default()),
+            _ => pool.empty(),
         })
     }
 }

@@ -10,6 +10,7 @@
 //! 4. What an unsafe block relies on is checked in the same function or made
 //!    so by a private field, never left to a caller.
 
+pub(crate) mod arrays;
 pub(crate) mod decimal;
 mod level;
 pub(crate) mod line;
@@ -17,6 +18,7 @@ pub(crate) mod ones;
 pub(crate) mod parse;
 pub(crate) mod popcount;
 mod prefetch;
+pub(crate) mod runs;
 pub(crate) mod search;
 pub(crate) mod stream;
 mod task;

@@ -146,25 +146,6 @@ impl<L: Lane> Target<L> for Into<'_, L> {
     }
 }
 
-/// Words that are there, and a number.
-struct Counted<'t, L>(&'t mut [L]);
-
-impl<L: Lane> Target<L> for Counted<'_, L> {
-    type Output = u64;
-
-    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-    #[inline(always)]
-    fn take(self, a: &[L], b: &[L], join: impl Fn(u64, u64) -> u64) -> u64 {
-        let mut count = 0;
-        for ((out, &a), &b) in self.0.iter_mut().zip(a).zip(b) {
-            let word = join(a.bits(), b.bits());
-            count += u64::from(word.count_ones());
-            *out = L::of(word);
-        }
-        count
-    }
-}
-
 /// The second set; the first is where the result goes.
 struct Assign<'t, L>(Op, &'t mut [L], &'t [L]);
 
@@ -207,11 +188,6 @@ pub(crate) fn join_into<L: Lane>(level: Level, op: Op, a: &[L], b: &[L], out: &m
     run(level, Join { op, a, b, target: Into(out) });
 }
 
-/// As [`join_into`]; gives the number of set bits.
-pub(crate) fn join_counted<L: Lane>(level: Level, op: Op, a: &[L], b: &[L], out: &mut [L]) -> u64 {
-    run(level, Join { op, a, b, target: Counted(out) })
-}
-
 /// Makes `words` the words of `words op other`, as far as both reach.
 pub(crate) fn join_assign<L: Lane>(level: Level, op: Op, words: &mut [L], other: &[L]) {
     run(level, Assign(op, words, other));
@@ -233,9 +209,6 @@ mod tests {
                 assert_eq!(count(level, op, &x, &y), u64::from(ones));
                 let mut out = vec![L::of(0); x.len()];
                 join_into(level, op, &x, &y, &mut out);
-                assert_eq!(out, expected);
-                out.fill(L::of(0));
-                assert_eq!(join_counted(level, op, &x, &y, &mut out), u64::from(ones));
                 assert_eq!(out, expected);
                 out.clone_from(&x);
                 join_assign(level, op, &mut out, &y);

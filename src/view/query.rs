@@ -2,6 +2,7 @@
 
 use super::{Damage, SetView, Shape};
 use crate::container::Container;
+use std::cmp::Ordering;
 
 /// The high and the low part of a value.
 pub(super) fn split(value: u64) -> (u64, u16) {
@@ -223,17 +224,20 @@ pub(super) fn find_key(count: usize, key: u32, at: impl Fn(usize) -> u32) -> Res
         return Err(if key < first { 0 } else { count });
     }
     // That many may be before and behind it.
-    let mut to = ((key - first) as usize).min(count - 1);
+    let to = ((key - first) as usize).min(count - 1);
     let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
-    while from < to {
-        let middle = from.midpoint(to);
-        if at(middle) < key {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
+    // The last one that is not above `key`; without a branch to guess wrong.
+    let mut count = to - from + 1;
+    while count > 1 {
+        let half = count / 2;
+        from = if at(from + half) <= key { from + half } else { from };
+        count -= half;
     }
-    if at(from) == key { Ok(from) } else { Err(from) }
+    match at(from).cmp(&key) {
+        Ordering::Equal => Ok(from),
+        Ordering::Less => Err(from + 1),
+        Ordering::Greater => Err(from),
+    }
 }
 
 /// The last of `count` places whose rank, which ascends, is at most `index`.

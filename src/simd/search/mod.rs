@@ -30,6 +30,28 @@ pub(crate) fn contains(level: Level, window: &[[u8; 2]; WINDOW], low: u16) -> bo
     }
 }
 
+/// Whether `low` is one of fewer values than a window has.
+#[inline]
+pub(crate) fn contains_few(level: Level, values: &[[u8; 2]], low: u16) -> bool {
+    match level.isa() {
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::contains_few(values, low) },
+        _ => few(values, low),
+    }
+}
+
+/// A binary search without a branch.
+fn few(values: &[[u8; 2]], low: u16) -> bool {
+    let mut rest = values;
+    while rest.len() > 1 {
+        let (front, back) = rest.split_at(rest.len() / 2);
+        rest = if u16::from_le_bytes(back[0]) <= low { back } else { front };
+    }
+    rest.first().is_some_and(|&value| u16::from_le_bytes(value) == low)
+}
+
 fn scalar(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
     window.iter().fold(false, |found, value| found | (u16::from_le_bytes(*value) == low))
 }
@@ -50,6 +72,20 @@ mod tests {
             for &level in Level::available() {
                 prop_assert!(contains(level, &window, there), "{}", level.name());
                 prop_assert_eq!(contains(level, &window, low), scalar(&window, low));
+            }
+        }
+
+        #[test]
+        fn all_levels_find_what_is_among_few(
+            values in prop::collection::btree_set(any::<u16>(), 0..WINDOW),
+            probes: [u16; 8],
+        ) {
+            let lows: Vec<[u8; 2]> = values.iter().map(|value| value.to_le_bytes()).collect();
+            for &level in Level::available() {
+                for probe in probes.iter().chain(&values).chain(&[0, u16::MAX]) {
+                    let found = contains_few(level, &lows, *probe);
+                    prop_assert_eq!(found, values.contains(probe), "{}", level.name());
+                }
             }
         }
     }

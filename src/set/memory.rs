@@ -1,0 +1,172 @@
+//! Roaring bitmaps in memory: made of containers or values, and joined.
+
+use super::readable::in_memory;
+use crate::bits::{BucketEncoder, ContainerSink};
+use crate::container::{Container, Op};
+use crate::error::Result;
+use crate::view::Damage;
+use roaring::{RoaringBitmap, RoaringTreemap};
+use std::io::{self, Read};
+
+/// Makes a roaring bitmap of ascending containers, each in its smallest form.
+///
+/// The roaring crate takes containers by the portable format only: some are
+/// encoded at a time, into memory that the caches keep.
+#[derive(Debug)]
+pub(super) struct Collector {
+    encoder: BucketEncoder<Vec<u8>>,
+    /// High 32 bits of the values of `bitmap` and of what is encoded.
+    high: u32,
+    bitmap: RoaringBitmap,
+    bitmaps: Vec<(u32, RoaringBitmap)>,
+}
+
+/// Bytes encoded before they are decoded.
+const BATCH_BYTES: u64 = 256 << 10;
+
+impl Default for Collector {
+    fn default() -> Self {
+        let (encoder, bitmap) = (BucketEncoder::in_memory(), RoaringBitmap::new());
+        Self { encoder, high: 0, bitmap, bitmaps: Vec::new() }
+    }
+}
+
+impl Collector {
+    fn add(&mut self, key: u64, container: Container<'_>) -> io::Result<()> {
+        let len = container.len();
+        if len == 0 {
+            return Ok(());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "keys have 48 bits")]
+        let (high, low) = ((key >> 16) as u32, key as u16);
+        if high != self.high {
+            self.end_bucket()?;
+            self.high = high;
+        }
+        self.encoder.push(low, container, len)?;
+        if self.encoder.body_bytes() >= BATCH_BYTES { self.decode() } else { Ok(()) }
+    }
+
+    fn decode(&mut self) -> io::Result<()> {
+        if self.encoder.is_empty() {
+            return Ok(());
+        }
+        let head = self.encoder.head();
+        let bytes = head.chain(self.encoder.body());
+        self.bitmap |= RoaringBitmap::deserialize_unchecked_from(bytes)?;
+        self.encoder.clear();
+        Ok(())
+    }
+
+    fn end_bucket(&mut self) -> io::Result<()> {
+        self.decode()?;
+        let bitmap = std::mem::take(&mut self.bitmap);
+        if !bitmap.is_empty() {
+            self.bitmaps.push((self.high, bitmap));
+        }
+        Ok(())
+    }
+
+    /// The set of all containers.
+    pub(super) fn finish(mut self) -> Result<RoaringTreemap> {
+        self.end_bucket().map_err(not_understood)?;
+        Ok(RoaringTreemap::from_bitmaps(self.bitmaps))
+    }
+}
+
+impl ContainerSink for Collector {
+    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        self.add(key, container).map_err(not_understood)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn not_understood(_: io::Error) -> crate::error::Error {
+    in_memory(Damage { offset: 0, what: "an encoded set was not understood" })
+}
+
+/// The set of `values`: those that ascend are appended, from the first that
+/// does not on they are inserted.
+pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> RoaringTreemap {
+    let mut values = values.into_iter();
+    let mut collector = Collector::default();
+    let mut lows: Vec<[u8; 2]> = Vec::new();
+    let mut stray = None;
+    let (mut key, mut before) = (0, None);
+    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+    for value in values.by_ref() {
+        if before >= Some(value) {
+            if before == Some(value) {
+                continue;
+            }
+            stray = Some(value);
+            break;
+        }
+        before = Some(value);
+        if value >> 16 != key {
+            let pushed = collector.push(key, Container::Array(&lows));
+            debug_assert!(pushed.is_ok(), "ascending values are encoded");
+            lows.clear();
+            key = value >> 16;
+        }
+        lows.push((value as u16).to_le_bytes());
+    }
+    let pushed = collector.push(key, Container::Array(&lows));
+    let set = pushed.and_then(|()| collector.finish());
+    debug_assert!(set.is_ok(), "ascending values are decoded");
+    let mut set = set.unwrap_or_default();
+    if let Some(stray) = stray {
+        set.insert(stray);
+        set.extend(values);
+        set.optimize();
+    }
+    set
+}
+
+/// What `op` makes of two sets.
+///
+/// The treemap's own operators copy one of them first; those of its bitmaps
+/// copy what remains only.
+pub(super) fn join(op: Op, a: &RoaringTreemap, b: &RoaringTreemap) -> RoaringTreemap {
+    let (mut left, mut right) = (a.bitmaps().peekable(), b.bitmaps().peekable());
+    let (ours, theirs) = match op {
+        Op::And => (false, false),
+        Op::Or | Op::Xor => (true, true),
+        Op::AndNot => (true, false),
+    };
+    let mut joined = Vec::new();
+    let mut keep = |key: u32, bitmap: RoaringBitmap| {
+        if !bitmap.is_empty() {
+            joined.push((key, bitmap));
+        }
+    };
+    loop {
+        match (left.peek().copied(), right.peek().copied()) {
+            (Some((key, a)), Some((other, b))) if key == other => {
+                let bitmap = match op {
+                    Op::And => a & b,
+                    Op::Or => a | b,
+                    Op::Xor => a ^ b,
+                    Op::AndNot => a - b,
+                };
+                keep(key, bitmap);
+                left.next();
+                right.next();
+            }
+            (Some((key, a)), other) if other.is_none_or(|(other, _)| key < other) => {
+                if ours {
+                    keep(key, a.clone());
+                }
+                left.next();
+            }
+            (_, Some((key, b))) => {
+                if theirs {
+                    keep(key, b.clone());
+                }
+                right.next();
+            }
+            (_, None) => break,
+        }
+    }
+    RoaringTreemap::from_bitmaps(joined)
+}

@@ -1,0 +1,152 @@
+//! 32 values merged with 32 by a bitonic network, after Inoue and Taura
+//! (VLDB 2015); values that come twice are told by their neighbours.
+
+use super::Low;
+use std::arch::x86_64::{
+    __m512i, _mm512_cmpneq_epu16_mask, _mm512_loadu_si512, _mm512_mask_blend_epi16,
+    _mm512_mask_loadu_epi16, _mm512_maskz_compress_epi16, _mm512_max_epu16, _mm512_min_epu16,
+    _mm512_permutex2var_epi16, _mm512_permutexvar_epi16, _mm512_rol_epi32, _mm512_set1_epi16,
+    _mm512_shuffle_epi32, _mm512_shuffle_i64x2, _mm512_storeu_si512,
+};
+
+/// Values of a register.
+const LANES: usize = 32;
+/// Stands where there is no value; taken out of the arrays beforehand.
+const TOP: Low = [0xFF, 0xFF];
+
+const fn lanes(first: u16, step: u16) -> [u16; LANES] {
+    let mut lanes = [0; LANES];
+    let mut index = 0;
+    let mut next = first;
+    while index < LANES {
+        lanes[index] = next;
+        next = next.wrapping_add(step);
+        index += 1;
+    }
+    lanes
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn constant(lanes: &[u16; LANES]) -> __m512i {
+    // SAFETY: `lanes` is 64 readable bytes; `loadu` needs no alignment.
+    unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
+}
+
+/// The values from `start` on, then [`TOP`].
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn load(values: &[Low], start: usize) -> __m512i {
+    let rest = &values[start..];
+    if let Some(block) = rest.first_chunk::<LANES>() {
+        // SAFETY: `block` is 64 readable bytes; `loadu` needs no alignment.
+        return unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    }
+    let mask = (1_u32 << rest.len()) - 1;
+    // SAFETY: only the `rest.len()` values of `rest` are read.
+    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), mask, rest.as_ptr().cast()) }
+}
+
+/// The lower half and the upper half of two ascending registers, ascending.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn merged(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+    const REVERSED: [u16; LANES] = lanes(31, u16::MAX);
+    let b = _mm512_permutexvar_epi16(constant(&REVERSED), b);
+    (ascending(_mm512_min_epu16(a, b)), ascending(_mm512_max_epu16(a, b)))
+}
+
+/// A bitonic register, sorted.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn ascending(mut v: __m512i) -> __m512i {
+    v = halves(v, _mm512_shuffle_i64x2::<0x4E>(v, v), 0xFFFF_0000);
+    v = halves(v, _mm512_shuffle_i64x2::<0xB1>(v, v), 0xFF00_FF00);
+    v = halves(v, _mm512_shuffle_epi32::<0x4E>(v), 0xF0F0_F0F0);
+    v = halves(v, _mm512_shuffle_epi32::<0xB1>(v), 0xCCCC_CCCC);
+    halves(v, _mm512_rol_epi32::<16>(v), 0xAAAA_AAAA)
+}
+
+/// The smaller one of each pair, where `upper` says so the larger one.
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn halves(v: __m512i, partners: __m512i, upper: u32) -> __m512i {
+    _mm512_mask_blend_epi16(upper, _mm512_min_epu16(v, partners), _mm512_max_epu16(v, partners))
+}
+
+/// Values on their way out: each waits for the one behind it.
+struct Output<'o> {
+    both: bool,
+    out: &'o mut [Low],
+    count: usize,
+    /// The values before.
+    before: __m512i,
+}
+
+impl Output<'_> {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+    #[inline]
+    fn push(&mut self, next: __m512i) {
+        const ONE_BACK: [u16; LANES] = lanes(31, 1);
+        const TWO_BACK: [u16; LANES] = lanes(30, 1);
+        let values = _mm512_permutex2var_epi16(self.before, constant(&ONE_BACK), next);
+        let previous = _mm512_permutex2var_epi16(self.before, constant(&TWO_BACK), next);
+        let mut wanted = _mm512_cmpneq_epu16_mask(values, previous);
+        if !self.both {
+            wanted &= _mm512_cmpneq_epu16_mask(values, next);
+        }
+        let packed = _mm512_maskz_compress_epi16(wanted, values);
+        let place = &mut self.out[self.count..self.count + LANES];
+        // SAFETY: `place` is 64 writable bytes; `storeu` needs no alignment.
+        unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };
+        self.count += wanted.count_ones() as usize;
+        self.before = next;
+    }
+}
+
+/// Without the value 65535, and whether it was there.
+fn without_top(values: &[Low]) -> (&[Low], bool) {
+    match values {
+        [rest @ .., TOP] => (rest, true),
+        _ => (values, false),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
+    let ((a, top), (b, other_top)) = (without_top(a), without_top(b));
+    let most = a.len() + b.len();
+    let none = _mm512_set1_epi16(-1);
+    let mut output = Output { both, out, count: 0, before: none };
+    let head = |values: &[Low], at: usize| {
+        values.get(at).map_or(1 << 16, |&low| u32::from(u16::from_le_bytes(low)))
+    };
+    let (mut i, mut j) = (0, 0);
+    // The upper half of what was merged last.
+    let mut rest = None;
+    while i < a.len() || j < b.len() {
+        let values;
+        if head(a, i) <= head(b, j) {
+            values = load(a, i);
+            i += LANES.min(a.len() - i);
+        } else {
+            values = load(b, j);
+            j += LANES.min(b.len() - j);
+        }
+        rest = Some(match rest {
+            Some(rest) => {
+                let (lower, upper) = merged(rest, values);
+                output.push(lower);
+                upper
+            }
+            None => values,
+        });
+    }
+    output.push(rest.unwrap_or(none));
+    output.push(none);
+    let Output { out, mut count, .. } = output;
+    count -= usize::from(count > 0 && out[count - 1] == TOP);
+    count = count.min(most);
+    out[count] = TOP;
+    count + usize::from(if both { top || other_top } else { top != other_top })
+}

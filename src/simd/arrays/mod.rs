@@ -1,0 +1,66 @@
+//! Two ascending arrays of 16-bit values.
+//!
+//! Contract of every implementation, for arrays that ascend: [`filter`] writes
+//! the values of `a` that are in `b`, or those that are not; [`merge`] writes
+//! the values of either, or of one only; [`common`] counts what `filter` would
+//! write. Whatever the order of the values, nothing is written behind the room
+//! that is asked for, and nothing panics.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod sse42;
+#[cfg(test)]
+mod tests;
+
+use super::Level;
+use super::level::Isa;
+
+/// A little-endian value.
+pub(crate) type Low = [u8; 2];
+
+/// Room that is needed behind the values that may be written.
+pub(crate) const SLACK: usize = 128;
+
+/// Writes the values of `a` that are in `b` (`keep`) or are not (not `keep`) to
+/// the front of `out`; gives how many.
+///
+/// # Panics
+///
+/// If `out` is shorter than `a` plus [`SLACK`].
+pub(crate) fn filter(level: Level, keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
+    match level.isa() {
+        Isa::Scalar => scalar::filter(keep, a, b, out),
+        // SAFETY: `Level::available` is the only maker of these levels, after the
+        // CPU reported AVX2, which SSE 4.2 is a part of, and POPCNT.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 | Isa::Avx512 => unsafe { sse42::filter(keep, a, b, out) },
+    }
+}
+
+/// Number of values in both.
+pub(crate) fn common(level: Level, a: &[Low], b: &[Low]) -> usize {
+    match level.isa() {
+        Isa::Scalar => scalar::common(a, b),
+        // SAFETY: as in `filter`.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 | Isa::Avx512 => unsafe { sse42::common(a, b) },
+    }
+}
+
+/// Writes the values of either (`both`) or of one only (not `both`) to the front
+/// of `out`; gives how many.
+///
+/// # Panics
+///
+/// If `out` is shorter than `a` and `b` plus [`SLACK`].
+pub(crate) fn merge(level: Level, both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
+    match level.isa() {
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::merge(both, a, b, out) },
+        _ => scalar::merge(both, a, b, out),
+    }
+}

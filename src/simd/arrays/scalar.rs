@@ -1,0 +1,62 @@
+//! One value at a time, without a branch on what the values are.
+
+use super::Low;
+
+fn at(values: &[Low], index: usize) -> u16 {
+    u16::from_le_bytes(values[index])
+}
+
+pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (at(a, i), at(b, j));
+        count += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    count
+}
+
+pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
+    rest(keep, a, b, 0, out, 0)
+}
+
+/// As `filter`, behind `count` values in `out`; the first values of `a` whose
+/// bits are in `known` are in `b`.
+pub(super) fn rest(
+    keep: bool,
+    a: &[Low],
+    b: &[Low],
+    known: u32,
+    out: &mut [Low],
+    mut count: usize,
+) -> usize {
+    let mut j = 0;
+    for (i, &low) in a.iter().enumerate() {
+        let value = u16::from_le_bytes(low);
+        while j < b.len() && at(b, j) < value {
+            j += 1;
+        }
+        let known = i < 8 && known >> i & 1 == 1;
+        let found = known || (j < b.len() && at(b, j) == value);
+        out[count] = low;
+        count += usize::from(found == keep);
+    }
+    count
+}
+
+pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (at(a, i), at(b, j));
+        out[count] = x.min(y).to_le_bytes();
+        count += usize::from(both | (x != y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    for rest in [&a[i..], &b[j..]] {
+        out[count..count + rest.len()].copy_from_slice(rest);
+        count += rest.len();
+    }
+    count
+}

@@ -1,0 +1,82 @@
+//! Where runs of neighbouring values begin, counted.
+
+use super::Level;
+use super::task::{Task, run};
+
+struct Array<'a>(&'a [[u8; 2]]);
+
+/// Values whose gaps are counted in 16 bits.
+const PART: usize = 1 << 12;
+
+impl Task for Array<'_> {
+    type Output = usize;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Some((_, behind)) = self.0.split_first() else { return 0 };
+        let mut count = 1;
+        for (values, behind) in self.0.chunks(PART).zip(behind.chunks(PART)) {
+            let gaps = values.iter().zip(behind).map(|(&value, &next)| {
+                u16::from(u16::from_le_bytes(value).wrapping_add(1) != u16::from_le_bytes(next))
+            });
+            count += usize::from(gaps.sum::<u16>());
+        }
+        count
+    }
+}
+
+struct Bitmap<'a>(&'a [[u8; 8]]);
+
+impl Task for Bitmap<'_> {
+    type Output = usize;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Some((&first, behind)) = self.0.split_first() else { return 0 };
+        let first = u64::from_le_bytes(first);
+        let starts = self.0.iter().zip(behind).map(|(&before, &word)| {
+            let (before, word) = (u64::from_le_bytes(before), u64::from_le_bytes(word));
+            u64::from((word & !(word << 1 | before >> 63)).count_ones())
+        });
+        (first & !(first << 1)).count_ones() as usize
+            + usize::try_from(starts.sum::<u64>()).unwrap_or(usize::MAX)
+    }
+}
+
+/// Number of runs of ascending values.
+pub(crate) fn of_array(level: Level, values: &[[u8; 2]]) -> usize {
+    run(level, Array(values))
+}
+
+/// Number of runs of set bits.
+pub(crate) fn of_bitmap(level: Level, words: &[[u8; 8]]) -> usize {
+    run(level, Bitmap(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn every_level_counts_alike(
+            values in prop::collection::btree_set(0_u16..9000, 0..6000),
+            run in 0_u16..8000,
+        ) {
+            let values: BTreeSet<u16> = values.into_iter().chain(run..run + 900).collect();
+            let starts = values.iter().filter(|&&v| v == 0 || !values.contains(&(v - 1))).count();
+            let array: Vec<[u8; 2]> = values.iter().map(|v| v.to_le_bytes()).collect();
+            let mut words = vec![0_u64; 1024];
+            values.iter().for_each(|v| words[usize::from(v >> 6)] |= 1 << (v & 63));
+            let words: Vec<[u8; 8]> = words.into_iter().map(u64::to_le_bytes).collect();
+            for &level in Level::available() {
+                prop_assert_eq!(of_array(level, &array), starts, "{}", level.name());
+                prop_assert_eq!(of_bitmap(level, &words), starts, "{}", level.name());
+            }
+        }
+    }
+}
