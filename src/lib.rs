@@ -58,6 +58,9 @@
 //!
 //! `cli`, on by default, builds the programs. Libraries say
 //! `default-features = false` and get by with five small dependencies.
+//!
+//! `serde` lets [`set::IntegerSet`] be serialized: as a sequence of numbers in
+//! human-readable formats, as the bytes of a portable roaring bitmap in others.
 
 #[cfg(target_endian = "big")]
 compile_error!("bitmaps are read as little-endian bytes in memory and in files");

@@ -63,20 +63,22 @@ impl<'a, S: Words> Ones<'a, S> {
         let bytes = self.bits.words.as_le_bytes();
         let bytes =
             bytes.and_then(|bytes| bytes.get(from * S::Word::BYTES..self.back * S::Word::BYTES));
-        let words = bytes.unwrap_or_default().as_chunks::<8>().0;
-        let words = &words[..words.len().min(BLOCK_WORDS)];
-        if words.is_empty() {
+        let bytes = bytes.unwrap_or_default();
+        let bytes = &bytes[..bytes.len().min(BLOCK_WORDS * 8) & !7];
+        if bytes.is_empty() {
             return false;
         }
-        let mut copy = [0; BLOCK_WORDS];
-        for (copy, &word) in copy.iter_mut().zip(words) {
-            *copy = u64::from_le_bytes(word);
-        }
         self.block.resize(BLOCK_WORDS * u64::BITS as usize + SLACK, 0);
+        let mut copy = [0; BLOCK_WORDS];
+        let words = bytemuck::try_cast_slice(bytes).unwrap_or_else(|_| {
+            let copy = &mut copy[..bytes.len() / 8];
+            bytemuck::cast_slice_mut(copy).copy_from_slice(bytes);
+            copy
+        });
         self.next = 0;
-        self.end = ones::ones(Level::best(), &copy[..words.len()], 0, &mut self.block);
+        self.end = ones::ones(Level::best(), words, 0, &mut self.block);
         self.base = self.value(from, 0);
-        self.front += words.len() * 8 / S::Word::BYTES;
+        self.front += bytes.len() / S::Word::BYTES;
         true
     }
 

@@ -319,17 +319,14 @@ impl Container<'_> {
                 values.len().min(room)
             }
             Self::Bitmap(words) => {
-                let mut count = 0;
-                let mut copy = [0; PART_WORDS];
-                for (start, part) in
-                    (offset..).step_by(64 * PART_WORDS).zip(words.as_chunks::<PART_WORDS>().0)
-                {
-                    for (copy, &word) in copy.iter_mut().zip(part) {
-                        *copy = u64::from_le_bytes(word);
-                    }
-                    count += ones::ones(Level::best(), &copy, start, &mut positions[count..]);
-                }
-                count
+                let copy;
+                let words = if let Ok(words) = bytemuck::try_cast_slice(words.as_flattened()) {
+                    words
+                } else {
+                    copy = words.map(u64::from_le_bytes);
+                    &copy[..]
+                };
+                ones::ones(Level::best(), words, offset, positions)
             }
             Self::Runs(runs) => {
                 let mut count = 0;

@@ -18,6 +18,8 @@ mod integer_set;
 mod memory;
 pub(crate) mod plan;
 mod readable;
+#[cfg(feature = "serde")]
+mod serialize;
 mod sink;
 #[cfg(test)]
 mod tests;

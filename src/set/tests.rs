@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 fn values() -> impl Strategy<Value = BTreeSet<u64>> {
     let high = prop_oneof![6 => Just(0_u64), 1 => Just(1 << 32), 1 => Just(u64::MAX << 20)];
     let singles = prop::collection::vec((high.clone(), 0_u64..300_000), 0..80);
-    let runs = prop::collection::vec((high, 0_u64..200_000, 0_u64..20_000), 0..3);
+    let length = prop_oneof![4 => 0_u64..20_000, 1 => 60_000_u64..140_000]; // whole containers
+    let runs = prop::collection::vec((high, 0_u64..200_000, length), 0..3);
     (singles, runs).prop_map(|(singles, runs)| {
         let mut set: BTreeSet<u64> = singles.into_iter().map(|(high, low)| high | low).collect();
         for (high, start, length) in runs {
@@ -181,6 +182,22 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
             }
         }
     }
+}
+
+#[test]
+fn full_containers_and_lone_values_are_read() {
+    let lone = (1 << 20..1 << 21).step_by(7);
+    let values: BTreeSet<u64> = (100..300_000).chain(lone).chain([u64::MAX]).collect();
+    let mut set: IntegerSet = values.iter().copied().collect();
+    for _ in 0..2 {
+        assert!(set.iter().map(Result::unwrap).eq(values.iter().copied()));
+        assert_eq!(set.iter().fold(0, |count, _| count + 1), values.len());
+        let from = set.iter_from(65_536).map(Result::unwrap);
+        assert!(from.eq(values.range(65_536..).copied()));
+        set = values.iter().rev().copied().collect(); // inserted one by one
+        assert!(set == values.iter().copied().collect());
+    }
+    assert!(!set.optimize(), "nothing is left to be done");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::integer_set::{Inner, IntegerSet};
 use crate::bits::SetFile;
 use crate::error::{Error, Result};
 use crate::view::{Cursor, Damage, SetView};
-use roaring::{RoaringTreemap, bitmap, treemap};
+use roaring::{RoaringBitmap, RoaringTreemap, bitmap, treemap};
 use std::iter::FusedIterator;
+use std::ops::RangeInclusive;
 
 /// Values of an [`IntegerSet`], ascending; an error, of a damaged file, is the
 /// last item. O(1) amortized a value: many are decoded at a time.
@@ -24,10 +25,57 @@ enum Source<'a> {
     /// Values below the last field are not wanted.
     View(Cursor<'a>, Option<&'a SetFile>, u64),
     /// From the start.
-    Buckets(treemap::BitmapIter<'a>, Option<bitmap::Iter<'a>>),
+    Buckets(treemap::BitmapIter<'a>, Bucket<'a>),
     /// From a value on; with the value that belongs to the next block.
     Rest(treemap::Iter<'a>, Option<u64>),
     Done,
+}
+
+/// A 32-bit bitmap that is being read.
+enum Bucket<'a> {
+    None,
+    /// Without runs.
+    Plain(bitmap::Iter<'a>),
+    /// With runs, and what is left of one. `Iter::next_many` of roaring 0.12
+    /// leaves out a run of 2^16 values.
+    Runs(bitmap::Iter<'a>, RangeInclusive<u32>),
+}
+
+impl<'a> Bucket<'a> {
+    fn new(bitmap: &'a RoaringBitmap) -> Self {
+        if bitmap.statistics().n_run_containers == 0 {
+            Self::Plain(bitmap.iter())
+        } else {
+            Self::Runs(bitmap.iter(), RangeInclusive::new(1, 0))
+        }
+    }
+
+    /// Writes the next values to `block`; gives how many.
+    fn next_many(&mut self, block: &mut [u32]) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Plain(values) => values.next_many(block).len(),
+            Self::Runs(values, run) => {
+                let mut count = 0;
+                while count < block.len() {
+                    if run.is_empty() {
+                        let Some(next) = values.next_range() else { break };
+                        *run = next;
+                    }
+                    let (first, last) = (*run.start(), *run.end());
+                    let slots = &mut block[count..];
+                    let room = u32::try_from(slots.len() - 1).unwrap_or(u32::MAX);
+                    let end = first + room.min(last - first);
+                    for (slot, value) in slots.iter_mut().zip(first..=end) {
+                        *slot = value;
+                    }
+                    count += (end - first) as usize + 1;
+                    *run = if end < last { end + 1..=last } else { RangeInclusive::new(1, 0) };
+                }
+                count
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Source<'_> {
@@ -57,7 +105,7 @@ impl<'a> SetValues<'a> {
 
     pub(super) fn of_roaring(set: &'a RoaringTreemap, from: u64) -> Self {
         if from == 0 {
-            return Self::new(Source::Buckets(set.bitmaps(), None));
+            return Self::new(Source::Buckets(set.bitmaps(), Bucket::None));
         }
         let mut values = set.iter();
         values.advance_to(from);
@@ -89,15 +137,13 @@ impl<'a> SetValues<'a> {
             }
             Source::Buckets(bitmaps, current) => {
                 self.block.resize(BLOCK_VALUES, 0);
-                if let Some(values) = current {
-                    self.end = values.next_many(&mut self.block).len();
-                    if self.end > 0 {
-                        return Ok(true);
-                    }
+                self.end = current.next_many(&mut self.block);
+                if self.end > 0 {
+                    return Ok(true);
                 }
                 let Some((high, bitmap)) = bitmaps.next() else { return Ok(false) };
                 self.base = u64::from(high) << 32;
-                *current = Some(bitmap.iter());
+                *current = Bucket::new(bitmap);
                 Ok(true)
             }
             Source::Rest(values, ahead) => {

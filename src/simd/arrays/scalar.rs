@@ -37,7 +37,7 @@ pub(super) fn rest(
         while j < b.len() && at(b, j) < value {
             j += 1;
         }
-        let known = i < 8 && known >> i & 1 == 1;
+        let known = i < 32 && known >> i & 1 == 1;
         let found = known || (j < b.len() && at(b, j) == value);
         out[count] = low;
         count += usize::from(found == keep);

@@ -10,8 +10,11 @@ use std::arch::x86_64::{
     _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128,
 };
 
-/// Values compared together.
+/// Values that are compared with as many by one instruction.
 const BLOCK: usize = 8;
+/// Values of a step. The next step waits for the last values of this one: half
+/// as many take half as long again.
+const PAIR: usize = 2 * BLOCK;
 
 /// Where the bytes of the values chosen by a mask come from.
 static CHOSEN: [[u8; 16]; 256] = {
@@ -48,8 +51,8 @@ fn matches(a: __m128i, b: __m128i) -> u32 {
     _mm_cvtsi128_si32(_mm_cmpistrm::<MODE>(b, a)).cast_unsigned() & 0xFF
 }
 
-fn last(block: &[Low; BLOCK]) -> u16 {
-    let [.., last] = block;
+fn last(pair: &[Low; PAIR]) -> u16 {
+    let [.., last] = pair;
     u16::from_le_bytes(*last)
 }
 
@@ -61,20 +64,35 @@ fn without_zero(values: &[Low]) -> (&[Low], bool) {
     }
 }
 
+/// A bit for each value of two blocks that is in `others`.
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn pair(values: [__m128i; 2], others: [__m128i; 2]) -> u32 {
+    let [[a, b], [c, d]] = values.map(|values| others.map(|other| matches(values, other)));
+    a | b | (c | d) << BLOCK
+}
+
+#[target_feature(enable = "sse4.2")]
+#[inline]
+fn both(pair: &[Low; PAIR]) -> [__m128i; 2] {
+    let (blocks, _) = pair.as_chunks::<BLOCK>();
+    [load(&blocks[0]), load(&blocks[1])]
+}
+
 #[target_feature(enable = "sse4.2,popcnt")]
 pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
     let ((a, zero), (b, other_zero)) = (without_zero(a), without_zero(b));
-    let (blocks, others) = (a.as_chunks::<BLOCK>().0, b.as_chunks::<BLOCK>().0);
+    let (pairs, others) = (a.as_chunks::<PAIR>().0, b.as_chunks::<PAIR>().0);
     let (mut i, mut j) = (0, 0);
     let mut count = usize::from(zero && other_zero);
-    while i < blocks.len() && j < others.len() {
-        let (block, other) = (&blocks[i], &others[j]);
-        count += matches(load(block), load(other)).count_ones() as usize;
-        let (ours, theirs) = (last(block), last(other));
+    while i < pairs.len() && j < others.len() {
+        let (ours, theirs) = (&pairs[i], &others[j]);
+        count += pair(both(ours), both(theirs)).count_ones() as usize;
+        let (ours, theirs) = (last(ours), last(theirs));
         i += usize::from(ours <= theirs);
         j += usize::from(theirs <= ours);
     }
-    count + scalar::common(&a[i * BLOCK..], &b[j * BLOCK..])
+    count + scalar::common(&a[i * PAIR..], &b[j * PAIR..])
 }
 
 #[target_feature(enable = "sse4.2,popcnt")]
@@ -82,29 +100,33 @@ pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize
     let ((a, zero), (b, other_zero)) = (without_zero(a), without_zero(b));
     let mut count = usize::from(zero && other_zero == keep);
     out[0] = [0, 0];
-    let (blocks, others) = (a.as_chunks::<BLOCK>().0, b.as_chunks::<BLOCK>().0);
+    let (pairs, others) = (a.as_chunks::<PAIR>().0, b.as_chunks::<PAIR>().0);
     let (mut i, mut j) = (0, 0);
-    let flip = if keep { 0 } else { 0xFF };
-    // Values of block `i` that were found in blocks before `j`.
+    let flip = if keep { 0 } else { 0xFFFF };
+    // Values of pair `i` that were found in pairs before `j`.
     let mut found = 0;
-    while i < blocks.len() && j < others.len() {
-        let (block, other) = (&blocks[i], &others[j]);
-        let values = load(block);
-        found |= matches(values, load(other));
-        let (ours, theirs) = (last(block), last(other));
+    while i < pairs.len() && j < others.len() {
+        let (ours, theirs) = (&pairs[i], &others[j]);
+        let values = both(ours);
+        found |= pair(values, both(theirs));
+        let (ours, theirs) = (last(ours), last(theirs));
         let is_done = ours <= theirs;
-        // Written in any case, counted when the block is done.
+        // Written in any case, counted when the pair is done.
         let chosen = found ^ flip;
-        let place = &mut out[count..count + BLOCK];
-        // SAFETY: an entry is 16 readable bytes; `loadu` needs no alignment.
-        let order = unsafe { _mm_loadu_si128(CHOSEN[chosen as usize].as_ptr().cast()) };
-        let packed = _mm_shuffle_epi8(values, order);
-        // SAFETY: `place` is 16 writable bytes; `storeu` needs no alignment.
-        unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), packed) };
-        count += if is_done { chosen.count_ones() as usize } else { 0 };
+        let mut end = count;
+        for (values, chosen) in values.into_iter().zip([chosen & 0xFF, chosen >> BLOCK]) {
+            let place = &mut out[end..end + BLOCK];
+            // SAFETY: an entry is 16 readable bytes; `loadu` needs no alignment.
+            let order = unsafe { _mm_loadu_si128(CHOSEN[chosen as usize].as_ptr().cast()) };
+            let packed = _mm_shuffle_epi8(values, order);
+            // SAFETY: `place` is 16 writable bytes; `storeu` needs no alignment.
+            unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), packed) };
+            end += chosen.count_ones() as usize;
+        }
+        count = if is_done { end } else { count };
         found = if is_done { 0 } else { found };
         i += usize::from(is_done);
         j += usize::from(theirs <= ours);
     }
-    scalar::rest(keep, &a[i * BLOCK..], &b[j * BLOCK..], found, out, count)
+    scalar::rest(keep, &a[i * PAIR..], &b[j * PAIR..], found, out, count)
 }

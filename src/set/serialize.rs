@@ -1,0 +1,170 @@
+//! Sets in serde's formats.
+
+use super::integer_set::{Inner, IntegerSet};
+use super::memory;
+use roaring::RoaringTreemap;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::ser::{self, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// In human-readable formats a sequence of ascending numbers, in others the
+/// bytes of a 64-bit roaring bitmap in the portable format, which is also what
+/// the `roaring` crate and `CRoaring` read.
+///
+/// # Errors
+///
+/// If a mapped file is damaged, or as the format.
+impl Serialize for IntegerSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            let len = self.cardinality().map_err(ser::Error::custom)?;
+            let mut sequence = serializer.serialize_seq(usize::try_from(len).ok())?;
+            for value in self {
+                sequence.serialize_element(&value.map_err(ser::Error::custom)?)?;
+            }
+            return sequence.end();
+        }
+        let bytes = |set: &RoaringTreemap| {
+            let mut bytes = Vec::with_capacity(set.serialized_size());
+            set.serialize_into(&mut bytes).map(|()| bytes).map_err(ser::Error::custom)
+        };
+        let copy;
+        let set = if let Inner::Roaring(_) = &self.0 {
+            self
+        } else {
+            copy = self.to_roaring().map_err(ser::Error::custom)?;
+            &copy
+        };
+        match &set.0 {
+            Inner::Roaring(set) => serializer.serialize_bytes(&bytes(set)?),
+            _ => Err(ser::Error::custom("to_roaring gave no roaring bitmap")),
+        }
+    }
+}
+
+/// A roaring bitmap in memory. The numbers of a sequence may be in any order.
+///
+/// # Errors
+///
+/// If bytes are no sound roaring bitmap, or as the format.
+impl<'de> Deserialize<'de> for IntegerSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_seq(Numbers)
+        } else {
+            deserializer.deserialize_bytes(Portable)
+        }
+    }
+}
+
+struct Numbers;
+
+impl<'de> Visitor<'de> for Numbers {
+    type Value = IntegerSet;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence of natural numbers below 2^64")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<IntegerSet, A::Error> {
+        let mut error = None;
+        let values = std::iter::from_fn(|| match numbers.next_element() {
+            Ok(value) => value,
+            Err(found) => {
+                error = Some(found);
+                None
+            }
+        });
+        let set = memory::from_values(values.fuse());
+        error.map_or(Ok(IntegerSet::from(set)), Err)
+    }
+}
+
+struct Portable;
+
+impl Visitor<'_> for Portable {
+    type Value = IntegerSet;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes of a 64-bit roaring bitmap in the portable format")
+    }
+
+    fn visit_bytes<E: de::Error>(self, mut bytes: &[u8]) -> Result<IntegerSet, E> {
+        let set = RoaringTreemap::deserialize_from(&mut bytes).map_err(E::custom)?;
+        if bytes.is_empty() {
+            Ok(IntegerSet::from(set))
+        } else {
+            Err(E::custom("bytes follow the end of the 64-bit roaring bitmap"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_test::{Configure, Token, assert_de_tokens_error, assert_tokens};
+    use std::collections::BTreeSet;
+
+    fn portable(set: &BTreeSet<u64>) -> Vec<u8> {
+        let mut theirs = RoaringTreemap::from_iter(set);
+        theirs.optimize();
+        let mut bytes = Vec::new();
+        theirs.serialize_into(&mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn sets_survive_both_kinds_of_formats(
+            values in prop::collection::btree_set(any::<u64>(), 0..50),
+            run in 0_u64..1 << 33,
+        ) {
+            let values: BTreeSet<u64> = values.into_iter().chain(run..run + 70_000).collect();
+            let set: IntegerSet = values.iter().copied().collect();
+            let text = serde_json::to_string(&set).unwrap();
+            prop_assert_eq!(&text, &serde_json::to_string(&values).unwrap());
+            prop_assert!(serde_json::from_str::<IntegerSet>(&text).unwrap() == set);
+            let bytes: &'static [u8] = portable(&values).leak();
+            assert_tokens(&set.compact(), &[Token::Bytes(bytes)]);
+        }
+    }
+
+    #[test]
+    fn plain_bitmaps_and_mapped_files_are_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut dense = IntegerSet::dense(0, 100);
+        dense.insert(3).unwrap();
+        dense.write(folder.path().join("x.bits")).unwrap();
+        let mapped = IntegerSet::open(folder.path().join("x.bits")).unwrap();
+        let bytes: &'static [u8] = portable(&BTreeSet::from([3])).leak();
+        for set in [dense, mapped] {
+            assert_eq!(serde_json::to_string(&set).unwrap(), "[3]");
+            assert_tokens(&set.compact(), &[Token::Bytes(bytes)]);
+        }
+    }
+
+    #[test]
+    fn numbers_come_in_any_order_and_damage_is_an_error() {
+        let set: IntegerSet = serde_json::from_str("[9, 3, 9, 18446744073709551615]").unwrap();
+        assert!(set == IntegerSet::from_iter([3, 9, u64::MAX]));
+        assert!(serde_json::from_str::<IntegerSet>("[1, -2]").is_err());
+        let whole = portable(&BTreeSet::from([1, 2, 1 << 40]));
+        for cut in 0..whole.len() {
+            let cut: &'static [u8] = whole[..cut].to_vec().leak();
+            let mut found =
+                serde_test::Compact::<IntegerSet>::deserialize(de::value::BytesDeserializer::<
+                    de::value::Error,
+                >::new(cut));
+            assert!(found.as_mut().is_err(), "cut at {}", cut.len());
+        }
+        let longer: &'static [u8] = [&whole[..], &[0]].concat().leak();
+        assert_de_tokens_error::<serde_test::Compact<IntegerSet>>(
+            &[Token::Bytes(longer)],
+            "bytes follow the end of the 64-bit roaring bitmap",
+        );
+    }
+}
