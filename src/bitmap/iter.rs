@@ -83,6 +83,7 @@ impl<'a, S: Words> Ones<'a, S> {
     }
 
     /// The next member where no decoded one is left.
+    #[inline(never)]
     fn advance(&mut self) -> Option<u64> {
         let none = S::Word::default();
         while self.front_word == none {
@@ -117,6 +118,21 @@ impl<S: Words> Iterator for Ones<'_, S> {
             return Some(self.base + u64::from(low));
         }
         self.advance()
+    }
+
+    /// Faster than `next`: what is left of a block stays in registers.
+    fn fold<B, F: FnMut(B, u64) -> B>(mut self, init: B, mut visit: F) -> B {
+        let mut state = init;
+        loop {
+            for &low in &self.block[self.next..self.end] {
+                state = visit(state, self.base + u64::from(low));
+            }
+            self.next = self.end;
+            match self.advance() {
+                Some(value) => state = visit(state, value),
+                None => return state,
+            }
+        }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

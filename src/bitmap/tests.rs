@@ -189,6 +189,9 @@ proptest! {
             wide.insert(value);
         }
         prop_assert!(narrow.iter_from(from).eq(members.range(from..).copied()));
+        let mut folded = Vec::new();
+        wide.iter_from(from).for_each(|value| folded.push(value));
+        prop_assert!(folded.into_iter().eq(members.range(from..).copied()));
         prop_assert!(wide.iter_from(from).rev().eq(members.range(from..).rev().copied()));
         let (mut a, mut b, mut model) = (narrow.iter(), wide.iter(), members.iter().copied());
         for turn in turns.iter().cycle().take(members.len() + 2) {

@@ -54,18 +54,20 @@ pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
     (start, (start + u32::from(u16::from_le_bytes([c, d]))).min(SPAN - 1))
 }
 
-/// What of a run is above `next`, which moves behind it.
-#[expect(clippy::unnecessary_wraps, reason = "for `scan`")]
-fn above(next: &mut u32, (first, last): (u32, u32)) -> Option<Option<(u32, u32)>> {
-    let run = (first.max(*next), last);
-    *next = (*next).max(last + 1);
-    Some((run.0 <= run.1).then_some(run))
+/// Runs without what is not above all runs before: those of a damaged file may
+/// not ascend.
+fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u32)> {
+    let mut next = 0;
+    runs.filter_map(move |(first, last)| {
+        let first = first.max(next);
+        next = next.max(last + 1);
+        (first <= last).then_some((first, last))
+    })
 }
 
-/// First and last values of runs; they ascend even if the runs of a damaged file
-/// do not.
+/// First and last values of runs, ascending.
 fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
-    runs.iter().map(|&run| ends(run)).scan(0, above).flatten()
+    sound(runs.iter().map(|&run| ends(run)))
 }
 
 /// Hands every word of `first ..= last` to `change`, with the range's bits in it.

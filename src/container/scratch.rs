@@ -309,16 +309,14 @@ impl Scratch {
 /// The runs of ascending values.
 fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
     let mut values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low))).peekable();
-    std::iter::from_fn(move || {
+    super::sound(std::iter::from_fn(move || {
         let first = values.next()?;
         let mut last = first;
         while let Some(next) = values.next_if(|&next| next == last + 1) {
             last = next;
         }
         Some((first, last))
-    })
-    .scan(0, super::above)
-    .flatten()
+    }))
 }
 
 /// Behind all edges.

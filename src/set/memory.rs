@@ -80,7 +80,6 @@ impl ContainerSink for Collector {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn not_understood(_: io::Error) -> crate::error::Error {
     in_memory(Damage { offset: 0, what: "an encoded set was not understood" })
 }

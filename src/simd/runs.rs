@@ -71,7 +71,9 @@ mod tests {
             let starts = values.iter().filter(|&&v| v == 0 || !values.contains(&(v - 1))).count();
             let array: Vec<[u8; 2]> = values.iter().map(|v| v.to_le_bytes()).collect();
             let mut words = vec![0_u64; 1024];
-            values.iter().for_each(|v| words[usize::from(v >> 6)] |= 1 << (v & 63));
+            for value in &values {
+                words[usize::from(value >> 6)] |= 1 << (value & 63);
+            }
             let words: Vec<[u8; 8]> = words.into_iter().map(u64::to_le_bytes).collect();
             for &level in Level::available() {
                 prop_assert_eq!(of_array(level, &array), starts, "{}", level.name());

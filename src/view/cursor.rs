@@ -14,6 +14,9 @@ pub(crate) struct Cursor<'a> {
     bucket: Option<(u32, RoaringView<'a>, usize)>,
 }
 
+/// Containers that are looked at before one is searched for.
+const NEAR: usize = 4;
+
 /// A container with its key, the values' bits from 16 on.
 pub(crate) type Keyed<'a> = (u64, Container<'a>);
 
@@ -44,9 +47,12 @@ impl<'a> Cursor<'a> {
         match self.shape {
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
-                // Mostly the next one is meant.
-                if self.next < roaring.len() && u64::from(roaring.key(self.next)) >= key {
-                    return;
+                // Mostly one of the next is meant.
+                for _ in 0..NEAR {
+                    if self.next >= roaring.len() || u64::from(roaring.key(self.next)) >= key {
+                        return;
+                    }
+                    self.next += 1;
                 }
                 let place = match u16::try_from(key) {
                     Ok(key) => roaring.find(key).unwrap_or_else(|place| place),

@@ -43,8 +43,9 @@ fn load(values: &[Low], start: usize) -> __m512i {
         return unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
     }
     let mask = (1_u32 << rest.len()) - 1;
+    let none = _mm512_set1_epi16(-1);
     // SAFETY: only the `rest.len()` values of `rest` are read.
-    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), mask, rest.as_ptr().cast()) }
+    unsafe { _mm512_mask_loadu_epi16(none, mask, rest.as_ptr().cast()) }
 }
 
 /// The lower half and the upper half of two ascending registers, ascending.

@@ -9,10 +9,10 @@ fn at(values: &[Low], index: usize) -> u16 {
 pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < a.len() && j < b.len() {
-        let (x, y) = (at(a, i), at(b, j));
-        count += usize::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
+        let (ours, theirs) = (at(a, i), at(b, j));
+        count += usize::from(ours == theirs);
+        i += usize::from(ours <= theirs);
+        j += usize::from(theirs <= ours);
     }
     count
 }
@@ -48,11 +48,11 @@ pub(super) fn rest(
 pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < a.len() && j < b.len() {
-        let (x, y) = (at(a, i), at(b, j));
-        out[count] = x.min(y).to_le_bytes();
-        count += usize::from(both | (x != y));
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
+        let (ours, theirs) = (at(a, i), at(b, j));
+        out[count] = ours.min(theirs).to_le_bytes();
+        count += usize::from(both || ours != theirs);
+        i += usize::from(ours <= theirs);
+        j += usize::from(theirs <= ours);
     }
     for rest in [&a[i..], &b[j..]] {
         out[count..count + rest.len()].copy_from_slice(rest);
