@@ -11,8 +11,8 @@ mod header;
 mod portable;
 mod writer;
 
-pub(crate) use checksums::verify_checksums;
 pub(crate) use bucket::BucketEncoder;
+pub(crate) use checksums::verify_checksums;
 pub use file::{SetFile, SetKind};
 pub use header::Representation;
 pub(crate) use header::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
