@@ -1,6 +1,7 @@
 //! Everything that can go wrong, with the place where it did.
 
 use crate::text::Malformed;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -100,6 +101,26 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// The bytes of an index contradict its format.
+    #[error("{input}: byte {offset}: {what}")]
+    DamagedIndex {
+        /// Name as the user gave it.
+        input: String,
+        /// Where, 0-based.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A file is not what its index was made of.
+    #[error("{data} is not what {index} was made of: {change}")]
+    Outdated {
+        /// The file.
+        data: String,
+        /// Its index.
+        index: String,
+        /// What is different.
+        change: DataChange,
+    },
     /// The memory limit is below what any plan needs.
     #[error(
         "a memory limit of {limit_bytes} bytes is too small: at least {needed_bytes} are needed"
@@ -149,6 +170,27 @@ pub enum Error {
     },
 }
 
+/// How a file differs from what its index was made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataChange {
+    /// So many bytes longer.
+    Longer(u64),
+    /// So many bytes shorter.
+    Shorter(u64),
+    /// Other bytes in the block that begins here.
+    Other(u64),
+}
+
+impl fmt::Display for DataChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Longer(bytes) => write!(f, "it is {bytes} bytes longer"),
+            Self::Shorter(bytes) => write!(f, "it is {bytes} bytes shorter"),
+            Self::Other(offset) => write!(f, "the block at byte {offset} has changed"),
+        }
+    }
+}
+
 impl Error {
     /// Attaches an action and a file to an I/O error; for `map_err`.
     pub(crate) fn io(
@@ -179,6 +221,12 @@ impl Error {
                 "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
             }
             Self::OutOfMemory { .. } => "lower --mem",
+            Self::Outdated { change: DataChange::Longer(_), .. } => {
+                "index what was appended: bitset bloom index build --append DATA"
+            }
+            Self::Outdated { .. } | Self::DamagedIndex { .. } => {
+                "index the file again: bitset bloom index build DATA"
+            }
             Self::CannotReread { .. } => {
                 "raise --mem, allow temporary files, or give a file instead of a pipe"
             }

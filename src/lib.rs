@@ -91,7 +91,7 @@ pub mod text;
 mod view;
 
 pub use bitmap::Bitmap;
-pub use error::{Error, Result};
+pub use error::{DataChange, Error, Result};
 pub use format::{Format, ParseFormatError};
 pub use progress::{Phase, Progress};
 pub use size::{ByteSize, ParseByteSizeError};

@@ -27,7 +27,8 @@
 //! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
 //! that are asked where they lie ([`AnyFilter::open`]), and read and written in
 //! the formats of [`guava`] and [`dcso`]. What size gives what rate is in
-//! [`params`].
+//! [`params`]. A file of keys is searched through the filters of its blocks with
+//! an [`index`].
 //!
 //! # Cost
 //!
@@ -48,6 +49,7 @@ mod file;
 mod filter;
 pub mod guava;
 mod header;
+pub mod index;
 mod key;
 mod memory;
 mod murmur;

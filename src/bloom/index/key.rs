@@ -1,0 +1,298 @@
+//! The key of a row.
+//!
+//! A column may be quoted as in RFC 4180: a field that begins with `"` ends at
+//! the next `"` that is not doubled, and may hold delimiters, but no line end. A
+//! field whose quotes do not close before a delimiter is taken as it is.
+
+use crate::error::{Error, Result};
+use std::borrow::Cow;
+
+/// The most columns that make up a key.
+pub(super) const MAX_COLUMNS: usize = 64;
+
+/// Which bytes of a row are its key.
+///
+/// A row is a line without its line end, `\n` or `\r\n`.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::index::KeyRule;
+///
+/// let key = |rule: KeyRule| rule.key_of(b"user1,info:name,Ann").into_owned();
+/// assert_eq!(key(KeyRule::Row), b"user1,info:name,Ann");
+/// assert_eq!(key(KeyRule::columns(vec![1, 3], b',')?), b"user1,Ann");
+/// assert_eq!(key(KeyRule::Prefix(4)), b"user");
+/// assert_eq!(key(KeyRule::Until(b':')), b"user1,info");
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum KeyRule {
+    /// The whole row.
+    #[default]
+    Row,
+    /// Columns, such as row, family and qualifier of a cell.
+    Columns(Columns),
+    /// So many bytes at the begin of the row; all of a shorter one.
+    Prefix(u64),
+    /// What is before the first of these bytes; all of a row that has none.
+    Until(u8),
+}
+
+/// Columns that are a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Columns {
+    /// Counted from 1.
+    pub(super) numbers: Vec<u32>,
+    pub(super) delimiter: u8,
+}
+
+impl Columns {
+    /// Their numbers, counted from 1.
+    #[must_use]
+    pub fn numbers(&self) -> &[u32] {
+        &self.numbers
+    }
+
+    /// What is between two columns.
+    #[must_use]
+    pub const fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+}
+
+impl KeyRule {
+    /// The columns of these numbers, counted from 1, in this order. A column
+    /// that a row does not have is empty.
+    ///
+    /// # Errors
+    ///
+    /// If there are none or more than 64, one is 0, or the delimiter is a quote
+    /// or ends lines.
+    pub fn columns(numbers: Vec<u32>, delimiter: u8) -> Result<Self> {
+        if numbers.is_empty() || numbers.len() > MAX_COLUMNS || numbers.contains(&0) {
+            return Err(Error::usage("a key has 1 to 64 columns, and these are counted from 1"));
+        }
+        if matches!(delimiter, b'"' | b'\n' | b'\r') {
+            return Err(Error::usage("columns cannot be delimited by a quote or a line end"));
+        }
+        Ok(Self::Columns(Columns { numbers, delimiter }))
+    }
+
+    /// The key of a row. Columns are joined by the delimiter; those that hold
+    /// one, or begin with a quote, are quoted, so that different columns are
+    /// different keys.
+    #[must_use]
+    pub fn key_of<'r>(&self, row: &'r [u8]) -> Cow<'r, [u8]> {
+        match self {
+            Self::Row => row.into(),
+            Self::Prefix(len) => {
+                let len = usize::try_from(*len).unwrap_or(usize::MAX);
+                row.get(..len).unwrap_or(row).into()
+            }
+            Self::Until(byte) => before(row, *byte).into(),
+            Self::Columns(columns) => columns.key_of(row),
+        }
+    }
+
+    /// The key that a user means by `text`: of columns, a row that has these
+    /// columns only; of all else, the text.
+    ///
+    /// # Errors
+    ///
+    /// If there are more columns than in a key.
+    pub fn parse<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>> {
+        let Self::Columns(columns) = self else { return Ok(text.into()) };
+        let (wanted, delimiter) = (columns.numbers.len(), columns.delimiter);
+        let fields: Vec<_> = fields(text, delimiter).take(wanted + 1).collect();
+        if fields.len() > wanted {
+            let text = text.escape_ascii();
+            return Err(Error::usage(format!("\"{text}\" has more than {wanted} columns")));
+        }
+        let mut key = Vec::with_capacity(text.len());
+        for index in 0..wanted {
+            if index > 0 {
+                key.push(delimiter);
+            }
+            append(&mut key, fields.get(index).map_or(&[][..], |field| field), delimiter);
+        }
+        Ok(key.into())
+    }
+
+    /// The key of these columns.
+    #[must_use]
+    pub fn join(&self, fields: &[impl AsRef<[u8]>]) -> Vec<u8> {
+        let Self::Columns(columns) = self else {
+            return fields.iter().flat_map(AsRef::as_ref).copied().collect();
+        };
+        let mut key = Vec::new();
+        for (index, field) in fields.iter().enumerate() {
+            if index > 0 {
+                key.push(columns.delimiter);
+            }
+            append(&mut key, field.as_ref(), columns.delimiter);
+        }
+        key
+    }
+}
+
+impl Columns {
+    fn key_of<'r>(&self, row: &'r [u8]) -> Cow<'r, [u8]> {
+        let last = self.numbers.iter().max().map_or(0, |last| *last as usize);
+        if self.numbers == [1] && row.first() != Some(&b'"') {
+            return before(row, self.delimiter).into();
+        }
+        let fields: Vec<_> = fields(row, self.delimiter).take(last).collect();
+        let mut key = Vec::with_capacity(row.len());
+        for (index, number) in self.numbers.iter().enumerate() {
+            if index > 0 {
+                key.push(self.delimiter);
+            }
+            let field = fields.get(*number as usize - 1).map_or(&[][..], |field| field);
+            append(&mut key, field, self.delimiter);
+        }
+        key.into()
+    }
+}
+
+fn before(row: &[u8], byte: u8) -> &[u8] {
+    row.iter().position(|&found| found == byte).map_or(row, |end| &row[..end])
+}
+
+/// Appends a field, in quotes if it needs them.
+fn append(key: &mut Vec<u8>, field: &[u8], delimiter: u8) {
+    if field.first() != Some(&b'"') && !field.contains(&delimiter) {
+        return key.extend_from_slice(field);
+    }
+    key.push(b'"');
+    for &byte in field {
+        key.push(byte);
+        if byte == b'"' {
+            key.push(byte);
+        }
+    }
+    key.push(b'"');
+}
+
+/// The fields of a row, without their quotes.
+fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+    let mut rest = Some(row);
+    std::iter::from_fn(move || {
+        let bytes = rest?;
+        if let Some((field, end)) = quoted(bytes, delimiter) {
+            rest = bytes.get(end + 1..);
+            return Some(field);
+        }
+        let field = before(bytes, delimiter);
+        rest = bytes.get(field.len() + 1..);
+        Some(field.into())
+    })
+}
+
+/// The content of a quoted field at the begin of `bytes`, and where it ends.
+fn quoted(bytes: &[u8], delimiter: u8) -> Option<(Cow<'_, [u8]>, usize)> {
+    let inside = bytes.strip_prefix(b"\"")?;
+    let (mut at, mut doubled) = (0, false);
+    loop {
+        at += inside[at..].iter().position(|&byte| byte == b'"')?;
+        match inside.get(at + 1) {
+            Some(b'"') => doubled = true,
+            Some(&byte) if byte != delimiter => return None,
+            _ => break,
+        }
+        at += 2;
+    }
+    let content = &inside[..at];
+    if !doubled {
+        return Some((content.into(), at + 2));
+    }
+    let mut plain = Vec::with_capacity(content.len());
+    let mut bytes = content.iter();
+    while let Some(&byte) = bytes.next() {
+        plain.push(byte);
+        if byte == b'"' {
+            bytes.next();
+        }
+    }
+    Some((plain.into(), at + 2))
+}
+
+/// The rows of a block, each with its line as it is in the file.
+pub(super) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut rest = block;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, after) = rest.split_at(line_len(rest));
+        rest = after;
+        let row = line.strip_suffix(b"\n").unwrap_or(line);
+        Some((row.strip_suffix(b"\r").unwrap_or(row), line))
+    })
+}
+
+/// Bytes of the first line, its end included.
+pub(super) fn line_len(mut bytes: &[u8]) -> usize {
+    use std::io::BufRead;
+    // The standard library's way to its vectorized search, which cannot fail.
+    bytes.skip_until(b'\n').unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn columns(numbers: &[u32]) -> KeyRule {
+        KeyRule::columns(numbers.to_vec(), b',').unwrap()
+    }
+
+    #[test]
+    fn columns_are_found_in_any_order_with_and_without_quotes() {
+        for (row, numbers, key) in [
+            ("a,b,c", &[1][..], "a"),
+            ("a,b,c", &[3, 1], "c,a"),
+            ("a,b", &[2, 3], "b,"),
+            ("", &[1, 2], ","),
+            ("\"a,b\",c", &[1, 2], "\"a,b\",c"),
+            ("a,\"b,c\"", &[1, 2], "a,\"b,c\""),
+            ("\"a\",\"b\"", &[2, 1], "b,a"),
+            ("\"a\"\"b\",c", &[1], "a\"b"),
+            ("\"\"\"a\",c", &[1], "\"\"\"a\""),
+            ("\"a,b", &[1], "\"\"\"a\""),
+            ("5\" pipe,x", &[1], "5\" pipe"),
+            ("\"5\" pipe,x", &[2], "x"),
+        ] {
+            assert_eq!(&*columns(numbers).key_of(row.as_bytes()), key.as_bytes(), "{row}");
+        }
+        assert!(KeyRule::columns(vec![], b',').is_err());
+        assert!(KeyRule::columns(vec![0], b',').is_err());
+        assert!(KeyRule::columns(vec![1], b'"').is_err());
+        let refused = columns(&[1, 2]).parse(b"a,b,c").unwrap_err().to_string();
+        assert_eq!(refused, "\"a,b,c\" has more than 2 columns");
+        assert_eq!(&*columns(&[7, 5]).parse(b"\"a\"").unwrap(), b"a,");
+    }
+
+    #[test]
+    fn rows_end_with_either_line_end_or_with_the_file() {
+        let found: Vec<_> = rows(b"a\r\n\nb\r\r\nc\r").collect();
+        let expected: [(&[u8], &[u8]); 4] =
+            [(b"a", b"a\r\n"), (b"", b"\n"), (b"b\r", b"b\r\r\n"), (b"c", b"c\r")];
+        assert_eq!(found, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn keys_differ_where_columns_do(
+            a in prop::collection::vec("[ab\",]{0,4}", 2),
+            b in prop::collection::vec("[ab\",]{0,4}", 2),
+        ) {
+            let rule = columns(&[1, 2]);
+            prop_assert_eq!(rule.join(&a) == rule.join(&b), a == b);
+            // A key is a row of its columns.
+            let key = rule.join(&a);
+            prop_assert_eq!(&*rule.key_of(&key), &key[..]);
+            prop_assert_eq!(&*rule.parse(&key).unwrap(), &key[..]);
+        }
+    }
+}
