@@ -2,6 +2,7 @@
 
 pub mod bitset;
 pub mod bitsort;
+mod bloom;
 mod exit;
 mod generate;
 mod limits;

@@ -5,6 +5,7 @@
 
 mod architecture;
 mod bloom;
+mod bloom_index;
 mod command;
 #[cfg(feature = "compression")]
 mod compressed;

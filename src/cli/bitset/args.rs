@@ -1,6 +1,7 @@
 //! Commands and flags as typed.
 
 use crate::cli::generate::{self, Generate};
+use crate::cli::bloom::BloomCommand;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::set::Expression;
@@ -236,6 +237,9 @@ pub(super) enum Command {
     Generate { what: Generate },
     /// Say what kind of set a file holds
     Identify { files: Vec<PathBuf> },
+    /// Ask whether keys were seen before, or where they are in a large file
+    #[command(subcommand)]
+    Bloom(BloomCommand),
     /// Print ranges of values that are missing between the smallest and the largest
     Gaps {
         set: PathBuf,

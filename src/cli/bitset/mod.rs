@@ -10,6 +10,7 @@ mod query;
 mod source;
 mod update;
 
+use super::bloom;
 use super::exit::{self, NO};
 use super::generate;
 use crate::error::Result;
@@ -77,6 +78,10 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
         Command::Count { set, first, last } => query::count(&source, &set, first.zip(last))?,
         Command::Plot { set, output, order, ipv4 } => {
             plot::plot(&source, &set, &output, order, ipv4)?;
+        }
+        Command::Bloom(command) => {
+            let _bar = source.bar(command.writes_file());
+            return bloom::run(command, source.threads(), progress).map(Answer::from);
         }
         Command::Min { set } => return query::min(&source, &set),
         Command::Max { set } => return query::max(&source, &set),

@@ -1,0 +1,308 @@
+//! Files of keys that are searched through an index.
+
+use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
+use crate::cli::exit::say;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::size::ByteSize;
+use serde_json::json;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  bitset bloom index build cells.csv --key columns 1,2,3   row, family, qualifier
+  bitset bloom index get cells.csv 'user7,info,name'       its lines
+  bitset bloom index build log --key until :               up to the first colon
+  bitset bloom index build log --append                    what came since then
+  bitset bloom index get log < keys --stats                many keys, and what it took";
+
+/// What the user typed.
+#[derive(Debug, clap::Subcommand)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) enum IndexCommand {
+    /// Make the index of a file, beside it
+    Build(BuildArgs),
+    /// Print the lines of keys
+    Get(GetArgs),
+    /// Describe an index
+    Stat {
+        /// An index, such as DATA.bix
+        index: PathBuf,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Read a file and its index and check both
+    Verify {
+        /// The file
+        data: PathBuf,
+        /// Its index, if it is not DATA.bix
+        #[arg(long, value_name = "FILE")]
+        index: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct BuildArgs {
+    /// A file of rows, one a line
+    #[arg(required_unless_present = "key")]
+    data: Option<PathBuf>,
+
+    /// Write the index to FILE instead of DATA.bix, whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Bytes of a row that are its key: row, columns 1,2,3, prefix N or until BYTE
+    #[arg(long, num_args = 1..=2, value_names = ["KIND", "OF"])]
+    key: Vec<OsString>,
+
+    /// The byte between columns, such as , or \t
+    #[arg(long, value_name = "BYTE", default_value = ",")]
+    delimiter: Byte,
+
+    /// Share of the blocks that may be read in vain
+    #[arg(long, value_name = "P", default_value_t = 0.01)]
+    rate: f64,
+
+    /// Bytes of a block (K, M, G)
+    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    block: ByteSize,
+
+    /// Take in what was appended to the file since its index was made
+    #[arg(long, conflicts_with_all = ["key", "delimiter", "rate", "block"])]
+    append: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct GetArgs {
+    /// The file
+    data: PathBuf,
+
+    /// Keys; none means those on standard input, one a line
+    keys: Vec<OsString>,
+
+    /// Its index, if it is not DATA.bix
+    #[arg(long, value_name = "FILE")]
+    index: Option<PathBuf>,
+
+    /// Say on standard error what was read and what was skipped
+    #[arg(long)]
+    stats: bool,
+}
+
+impl IndexCommand {
+    /// Whether it reads much and prints nothing meanwhile.
+    pub(in crate::cli) fn writes_file(&self) -> bool {
+        matches!(self, Self::Build(_))
+    }
+}
+
+/// A byte, typed as itself or as `\t`, `\0`, `\\` or `\xHH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Byte(u8);
+
+impl FromStr for Byte {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let byte = match text.as_bytes() {
+            [byte] => Some(*byte),
+            b"\\t" => Some(b'\t'),
+            b"\\0" => Some(0),
+            b"\\\\" => Some(b'\\'),
+            [b'\\', b'x', digits @ ..] if digits.len() == 2 => {
+                std::str::from_utf8(digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            }
+            _ => None,
+        };
+        byte.map(Self).ok_or("expected one byte, or one of \\t, \\0, \\\\ and \\xHH")
+    }
+}
+
+fn key_rule(words: &[OsString], delimiter: Byte) -> Result<KeyRule> {
+    let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let wrong = || Error::usage("a key is one of row, columns 1,2,3, prefix N and until BYTE");
+    match words[..] {
+        [] | ["row"] => Ok(KeyRule::Row),
+        ["columns", numbers] => {
+            let numbers: Result<Vec<u32>, _> = numbers.split(',').map(str::parse).collect();
+            KeyRule::columns(numbers.map_err(|_| wrong())?, delimiter.0)
+        }
+        ["prefix", bytes] => bytes.parse().map(KeyRule::Prefix).map_err(|_| wrong()),
+        ["until", byte] => byte.parse().map(|Byte(byte)| KeyRule::Until(byte)).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+/// Runs a command; tells whether the answer is yes.
+pub(in crate::cli) fn run(
+    command: IndexCommand,
+    threads: usize,
+    progress: &Arc<Progress>,
+) -> Result<bool> {
+    match command {
+        IndexCommand::Build(args) => build(args, threads, progress).map(|()| true),
+        IndexCommand::Get(args) => get(&args, progress),
+        IndexCommand::Stat { index, json } => {
+            print(&describe(&IndexFile::open(&index)?.stat(), json)).map(|()| true)
+        }
+        IndexCommand::Verify { data, index } => {
+            let index = index.unwrap_or_else(|| path_of(&data));
+            BlockIndex::open(&data, &index)?.verify()?;
+            print("ok\n").map(|()| true)
+        }
+    }
+}
+
+fn build(mut args: BuildArgs, threads: usize, progress: &Arc<Progress>) -> Result<()> {
+    // A row is a row of nothing else: what follows the word is the file.
+    if args.data.is_none() && args.key.len() == 2 && args.key[0] == "row" {
+        args.data = args.key.pop().map(PathBuf::from);
+    }
+    let data = args.data.ok_or_else(|| Error::usage("name the file that is to be indexed"))?;
+    let index = args.output.unwrap_or_else(|| path_of(&data));
+    let builder = Builder::new().threads(threads).progress(Arc::clone(progress));
+    if args.append {
+        return builder.extend(&data, &index).map(drop);
+    }
+    let rule = key_rule(&args.key, args.delimiter)?;
+    builder.key(rule).rate(args.rate).block_size(args.block).build(&data, &index).map(drop)
+}
+
+fn get(args: &GetArgs, progress: &Progress) -> Result<bool> {
+    let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
+    let index = BlockIndex::open(&args.data, &index)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
+    let mut ask = |key: &[u8]| {
+        if progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let report = index.for_each_line(key, |line| {
+            let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
+            out.write_all(line).and_then(|()| out.write_all(end)).map_err(Error::io("write", "-"))
+        })?;
+        keys += 1;
+        found += u64::from(report.lines > 0);
+        total += report;
+        Ok(())
+    };
+    if args.keys.is_empty() {
+        let (mut input, mut line) = (io::stdin().lock(), Vec::new());
+        while input.read_until(b'\n', &mut line).map_err(Error::io("read", "-"))? > 0 {
+            let key = line.strip_suffix(b"\n").unwrap_or(&line);
+            ask(key.strip_suffix(b"\r").unwrap_or(key))?;
+            line.clear();
+        }
+    } else {
+        args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
+    }
+    out.flush().map_err(Error::io("write", "-"))?;
+    if args.stats {
+        say(&summary(&total, keys, found));
+    }
+    Ok(found == keys)
+}
+
+fn summary(total: &LookupReport, keys: u64, found: u64) -> String {
+    format!(
+        "{found} of {keys} keys found, {} lines\n\
+         {} of {} blocks skipped, {} of them by the order of keys\n\
+         {} blocks read, {}, {} of them in vain",
+        total.lines,
+        total.skipped,
+        total.blocks,
+        total.out_of_order,
+        total.read_blocks,
+        ByteSize::from_bytes(total.read_bytes),
+        total.false_positives,
+    )
+}
+
+/// The rule as it is typed.
+fn typed(rule: &KeyRule) -> String {
+    match rule {
+        KeyRule::Columns(columns) => {
+            let numbers: Vec<_> = columns.numbers().iter().map(u32::to_string).collect();
+            let delimiter = columns.delimiter().escape_ascii();
+            format!("columns {} --delimiter {delimiter}", numbers.join(","))
+        }
+        KeyRule::Prefix(bytes) => format!("prefix {bytes}"),
+        KeyRule::Until(byte) => format!("until {}", byte.escape_ascii()),
+        KeyRule::Row => "row".into(),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+fn describe(stat: &Stat, as_json: bool) -> String {
+    if as_json {
+        let object = json!({
+            "key": typed(&stat.rule),
+            "sorted": stat.is_sorted,
+            "data_bytes": stat.data_bytes,
+            "data_checksum": format!("{:016x}", stat.data_checksum),
+            "rows": stat.rows,
+            "keys": stat.keys,
+            "blocks": stat.blocks,
+            "block_bytes": stat.block_bytes,
+            "group_blocks": stat.group_blocks,
+            "rate": stat.rate,
+            "hashes": stat.hashes,
+            "filter_bytes": stat.filter_bytes,
+            "bounds_bytes": stat.bounds_bytes,
+            "index_bytes": stat.index_bytes,
+        });
+        return format!("{object}\n");
+    }
+    let size = |bytes: u64| ByteSize::from_bytes(bytes);
+    let share = 100.0 * stat.index_bytes as f64 / stat.data_bytes.max(1) as f64;
+    let bits = 8.0 * stat.filter_bytes as f64 / stat.keys.max(1) as f64;
+    let mut text = String::new();
+    let sorted = if stat.is_sorted { "yes" } else { "no" };
+    let lines = [
+        ("key", typed(&stat.rule)),
+        ("data", format!("{} ({} bytes)", size(stat.data_bytes), stat.data_bytes)),
+        ("checksum", format!("{:016x}", stat.data_checksum)),
+        ("rows", stat.rows.to_string()),
+        ("sorted", sorted.into()),
+        ("blocks", format!("{} of {}", stat.blocks, size(stat.block_bytes))),
+        ("keys", format!("{} (those of each block)", stat.keys)),
+        ("filters", format!("{}, {bits:.2} bits a key", size(stat.filter_bytes))),
+        ("rate", format!("{} with {} hash functions", stat.rate, stat.hashes)),
+        ("index", format!("{}, {share:.2} % of the data", size(stat.index_bytes))),
+    ];
+    for (name, value) in lines {
+        let _ = writeln!(text, "{name:<9} {value}");
+    }
+    text
+}
+
+fn print(text: &str) -> Result<()> {
+    io::stdout().write_all(text.as_bytes()).map_err(Error::io("write", Path::new("-")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_typed_and_shown_alike() {
+        for text in ["row", "columns 2,1", "prefix 7", "until :", "until \\t"] {
+            let words: Vec<_> = text.split(' ').map(OsString::from).collect();
+            let rule = key_rule(&words, Byte(b';')).unwrap();
+            assert_eq!(typed(&rule).replace(" --delimiter ;", ""), text);
+        }
+        for text in ["", "row 1", "columns", "columns 0", "columns a", "prefix -1", "until ab"] {
+            let words: Vec<_> = text.split(' ').map(OsString::from).collect();
+            assert!(key_rule(&words, Byte(b',')).is_err(), "{text}");
+        }
+        assert_eq!("\\x1F".parse(), Ok(Byte(0x1F)));
+        assert!("\\xG1".parse::<Byte>().is_err() && "ab".parse::<Byte>().is_err());
+    }
+}
