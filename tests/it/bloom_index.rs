@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused() {
     let work = Workspace::new();
     work.write("rows", "a\nb\n");
     for (line, part) in [
-        ("build rows --key columns 0", "counted from 1"),
+        ("build rows --key columns 0", "count from 1"),
         ("build rows --key shape 3", "a key is one of row"),
         ("build rows --key columns 1 --delimiter '\"'", "cannot be delimited by a quote"),
         ("build rows --delimiter ab", "expected one byte"),

@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::super::params::MAX_HASHES;
-use super::key::{Columns, KeyRule, MAX_COLUMNS};
+use super::key::{KeyRule, MAX_COLUMNS};
 use super::sliced::MAX_BLOCKS;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use xxhash_rust::xxh3::xxh3_64;
@@ -160,10 +160,7 @@ impl Header {
         let columns: Vec<u32> = columns.ok_or((200, "there can be no such number of columns"))?;
         let rule = match kind {
             1 => KeyRule::Row,
-            2 => {
-                KeyRule::columns(columns.clone(), byte).map_err(|_| (200, "no such columns"))?;
-                KeyRule::Columns(Columns { numbers: columns, delimiter: byte })
-            }
+            2 => KeyRule::columns(columns, byte).map_err(|_| (200, "no such columns"))?,
             3 => KeyRule::Prefix(prefix),
             4 => KeyRule::Until(byte),
             _ => return Err((12, "this kind of key is not known to this program")),

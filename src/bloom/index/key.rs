@@ -9,6 +9,8 @@ use std::borrow::Cow;
 
 /// The most columns that make up a key.
 pub(super) const MAX_COLUMNS: usize = 64;
+/// The last column that can be part of one.
+const MAX_COLUMN: u32 = 1 << 16;
 
 /// Which bytes of a row are its key.
 ///
@@ -45,6 +47,8 @@ pub struct Columns {
     /// Counted from 1.
     pub(super) numbers: Vec<u32>,
     pub(super) delimiter: u8,
+    /// Whether each is the one behind the one before.
+    is_run: bool,
 }
 
 impl Columns {
@@ -67,16 +71,18 @@ impl KeyRule {
     ///
     /// # Errors
     ///
-    /// If there are none or more than 64, one is 0, or the delimiter is a quote
-    /// or ends lines.
+    /// If there are none or more than 64, one is 0 or above 65536, or the
+    /// delimiter is a quote or ends lines.
     pub fn columns(numbers: Vec<u32>, delimiter: u8) -> Result<Self> {
-        if numbers.is_empty() || numbers.len() > MAX_COLUMNS || numbers.contains(&0) {
-            return Err(Error::usage("a key has 1 to 64 columns, and these are counted from 1"));
+        let exist = numbers.iter().all(|number| (1..=MAX_COLUMN).contains(number));
+        if numbers.is_empty() || numbers.len() > MAX_COLUMNS || !exist {
+            return Err(Error::usage("a key has 1 to 64 columns, and these count from 1 to 65536"));
         }
         if matches!(delimiter, b'"' | b'\n' | b'\r') {
             return Err(Error::usage("columns cannot be delimited by a quote or a line end"));
         }
-        Ok(Self::Columns(Columns { numbers, delimiter }))
+        let is_run = numbers.is_sorted_by(|a, b| a.checked_add(1) == Some(*b));
+        Ok(Self::Columns(Columns { numbers, delimiter, is_run }))
     }
 
     /// The key of a row. Columns are joined by the delimiter; those that hold
@@ -136,12 +142,83 @@ impl KeyRule {
     }
 }
 
-impl Columns {
-    fn key_of<'r>(&self, row: &'r [u8]) -> Cow<'r, [u8]> {
-        let last = self.numbers.iter().max().map_or(0, |last| *last as usize);
-        if self.numbers == [1] && row.first() != Some(&b'"') {
-            return before(row, self.delimiter).into();
+/// Finds the rows of a key.
+#[derive(Debug)]
+pub(super) struct Matcher<'k> {
+    rule: &'k KeyRule,
+    key: &'k [u8],
+    /// What has to be in the first columns, where it matters.
+    fields: Vec<Option<Cow<'k, [u8]>>>,
+    /// Whether a column would have to be two things at once.
+    is_impossible: bool,
+}
+
+impl<'k> Matcher<'k> {
+    pub(super) fn new(rule: &'k KeyRule, key: &'k [u8]) -> Self {
+        let mut new = Self { rule, key, fields: Vec::new(), is_impossible: false };
+        let KeyRule::Columns(columns) = rule else { return new };
+        for (field, number) in fields(key, columns.delimiter).zip(&columns.numbers) {
+            let index = *number as usize - 1;
+            if new.fields.len() <= index {
+                new.fields.resize(index + 1, None);
+            }
+            match &new.fields[index] {
+                Some(other) => new.is_impossible |= *other != field,
+                None => new.fields[index] = Some(field),
+            }
         }
+        new
+    }
+
+    /// Whether this is the key of a row. Nothing is copied for it, and a row is
+    /// left at the first column that differs.
+    #[inline]
+    pub(super) fn matches(&self, row: &[u8]) -> bool {
+        let KeyRule::Columns(columns) = self.rule else {
+            return *self.rule.key_of(row) == *self.key;
+        };
+        if self.is_impossible {
+            return false;
+        }
+        let mut found = fields(row, columns.delimiter);
+        self.fields.iter().all(|wanted| {
+            let found = found.next();
+            wanted.as_ref().is_none_or(|wanted| **wanted == *found.as_deref().unwrap_or_default())
+        })
+    }
+}
+
+impl Columns {
+    /// The key, if its columns follow each other in a row and nothing is quoted.
+    #[inline]
+    fn plain<'r>(&self, row: &'r [u8]) -> Option<&'r [u8]> {
+        let (&first, &last) = self.numbers.first().zip(self.numbers.last())?;
+        if !self.is_run {
+            return None;
+        }
+        let (mut start, mut at) = (0, 0);
+        for number in 1..=last {
+            if number == first {
+                start = at;
+            }
+            if row.get(at) == Some(&b'"') {
+                return None;
+            }
+            let end = row.get(at..)?.iter().position(|&byte| byte == self.delimiter);
+            match end {
+                Some(len) => at += len + 1,
+                None if number == last => return row.get(start..),
+                None => return None,
+            }
+        }
+        row.get(start..at - 1)
+    }
+
+    fn key_of<'r>(&self, row: &'r [u8]) -> Cow<'r, [u8]> {
+        if let Some(key) = self.plain(row) {
+            return key.into();
+        }
+        let last = self.numbers.iter().max().map_or(0, |last| *last as usize);
         let fields: Vec<_> = fields(row, self.delimiter).take(last).collect();
         let mut key = Vec::with_capacity(row.len());
         for (index, number) in self.numbers.iter().enumerate() {
@@ -262,6 +339,11 @@ mod tests {
             ("\"a,b", &[1], "\"\"\"a\""),
             ("5\" pipe,x", &[1], "5\" pipe"),
             ("\"5\" pipe,x", &[2], "x"),
+            ("a,b,c", &[2, 3], "b,c"),
+            ("a,b,c,d", &[2, 3], "b,c"),
+            ("\"a,b\",c,d", &[2, 3], "c,d"),
+            ("a,\"b\",c", &[1, 2, 3], "a,b,c"),
+            ("a,b,", &[3, 4], ","),
         ] {
             assert_eq!(&*columns(numbers).key_of(row.as_bytes()), key.as_bytes(), "{row}");
         }
@@ -283,6 +365,24 @@ mod tests {
 
     proptest! {
         #[test]
+        fn ways_to_find_columns_agree(
+            row in "[ab\",]{0,12}",
+            numbers in prop::collection::vec(1_u32..5, 1..4),
+            first in 1_u32..4,
+            count in 1_u32..4,
+        ) {
+            let row = row.as_bytes();
+            let all: Vec<_> = fields(row, b',').collect();
+            for numbers in [numbers, (first..first + count).collect()] {
+                let field = |number: &u32| all.get(*number as usize - 1).cloned().unwrap_or_default();
+                let rule = columns(&numbers);
+                let key = rule.join(&numbers.iter().map(field).collect::<Vec<_>>());
+                prop_assert_eq!(&*rule.key_of(row), &key[..]);
+                prop_assert!(Matcher::new(&rule, &key).matches(row));
+            }
+        }
+
+        #[test]
         fn keys_differ_where_columns_do(
             a in prop::collection::vec("[ab\",]{0,4}", 2),
             b in prop::collection::vec("[ab\",]{0,4}", 2),
@@ -291,6 +391,7 @@ mod tests {
             prop_assert_eq!(rule.join(&a) == rule.join(&b), a == b);
             // A key is a row of its columns.
             let key = rule.join(&a);
+            prop_assert_eq!(Matcher::new(&rule, &key).matches(&rule.join(&b)), a == b);
             prop_assert_eq!(&*rule.key_of(&key), &key[..]);
             prop_assert_eq!(&*rule.parse(&key).unwrap(), &key[..]);
         }

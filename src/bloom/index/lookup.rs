@@ -5,7 +5,7 @@ use super::super::scheme::Scheme;
 use super::data::Data;
 use super::digest::BOUND_BYTES;
 use super::file::{IndexFile, Stat};
-use super::key::rows;
+use super::key::{Matcher, rows};
 use super::sliced::members;
 use crate::error::{DataChange, Error, Result};
 use std::ops::{AddAssign, Range};
@@ -187,6 +187,7 @@ impl BlockIndex {
         self.data.check_length()?;
         let header = self.index.header();
         let key = header.rule.parse(key)?;
+        let wanted = Matcher::new(&header.rule, &key);
         let asked = self.around(&key)?;
         let mut report = LookupReport { blocks: header.blocks, ..LookupReport::default() };
         report.out_of_order = header.blocks.saturating_sub(asked.end.saturating_sub(asked.start));
@@ -194,7 +195,7 @@ impl BlockIndex {
             let block = self.block(index)?;
             let before = report.lines;
             for (row, line) in rows(block) {
-                if *header.rule.key_of(row) == *key {
+                if wanted.matches(row) {
                     report.lines = report.lines.saturating_add(1);
                     visit(line)?;
                 }
