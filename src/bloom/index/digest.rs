@@ -2,7 +2,8 @@
 
 use super::super::builder::BuildError;
 use super::super::scheme::{Hash, Scheme};
-use super::key::{KeyRule, line_len, rows};
+use super::key::KeyRule;
+use super::rows::{line_len, rows};
 use super::sliced::{MAX_BLOCKS, Shape};
 use crate::error::Result;
 use std::borrow::Cow;

@@ -294,27 +294,6 @@ fn quoted(bytes: &[u8], delimiter: u8) -> Option<(Cow<'_, [u8]>, usize)> {
     Some((plain.into(), at + 2))
 }
 
-/// The rows of a block, each with its line as it is in the file.
-pub(super) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut rest = block;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (line, after) = rest.split_at(line_len(rest));
-        rest = after;
-        let row = line.strip_suffix(b"\n").unwrap_or(line);
-        Some((row.strip_suffix(b"\r").unwrap_or(row), line))
-    })
-}
-
-/// Bytes of the first line, its end included.
-pub(super) fn line_len(mut bytes: &[u8]) -> usize {
-    use std::io::BufRead;
-    // The standard library's way to its vectorized search, which cannot fail.
-    bytes.skip_until(b'\n').unwrap_or(bytes.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -353,14 +332,6 @@ mod tests {
         let refused = columns(&[1, 2]).parse(b"a,b,c").unwrap_err().to_string();
         assert_eq!(refused, "\"a,b,c\" has more than 2 columns");
         assert_eq!(&*columns(&[7, 5]).parse(b"\"a\"").unwrap(), b"a,");
-    }
-
-    #[test]
-    fn rows_end_with_either_line_end_or_with_the_file() {
-        let found: Vec<_> = rows(b"a\r\n\nb\r\r\nc\r").collect();
-        let expected: [(&[u8], &[u8]); 4] =
-            [(b"a", b"a\r\n"), (b"", b"\n"), (b"b\r", b"b\r\r\n"), (b"c", b"c\r")];
-        assert_eq!(found, expected);
     }
 
     proptest! {

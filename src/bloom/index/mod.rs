@@ -31,7 +31,8 @@
 //! file, whatever its size; a lookup compares each block that it reads; only
 //! [`BlockIndex::verify`] reads all. So a change that keeps the length can stay
 //! unnoticed until then, if it is in none of these blocks, and a lookup will not
-//! find what it added. [`Builder::extend`] takes in what was appended.
+//! find what it added. Of the index itself, one of more than 1 MiB, likewise only
+//! the header is checked before. [`Builder::extend`] takes in what was appended.
 //!
 //! # Cost
 //!
@@ -47,6 +48,7 @@ mod file;
 mod header;
 mod key;
 mod lookup;
+mod rows;
 mod sliced;
 #[cfg(test)]
 mod tests;

@@ -263,6 +263,18 @@ fn answer_or_error(case: &Case, rule: &KeyRule) {
     let _ = index.verify();
 }
 
+/// Makes all checksums of an index fit, where these are.
+fn fix_checksums(index: &mut [u8]) {
+    use xxhash_rust::xxh3::xxh3_64;
+    let sum = xxh3_64(&index[..4088]);
+    index[4088..4096].copy_from_slice(&sum.to_le_bytes());
+    let own = index.len() - 8;
+    let sum = xxh3_64(&index[4096..own - 8]);
+    index[own - 8..own].copy_from_slice(&sum.to_le_bytes());
+    let sum = xxh3_64(&sum.to_le_bytes());
+    index[own..].copy_from_slice(&sum.to_le_bytes());
+}
+
 #[test]
 fn no_damaged_index_does_harm() {
     let mut data = numbered(0..40);
@@ -280,16 +292,12 @@ fn no_damaged_index_does_harm() {
             let mut damaged = index.clone();
             damaged[at] ^= 1 << (at % 8);
             fs::write(case.index(), &damaged).unwrap();
-            answer_or_error(&case, &rule);
-            assert!(case.open().and_then(|index| index.verify()).is_err(), "{at}");
+            assert!(case.open().is_err(), "{at}");
             // The same by somebody who knows checksums.
-            if at < 4088 {
-                let sum = xxhash_rust::xxh3::xxh3_64(&damaged[..4088]);
-                damaged[4088..4096].copy_from_slice(&sum.to_le_bytes());
-                fs::write(case.index(), &damaged).unwrap();
-                answer_or_error(&case, &rule);
-                let _ = Builder::new().extend(case.data(), case.index());
-            }
+            fix_checksums(&mut damaged);
+            fs::write(case.index(), &damaged).unwrap();
+            answer_or_error(&case, &rule);
+            let _ = Builder::new().threads(1).extend(case.data(), case.index());
         }
         data.insert(0, b'~'); // not sorted from here on
     }
