@@ -38,8 +38,15 @@
 //!
 //! With sorted keys a lookup asks the one or two blocks whose keys surround it.
 //! Else it asks all filters, k cache lines for each 512 blocks, and reads of
-//! those blocks that do not have the key a share of the rate in vain: 1 % of a
-//! file of 1 GB are 160 blocks, so that a lower rate pays there.
+//! those blocks that do not have the key a share of the rate in vain: of a file
+//! of 1 GB 168 blocks at 1 %. A lower rate pays there: 20 M rows of 55 bytes,
+//! keys of two columns, processor time on a shared Xeon with AVX-512:
+//!
+//! | | index, of the data | a key that is there | one that is not |
+//! |---|--:|--:|--:|
+//! | sorted, 1 % | 2.3 % | 15 µs | 1.5 µs |
+//! | unsorted, 1 % | 2.2 % | 5.9 ms | 5.5 ms |
+//! | unsorted, 0.01 % | 4.4 % | 0.15 ms | 0.09 ms |
 
 mod build;
 mod data;
