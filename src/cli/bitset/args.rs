@@ -1,7 +1,7 @@
 //! Commands and flags as typed.
 
-use crate::cli::generate::{self, Generate};
 use crate::cli::bloom::BloomCommand;
+use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::set::Expression;
