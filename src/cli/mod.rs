@@ -2,6 +2,7 @@
 
 pub mod bitset;
 pub mod bitsort;
+mod bloom;
 mod exit;
 mod limits;
 mod progress;

@@ -1,6 +1,8 @@
 //! Whole lines of inputs in large chunks, in order, for answers line by line.
 //!
 //! A stream is not waited for to fill a chunk: when it pauses, its lines go on.
+//! Lines are of text, where a byte order mark is no part of the first one, or of
+//! any bytes that end in a terminator.
 
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
@@ -46,6 +48,11 @@ impl LineChunk {
         (self.bytes.bytes(), self.span.clone())
     }
 
+    /// Its lines, the last one with its terminator.
+    pub(crate) fn lines(&self) -> &[u8] {
+        &self.bytes.bytes()[self.span.clone()]
+    }
+
     /// Where another byte can be put, but for that of a missing newline.
     fn room(&self) -> usize {
         self.bytes.bytes().len() - PADDING - 1
@@ -72,9 +79,13 @@ pub(crate) struct LineReader {
     names: Vec<String>,
     current: Option<Current>,
     sequence: u64,
+    terminator: u8,
+    has_mark: bool,
 }
 
 struct Current {
+    terminator: u8,
+    has_mark: bool,
     file: File,
     is_regular: bool,
     offset: u64,
@@ -85,7 +96,14 @@ struct Current {
 impl LineReader {
     /// Of these files; `-` is standard input.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths: paths.into_iter(), names: Vec::new(), current: None, sequence: 0 }
+        let paths = paths.into_iter();
+        let (terminator, has_mark) = (b'\n', true);
+        Self { paths, names: Vec::new(), current: None, sequence: 0, terminator, has_mark }
+    }
+
+    /// The same for lines of any bytes, that end in `terminator`.
+    pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8) -> Self {
+        Self { terminator, has_mark: false, ..Self::new(paths) }
     }
 
     /// The name of an input that was begun, as the user gave it.
@@ -103,7 +121,8 @@ impl LineReader {
         };
         let metadata = file.metadata().map_err(Error::io("read", path))?;
         let is_regular = metadata.is_file();
-        Ok(Current { file, is_regular, offset: 0, carry: Vec::new() })
+        let Self { terminator, has_mark, .. } = *self;
+        Ok(Current { terminator, has_mark, file, is_regular, offset: 0, carry: Vec::new() })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -163,7 +182,8 @@ impl Current {
             if read == 0 {
                 break false;
             }
-            let last = chunk.bytes.bytes()[end..end + read].iter().rposition(|&byte| byte == b'\n');
+            let new = &chunk.bytes.bytes()[end..end + read];
+            let last = new.iter().rposition(|&byte| byte == self.terminator);
             lines_end = last.map(|last| end + last + 1).or(lines_end);
             end += read;
             if lines_end.is_some() && !self.is_regular && pauses(&self.file) {
@@ -174,15 +194,15 @@ impl Current {
             let lines_end = lines_end.unwrap_or(PADDING);
             self.carry.extend_from_slice(&chunk.bytes.bytes()[lines_end..end]);
             end = lines_end;
-        } else if end > PADDING && chunk.bytes.bytes()[end - 1] != b'\n' {
-            chunk.bytes.bytes_mut()[end] = b'\n';
+        } else if end > PADDING && chunk.bytes.bytes()[end - 1] != self.terminator {
+            chunk.bytes.bytes_mut()[end] = self.terminator;
             end += 1;
         }
         chunk.offset = self.offset;
         chunk.span = PADDING..end;
         self.offset += chunk.span.len() as u64;
-        if chunk.offset == 0 && chunk.bytes.bytes()[chunk.span.clone()].starts_with(BYTE_ORDER_MARK)
-        {
+        let starts = |mark| chunk.bytes.bytes()[chunk.span.clone()].starts_with(mark);
+        if self.has_mark && chunk.offset == 0 && starts(BYTE_ORDER_MARK) {
             chunk.span.start += BYTE_ORDER_MARK.len();
             chunk.offset += BYTE_ORDER_MARK.len() as u64;
         }

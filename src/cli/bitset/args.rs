@@ -1,5 +1,6 @@
 //! Commands and flags as typed.
 
+use crate::cli::bloom::BloomArgs;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::set::Expression;
@@ -14,6 +15,7 @@ Examples:
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset info ids.bits                        sizes, density, a histogram
   bitset plot ids.bits -o map.png             a map of the universe
+  bitset bloom --help                         filters of lines of any kind
 
 A SET is a .bits file, a portable roaring file of 32 or 64 bits, or a text file
 of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
@@ -247,6 +249,8 @@ pub(super) enum Command {
         #[arg(long, default_value_t = 0)]
         seed: u64,
     },
+    /// Bloom filters of lines: plan, build, ask, screen, deduplicate, join
+    Bloom(BloomArgs),
 }
 
 #[derive(Debug, clap::Args)]

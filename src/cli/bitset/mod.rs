@@ -10,12 +10,13 @@ mod query;
 mod source;
 mod update;
 
+use super::bloom;
 use super::exit::{self, NO};
 use crate::error::Result;
 use crate::progress::Progress;
 use args::{Command, SetArgs};
 use clap::Parser;
-use source::Source;
+pub(super) use source::Source;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub fn main() -> ExitCode {
 
 /// What the exit status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+pub(super) enum Answer {
     /// Done, or yes.
     Yes,
     No,
@@ -92,6 +93,7 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
         Command::AtLeast { k, join: args } => {
             join::join(&source, join::How::AtLeast(k), &args)?;
         }
+        Command::Bloom(args) => return bloom::run(&source, args),
         Command::Eval { expression, sets, target, count } => {
             join::eval(&source, &expression, &sets, &target, count)?;
         }
