@@ -5,6 +5,8 @@
 
 mod architecture;
 mod bloom;
+mod bloom_commands;
+mod bloom_streams;
 mod command;
 mod corners;
 mod faults;
