@@ -138,6 +138,7 @@ impl<S: Storage> AnyFilter<S> {
     }
 }
 
+#[cfg(feature = "cli")]
 impl<S> AnyFilter<S> {
     /// The same filter with its bits in `place` of them.
     pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> AnyFilter<T> {

@@ -200,7 +200,6 @@ const fn entry(place: usize, hash: u64) -> u64 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "places fit in memory")]
 const fn place_of(entry: u64) -> usize {
     (entry >> TAG_BITS) as usize - 1
 }

@@ -116,6 +116,7 @@ impl<D: Design> Filter<D> {
     }
 }
 
+#[cfg(feature = "cli")]
 impl<D, S> Filter<D, S> {
     /// The same filter with its words in `place` of them.
     pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> Filter<D, T> {

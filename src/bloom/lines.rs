@@ -35,7 +35,7 @@ pub(crate) struct Batch<'a> {
 impl LineRules {
     /// The key of a line without its terminator.
     #[inline]
-    pub(crate) fn key<'a>(&self, line: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn key(self, line: &[u8]) -> &[u8] {
         match line {
             [key @ .., b'\r'] if self.crlf => key,
             line => line,
@@ -45,7 +45,7 @@ impl LineRules {
     /// Hands all lines of `bytes`, each with its terminator, to `visit`, some at
     /// a time.
     pub(crate) fn batches<'a>(
-        &self,
+        self,
         bytes: &'a [u8],
         mut visit: impl FnMut(&Batch<'a>) -> Result<()>,
     ) -> Result<()> {
@@ -68,7 +68,7 @@ impl LineRules {
     }
 
     /// Number of keys in `bytes`.
-    pub(crate) fn count(&self, bytes: &[u8]) -> u64 {
+    pub(crate) fn count(self, bytes: &[u8]) -> u64 {
         let mut count = 0;
         let counted = self.batches(bytes, |batch| {
             count += batch.keys.len() as u64;

@@ -20,18 +20,18 @@ pub(super) struct Records {
     folder: PathBuf,
     buffer: Vec<u8>,
     buffer_bytes: usize,
-    records: u64,
+    count: u64,
 }
 
 impl Records {
     pub(super) fn new(folder: &Path, buffer_bytes: usize) -> Result<Self> {
         let file = tempfile::tempfile_in(folder)
             .map_err(Error::io("create a temporary file in", folder))?;
-        Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, records: 0 })
+        Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, count: 0 })
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.records == 0
+        self.count == 0
     }
 
     /// Appends a line.
@@ -43,7 +43,7 @@ impl Records {
         }
         self.buffer.extend_from_slice(&number.to_le_bytes());
         self.buffer.extend_from_slice(&len.to_le_bytes());
-        self.records += 1;
+        self.count += 1;
         if line.len() > self.buffer_bytes {
             self.flush()?;
             return self.write(line);
@@ -67,9 +67,9 @@ impl Records {
     /// Writes what is left, and reads from the beginning.
     pub(super) fn read(mut self) -> Result<RecordReader> {
         self.flush()?;
-        let Self { file, folder, buffer_bytes, records, .. } = self;
+        let Self { file, folder, buffer_bytes, count, .. } = self;
         let buffer = Vec::new();
-        Ok(RecordReader { file, folder, offset: 0, buffer, at: 0, buffer_bytes, left: records })
+        Ok(RecordReader { file, folder, offset: 0, buffer, at: 0, buffer_bytes, left: count })
     }
 }
 
@@ -176,7 +176,7 @@ impl Parts {
     /// Appends a line to the part of its key.
     pub(super) fn push(&mut self, number: u64, line: &[u8], key: &[u8]) -> Result<()> {
         let hash = xxh3_64_with_seed(key, self.depth + 1);
-        let part = u128::from(hash) * self.parts.len() as u128 >> 64;
+        let part = (u128::from(hash) * self.parts.len() as u128) >> 64;
         let part = usize::try_from(part).unwrap_or(0);
         self.parts[part].push(number, line)
     }

@@ -22,6 +22,7 @@ mod treemap;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub use iter::Values;
+#[cfg(feature = "cli")]
 pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};

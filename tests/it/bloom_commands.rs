@@ -66,10 +66,15 @@ fn commands_that_copy_write_files_too() {
     assert_eq!(work.names(), ["k", "k.bloom", "l"]);
 }
 
+fn numbered(word: &str, count: u32) -> String {
+    let lines: Vec<String> = (0..count).map(|id| format!("{word}{id}\n")).collect();
+    lines.concat()
+}
+
 #[test]
 fn a_filter_is_made_in_every_way_alike() {
     let work = Workspace::new();
-    let text: String = (0..5000).map(|id| format!("key {id}\n")).collect();
+    let text = numbered("key ", 5000);
     work.write("all", &text);
     let half = text.find("key 2500").unwrap();
     work.write("a", &text[..half]);
@@ -135,7 +140,7 @@ fn a_filter_is_described_and_checked() {
     let json = work.set("bloom info k.bloom --json", "").quiet();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(116), Some(4)));
-    let many: String = (0..4000).map(|id| format!("{id}\n")).collect();
+    let many = numbered("", 4000);
     work.set("bloom build -n 4000 -o good", &many).quiet();
     work.set("bloom build -n 2000 --seed 3 -o full", &many).quiet();
     let good = work.set("bloom verify good -f -", &many);

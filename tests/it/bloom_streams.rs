@@ -12,7 +12,7 @@ fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let line = prop_oneof![
         2 => prop::collection::vec(prop::sample::select(b"ab\r\0\xFF".to_vec()), 0..3),
         4 => (0..4000_u32).prop_map(|id| format!("https://example.org/{id}").into_bytes()),
-        1 => (0..3_u8, 1000..70_000_usize).prop_map(|(byte, len)| vec![byte, b'x'].repeat(len)),
+        1 => (0..3_u8, 1000..70_000_usize).prop_map(|(byte, len)| [byte, b'x'].repeat(len)),
     ];
     prop::collection::vec(line, 0..1500)
 }
@@ -72,9 +72,9 @@ proptest! {
 }
 
 fn many(count: u64) -> String {
-    (0..count)
-        .map(|id| format!("https://example.org/{:016x}\n", id.wrapping_mul(0x9E37_79B9)))
-        .collect()
+    let line = |id: u64| format!("https://example.org/{:016x}\n", id.wrapping_mul(0x9E37_79B9));
+    let lines: Vec<String> = (0..count).map(line).collect();
+    lines.concat()
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn updates_of_one_filter_wait_for_each_other() {
             });
         }
     });
-    let all: String = (0..8).flat_map(|t| (0..5).map(move |i| format!("{t}-{i}\n"))).collect();
-    assert_eq!(work.set("bloom contains f", &all).code, Some(0));
+    let all: Vec<String> = (0..40).map(|key| format!("{}-{}\n", key / 5, key % 5)).collect();
+    assert_eq!(work.set("bloom contains f", &all.concat()).code, Some(0));
     assert_eq!(work.names(), ["f"]);
 }

@@ -101,9 +101,10 @@ enum Keys {
 impl ChangeArgs {
     fn keys(self) -> (PathBuf, Keys, LineArgs) {
         let Self { filter, keys, files, lines } = self;
-        let keys = match keys.is_empty() {
-            true => Keys::Files(or_stdin(files)),
-            false => Keys::Typed(keys.into_iter().map(OsString::into_vec).collect()),
+        let keys = if keys.is_empty() {
+            Keys::Files(or_stdin(files))
+        } else {
+            Keys::Typed(keys.into_iter().map(OsString::into_vec).collect())
         };
         (filter, keys, lines)
     }

@@ -23,14 +23,14 @@ pub(super) fn print(text: impl AsRef<str>) -> Result<()> {
 
 /// Describes a filter.
 pub(super) fn info(path: &Path, json: bool) -> Result<()> {
-    let file = FilterFile::open(path)?;
-    let (filter, spec) = (&file.filter, file.filter.spec());
+    let opened = FilterFile::open(path)?;
+    let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_json(&json!({
-            "file": file.kind.name(),
+            "file": opened.kind.name(),
             "design": filter.design(),
             "hash": spec.scheme().name(),
             "seed": spec.scheme().seed(),
@@ -65,7 +65,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
          keys      {} counted, {estimated:.0} estimated\n\
          fill      {}\n\
          expected  {} false positives now\n",
-        file.kind.name(),
+        opened.kind.name(),
         ByteSize::from_bytes(filter.size_bytes()),
         filter.design(),
         spec.scheme(),
@@ -188,9 +188,7 @@ pub(super) fn verify(
             percent(low),
             percent(high),
         );
-        if let Some(missing) = missing {
-            text += &format!("missing   {missing} keys\n");
-        }
+        text += &missing.map_or(String::new(), |missing| format!("missing   {missing} keys\n"));
         print(text)?;
     }
     Ok((kept && missing.unwrap_or(0) == 0).into())

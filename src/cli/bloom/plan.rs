@@ -74,7 +74,7 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
         "{:<9} {:>13} {:>12} {:>6} {:>8} {:>15} {:>10}\n",
         "design", "keys", "rate", "hashes", "bits/key", "bits", "size"
     );
-    rows.iter().for_each(|row| text += &row.text(memory));
+    text.extend(rows.iter().map(|row| row.text(memory)));
     print(text)
 }
 
@@ -98,10 +98,8 @@ impl Row {
         };
         let bits = spec.cells().saturating_mul(spec.cell_bits().into());
         let size = ByteSize::from_bytes(spec.size_bytes()).to_string();
-        let note = match spec.size_bytes() > memory_bytes {
-            true => "  more than the memory here",
-            false => "",
-        };
+        let too_large = spec.size_bytes() > memory_bytes;
+        let note = if too_large { "  more than the memory here" } else { "" };
         format!(
             "{design:<9} {keys:>13} {:>12} {:>6} {:>8.2} {bits:>15} {size:>10}{note}\n",
             percent(self.design.rate(spec, keys)),
@@ -154,9 +152,10 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         }
         None => "none: it would let nearly everything pass".into(),
     };
-    let wanted = match full_bytes > plan.filter_budget {
-        true => format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16)),
-        false => String::new(),
+    let wanted = if full_bytes > plan.filter_budget {
+        format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
+    } else {
+        String::new()
     };
     // Both files, and what they share.
     let spilled = smaller.lines.saturating_mul(line_bytes(smaller)).saturating_mul(2);

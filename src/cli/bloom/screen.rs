@@ -202,7 +202,8 @@ pub(super) fn common(
     let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
-        return out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes());
+        out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
+        return out.commit();
     }
     let common = Common { job, memory_bytes, rate, folder: source.folder() };
     let mut count = 0;
