@@ -168,6 +168,9 @@ fn a_signal_ends_a_program_that_waits() {
         (bitset, "filter ids"),
         (bitset, "build -o out"),
         (bitset, "add out"),
+        (bitset, "bloom build -o out"),
+        (bitset, "bloom dedup --exact -o out"),
+        (bitset, "bloom common ids -"),
     ] {
         let mut command = Command::new(program);
         command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
