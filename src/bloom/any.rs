@@ -8,6 +8,7 @@ use super::key::Key;
 use super::memory::{Memory, Storage};
 use super::rate::MeasuredRate;
 use crate::error::Result;
+use std::io;
 use std::path::Path;
 
 /// A filter of one of the three designs, as files have them.
@@ -114,6 +115,15 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.save(path))
     }
 
+    /// Writes the bytes of a `.bloom` file.
+    ///
+    /// # Errors
+    ///
+    /// If `out` refuses them.
+    pub fn write_to(&self, out: impl io::Write) -> io::Result<()> {
+        with!(self, filter => filter.write_to(out))
+    }
+
     /// A copy in memory, which can be changed.
     ///
     /// # Errors
@@ -128,6 +138,18 @@ impl<S: Storage> AnyFilter<S> {
     }
 }
 
+#[cfg(feature = "cli")]
+impl<S> AnyFilter<S> {
+    /// The same filter with its bits in `place` of them.
+    pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> AnyFilter<T> {
+        match self {
+            Self::Standard(filter) => AnyFilter::Standard(filter.map_storage(place)),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.map_storage(place)),
+            Self::Counting(filter) => AnyFilter::Counting(filter.map_storage(place)),
+        }
+    }
+}
+
 impl AnyFilter {
     /// Adds `key`; tells whether it is new.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
@@ -137,6 +159,12 @@ impl AnyFilter {
     /// Adds all `keys`; gives how many were new.
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> u64 {
         with!(self, filter => filter.insert_many(keys))
+    }
+
+    /// The same, and whether each was new. See
+    /// [`Filter::insert_each`](super::Filter::insert_each).
+    pub fn insert_each<K: Key>(&mut self, keys: &[K], new: &mut Vec<bool>) -> u64 {
+        with!(self, filter => filter.insert_each(keys, new))
     }
 
     /// Adds all keys of `other`.

@@ -116,6 +116,15 @@ impl<D: Design> Filter<D> {
     }
 }
 
+#[cfg(feature = "cli")]
+impl<D, S> Filter<D, S> {
+    /// The same filter with its words in `place` of them.
+    pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> Filter<D, T> {
+        let Self { spec, words, key_count, goal, design } = self;
+        Filter { spec, words: place(words), key_count, goal, design }
+    }
+}
+
 impl<D: Design, S: Storage> Filter<D, S> {
     pub(super) fn from_parts(spec: Spec, words: S, key_count: u64, goal: Option<Goal>) -> Self {
         Self { spec, words, key_count, goal, design: PhantomData }
@@ -299,6 +308,35 @@ impl<D: Design> Filter<D> {
         });
         self.key_count += new;
         new
+    }
+
+    /// As [`insert_many`](Self::insert_many), and `new` gets an answer for each
+    /// key, in their order: whether it is new, after those before it came in.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::BloomFilter;
+    ///
+    /// let mut seen = BloomFilter::new(1000, 0.001)?;
+    /// let mut new = Vec::new();
+    /// seen.insert_each(&["fox", "dog", "fox"], &mut new);
+    /// assert_eq!(new, [true, true, false]);
+    /// # Ok::<(), bitsort::bloom::BuildError>(())
+    /// ```
+    pub fn insert_each<K: Key>(&mut self, keys: &[K], new: &mut Vec<bool>) -> u64 {
+        new.clear();
+        let words = self.words.words_mut();
+        self.spec.scheme.hash_ahead(keys, |prefetch, hash| {
+            if prefetch {
+                D::prefetch(&self.spec, words, hash);
+            } else {
+                new.push(D::insert(&self.spec, words, hash));
+            }
+        });
+        let count = new.iter().map(|new| u64::from(*new)).sum();
+        self.key_count += count;
+        count
     }
 }
 

@@ -42,21 +42,37 @@ mod any;
 mod anywhere;
 mod blocked;
 mod builder;
+#[cfg(feature = "cli")]
+pub(crate) mod common;
 mod counting;
 pub mod dcso;
 mod design;
+#[cfg(feature = "cli")]
+pub(crate) mod distinct;
+#[cfg(feature = "cli")]
+mod exact;
 mod file;
 mod filter;
+#[cfg(feature = "cli")]
+pub(crate) mod growing;
 pub mod guava;
 mod header;
 pub mod index;
 mod key;
+#[cfg(feature = "cli")]
+pub(crate) mod lines;
 mod memory;
 mod murmur;
+#[cfg(feature = "cli")]
+pub(crate) mod opened;
 pub mod params;
 mod rate;
+#[cfg(feature = "cli")]
+mod records;
 mod scheme;
 mod shared;
+#[cfg(feature = "cli")]
+pub(crate) mod spool;
 #[cfg(test)]
 mod tests;
 

@@ -79,23 +79,25 @@ impl Scheme {
     }
 }
 
-/// Keys whose memory is asked for before the first of them is inserted.
-const INSERT_GROUP: usize = 32;
+/// Keys whose memory is on its way while one is inserted.
+const AHEAD: usize = 32;
 
 impl Scheme {
-    /// Calls `visit` for every key twice: first to ask for its memory, for some
-    /// keys in a row, then to use it.
+    /// Calls `visit` for every key twice: first to ask for its memory, and when
+    /// that was done for some keys behind it, to use it.
     #[inline]
     pub(super) fn hash_ahead<K: Key>(self, keys: &[K], mut visit: impl FnMut(bool, Hash)) {
-        let mut hashes = [Hash([0; 2]); INSERT_GROUP];
-        for keys in keys.chunks(INSERT_GROUP) {
-            for (hash, key) in hashes.iter_mut().zip(keys) {
-                *hash = self.hash(key);
-                visit(true, *hash);
+        let mut ring = [Hash([0; 2]); AHEAD];
+        for (index, key) in keys.iter().enumerate() {
+            let hash = self.hash(key);
+            visit(true, hash);
+            let before = std::mem::replace(&mut ring[index % AHEAD], hash);
+            if index >= AHEAD {
+                visit(false, before);
             }
-            for &hash in hashes.iter().take(keys.len()) {
-                visit(false, hash);
-            }
+        }
+        for index in keys.len().saturating_sub(AHEAD)..keys.len() {
+            visit(false, ring[index % AHEAD]);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Whole lines of inputs in large chunks, in order, for answers line by line.
 //!
 //! A stream is not waited for to fill a chunk: when it pauses, its lines go on.
+//! Lines are of text, where a byte order mark is no part of the first one, or of
+//! any bytes that end in a terminator.
 
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
@@ -49,6 +51,11 @@ impl LineChunk {
         (self.bytes.bytes(), self.span.clone())
     }
 
+    /// Its lines, the last one with its terminator.
+    pub(crate) fn lines(&self) -> &[u8] {
+        &self.bytes.bytes()[self.span.clone()]
+    }
+
     /// Where another byte can be put, but for that of a missing newline.
     fn room(&self) -> usize {
         self.bytes.bytes().len() - PADDING - 1
@@ -75,9 +82,13 @@ pub(crate) struct LineReader {
     names: Vec<String>,
     current: Option<Current>,
     sequence: u64,
+    terminator: u8,
+    has_mark: bool,
 }
 
 struct Current {
+    terminator: u8,
+    has_mark: bool,
     reader: Box<dyn Read + Send>,
     /// A stream, which may pause.
     stream: Option<File>,
@@ -89,7 +100,14 @@ struct Current {
 impl LineReader {
     /// Of these files; `-` is standard input.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        Self { paths: paths.into_iter(), names: Vec::new(), current: None, sequence: 0 }
+        let paths = paths.into_iter();
+        let (terminator, has_mark) = (b'\n', true);
+        Self { paths, names: Vec::new(), current: None, sequence: 0, terminator, has_mark }
+    }
+
+    /// The same for lines of any bytes, that end in `terminator`.
+    pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8) -> Self {
+        Self { terminator, has_mark: false, ..Self::new(paths) }
     }
 
     /// The name of an input that was begun, as the user gave it.
@@ -107,17 +125,19 @@ impl LineReader {
         };
         let metadata = file.metadata().map_err(Error::io("read", path))?;
         let stream = if metadata.is_file() { None } else { file.try_clone().ok() };
-        let mut head = Vec::new();
-        let mut beginning = (&file).take(MAGIC_BYTES as u64);
-        beginning.read_to_end(&mut head).map_err(Error::io("read", path))?;
-        let format = Compression::of_content(&head);
-        let whole: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(file));
+        // One reading: what a stream begins with is not waited for.
+        let mut head = [0; MAGIC_BYTES];
+        let read = (&file).read(&mut head).map_err(Error::io("read", path))?;
+        let format = Compression::of_content(&head[..read]);
+        let beginning = io::Cursor::new(head[..read].to_vec());
+        let whole: Box<dyn Read + Send> = Box::new(beginning.chain(file));
         let reader = match format {
             Some(format) => compression::unpacked(format, whole, UNPACK_BYTES),
             None => Ok(whole),
         };
         let reader = reader.map_err(Error::io("unpack", path))?;
-        Ok(Current { reader, stream, offset: 0, carry: Vec::new() })
+        let Self { terminator, has_mark, .. } = *self;
+        Ok(Current { terminator, has_mark, reader, stream, offset: 0, carry: Vec::new() })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -177,7 +197,8 @@ impl Current {
             if read == 0 {
                 break false;
             }
-            let last = chunk.bytes.bytes()[end..end + read].iter().rposition(|&byte| byte == b'\n');
+            let new = &chunk.bytes.bytes()[end..end + read];
+            let last = new.iter().rposition(|&byte| byte == self.terminator);
             lines_end = last.map(|last| end + last + 1).or(lines_end);
             end += read;
             if lines_end.is_some() && self.stream.as_ref().is_some_and(pauses) {
@@ -188,15 +209,15 @@ impl Current {
             let lines_end = lines_end.unwrap_or(PADDING);
             self.carry.extend_from_slice(&chunk.bytes.bytes()[lines_end..end]);
             end = lines_end;
-        } else if end > PADDING && chunk.bytes.bytes()[end - 1] != b'\n' {
-            chunk.bytes.bytes_mut()[end] = b'\n';
+        } else if end > PADDING && chunk.bytes.bytes()[end - 1] != self.terminator {
+            chunk.bytes.bytes_mut()[end] = self.terminator;
             end += 1;
         }
         chunk.offset = self.offset;
         chunk.span = PADDING..end;
         self.offset += chunk.span.len() as u64;
-        if chunk.offset == 0 && chunk.bytes.bytes()[chunk.span.clone()].starts_with(BYTE_ORDER_MARK)
-        {
+        let starts = |mark| chunk.bytes.bytes()[chunk.span.clone()].starts_with(mark);
+        if self.has_mark && chunk.offset == 0 && starts(BYTE_ORDER_MARK) {
             chunk.span.start += BYTE_ORDER_MARK.len();
             chunk.offset += BYTE_ORDER_MARK.len() as u64;
         }

@@ -2,8 +2,10 @@
 
 mod atomic;
 mod direct;
+mod lock;
 mod sequence;
 mod turns;
 
 pub(crate) use atomic::{AtomicFile, Destination, is_same_file, open_destination};
+pub(crate) use lock::lock;
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};

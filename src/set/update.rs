@@ -5,11 +5,9 @@ use super::plan::Plan;
 use super::sink::{SetFormat, Written, write_file};
 use crate::bits::{Representation, SetFile, SetKind, Spool};
 use crate::container::Op;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::output::lock;
 use crate::progress::Progress;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What becomes of the set at `path`: the values of `removed` go, then those
@@ -55,19 +53,4 @@ pub(crate) fn update_watched(
     let plan = Plan::Join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
     let spool = Spool { folder: folder.into(), ..Spool::default() };
     write_file(path, format, &spool, true, |sink| plan.run(sink, progress))
-}
-
-/// Opens the file that is at `path` once nobody else updates it.
-fn lock(path: &Path) -> Result<File> {
-    loop {
-        let file = File::open(path).map_err(Error::io("open", path))?;
-        flock(&file, FlockOperation::LockExclusive)
-            .map_err(|error| Error::io("lock", path)(error.into()))?;
-        // Whoever had the lock may have put another file there.
-        let ours = file.metadata().map_err(Error::io("read", path))?;
-        let there = std::fs::metadata(path).map_err(Error::io("read", path))?;
-        if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
-            return Ok(file);
-        }
-    }
 }

@@ -28,7 +28,6 @@ impl Pages {
     }
 
     /// The memory as bytes.
-    #[cfg(feature = "cli")]
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
     }

@@ -12,11 +12,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A small file system of its own, unmounted when dropped.
-struct SmallDisk(PathBuf);
+pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
     /// `None`, with a word about it, where this user may not mount.
-    fn mount(folder: PathBuf, options: &str) -> Option<Self> {
+    pub(crate) fn mount(folder: PathBuf, options: &str) -> Option<Self> {
         fs::create_dir(&folder).unwrap();
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&folder);
@@ -168,6 +168,9 @@ fn a_signal_ends_a_program_that_waits() {
         (bitset, "filter ids"),
         (bitset, "build -o out"),
         (bitset, "add out"),
+        (bitset, "bloom build -o out"),
+        (bitset, "bloom dedup --exact -o out"),
+        (bitset, "bloom common ids -"),
     ] {
         let mut command = Command::new(program);
         command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());

@@ -5,7 +5,9 @@
 
 mod architecture;
 mod bloom;
+mod bloom_commands;
 mod bloom_index;
+mod bloom_streams;
 mod command;
 #[cfg(feature = "compression")]
 mod compressed;

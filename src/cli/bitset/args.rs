@@ -1,6 +1,6 @@
 //! Commands and flags as typed.
 
-use crate::cli::bloom::BloomCommand;
+use crate::cli::bloom::BloomArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
@@ -16,6 +16,7 @@ Examples:
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset info ids.bits                        sizes, density, a histogram
   bitset plot ids.bits -o map.png             a map of the universe
+  bitset bloom --help                         filters of lines of any kind
 
 A SET is a .bits file, a portable roaring file of 32 or 64 bits, or a text file
 of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
@@ -237,9 +238,6 @@ pub(super) enum Command {
     Generate { what: Generate },
     /// Say what kind of set a file holds
     Identify { files: Vec<PathBuf> },
-    /// Ask whether keys were seen before, or where they are in a large file
-    #[command(subcommand)]
-    Bloom(BloomCommand),
     /// Print ranges of values that are missing between the smallest and the largest
     Gaps {
         set: PathBuf,
@@ -255,6 +253,8 @@ pub(super) enum Command {
         #[arg(long, default_value_t = 0)]
         seed: u64,
     },
+    /// Bloom filters of lines: plan, build, ask, screen, deduplicate, join
+    Bloom(BloomArgs),
 }
 
 #[derive(Debug, clap::Args)]

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::progress::Progress;
 use args::{Command, SetArgs};
 use clap::{CommandFactory, Parser};
-use source::Source;
+pub(super) use source::Source;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub fn main() -> ExitCode {
 
 /// What the exit status says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+pub(super) enum Answer {
     /// Done, or yes.
     Yes,
     No,
@@ -79,10 +79,6 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
         Command::Plot { set, output, order, ipv4 } => {
             plot::plot(&source, &set, &output, order, ipv4)?;
         }
-        Command::Bloom(command) => {
-            let _bar = source.bar(command.writes_file());
-            return bloom::run(command, source.threads(), progress).map(Answer::from);
-        }
         Command::Min { set } => return query::min(&source, &set),
         Command::Max { set } => return query::max(&source, &set),
         Command::Rank { set, value } => query::rank(&source, &set, value)?,
@@ -99,6 +95,7 @@ fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
         Command::AtLeast { k, join: args } => {
             join::join(&source, join::How::AtLeast(k), &args)?;
         }
+        Command::Bloom(args) => return bloom::run(&source, args),
         Command::Eval { expression, sets, target, count } => {
             join::eval(&source, &expression, &sets, &target, count)?;
         }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Opens sets of any kind within the limits, and writes them.
-pub(super) struct Source {
+pub(in crate::cli) struct Source {
     limits: Limits,
     folder: PathBuf,
     progress: Arc<Progress>,
@@ -28,7 +28,7 @@ impl Source {
     }
 
     /// Where temporary files go.
-    pub(super) fn folder(&self) -> &Path {
+    pub(in crate::cli) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -46,7 +46,7 @@ impl Source {
     }
 
     /// Memory that may be used for what is no sort.
-    pub(super) fn memory_bytes(&self) -> u64 {
+    pub(in crate::cli) fn memory_bytes(&self) -> u64 {
         let machine = Machine::detect();
         match self.limits.mem {
             Some(limit) => limit.on(&machine).bytes(),
@@ -55,7 +55,7 @@ impl Source {
     }
 
     /// Threads to use for what is no sort.
-    pub(super) fn threads(&self) -> usize {
+    pub(in crate::cli) fn threads(&self) -> usize {
         self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, 256)
     }
 
@@ -96,19 +96,24 @@ impl Source {
     }
 
     /// What is done, and whether somebody wants it to end.
-    pub(super) fn progress(&self) -> &Progress {
+    pub(in crate::cli) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The same, to be handed on.
+    pub(in crate::cli) fn shared_progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
     /// A bar, unless lines that are written to a terminal would mix with it.
-    pub(super) fn bar(&self, into_file: bool) -> Option<Bar> {
+    pub(in crate::cli) fn bar(&self, into_file: bool) -> Option<Bar> {
         let Limits { quiet, progress, .. } = self.limits;
         let shown = !quiet && (into_file || !io::stdout().is_terminal());
         if shown { Bar::show(&self.progress, progress) } else { None }
     }
 
     /// Ends a long answer when a signal came.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::cli) fn check(&self) -> Result<()> {
         if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 

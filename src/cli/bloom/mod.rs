@@ -1,36 +1,131 @@
-//! The commands of `bitset bloom`.
+//! `bitset bloom`: filters of lines.
 
+mod args;
+mod change;
+mod describe;
 mod index;
+mod join;
+mod plan;
+mod screen;
+mod size;
 
-use crate::error::Result;
-use crate::progress::Progress;
-use index::IndexCommand;
-use std::sync::Arc;
+use super::bitset::{Answer, Source};
+use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
+use crate::error::{Error, Result};
+use crate::output::{AtomicFile, Destination, open_destination};
+use args::{BloomCommand, LineArgs, TargetArgs};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-/// What the user typed.
-#[derive(Debug, clap::Subcommand)]
-pub(in crate::cli) enum BloomCommand {
-    /// Find the lines of keys in a large file without reading it all
-    #[command(subcommand)]
-    Index(IndexCommand),
+pub(super) use args::BloomArgs;
+
+/// Runs a command.
+pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
+    match args.command {
+        BloomCommand::Index(command) => {
+            let _bar = source.bar(command.writes_file());
+            return index::run(command, source.threads(), source.shared_progress())
+                .map(Answer::from);
+        }
+        BloomCommand::Plan(args) => plan::plan(source, &args)?,
+        BloomCommand::Build { files, output, size, to, lines } => {
+            change::build(source, files, &output, &size, to, lines)?;
+        }
+        BloomCommand::Add(args) => change::add(source, args)?,
+        BloomCommand::Remove(args) => change::remove(source, args)?,
+        BloomCommand::Contains { filter, keys, files, lines } => {
+            return screen::contains(source, &filter, &keys, files, lines);
+        }
+        BloomCommand::Filter { filter, files, invert, lines, target } => {
+            screen::filter(source, &filter, files, invert, lines, &target)?;
+        }
+        BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
+            let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };
+            screen::dedup(source, files, (!exact).then_some(&size), lines, &target)?;
+        }
+        BloomCommand::Common { a, b, rate, count, explain, lines, target } => {
+            let how = match (count, explain) {
+                (_, true) => screen::How::Explain,
+                (true, _) => screen::How::Count,
+                _ => screen::How::Print,
+            };
+            screen::common(source, [a, b], rate, how, lines, &target)?;
+        }
+        BloomCommand::Merge(args) => join::merge(&args)?,
+        BloomCommand::Intersect(args) => join::intersect(&args)?,
+        BloomCommand::Convert { filter, output, to } => join::convert(&filter, &output, to)?,
+        BloomCommand::Info { filter, json } => describe::info(&filter, json)?,
+        BloomCommand::Verify { filter, rate, probes, seed, files, json, lines } => {
+            let probing = describe::Probing { rate, probes: probes.map(|count| count.0), seed };
+            return describe::verify(source, &filter, &probing, files, json, lines);
+        }
+    }
+    Ok(Answer::Yes)
 }
 
-impl BloomCommand {
-    /// Whether it reads much and prints nothing meanwhile.
-    pub(in crate::cli) fn writes_file(&self) -> bool {
-        match self {
-            Self::Index(command) => command.writes_file(),
-        }
+impl From<LineArgs> for LineRules {
+    fn from(args: LineArgs) -> Self {
+        let LineArgs { zero, crlf, skip_empty } = args;
+        Self { terminator: if zero { 0 } else { b'\n' }, crlf, skip_empty }
     }
 }
 
-/// Runs a command; tells whether the answer is yes.
-pub(in crate::cli) fn run(
-    command: BloomCommand,
-    threads: usize,
-    progress: &Arc<Progress>,
-) -> Result<bool> {
-    match command {
-        BloomCommand::Index(command) => index::run(command, threads, progress),
+/// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
+/// answers to them.
+const CHUNK_FACTOR: u64 = 16;
+
+/// How lines are read, within the limits.
+fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
+    let threads = source.threads();
+    let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
+    let chunk_bytes = usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(1 << 12, CHUNK_BYTES);
+    LineJob { rules: lines.into(), threads, chunk_bytes, progress: source.progress() }
+}
+
+/// Standard input where no files are named.
+fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    if files.is_empty() { vec![PathBuf::from("-")] } else { files }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// Where lines go: standard output, or a file that appears at the end.
+enum Out {
+    Stdout(io::Stdout),
+    Stream(std::fs::File, PathBuf),
+    Atomic(AtomicFile),
+}
+
+impl Out {
+    fn open(target: &TargetArgs) -> Result<Self> {
+        let Some(path) = &target.output else { return Ok(Self::Stdout(io::stdout())) };
+        Ok(match open_destination(path)? {
+            Destination::Stream(file) => Self::Stream(file, path.clone()),
+            Destination::Atomic(file) => Self::Atomic(file),
+        })
+    }
+
+    /// Writes what comes next.
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            // Whole chunks, past the buffer for single lines.
+            Self::Stdout(out) => {
+                let mut out = out.lock();
+                out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io("write", "-"))
+            }
+            Self::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
+            Self::Atomic(new) => {
+                new.file().write_all(bytes).map_err(Error::io("write", new.path()))
+            }
+        }
+    }
+
+    fn commit(self) -> Result<()> {
+        match self {
+            Self::Atomic(new) => new.commit(),
+            _ => Ok(()),
+        }
     }
 }

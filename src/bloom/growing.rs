@@ -1,0 +1,154 @@
+//! A filter that grows with its keys: a row of filters, each larger than the one
+//! before it.
+//!
+//! Layer `i` keeps half of the rate of the layer before it, so that all of them
+//! together keep the promised one, however many there are.
+//!
+//! # Source
+//!
+//! Almeida, Baquero, Preguiça and Hutchison, *Scalable Bloom Filters* (2007).
+
+use super::builder::{BuildError, Builder};
+use super::design::{Plain, Spec};
+use super::filter::Filter;
+use crate::error::{Error, Result};
+
+/// Each layer has room for so many times the keys of the one before it.
+const GROWTH: u64 = 4;
+
+/// A filter without a largest number of keys.
+pub(crate) struct Growing<D> {
+    layers: Vec<Filter<D>>,
+    /// Keys that the last layer still takes.
+    room: u64,
+    next_keys: u64,
+    next_rate: f64,
+    seed: u64,
+    /// Bytes that further layers may take.
+    budget_bytes: u64,
+    found: Vec<bool>,
+}
+
+impl<D: Plain> Growing<D> {
+    /// One that begins with `keys` keys and keeps `rate`.
+    pub(crate) fn new(keys: u64, rate: f64, seed: u64, budget_bytes: u64) -> Result<Self> {
+        let mut growing = Self {
+            layers: Vec::new(),
+            room: 0,
+            next_keys: keys,
+            next_rate: rate / 2.0,
+            seed,
+            budget_bytes,
+            found: Vec::new(),
+        };
+        growing.builder(keys, rate).spec()?; // says what is wrong with them
+        growing.grow(1)?;
+        Ok(growing)
+    }
+
+    fn builder(&self, keys: u64, rate: f64) -> Builder<D> {
+        Filter::builder().keys(keys).rate(rate).seed(self.seed)
+    }
+
+    /// Adds a layer for `needed` keys or more, as large as fits.
+    fn grow(&mut self, needed: u64) -> Result<()> {
+        let mut keys = self.next_keys.max(needed);
+        let spec = |keys| self.builder(keys, self.next_rate).spec();
+        let size =
+            |spec: &Result<Spec, BuildError>| spec.as_ref().map_or(u64::MAX, Spec::size_bytes);
+        while size(&spec(keys)) > self.budget_bytes {
+            if keys == needed {
+                return Err(Error::usage(format!(
+                    "no memory is left for more than {} different lines at this rate; raise \
+                     --mem or --rate, or see --exact",
+                    self.key_count()
+                )));
+            }
+            keys = (keys / 2).max(needed);
+        }
+        let layer = self.builder(keys, self.next_rate).build()?;
+        self.budget_bytes = self.budget_bytes.saturating_sub(layer.size_bytes());
+        self.layers.push(layer);
+        self.room = keys;
+        self.next_keys = keys.saturating_mul(GROWTH);
+        self.next_rate /= 2.0;
+        Ok(())
+    }
+
+    /// Different keys, but for the rate.
+    pub(crate) fn key_count(&self) -> u64 {
+        self.layers.iter().map(Filter::key_count).sum()
+    }
+
+    /// Adds all `keys`; `new` tells of each whether it is new.
+    pub(crate) fn insert_each(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<()> {
+        if self.room < keys.len() as u64 {
+            self.grow(keys.len() as u64)?;
+        }
+        let Some((last, older)) = self.layers.split_last_mut() else { return Ok(()) };
+        if older.is_empty() {
+            self.room -= last.insert_each(keys, new);
+            return Ok(());
+        }
+        new.clear();
+        new.resize(keys.len(), true);
+        for layer in older.iter().rev() {
+            layer.contains_many(keys, &mut self.found);
+            for (new, found) in new.iter_mut().zip(&self.found) {
+                *new &= !found;
+            }
+        }
+        let unknown = keys.iter().zip(&*new).filter(|(_, new)| **new);
+        let unknown: Vec<&[u8]> = unknown.map(|(key, _)| *key).collect();
+        self.room -= last.insert_each(&unknown, &mut self.found);
+        for (new, found) in new.iter_mut().filter(|new| **new).zip(&self.found) {
+            *new = *found;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bloom::{Blocked, Standard};
+
+    fn false_positives<D: Plain>(keys: u64) -> u64 {
+        let mut growing = Growing::<D>::new(1000, 0.01, 7, 16 << 20).unwrap();
+        let (mut new, mut lost) = (Vec::new(), 0);
+        let keys: Vec<[u8; 8]> = (0..keys).map(u64::to_le_bytes).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        for batch in keys.chunks(600) {
+            growing.insert_each(batch, &mut new).unwrap();
+            lost += new.iter().map(|new| u64::from(!new)).sum::<u64>();
+            let twice: Vec<&[u8]> = batch.iter().rev().copied().collect();
+            growing.insert_each(&twice, &mut new).unwrap();
+            assert!(new.iter().all(|new| !new), "no key is new twice");
+        }
+        for batch in keys.chunks(999) {
+            growing.insert_each(batch, &mut new).unwrap();
+            assert!(new.iter().all(|new| !new), "no key is forgotten");
+        }
+        assert!(growing.layers.len() > 3);
+        lost
+    }
+
+    #[test]
+    fn the_rate_holds_over_all_layers() {
+        let (standard, blocked) =
+            (false_positives::<Standard>(200_000), false_positives::<Blocked>(200_000));
+        assert!(standard < 2000 && blocked < 2000, "{standard} {blocked}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_an_error() {
+        let mut growing = Growing::<Standard>::new(1000, 0.01, 0, 20_000).unwrap();
+        let keys: Vec<[u8; 8]> = (0..100_000).map(u64::to_le_bytes).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let mut new = Vec::new();
+        let refused = keys.chunks(100).find_map(|keys| growing.insert_each(keys, &mut new).err());
+        let refused = refused.unwrap().to_string();
+        assert!(refused.starts_with("no memory is left for more than "), "{refused}");
+        assert!(Growing::<Standard>::new(0, 0.01, 0, 1000).is_err());
+    }
+}

@@ -1,0 +1,249 @@
+//! Lines with their numbers in temporary files, cut by hash into parts.
+//!
+//! Record: the number of the line (8 bytes), its length (4), its bytes. Numbers
+//! ascend in every file.
+
+use crate::error::{Error, Result};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+const HEAD_BYTES: usize = 12;
+
+/// A temporary file without a name, so that not even a kill leaves it behind.
+pub(super) struct Records {
+    file: File,
+    folder: PathBuf,
+    buffer: Vec<u8>,
+    buffer_bytes: usize,
+    count: u64,
+}
+
+impl Records {
+    pub(super) fn new(folder: &Path, buffer_bytes: usize) -> Result<Self> {
+        let file = tempfile::tempfile_in(folder)
+            .map_err(Error::io("create a temporary file in", folder))?;
+        Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, count: 0 })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Appends a line.
+    pub(super) fn push(&mut self, number: u64, line: &[u8]) -> Result<()> {
+        let len = u32::try_from(line.len());
+        let len = len.map_err(|_| Error::usage("a line is longer than 4 GiB"))?;
+        if self.buffer.len() + HEAD_BYTES + line.len() > self.buffer_bytes {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(&number.to_le_bytes());
+        self.buffer.extend_from_slice(&len.to_le_bytes());
+        self.count += 1;
+        if line.len() > self.buffer_bytes {
+            self.flush()?;
+            return self.write(line);
+        }
+        self.buffer.extend_from_slice(line);
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io("write a temporary file in", &self.folder))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.write(&buffer)?;
+        self.buffer = buffer;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes what is left, and reads from the beginning.
+    pub(super) fn read(mut self) -> Result<RecordReader> {
+        self.flush()?;
+        let Self { file, folder, buffer_bytes, count, .. } = self;
+        let buffer = Vec::new();
+        Ok(RecordReader { file, folder, offset: 0, buffer, at: 0, buffer_bytes, left: count })
+    }
+}
+
+/// Reads records in their order.
+pub(super) struct RecordReader {
+    file: File,
+    folder: PathBuf,
+    /// Of what comes behind the buffer.
+    offset: u64,
+    buffer: Vec<u8>,
+    at: usize,
+    buffer_bytes: usize,
+    left: u64,
+}
+
+impl RecordReader {
+    /// The next record.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
+        if self.left == 0 {
+            self.buffer = Vec::new();
+            return Ok(None);
+        }
+        self.left -= 1;
+        self.need(HEAD_BYTES)?;
+        let head = &self.buffer[self.at..];
+        let number = head.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let len = head[8..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
+        self.at += HEAD_BYTES;
+        self.need(len)?;
+        let line = self.at..self.at + len;
+        self.at = line.end;
+        Ok(Some((number, &self.buffer[line])))
+    }
+
+    /// Has so many bytes in the buffer.
+    fn need(&mut self, bytes: usize) -> Result<()> {
+        let there = self.buffer.len() - self.at;
+        if there >= bytes {
+            return Ok(());
+        }
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        self.buffer.resize(self.buffer_bytes.max(bytes), 0);
+        let mut filled = there;
+        while filled < bytes {
+            let read = self
+                .file
+                .read_at(&mut self.buffer[filled..], self.offset)
+                .map_err(Error::io("read a temporary file in", &self.folder))?;
+            if read == 0 {
+                let source = std::io::ErrorKind::UnexpectedEof.into();
+                let action = "read a temporary file in";
+                return Err(Error::Io { action, path: self.folder.clone(), source });
+            }
+            self.offset += read as u64;
+            filled += read;
+        }
+        self.buffer.truncate(filled);
+        Ok(())
+    }
+}
+
+/// How lines are cut into parts.
+#[derive(Clone, Copy)]
+pub(super) struct Cut<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) parts: usize,
+    pub(super) buffer_bytes: usize,
+}
+
+/// Parts of records, cut by a hash of their keys.
+pub(super) struct Parts {
+    parts: Vec<Records>,
+    /// Cuts of cuts are cut by other hashes.
+    depth: u64,
+}
+
+/// Most parts: each is a file that is open.
+const MAX_PARTS: u64 = 128;
+const MAX_BUFFER_BYTES: u64 = 1 << 18;
+const MIN_BUFFER_BYTES: u64 = 1 << 12;
+
+impl<'a> Cut<'a> {
+    /// As many parts as buffers of an eighth of this memory can serve.
+    pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
+        let share = memory_bytes / 8;
+        let parts = (share / (1 << 16)).clamp(4, MAX_PARTS);
+        let buffer_bytes = (share / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        let size = |bytes| usize::try_from(bytes).unwrap_or(1 << 12);
+        Self { folder, parts: size(parts), buffer_bytes: size(buffer_bytes) }
+    }
+
+    pub(super) fn records(&self) -> Result<Records> {
+        Records::new(self.folder, self.buffer_bytes)
+    }
+
+    pub(super) fn parts(&self, depth: u64) -> Result<Parts> {
+        let parts = (0..self.parts).map(|_| self.records()).collect::<Result<_>>()?;
+        Ok(Parts { parts, depth })
+    }
+}
+
+impl Parts {
+    /// Appends a line to the part of its key.
+    pub(super) fn push(&mut self, number: u64, line: &[u8], key: &[u8]) -> Result<()> {
+        let hash = xxh3_64_with_seed(key, self.depth + 1);
+        let part = (u128::from(hash) * self.parts.len() as u128) >> 64;
+        let part = usize::try_from(part).unwrap_or(0);
+        self.parts[part].push(number, line)
+    }
+
+    /// The parts, one after the other.
+    pub(super) fn into_parts(self) -> impl Iterator<Item = Records> {
+        self.parts.into_iter()
+    }
+}
+
+/// Hands the records of all files, by ascending numbers, to `visit`.
+pub(super) fn merge(
+    files: Vec<Records>,
+    mut visit: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let readers = files.into_iter().filter(|file| !file.is_empty()).map(Records::read);
+    let mut readers = readers.collect::<Result<Vec<_>>>()?;
+    // The next record of each is read when the one before it was handed over.
+    let mut lines = vec![Vec::new(); readers.len()];
+    let mut heap = BinaryHeap::new();
+    for (index, (reader, line)) in readers.iter_mut().zip(&mut lines).enumerate() {
+        if let Some((number, next)) = reader.next()? {
+            line.extend_from_slice(next);
+            heap.push(Reverse((number, index)));
+        }
+    }
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse((number, index)) = *top;
+        visit(number, &lines[index])?;
+        match readers[index].next()? {
+            Some((number, next)) => {
+                lines[index].clear();
+                lines[index].extend_from_slice(next);
+                *top = Reverse((number, index));
+            }
+            None => {
+                std::collections::binary_heap::PeekMut::pop(top);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn records_come_back_in_order(
+            lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 0..100),
+            buffer_bytes in 1..64_usize, parts in 1..9_usize,
+        ) {
+            let folder = std::env::temp_dir();
+            let cut = Cut { folder: &folder, parts, buffer_bytes };
+            let mut cut = cut.parts(0).unwrap();
+            for (number, line) in (0..).zip(&lines) {
+                cut.push(number, line, line).unwrap();
+            }
+            let mut found = Vec::new();
+            merge(cut.into_parts().collect(), |number, line| {
+                assert_eq!(number, found.len() as u64);
+                found.push(line.to_vec());
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(found, lines);
+        }
+    }
+}

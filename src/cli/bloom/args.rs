@@ -1,0 +1,348 @@
+//! Subcommands and flags as typed.
+
+use super::index::IndexCommand;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Examples:
+  bitset bloom plan -n 1G -p 0.01,0.001        what a filter of 10^9 keys takes
+  bitset bloom build seen.txt -o seen.bloom    a filter of the lines of a file
+  bitset bloom contains seen.bloom fox         true or false, exit 0 or 1
+  bitset bloom filter -v seen.bloom new.txt    lines that were certainly not seen
+  bitset bloom dedup --exact < urls.txt        each line once, in order
+  bitset bloom common a.txt b.txt              lines that both files have, exactly
+  bitset bloom verify seen.bloom               measures the rate, exit 1 on breach
+
+A key is a line without its newline, of any length and any bytes; an empty line
+is a key. A FILTER is a .bloom file, or one of Guava or of DCSO's bloom.";
+
+/// Commands on filters.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct BloomArgs {
+    #[command(subcommand)]
+    pub(super) command: BloomCommand,
+}
+
+// Commands on an index of blocks of keys: see `index.rs` if it is there.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum BloomCommand {
+    /// Find the lines of keys in a large file without reading it all
+    #[command(subcommand)]
+    Index(IndexCommand),
+    /// Print sizes of filters for numbers of keys and rates
+    Plan(PlanArgs),
+    /// Make a filter of the lines of files
+    Build {
+        /// Files of keys; none or `-` is standard input
+        files: Vec<PathBuf>,
+        /// Write to FILE, whole or not at all
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        #[command(flatten)]
+        size: SizeArgs,
+        /// Make a filter that this program reads
+        #[arg(long, value_name = "KIND", default_value = "bloom")]
+        to: KindChoice,
+        #[command(flatten)]
+        lines: LineArgs,
+    },
+    /// Add keys to a filter file
+    Add(ChangeArgs),
+    /// Remove keys, each once, from a file of a counting filter
+    Remove(ChangeArgs),
+    /// Say whether keys may be in a filter; false is certain
+    Contains {
+        filter: PathBuf,
+        /// Keys; none means the lines of standard input
+        keys: Vec<OsString>,
+        /// Ask for the lines of FILE
+        #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        lines: LineArgs,
+    },
+    /// Copy the lines that may be in a filter
+    Filter {
+        filter: PathBuf,
+        /// Files of keys; none or `-` is standard input
+        files: Vec<PathBuf>,
+        /// Copy the lines that are certainly not in it
+        #[arg(short = 'v', long)]
+        invert: bool,
+        #[command(flatten)]
+        lines: LineArgs,
+        #[command(flatten)]
+        target: TargetArgs,
+    },
+    /// Copy each line the first time that it comes
+    Dedup {
+        /// Files of lines; none or `-` is standard input
+        files: Vec<PathBuf>,
+        /// Lose no line: compare lines, in temporary files where they do not fit
+        #[arg(long, conflicts_with_all = ["keys", "rate", "design", "seed"])]
+        exact: bool,
+        /// Room for N different lines at first; more is made as they come
+        #[arg(short = 'n', long, value_name = "N")]
+        keys: Option<Count>,
+        /// Take at most this share of new lines for known ones, and lose them
+        #[arg(short = 'p', long, value_name = "RATE", default_value_t = DEDUP_RATE)]
+        rate: f64,
+        /// Where the bits of a line lie
+        #[arg(long, value_name = "DESIGN", default_value = "blocked")]
+        design: PlainChoice,
+        /// Seed of the hash function
+        #[arg(long, value_name = "SEED", default_value_t = 0)]
+        seed: u64,
+        #[command(flatten)]
+        lines: LineArgs,
+        #[command(flatten)]
+        target: TargetArgs,
+    },
+    /// Print the lines that two files share, each once, in the order of A
+    Common {
+        a: PathBuf,
+        b: PathBuf,
+        /// Rate of false positives of the screening filter: costs time, no truth
+        #[arg(short = 'p', long, value_name = "RATE", default_value_t = 0.01)]
+        rate: f64,
+        /// Print the number of lines only
+        #[arg(long)]
+        count: bool,
+        /// Say what would be done and what it would take
+        #[arg(long)]
+        explain: bool,
+        #[command(flatten)]
+        lines: LineArgs,
+        #[command(flatten)]
+        target: TargetArgs,
+    },
+    /// Join filters: the keys of any
+    Merge(JoinArgs),
+    /// Join filters: the keys of all, and maybe others
+    Intersect(JoinArgs),
+    /// Describe a filter: size, fill, estimated keys, expected rate
+    Info {
+        filter: PathBuf,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a filter file and measure its rate of false positives
+    Verify {
+        filter: PathBuf,
+        /// The promised rate; that of the file if it is not given
+        #[arg(short = 'p', long, value_name = "RATE")]
+        rate: Option<f64>,
+        /// Ask for N random keys; enough for the promise if not given
+        #[arg(long, value_name = "N")]
+        probes: Option<Count>,
+        /// Seed of the random keys
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        seed: u64,
+        /// Check that all lines of FILE are in
+        #[arg(short, long = "file", value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        lines: LineArgs,
+    },
+    /// Write a filter as a file of another program, or read one
+    Convert {
+        filter: PathBuf,
+        /// Write to FILE, whole or not at all
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// Which kind of file
+        #[arg(long, value_name = "KIND", default_value = "bloom")]
+        to: KindChoice,
+    },
+}
+
+/// At most one line in a million is lost.
+pub(super) const DEDUP_RATE: f64 = 1e-6;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct PlanArgs {
+    /// Numbers of keys, such as 1000000, 50M or 1e9
+    #[arg(short = 'n', long, value_name = "N,…", value_delimiter = ',', required = true)]
+    pub(super) keys: Vec<Count>,
+    /// Rates of false positives
+    #[arg(short = 'p', long, value_name = "RATE,…", value_delimiter = ',', default_value = "0.01")]
+    pub(super) rate: Vec<f64>,
+    /// Bits a key instead of rates
+    #[arg(long, value_name = "BITS,…", value_delimiter = ',', conflicts_with = "rate")]
+    pub(super) bits_per_key: Vec<f64>,
+    /// Only this design
+    #[arg(long, value_name = "DESIGN")]
+    pub(super) design: Option<DesignChoice>,
+    /// Bits of a counter: 2, 4 or 8
+    #[arg(long, value_name = "BITS")]
+    pub(super) counter_bits: Option<u32>,
+    /// What `common` would take for two files of N lines each, within --mem
+    #[arg(long)]
+    pub(super) common: bool,
+    /// Bytes of a line, for --common
+    #[arg(long, value_name = "BYTES", default_value = "64", requires = "common")]
+    pub(super) line_bytes: Count,
+    /// One JSON object a row, in an array
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// How large a filter is.
+#[derive(Debug, clap::Args)]
+pub(super) struct SizeArgs {
+    /// Number of different keys; the lines are counted first if it is not given
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(super) keys: Option<Count>,
+    /// Rate of false positives with all keys in [default: 0.01]
+    #[arg(short = 'p', long, value_name = "RATE")]
+    pub(super) rate: Option<f64>,
+    /// Bits, or counters, a key instead of a rate
+    #[arg(long, value_name = "BITS", conflicts_with = "rate")]
+    pub(super) bits_per_key: Option<f64>,
+    /// Where the bits of a key lie
+    #[arg(long, value_name = "DESIGN", default_value = "standard")]
+    pub(super) design: DesignChoice,
+    /// Bits of a counter: 2, 4 or 8
+    #[arg(long, value_name = "BITS")]
+    pub(super) counter_bits: Option<u32>,
+    /// Number of hash functions; the best if it is not given
+    #[arg(long, value_name = "K")]
+    pub(super) hashes: Option<u32>,
+    /// Seed of the hash function; filters of one seed can be joined
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(super) seed: u64,
+}
+
+/// What of a line is a key.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct LineArgs {
+    /// Lines end in a NUL byte
+    #[arg(short = 'z', long = "zero-terminated")]
+    pub(super) zero: bool,
+    /// A carriage return at the end of a line is no part of the key
+    #[arg(long)]
+    pub(super) crlf: bool,
+    /// Leave empty lines out
+    #[arg(long)]
+    pub(super) skip_empty: bool,
+}
+
+/// Where lines go.
+#[derive(Debug, clap::Args)]
+pub(super) struct TargetArgs {
+    /// Write to FILE, whole or not at all; FILE may be an input
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ChangeArgs {
+    pub(super) filter: PathBuf,
+    /// Keys; none means the lines of standard input
+    pub(super) keys: Vec<OsString>,
+    /// Take the lines of FILE
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) lines: LineArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct JoinArgs {
+    /// Filters of one size, hash function and seed
+    #[arg(required = true)]
+    pub(super) filters: Vec<PathBuf>,
+    /// Write to FILE, whole or not at all; FILE may be an input
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+}
+
+/// Where the bits of a key lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum DesignChoice {
+    /// Anywhere: the smallest
+    Standard,
+    /// In one cache line: the fastest
+    Blocked,
+    /// Counters for bits: keys can be removed
+    Counting,
+}
+
+/// Designs whose cells are bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum PlainChoice {
+    /// Anywhere: the smallest
+    Standard,
+    /// In one cache line: the fastest
+    Blocked,
+}
+
+/// Kinds of filter files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum KindChoice {
+    /// This program's own
+    Bloom,
+    /// What Guava's `BloomFilter.readFrom` reads
+    Guava,
+    /// What DCSO's `bloom` reads
+    Dcso,
+}
+
+/// A number of keys: digits, with K, M, G or T for thousands of thousands, or as
+/// 1e9.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count(pub(super) u64);
+
+impl FromStr for Count {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "expected a number such as 1000000, 50M or 1e9";
+        let (number, unit) = match text.chars().last().map(|last| last.to_ascii_uppercase()) {
+            Some('K') => (&text[..text.len() - 1], 1_000),
+            Some('M') => (&text[..text.len() - 1], 1_000_000),
+            Some('G') => (&text[..text.len() - 1], 1_000_000_000),
+            Some('T') => (&text[..text.len() - 1], 1_000_000_000_000),
+            _ => (text, 1_u64),
+        };
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(unit).map(Self).ok_or(WRONG);
+        }
+        if !number.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+            return Err(WRONG);
+        }
+        let real: f64 = number.parse().map_err(|_| WRONG)?;
+        #[expect(clippy::cast_precision_loss, reason = "units are exact")]
+        let real = real * unit as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+        if (0.0..1.8e19).contains(&real) && real.fract() == 0.0 {
+            Ok(Self(real as u64))
+        } else {
+            Err(WRONG)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_typed_in_several_ways() {
+        for (text, count) in
+            [("0", 0), ("7", 7), ("50M", 50_000_000), ("1e9", 1_000_000_000), ("1.5k", 1500)]
+        {
+            assert_eq!(text.parse(), Ok(Count(count)), "{text}");
+        }
+        for text in ["", "-1", "M", "1.5", "1e30", "inf", "NaN", "ä", "99T9", "99999999999T"] {
+            assert!(text.parse::<Count>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Filters made and changed.
+
+use super::args::{ChangeArgs, KindChoice, LineArgs, SizeArgs};
+use super::{is_stdin, job, or_stdin};
+use crate::bloom::lines::LineJob;
+use crate::bloom::opened::FilterFile;
+use crate::bloom::spool::Spooled;
+use crate::bloom::{AnyFilter, Filter, Plain};
+use crate::cli::bitset::Source;
+use crate::error::{Error, Result};
+use crate::output::lock;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Makes a filter of the lines of files. Without a number of keys the lines are
+/// counted first; streams are copied to a temporary file for that.
+pub(super) fn build(
+    source: &Source,
+    files: Vec<PathBuf>,
+    output: &Path,
+    size: &SizeArgs,
+    to: KindChoice,
+    lines: LineArgs,
+) -> Result<()> {
+    size.check(to)?;
+    let _bar = source.bar(true);
+    let job = job(source, lines);
+    let (files, keys, _spools) = match size.keys {
+        Some(keys) => (or_stdin(files), keys.0, Vec::new()),
+        None => counted(source, &job, or_stdin(files))?,
+    };
+    // A filter of nothing is a filter too.
+    let mut file = size.filter(if size.keys.is_some() { keys } else { keys.max(1) }, to)?;
+    insert(&mut file.filter, &job, files)?;
+    file.save(output, to.into())
+}
+
+/// Counts lines; gives files that have the same lines and can be read.
+fn counted(
+    source: &Source,
+    job: &LineJob<'_>,
+    files: Vec<PathBuf>,
+) -> Result<(Vec<PathBuf>, u64, Vec<Spooled>)> {
+    let mut count = 0;
+    let (mut paths, mut spools) = (Vec::new(), Vec::new());
+    for file in files {
+        let spooled = Spooled::of(&file, source.folder(), job)?;
+        let path = spooled.as_ref().map_or(file, Spooled::path);
+        spools.extend(spooled);
+        job.run(
+            vec![path.clone()],
+            |bytes, out| {
+                out.extend_from_slice(&job.rules.count(bytes).to_le_bytes());
+                Ok(())
+            },
+            |counted| {
+                count += counted.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+                Ok(())
+            },
+        )?;
+        paths.push(path);
+    }
+    Ok((paths, count, spools))
+}
+
+fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Result<()> {
+    match filter {
+        AnyFilter::Standard(filter) => insert_shared(filter, job, files),
+        AnyFilter::Blocked(filter) => insert_shared(filter, job, files),
+        AnyFilter::Counting(filter) => job.each(files, |bytes| {
+            job.rules.batches(bytes, |batch| {
+                filter.insert_many(&batch.keys);
+                Ok(())
+            })
+        }),
+    }
+}
+
+fn insert_shared<D: Plain>(
+    filter: &mut Filter<D>,
+    job: &LineJob<'_>,
+    files: Vec<PathBuf>,
+) -> Result<()> {
+    let shared = filter.share();
+    let work = |bytes: &[u8], _: &mut Vec<u8>| {
+        job.rules.batches(bytes, |batch| {
+            shared.insert_many(&batch.keys);
+            Ok(())
+        })
+    };
+    job.run(files, work, |_| Ok(()))
+}
+
+/// Where the keys of a change are.
+enum Keys {
+    Typed(Vec<Vec<u8>>),
+    Files(Vec<PathBuf>),
+}
+
+impl ChangeArgs {
+    fn keys(self) -> (PathBuf, Keys, LineArgs) {
+        let Self { filter, keys, files, lines } = self;
+        let keys = if keys.is_empty() {
+            Keys::Files(or_stdin(files))
+        } else {
+            Keys::Typed(keys.into_iter().map(OsString::into_vec).collect())
+        };
+        (filter, keys, lines)
+    }
+}
+
+/// Adds keys to a filter file.
+pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
+    let (path, keys, lines) = args.keys();
+    change(source, &path, |filter| match keys {
+        Keys::Typed(keys) => {
+            filter.insert_many(&keys);
+            Ok(())
+        }
+        Keys::Files(files) => insert(filter, &job(source, lines), files),
+    })
+}
+
+/// Removes keys from a file of a counting filter.
+pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
+    let (path, keys, lines) = args.keys();
+    change(source, &path, |filter| {
+        let AnyFilter::Counting(filter) = filter else {
+            return Err(Error::usage(format!(
+                "keys can be removed from counting filters only; {} is a {} one",
+                path.display(),
+                filter.design()
+            )));
+        };
+        match keys {
+            Keys::Typed(keys) => keys.iter().for_each(|key| _ = filter.remove(key)),
+            Keys::Files(files) => {
+                let job = job(source, lines);
+                job.each(files, |bytes| {
+                    job.rules.batches(bytes, |batch| {
+                        batch.keys.iter().for_each(|key| _ = filter.remove(key));
+                        Ok(())
+                    })
+                })?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Changes a filter file: a new one takes its place. Changes of one file wait
+/// for each other.
+fn change(
+    source: &Source,
+    path: &Path,
+    change: impl FnOnce(&mut AnyFilter) -> Result<()>,
+) -> Result<()> {
+    if is_stdin(path) {
+        return Err(Error::usage("a filter is a file, not standard input"));
+    }
+    let _bar = source.bar(true);
+    let _lock = lock(path)?;
+    let mut file = FilterFile::load(path)?;
+    change(&mut file.filter)?;
+    source.check()?;
+    file.replace(path)
+}

@@ -1,0 +1,220 @@
+//! Filters described and checked.
+
+use super::args::LineArgs;
+use super::job;
+use crate::bloom::opened::{FilterFile, FilterKind};
+use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage};
+use crate::cli::bitset::{Answer, Source};
+use crate::error::{Error, Result};
+use crate::size::ByteSize;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Prints an object for programs.
+fn print_json(value: &Value) -> Result<()> {
+    print(format!("{value}\n"))
+}
+
+pub(super) fn print(text: impl AsRef<str>) -> Result<()> {
+    io::stdout().write_all(text.as_ref().as_bytes()).map_err(Error::io("write", "-"))
+}
+
+/// Describes a filter.
+pub(super) fn info(path: &Path, json: bool) -> Result<()> {
+    let opened = FilterFile::open(path)?;
+    let (filter, spec) = (&opened.filter, opened.filter.spec());
+    let (fill, estimated, expected) =
+        (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
+    if json {
+        let known = |number: f64| number.is_finite().then_some(number);
+        return print_json(&json!({
+            "file": opened.kind.name(),
+            "design": filter.design(),
+            "hash": spec.scheme().name(),
+            "seed": spec.scheme().seed(),
+            "cells": spec.cells(),
+            "cell_bits": spec.cell_bits(),
+            "hashes": spec.hashes(),
+            "bytes": filter.size_bytes(),
+            "goal_keys": filter.goal().map(|goal| goal.keys),
+            "goal_rate": filter.goal().map(|goal| goal.rate),
+            "counted_keys": filter.key_count(),
+            "estimated_keys": known(estimated),
+            "fill": fill,
+            "expected_rate": expected,
+        }));
+    }
+    let cells = match spec.cell_bits() {
+        1 => format!("{} bits", spec.cells()),
+        bits => format!("{} counters of {bits} bits", spec.cells()),
+    };
+    let goal = filter.goal().map_or("unknown".into(), |goal| {
+        format!("{} keys, {} false positives", goal.keys, percent(goal.rate))
+    });
+    let seed = match spec.scheme().seed() {
+        0 => String::new(),
+        seed => format!(", seed {seed}"),
+    };
+    print(format!(
+        "file      {}, {} of bits\n\
+         design    {}, {cells}\n\
+         hash      {}{seed}, {} of them\n\
+         goal      {goal}\n\
+         keys      {} counted, {estimated:.0} estimated\n\
+         fill      {}\n\
+         expected  {} false positives now\n",
+        opened.kind.name(),
+        ByteSize::from_bytes(filter.size_bytes()),
+        filter.design(),
+        spec.scheme(),
+        spec.hashes(),
+        filter.key_count(),
+        percent(fill),
+        percent(expected),
+    ))
+}
+
+/// A share, with three digits that say something.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let mut least = 999.5;
+    let fits = |_: &usize| {
+        least /= 10.0;
+        percent >= least
+    };
+    match (0..=9_usize).find(fits) {
+        _ if percent == 0.0 => "0 %".into(),
+        Some(decimals) => format!("{percent:.decimals$} %"),
+        None => format!("{percent:.2e} %"),
+    }
+}
+
+/// How the rate is measured.
+pub(super) struct Probing {
+    pub(super) rate: Option<f64>,
+    pub(super) probes: Option<u64>,
+    pub(super) seed: u64,
+}
+
+const MIN_PROBES: u64 = 1_000_000;
+const MAX_PROBES: u64 = 200_000_000;
+/// False positives that say enough about a rate.
+const ENOUGH: f64 = 100.0;
+
+impl Probing {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+    fn probes(&self, promised: f64) -> u64 {
+        let needed = (ENOUGH / promised).ceil() as u64;
+        self.probes.unwrap_or(needed.clamp(MIN_PROBES, MAX_PROBES)).max(1)
+    }
+}
+
+/// Random keys that are asked for between two looks for signals.
+const PROBES_AT_A_TIME: u64 = 1 << 20;
+
+fn measure<S: Storage>(
+    source: &Source,
+    filter: &AnyFilter<S>,
+    probes: u64,
+    seed: u64,
+) -> Result<MeasuredRate> {
+    let mut sum = MeasuredRate { probes: 0, false_positives: 0 };
+    for round in 0.. {
+        let batch = PROBES_AT_A_TIME.min(probes - sum.probes);
+        if batch == 0 {
+            break;
+        }
+        source.check()?;
+        // Far apart: rounds of random numbers do not meet.
+        let seed = seed.wrapping_add(round << 40);
+        let measured = filter.measured_rate(batch, seed);
+        sum.probes += measured.probes;
+        sum.false_positives += measured.false_positives;
+    }
+    Ok(sum)
+}
+
+/// Checks a filter file, its promise, and maybe that keys are in; says no if
+/// the promise is broken or a key is missing.
+pub(super) fn verify(
+    source: &Source,
+    path: &Path,
+    probing: &Probing,
+    files: Vec<PathBuf>,
+    json: bool,
+    lines: LineArgs,
+) -> Result<Answer> {
+    let file = FilterFile::open(path)?;
+    if file.kind == FilterKind::Bloom {
+        AnyFilter::<Mapped>::open(path)?.verify(path)?;
+    }
+    let filter = &file.filter;
+    let Some(promised) = probing.rate.or(filter.goal().map(|goal| goal.rate)) else {
+        return Err(Error::usage(format!(
+            "{} does not say which rate it promises; give it with --rate",
+            path.display()
+        )));
+    };
+    if !(promised > 0.0 && promised < 1.0) {
+        return Err(crate::bloom::BuildError::Rate(promised).into());
+    }
+    let missing = missing_keys(source, filter, files, lines)?;
+    let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
+    let (low, high) = measured.interval(Confidence::Percent99);
+    let kept = low <= promised;
+    if json {
+        print_json(&json!({
+            "promised_rate": promised,
+            "measured_rate": measured.rate(),
+            "probes": measured.probes,
+            "false_positives": measured.false_positives,
+            "interval_99": [low, high],
+            "missing_keys": missing,
+            "kept": kept && missing.unwrap_or(0) == 0,
+        }))?;
+    } else {
+        let verdict = if kept { "kept" } else { "broken" };
+        let mut text = format!(
+            "promised  {} false positives\n\
+             measured  {}: {} of {} random keys\n\
+             interval  {} to {}, 99 % sure\n\
+             promise   {verdict}\n",
+            percent(promised),
+            percent(measured.rate()),
+            measured.false_positives,
+            measured.probes,
+            percent(low),
+            percent(high),
+        );
+        text += &missing.map_or(String::new(), |missing| format!("missing   {missing} keys\n"));
+        print(text)?;
+    }
+    Ok((kept && missing.unwrap_or(0) == 0).into())
+}
+
+/// Number of lines that are not in; `None` if there are no files.
+fn missing_keys<S: Storage + Sync>(
+    source: &Source,
+    filter: &AnyFilter<S>,
+    files: Vec<PathBuf>,
+    lines: LineArgs,
+) -> Result<Option<u64>> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let job = job(source, lines);
+    let missing = AtomicU64::new(0);
+    let work = |bytes: &[u8], _: &mut Vec<u8>| {
+        let mut found = Vec::new();
+        job.rules.batches(bytes, |batch| {
+            filter.contains_many(&batch.keys, &mut found);
+            let absent = found.iter().map(|found| u64::from(!found)).sum();
+            missing.fetch_add(absent, Ordering::Relaxed);
+            Ok(())
+        })
+    };
+    job.run(files, work, |_| Ok(()))?;
+    Ok(Some(missing.into_inner()))
+}

@@ -1,0 +1,177 @@
+//! What filters would take.
+
+use super::args::{DesignChoice, PlanArgs};
+use super::describe::{percent, print};
+use super::size::{Size, spec};
+use crate::bloom::common::{Facts, Plan, bits_for};
+use crate::bloom::{BuildError, Spec, params};
+use crate::cli::bitset::Source;
+use crate::error::Result;
+use crate::size::ByteSize;
+use crate::sys::Machine;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+/// One line of the table.
+struct Row {
+    design: DesignChoice,
+    keys: u64,
+    size: Size,
+    spec: Result<Spec, BuildError>,
+}
+
+impl DesignChoice {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Blocked => "blocked",
+            Self::Counting => "counting",
+        }
+    }
+
+    /// The rate that a filter has with so many keys in.
+    fn rate(self, spec: &Spec, keys: u64) -> f64 {
+        match self {
+            Self::Blocked => params::rate_blocked(spec.cells(), keys, spec.hashes()),
+            _ => params::rate(spec.cells(), keys, spec.hashes()),
+        }
+    }
+}
+
+/// Prints the sizes of filters, or what `common` would take.
+pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
+    if args.common {
+        for keys in &args.keys {
+            let bytes = keys.0.saturating_mul(args.line_bytes.0);
+            let facts = Facts { bytes, lines: keys.0 };
+            for &rate in &args.rate {
+                print(explain_common([facts; 2], rate, source.memory_bytes())?)?;
+            }
+        }
+        return Ok(());
+    }
+    let designs = args.design.map_or(DesignChoice::value_variants().to_vec(), |one| vec![one]);
+    let sizes: Vec<Size> = if args.bits_per_key.is_empty() {
+        args.rate.iter().map(|rate| Size::Rate(*rate)).collect()
+    } else {
+        args.bits_per_key.iter().map(|bits| Size::BitsPerKey(*bits)).collect()
+    };
+    let mut rows = Vec::new();
+    for keys in &args.keys {
+        for &size in &sizes {
+            for &design in &designs {
+                let spec = spec(design, keys.0, size, args.counter_bits);
+                rows.push(Row { design, keys: keys.0, size, spec });
+            }
+        }
+    }
+    if args.json {
+        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        return print(format!("{}\n", Value::from(rows)));
+    }
+    let memory = Machine::detect().memory_bytes;
+    let mut text = format!(
+        "{:<9} {:>13} {:>12} {:>6} {:>8} {:>15} {:>10}\n",
+        "design", "keys", "rate", "hashes", "bits/key", "bits", "size"
+    );
+    text.extend(rows.iter().map(|row| row.text(memory)));
+    print(text)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn per_key(bits: u64, keys: u64) -> f64 {
+    bits as f64 / keys as f64
+}
+
+impl Row {
+    fn text(&self, memory_bytes: u64) -> String {
+        let (design, keys) = (self.design.name(), self.keys);
+        let spec = match &self.spec {
+            Ok(spec) => spec,
+            Err(reason) => {
+                let size = match self.size {
+                    Size::Rate(rate) => percent(rate),
+                    Size::BitsPerKey(bits) => format!("{bits} bits"),
+                };
+                return format!("{design:<9} {keys:>13} {size:>12} none: {reason}\n");
+            }
+        };
+        let bits = spec.cells().saturating_mul(spec.cell_bits().into());
+        let size = ByteSize::from_bytes(spec.size_bytes()).to_string();
+        let too_large = spec.size_bytes() > memory_bytes;
+        let note = if too_large { "  more than the memory here" } else { "" };
+        format!(
+            "{design:<9} {keys:>13} {:>12} {:>6} {:>8.2} {bits:>15} {size:>10}{note}\n",
+            percent(self.design.rate(spec, keys)),
+            spec.hashes(),
+            per_key(bits, keys),
+        )
+    }
+
+    fn json(&self) -> Value {
+        let (design, keys) = (self.design.name(), self.keys);
+        match &self.spec {
+            Err(reason) => json!({ "design": design, "keys": keys, "error": reason.to_string() }),
+            Ok(spec) => {
+                let bits = spec.cells().saturating_mul(spec.cell_bits().into());
+                json!({
+                    "design": design,
+                    "keys": keys,
+                    "rate": self.design.rate(spec, keys),
+                    "hashes": spec.hashes(),
+                    "bits_per_key": per_key(bits, keys),
+                    "cells": spec.cells(),
+                    "cell_bits": spec.cell_bits(),
+                    "bytes": spec.size_bytes(),
+                })
+            }
+        }
+    }
+}
+
+/// Bytes of a line in memory or in a temporary file besides its own.
+const OVERHEAD_BYTES: u64 = 12;
+
+/// Says what `common` would do with such files.
+pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) -> Result<String> {
+    let size = |bytes| ByteSize::from_bytes(bytes).to_string();
+    let plan = Plan::new(facts, rate, memory_bytes);
+    let (smaller, larger) = (facts[plan.smaller], facts[1 - plan.smaller]);
+    let line_bytes = |facts: Facts| facts.bytes / facts.lines.max(1) + OVERHEAD_BYTES;
+    let full_bytes = bits_for(plan.keys, rate)? / 8;
+    let filter = match plan.filter_bits(rate)? {
+        Some(bits) => {
+            let hashes = params::hashes_blocked(bits, plan.keys);
+            let passing = params::rate_blocked(bits, plan.keys, hashes);
+            format!(
+                "{}, {:.1} bits a line: {} of the lines that are not shared pass",
+                size(bits / 8),
+                per_key(bits, plan.keys),
+                percent(passing)
+            )
+        }
+        None => "none: it would let nearly everything pass".into(),
+    };
+    let wanted = if full_bytes > plan.filter_budget {
+        format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
+    } else {
+        String::new()
+    };
+    // Both files, and what they share.
+    let spilled = smaller.lines.saturating_mul(line_bytes(smaller)).saturating_mul(2);
+    let survivors = plan.survivors.saturating_mul(line_bytes(larger));
+    Ok(format!(
+        "files     {} and {}, about {} and {} lines\n\
+         filter    {filter}{wanted}\n\
+         memory    {} at most; up to about {} shared lines need no temporary files\n\
+         disk      up to {} in temporary files, if all lines are shared\n\
+         reads     the smaller file twice, the larger one once\n",
+        size(smaller.bytes),
+        size(larger.bytes),
+        smaller.lines,
+        larger.lines,
+        size(memory_bytes),
+        plan.set_budget / (line_bytes(larger) + OVERHEAD_BYTES),
+        size(spilled.saturating_add(survivors)),
+    ))
+}

@@ -1,0 +1,218 @@
+//! Streams of lines held against filters, and against each other.
+
+use super::args::{LineArgs, PlainChoice, TargetArgs};
+use super::{Out, is_stdin, job, or_stdin, plan};
+use crate::bloom::common::{Common, Facts};
+use crate::bloom::distinct::Distinct;
+use crate::bloom::growing::Growing;
+use crate::bloom::lines::{Batch, LineJob};
+use crate::bloom::opened::FilterFile;
+use crate::bloom::spool::{Spooled, estimated_lines};
+use crate::bloom::{Blocked, Plain, Standard};
+use crate::cli::bitset::{Answer, Source};
+use crate::error::{Error, Result};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Opens a filter to be asked.
+fn open(filter: &Path) -> Result<FilterFile> {
+    if is_stdin(filter) {
+        return Err(Error::usage("a filter is a file, not standard input"));
+    }
+    FilterFile::open(filter)
+}
+
+/// Says whether keys may be in the filter.
+pub(super) fn contains(
+    source: &Source,
+    path: &Path,
+    keys: &[OsString],
+    files: Vec<PathBuf>,
+    lines: LineArgs,
+) -> Result<Answer> {
+    let filter = open(path)?.filter;
+    let mut out = Out::open(&TargetArgs { output: None })?;
+    let end = if lines.zero { "\0" } else { "\n" };
+    if let [key] = keys {
+        let found = filter.contains(key.as_bytes());
+        out.write(format!("{found}{end}").as_bytes())?;
+        return Ok(found.into());
+    }
+    if !keys.is_empty() {
+        let mut all = true;
+        let mut told = Vec::new();
+        for key in keys {
+            let found = filter.contains(key.as_bytes());
+            all &= found;
+            tell(key.as_bytes(), found, end, &mut told);
+        }
+        out.write(&told)?;
+        return Ok(all.into());
+    }
+    let job = job(source, lines);
+    let all = AtomicBool::new(true);
+    let work = |bytes: &[u8], told: &mut Vec<u8>| {
+        let mut found = Vec::new();
+        job.rules.batches(bytes, |batch| {
+            filter.contains_many(&batch.keys, &mut found);
+            for (key, &found) in batch.keys.iter().zip(&found) {
+                tell(key, found, end, told);
+            }
+            if found.contains(&false) {
+                all.store(false, Ordering::Relaxed);
+            }
+            Ok(())
+        })
+    };
+    job.run(or_stdin(files), work, |told| out.write(told))?;
+    Ok(all.into_inner().into())
+}
+
+fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(key);
+    out.extend_from_slice(if found { b"\ttrue" } else { b"\tfalse" });
+    out.extend_from_slice(end.as_bytes());
+}
+
+/// Copies the lines that may be in the filter, or those that are not.
+pub(super) fn filter(
+    source: &Source,
+    path: &Path,
+    files: Vec<PathBuf>,
+    invert: bool,
+    lines: LineArgs,
+    target: &TargetArgs,
+) -> Result<()> {
+    let filter = open(path)?.filter;
+    let mut out = Out::open(target)?;
+    let _bar = source.bar(target.output.is_some());
+    let job = job(source, lines);
+    let work = |bytes: &[u8], copied: &mut Vec<u8>| {
+        let mut found = Vec::new();
+        job.rules.batches(bytes, |batch| {
+            filter.contains_many(&batch.keys, &mut found);
+            batch.copy(bytes, &found, !invert, copied);
+            Ok(())
+        })
+    };
+    job.run(or_stdin(files), work, |copied| out.write(copied))?;
+    out.commit()
+}
+
+/// How large the filter of `dedup` is.
+pub(super) struct DedupSize {
+    pub(super) keys: Option<u64>,
+    pub(super) rate: f64,
+    pub(super) design: PlainChoice,
+    pub(super) seed: u64,
+}
+
+/// Keys that a stream of unknown length begins with.
+const FIRST_KEYS: u64 = 1 << 20;
+
+/// Copies each line the first time that it comes: by a filter of that size, or
+/// exactly.
+pub(super) fn dedup(
+    source: &Source,
+    files: Vec<PathBuf>,
+    size: Option<&DedupSize>,
+    lines: LineArgs,
+    target: &TargetArgs,
+) -> Result<()> {
+    let files = or_stdin(files);
+    let job = job(source, lines);
+    let mut out = Out::open(target)?;
+    let _bar = source.bar(target.output.is_some());
+    match size {
+        None => {
+            let memory_bytes = source.memory_bytes();
+            let distinct = Distinct { job, memory_bytes, folder: source.folder() };
+            distinct.run(files, |lines| out.write(lines))?;
+        }
+        Some(size) => match size.design {
+            PlainChoice::Standard => dedup_by::<Standard>(source, &job, files, size, &mut out)?,
+            PlainChoice::Blocked => dedup_by::<Blocked>(source, &job, files, size, &mut out)?,
+        },
+    }
+    out.commit()
+}
+
+fn dedup_by<D: Plain>(
+    source: &Source,
+    job: &LineJob<'_>,
+    files: Vec<PathBuf>,
+    size: &DedupSize,
+    out: &mut Out,
+) -> Result<()> {
+    let guess = || -> Result<u64> {
+        let counts = files.iter().map(|file| estimated_lines(file, job));
+        let sum = counts.sum::<Result<u64>>()?;
+        Ok(sum.max(FIRST_KEYS))
+    };
+    let keys = size.keys.map_or_else(guess, Ok)?;
+    let mut seen = Growing::<D>::new(keys, size.rate, size.seed, source.memory_bytes())?;
+    let (mut new, mut copied) = (Vec::new(), Vec::new());
+    job.each(files, |bytes| {
+        copied.clear();
+        job.rules.batches(bytes, |batch: &Batch<'_>| {
+            seen.insert_each(&batch.keys, &mut new)?;
+            batch.copy(bytes, &new, true, &mut copied);
+            Ok(())
+        })?;
+        out.write(&copied)
+    })
+}
+
+/// What `common` gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Print,
+    Count,
+    Explain,
+}
+
+/// Prints the lines that two files share.
+pub(super) fn common(
+    source: &Source,
+    files: [PathBuf; 2],
+    rate: f64,
+    how: How,
+    lines: LineArgs,
+    target: &TargetArgs,
+) -> Result<()> {
+    if files.iter().all(|file| is_stdin(file)) {
+        return Err(Error::usage("standard input can be one file only"));
+    }
+    if !(rate > 0.0 && rate < 1.0) {
+        return Err(crate::bloom::BuildError::Rate(rate).into());
+    }
+    let job = job(source, lines);
+    let mut out = Out::open(target)?;
+    let _bar = source.bar(target.output.is_some());
+    let mut spools = Vec::new();
+    let mut paths = Vec::new();
+    for file in files {
+        let spooled = Spooled::of(&file, source.folder(), &job)?;
+        paths.push(spooled.as_ref().map_or(file, Spooled::path));
+        spools.extend(spooled);
+    }
+    let [a, b] = &paths[..] else { return Ok(()) };
+    let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
+    let memory_bytes = source.memory_bytes();
+    if how == How::Explain {
+        out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
+        return out.commit();
+    }
+    let common = Common { job, memory_bytes, rate, folder: source.folder() };
+    let mut count = 0;
+    common.run([a, b], facts, |lines| {
+        count += job.rules.count(lines);
+        if how == How::Print { out.write(lines) } else { Ok(()) }
+    })?;
+    if how == How::Count {
+        out.write(format!("{count}\n").as_bytes())?;
+    }
+    out.commit()
+}

@@ -1,0 +1,107 @@
+//! Filters of the size that was asked for.
+
+use super::args::{DesignChoice, KindChoice, SizeArgs};
+use crate::bloom::opened::{FilterFile, FilterKind, guava_filter};
+use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
+use crate::bloom::{BuildError, dcso};
+use crate::error::{Error, Result};
+
+/// The rate of who asks for none.
+const DEFAULT_RATE: f64 = 0.01;
+
+impl From<KindChoice> for FilterKind {
+    fn from(choice: KindChoice) -> Self {
+        match choice {
+            KindChoice::Bloom => Self::Bloom,
+            KindChoice::Guava => Self::Guava,
+            KindChoice::Dcso => Self::Dcso,
+        }
+    }
+}
+
+/// How large a filter is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Size {
+    Rate(f64),
+    BitsPerKey(f64),
+}
+
+/// What is known of a filter for so many keys.
+pub(super) fn builder<D: Design>(keys: u64, size: Size) -> Builder<D> {
+    let builder = Filter::builder().keys(keys);
+    match size {
+        Size::Rate(rate) => builder.rate(rate),
+        Size::BitsPerKey(bits) => builder.bits_per_key(bits),
+    }
+}
+
+/// The shape of a filter.
+pub(super) fn spec(
+    design: DesignChoice,
+    keys: u64,
+    size: Size,
+    counter_bits: Option<u32>,
+) -> Result<Spec, BuildError> {
+    match (design, counter_bits) {
+        (DesignChoice::Standard, _) => builder::<Standard>(keys, size).spec(),
+        (DesignChoice::Blocked, _) => builder::<Blocked>(keys, size).spec(),
+        (DesignChoice::Counting, None) => builder::<Counting>(keys, size).spec(),
+        (DesignChoice::Counting, Some(bits)) => {
+            builder::<Counting>(keys, size).counter_bits(bits).spec()
+        }
+    }
+}
+
+impl SizeArgs {
+    /// Refuses what contradicts itself before anything is read.
+    pub(super) fn check(&self, to: KindChoice) -> Result<()> {
+        if self.counter_bits.is_some() && self.design != DesignChoice::Counting {
+            return Err(Error::usage("--counter-bits is for --design counting"));
+        }
+        let own = self.bits_per_key.is_some() || self.hashes.is_some() || self.seed != 0;
+        if to != KindChoice::Bloom && (own || self.design != DesignChoice::Standard) {
+            return Err(Error::usage(
+                "filters of other programs take --keys and --rate only: they size themselves",
+            ));
+        }
+        // A filter of one key shows whether the numbers are in their ranges.
+        self.filter(self.keys.map_or(1, |keys| keys.0.min(1)), to).map(drop)
+    }
+
+    fn known_rate(&self) -> f64 {
+        self.rate.unwrap_or(DEFAULT_RATE)
+    }
+
+    fn complete<D: Design>(&self, keys: u64) -> Builder<D> {
+        let size = match self.bits_per_key {
+            Some(bits) => Size::BitsPerKey(bits),
+            None => Size::Rate(self.known_rate()),
+        };
+        let builder = builder(keys, size).seed(self.seed);
+        match self.hashes {
+            Some(hashes) => builder.hashes(hashes),
+            None => builder,
+        }
+    }
+
+    fn own(&self, keys: u64) -> Result<AnyFilter> {
+        Ok(match (self.design, self.counter_bits) {
+            (DesignChoice::Standard, _) => AnyFilter::Standard(self.complete(keys).build()?),
+            (DesignChoice::Blocked, _) => AnyFilter::Blocked(self.complete(keys).build()?),
+            (DesignChoice::Counting, None) => AnyFilter::Counting(self.complete(keys).build()?),
+            (DesignChoice::Counting, Some(bits)) => {
+                AnyFilter::Counting(self.complete(keys).counter_bits(bits).build()?)
+            }
+        })
+    }
+
+    /// An empty filter for so many keys.
+    pub(super) fn filter(&self, keys: u64, to: KindChoice) -> Result<FilterFile<Memory>> {
+        let filter = match to {
+            KindChoice::Bloom => self.own(keys)?,
+            KindChoice::Guava => AnyFilter::Standard(guava_filter(keys, self.known_rate())?),
+            KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
+        };
+        Ok(FilterFile::new(filter, to.into()))
+    }
+}

@@ -1,0 +1,22 @@
+//! Updates of one file wait for each other.
+
+use crate::error::{Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Opens the file that is at `path` once nobody else updates it.
+pub(crate) fn lock(path: &Path) -> Result<File> {
+    loop {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        flock(&file, FlockOperation::LockExclusive)
+            .map_err(|error| Error::io("lock", path)(error.into()))?;
+        // Whoever had the lock may have put another file there.
+        let ours = file.metadata().map_err(Error::io("read", path))?;
+        let there = std::fs::metadata(path).map_err(Error::io("read", path))?;
+        if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
+            return Ok(file);
+        }
+    }
+}

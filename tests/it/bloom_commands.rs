@@ -1,0 +1,263 @@
+//! `bitset bloom` as its users meet it.
+
+use crate::workspace::Workspace;
+use bitsort::bloom::{AnyFilter, dcso, guava};
+use std::fs;
+
+/// A workspace with the keys of `k` in `k.bloom`.
+fn workspace() -> Workspace {
+    let work = Workspace::new();
+    work.write("k", "fox\ndog\n\ncat");
+    assert_eq!(work.set("bloom build k -p 1e-6 -o k.bloom", "").quiet(), "");
+    work
+}
+
+#[test]
+fn keys_are_answered_by_words_and_by_the_exit_status() {
+    let work = workspace();
+    for (line, input, expected, code) in [
+        ("contains k.bloom fox", "", "true\n", 0),
+        ("contains k.bloom cow", "", "false\n", 1),
+        ("contains k.bloom fox cow", "", "fox\ttrue\ncow\tfalse\n", 1),
+        ("contains k.bloom", "dog\n\ncat", "dog\ttrue\n\ttrue\ncat\ttrue\n", 0),
+        ("contains k.bloom --skip-empty", "\n\ncow\n", "cow\tfalse\n", 1),
+        ("contains k.bloom --crlf", "dog\r\n", "dog\ttrue\n", 0),
+        ("contains k.bloom -z", "dog\0cow", "dog\ttrue\0cow\tfalse\0", 1),
+        (
+            "contains k.bloom -f k -f -",
+            "fox",
+            "fox\ttrue\ndog\ttrue\n\ttrue\ncat\ttrue\nfox\ttrue\n",
+            0,
+        ),
+        ("filter k.bloom", "cow\nfox\n\ncat\r\n", "fox\n\n", 0),
+        ("filter k.bloom --crlf --skip-empty", "cow\nfox\n\ncat\r\n", "fox\ncat\r\n", 0),
+        ("filter -v k.bloom", "cow\nfox\n\ncat\r\nbee", "cow\ncat\r\nbee\n", 0),
+        ("filter -v k.bloom --threads 1", "", "", 0),
+        ("filter -z k.bloom", "dog\0fox\n\0", "dog\0", 0),
+        ("filter k.bloom - k", "fox\n", "fox\nfox\ndog\n\ncat\n", 0),
+        ("dedup", "b\na\nb\n\n\na", "b\na\n\n", 0),
+        ("dedup --skip-empty --design standard -n 9 -p 0.001 --seed 3", "b\n\nb\n\n", "b\n", 0),
+        ("dedup --exact", "b\na\nb\n\n\na", "b\na\n\n", 0),
+        ("dedup --exact --crlf", "b\r\nb\na\n", "b\r\na\n", 0),
+        ("dedup -z", "b\0a\n\0b", "b\0a\n\0", 0),
+        ("common - k", "x\ncat\ndog\ncat\n", "cat\ndog\n", 0),
+        ("common k -", "x\ncat\ndog\ncat\n", "dog\ncat\n", 0),
+        ("common k - --count", "x\ncat\r\ndog\ncat\n", "2\n", 0),
+        ("common - k --crlf", "x\ncat\r\n\n", "cat\n\n", 0),
+        ("common - k --skip-empty -p 0.5", "x\ncat\r\n\n", "", 0),
+    ] {
+        let ran = work.set(&format!("bloom {line}"), input);
+        assert_eq!((&*ran.out, ran.code), (expected, Some(code)), "{line}: {}", ran.err);
+    }
+}
+
+#[test]
+fn commands_that_copy_write_files_too() {
+    let work = workspace();
+    work.write("l", "fox\ncow\nfox\n");
+    for (line, expected) in [
+        ("filter k.bloom l -o l", "fox\nfox\n"),
+        ("dedup l -o l", "fox\n"),
+        ("common l k -o l", "fox\n"),
+    ] {
+        assert_eq!(work.set(&format!("bloom {line}"), "").quiet(), "");
+        assert_eq!(work.read("l"), expected);
+    }
+    assert_eq!(work.names(), ["k", "k.bloom", "l"]);
+}
+
+fn numbered(word: &str, count: u32) -> String {
+    let lines: Vec<String> = (0..count).map(|id| format!("{word}{id}\n")).collect();
+    lines.concat()
+}
+
+#[test]
+fn a_filter_is_made_in_every_way_alike() {
+    let work = Workspace::new();
+    let text = numbered("key ", 5000);
+    work.write("all", &text);
+    let half = text.find("key 2500").unwrap();
+    work.write("a", &text[..half]);
+    work.write("b", &text[half..]);
+    for design in ["standard", "blocked", "counting", "counting --counter-bits 8"] {
+        let size = format!("-n 6000 -p 0.02 --seed 5 --design {design}");
+        for line in [
+            format!("build all -o whole {size}"),
+            format!("build b a -o two {size} --threads 1"),
+            format!("build a -o a.bloom {size}"),
+            format!("build b -o b.bloom {size}"),
+            "merge a.bloom b.bloom -o merged".into(),
+            "add b.bloom -f a".into(),
+        ] {
+            assert_eq!(work.set(&format!("bloom {line}"), "").quiet(), "", "{line}");
+        }
+        let whole = AnyFilter::load(work.file("whole")).unwrap();
+        for name in ["two", "merged", "b.bloom"] {
+            let other = AnyFilter::load(work.file(name)).unwrap();
+            let same = match (&whole, &other) {
+                (AnyFilter::Standard(a), AnyFilter::Standard(b)) => a == b,
+                (AnyFilter::Blocked(a), AnyFilter::Blocked(b)) => a == b,
+                (AnyFilter::Counting(a), AnyFilter::Counting(b)) => a == b,
+                _ => false,
+            };
+            assert!(same, "{design}: {name}");
+        }
+        assert!(work.set("bloom contains whole -f all", "").code == Some(0));
+        work.set("bloom intersect whole a.bloom -o a.bloom", "").quiet();
+        assert!(work.set("bloom contains a.bloom -f a", "").code == Some(0));
+        assert!(work.set("bloom contains a.bloom -f b", "").code == Some(1));
+    }
+    // Without a number of keys they are counted, in files and in pipes.
+    for line in ["build all -o counted", "build -o piped", "build - -o piped2 --skip-empty"] {
+        assert_eq!(work.set(&format!("bloom {line}"), &text).quiet(), "");
+    }
+    let goal = |name: &str| AnyFilter::open(work.file(name)).unwrap().goal().unwrap().keys;
+    assert_eq!(["counted", "piped", "piped2"].map(goal), [5000; 3]);
+    assert_eq!(fs::read(work.file("counted")).unwrap(), fs::read(work.file("piped")).unwrap());
+    work.set("bloom build -o none", "").quiet();
+    assert_eq!(work.set("bloom contains none x", "").out, "false\n");
+}
+
+#[test]
+fn keys_are_removed_from_counting_filters() {
+    let work = Workspace::new();
+    work.set("bloom build -n 100 --design counting -o c", "fox\ndog\nfox\n\n").quiet();
+    assert_eq!(work.set("bloom remove c dog", "").quiet(), "");
+    assert_eq!(work.set("bloom remove c", "fox\n\n").quiet(), "");
+    assert_eq!(work.set("bloom contains c fox dog", "").out, "fox\ttrue\ndog\tfalse\n");
+    assert_eq!(work.set("bloom add c dog cow", "").quiet(), "");
+    assert_eq!(work.set("bloom contains c dog cow", "").code, Some(0));
+    work.set("bloom build -n 100 -o s", "fox\n").quiet();
+    work.set("bloom remove s fox", "").refused("counting filters only; s is a standard one");
+}
+
+#[test]
+fn a_filter_is_described_and_checked() {
+    let work = workspace();
+    let info = work.set("bloom info k.bloom", "").quiet();
+    assert!(info.contains("design    standard, 116 bits\n"), "{info}");
+    assert!(info.contains("goal      4 keys, 0.000100 % false positives\n"), "{info}");
+    let json = work.set("bloom info k.bloom --json", "").quiet();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(116), Some(4)));
+    let many = numbered("", 4000);
+    work.set("bloom build -n 4000 -o good", &many).quiet();
+    work.set("bloom build -n 2000 --seed 3 -o full", &many).quiet();
+    let good = work.set("bloom verify good -f -", &many);
+    assert!(good.code == Some(0) && good.out.contains("promise   kept\nmissing   0"), "{good:?}");
+    let full = work.set("bloom verify full", "");
+    assert!(full.code == Some(1) && full.out.contains("promise   broken\n"), "{full:?}");
+    assert_eq!(work.set("bloom verify full -p 0.5 --probes 10000 --seed 9", "").code, Some(0));
+    let json = work.set("bloom verify good --json -f k --probes 1K", "");
+    assert_eq!(json.code, Some(1), "keys are missing");
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&json["kept"], json["missing_keys"].as_u64()), (&false.into(), Some(4)));
+    // Content is checked, not only the head.
+    let mut bytes = fs::read(work.file("good")).unwrap();
+    bytes[4200] ^= 1;
+    fs::write(work.file("bad"), bytes).unwrap();
+    work.set("bloom verify bad", "").refused("bad: byte 4096");
+    work.set("bloom add bad x", "").refused("bad: byte 4096");
+}
+
+#[test]
+fn plans_are_made_for_anything() {
+    let work = Workspace::new();
+    let plan = work.set("bloom plan -n 1M,1e9 -p 0.01,0.001", "").quiet();
+    assert_eq!(plan.lines().count(), 13, "{plan}");
+    assert!(plan.contains("standard        1000000       1.00 %      7     9.59         9585059"));
+    let odd = work.set("bloom plan -n 0,1T,1.5e19 -p 2,0.5 --design blocked", "").quiet();
+    assert!(odd.contains("none: a filter is made for at least one key"), "{odd}");
+    assert!(odd.contains("2 does not\n") && odd.contains("more than 2^64 bits"), "{odd}");
+    let bits =
+        work.set("bloom plan -n 1K --bits-per-key 8,12 --design counting --counter-bits 2", "");
+    assert!(bits.quiet().contains("16.00"));
+    let json = work.set("bloom plan -n 50G --design standard --json", "").quiet();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[0]["hashes"].as_u64(), Some(7));
+    let common = work.set("bloom plan --common -n 50e9 --line-bytes 64 --mem 1G", "").quiet();
+    assert!(common.contains("about 50000000000 and 50000000000 lines"), "{common}");
+    work.write("a", "x\n");
+    let explained = work.set("bloom common a a --explain", "").quiet();
+    assert!(explained.starts_with("files     2 B and 2 B, about 2 and 2 lines\n"), "{explained}");
+}
+
+#[test]
+fn filters_of_others_are_made_asked_and_converted() {
+    let work = Workspace::new();
+    for kind in ["guava", "dcso"] {
+        work.set(&format!("bloom build -n 50 --to {kind} -o x"), "fox\ndog\n").quiet();
+        work.set("bloom add x cow", "").quiet();
+        work.set("bloom convert x -o own", "").quiet();
+        work.set(&format!("bloom convert own --to {kind} -o back"), "").quiet();
+        assert_eq!(fs::read(work.file("x")).unwrap(), fs::read(work.file("back")).unwrap());
+        work.set("bloom merge x own -o merged", "").quiet();
+        for name in ["x", "own", "merged"] {
+            let ran = work.set(&format!("bloom contains {name} fox dog cow ant"), "");
+            assert_eq!(ran.out, "fox\ttrue\ndog\ttrue\ncow\ttrue\nant\tfalse\n", "{kind} {name}");
+        }
+        assert!(work.set("bloom info x", "").quiet().starts_with(&format!("file      {kind}")));
+    }
+    assert!(dcso::load(work.file("x")).unwrap().0.contains("cow"));
+    let mut theirs = guava::filter(50, 0.01, guava::Options::default()).unwrap();
+    theirs.extend(["fox"]);
+    guava::save(&theirs, work.file("g")).unwrap();
+    assert_eq!(work.set("bloom contains g fox", "").quiet(), "true\n");
+    work.set("bloom verify g", "").refused("does not say which rate it promises");
+    assert_eq!(work.set("bloom verify g --rate 0.1", "").code, Some(0));
+    work.set("bloom build -n 5 -o b --design blocked", "fox\n").quiet();
+    work.set("bloom convert b --to guava -o y", "").refused("guava has no blocked filters");
+    work.set("bloom build -n 5 -o s", "fox\n").quiet();
+    work.set("bloom convert s --to dcso -o y", "").refused("of its own hash function only");
+    work.set("bloom merge s b -o y", "").refused("s and b: a standard filter and a blocked one");
+    assert!(!work.file("y").exists());
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    let work = workspace();
+    work.write("text", "no filter\n");
+    work.write("empty", "");
+    work.write("packed", [0x1F, 0x8B, 8, 0]);
+    for (line, message) in [
+        ("contains missing x", "cannot open missing"),
+        ("contains text x", "text: byte 0: this is no filter"),
+        ("contains empty x", "empty: byte 0: this is no filter"),
+        ("contains packed x", "gunzip"),
+        ("contains . x", "directory"),
+        ("contains - x", "a filter is a file"),
+        ("filter k.bloom missing", "cannot open missing"),
+        ("filter k.bloom .", "directory"),
+        ("dedup missing", "cannot open missing"),
+        ("dedup . --exact", "directory"),
+        ("dedup -n 0", "at least one key"),
+        ("dedup -p 1", "between 0 and 1"),
+        ("dedup -n 1G --mem 1M -p 1e-9 -n 2", "cannot be used multiple times"),
+        ("common - -", "one file only"),
+        ("common k missing", "cannot open missing"),
+        ("common . k", "directory"),
+        ("common k k -p 0", "between 0 and 1"),
+        ("build missing -o x", "cannot open missing"),
+        ("build k -o x --counter-bits 4", "--counter-bits is for --design counting"),
+        ("build k -o x --design counting --counter-bits 3", "2, 4 or 8"),
+        ("build k -o x -n 0", "at least one key"),
+        ("build k -o x -p 0", "between 0 and 1"),
+        ("build k -o x --hashes 256", "1 to 255"),
+        ("build k -o x --to guava --design blocked", "they size themselves"),
+        ("build k -o x -n 1e18", "cannot reserve"),
+        ("build k -o x -n many", "expected a number such as"),
+        ("build k -o missing/x", "cannot create missing/x"),
+        ("add missing x", "cannot open missing"),
+        ("add text x", "no filter"),
+        ("remove text x", "no filter"),
+        ("merge k.bloom text -o x", "no filter"),
+        ("intersect k.bloom missing -o x", "cannot open missing"),
+        ("convert k -o x", "no filter"),
+        ("info text", "no filter"),
+        ("verify text", "no filter"),
+        ("verify k.bloom -p 7", "between 0 and 1"),
+    ] {
+        work.set(&format!("bloom {line}"), "a\nb\n").refused(message);
+    }
+    assert_eq!(work.names(), ["empty", "k", "k.bloom", "packed", "text"]);
+}

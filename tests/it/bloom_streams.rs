@@ -1,0 +1,184 @@
+//! Streams of lines through `bitset bloom`: exactness, limits, faults.
+
+use crate::faults::SmallDisk;
+use crate::workspace::Workspace;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Lines as they may come: empty, binary, very long, few different ones.
+fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let line = prop_oneof![
+        2 => prop::collection::vec(prop::sample::select(b"ab\r\0\xFF".to_vec()), 0..3),
+        4 => (0..4000_u32).prop_map(|id| format!("https://example.org/{id}").into_bytes()),
+        1 => (0..3_u8, 1000..70_000_usize).prop_map(|(byte, len)| [byte, b'x'].repeat(len)),
+    ];
+    prop::collection::vec(line, 0..1500)
+}
+
+fn text(lines: &[Vec<u8>], ends: bool) -> Vec<u8> {
+    let mut text = lines.join(&b'\n');
+    if ends && !lines.is_empty() {
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Keys of a text, and those of them that `wanted` keeps, each once.
+fn expected(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut seen = HashSet::new();
+    let mut out = Vec::new();
+    for line in keys(bytes) {
+        if wanted(line) && seen.insert(line) {
+            out.extend_from_slice(line);
+            out.push(b'\n');
+        }
+    }
+    out
+}
+
+fn keys(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut keys: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    keys.pop_if(|last| last.is_empty());
+    keys
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn dedup_and_common_are_exact_within_any_memory(
+        a in lines(), b in lines(), ends: [bool; 2], rate in prop::sample::select(vec!["0.01", "0.9"]),
+    ) {
+        let work = Workspace::new();
+        let (a, b) = (text(&a, ends[0]), text(&b, ends[1]));
+        work.write("a", &a);
+        work.write("b", &b);
+        let in_b: HashSet<&[u8]> = keys(&b).into_iter().collect();
+        let distinct = expected(&a, |_| true);
+        let shared = expected(&a, |line| in_b.contains(line));
+        for mem in ["1K", "32K", "300K", "1M", "64M"] {
+            for threads in [1, 3] {
+                let limits = format!("--mem {mem} --threads {threads}");
+                work.set(&format!("bloom dedup --exact a -o out {limits}"), "").quiet();
+                prop_assert!(fs::read(work.file("out")).unwrap() == distinct, "dedup {}", limits);
+                work.set(&format!("bloom common a b -p {rate} -o out {limits}"), "").quiet();
+                prop_assert!(fs::read(work.file("out")).unwrap() == shared, "common {}", limits);
+            }
+        }
+        prop_assert_eq!(work.names(), ["a", "b", "out"]);
+    }
+}
+
+fn many(count: u64) -> String {
+    let line = |id: u64| format!("https://example.org/{:016x}\n", id.wrapping_mul(0x9E37_79B9));
+    let lines: Vec<String> = (0..count).map(line).collect();
+    lines.concat()
+}
+
+#[test]
+fn a_filter_that_grows_keeps_its_rate() {
+    let work = Workspace::new();
+    let lines = many(200_000);
+    let twice = format!("{lines}{lines}");
+    for design in ["standard", "blocked"] {
+        let kept = work.set(&format!("bloom dedup -n 1000 --design {design} -p 0.001"), &twice);
+        let lost = 200_000 - kept.quiet().lines().count();
+        assert!(lost <= 200, "{lost}");
+    }
+    work.set("bloom dedup -n 1000 --mem 100K", &lines);
+    let ran = work.set("bloom dedup -n 1000 --mem 100K", &lines);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("no memory is left for more than"), "{}", ran.err);
+    assert!(lines.starts_with(&ran.out), "what was printed is right");
+}
+
+#[test]
+fn a_disk_that_fills_ends_the_run() {
+    let work = Workspace::new();
+    let Some(disk) = SmallDisk::mount(work.file("small"), "size=512k") else { return };
+    let lines = many(100_000);
+    work.write("a", &lines);
+    let full = "cannot write a temporary file in small: No space left on device";
+    for line in [
+        "dedup --exact --mem 256K -T small",
+        "common a - --mem 256K -T small",
+        "build -T small -o b",
+    ] {
+        let ran = work.set(&format!("bloom {line}"), &lines);
+        assert_eq!(ran.code, Some(2), "{line}");
+        assert!(ran.err.contains(full), "{line}: {}", ran.err);
+    }
+    work.write("small/out", "old");
+    for line in ["build a -o small/out -p 1e-9", "dedup a -o small/out", "common a a -o small/out"]
+    {
+        let ran = work.set(&format!("bloom {line}"), "");
+        assert!(ran.code == Some(2) && ran.err.contains("No space left"), "{line}: {}", ran.err);
+        assert_eq!(work.read("small/out"), "old");
+    }
+    assert_eq!(fs::read_dir(work.file("small")).unwrap().count(), 1);
+    drop(disk);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let work = Workspace::new();
+    work.write("a", many(300_000));
+    work.set("bloom build a -o f", "").quiet();
+    for line in ["filter f a", "dedup a", "dedup --exact a", "common a a", "contains f -f a"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.arg("bloom").args(line.split(' ')).current_dir(work.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+        assert!(output.stderr.is_empty(), "{line}: {output:?}");
+    }
+}
+
+#[test]
+fn lines_go_on_while_a_stream_pauses() {
+    use std::io::{BufRead, BufReader, Write};
+    let work = Workspace::new();
+    work.set("bloom build -n 10 -o f", "b\n").quiet();
+    for line in ["filter f", "filter -v f", "dedup", "dedup --exact", "contains f"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.arg("bloom").args(line.split(' ')).current_dir(work.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        for word in ["a", "b"] {
+            let asked =
+                !(line == "filter f" && word == "a" || line == "filter -v f" && word == "b");
+            writeln!(stdin, "{word}").unwrap();
+            let mut answer = String::new();
+            if asked {
+                out.read_line(&mut answer).unwrap();
+                assert!(answer.starts_with(word), "{line}");
+            }
+        }
+        drop(stdin);
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn updates_of_one_filter_wait_for_each_other() {
+    let work = Workspace::new();
+    work.set("bloom build -n 1000 -o f", "x\n").quiet();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let work = &work;
+            scope.spawn(move || {
+                for id in 0..5 {
+                    work.set(&format!("bloom add f {thread}-{id}"), "").quiet();
+                }
+            });
+        }
+    });
+    let all: Vec<String> = (0..40).map(|key| format!("{}-{}\n", key / 5, key % 5)).collect();
+    assert_eq!(work.set("bloom contains f", &all.concat()).code, Some(0));
+    assert_eq!(work.names(), ["f"]);
+}
