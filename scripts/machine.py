@@ -1,5 +1,6 @@
 """What a record of benchmarks says of the machine, and where records lie."""
 
+import csv
 import datetime
 import os
 import platform
@@ -42,6 +43,18 @@ def source():
     commit = said("git", "rev-parse", "--short", "HEAD")
     dirty = said("git", "status", "--porcelain", "--", "src", "Cargo.toml", "Cargo.lock")
     return f"commit {commit}{' with local changes' if dirty else ''}, {said('rustc', '--version')}"
+
+
+def read_record(path):
+    """The lines that a record says of the machine, and its rows."""
+    described, lines = {}, []
+    for line in path.read_text().splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            described[key] = value
+        else:
+            lines.append(line)
+    return described, list(csv.DictReader(lines))
 
 
 def new_record(folder, machine, kind=""):

@@ -64,6 +64,21 @@ class Scale:
         return LABELS_RIGHT + part * (BARS_RIGHT - LABELS_RIGHT)
 
 
+def card(title, height, style=STYLE):
+    """The first lines of a drawing: its size, its looks, a frame and a title."""
+    return [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
+        f' height="{height}" role="img" aria-label="{escape(title)}">',
+        f"<style>{style}</style>",
+        f'<rect class="card" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
+        f'<text x="28.0" y="34.0" class="title ink" text-anchor="start">{escape(title)}</text>',
+    ]
+
+
+def superscript(number):
+    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
 def svg(title, subtitle, groups):
     """`groups` is a list of (heading, bars); a bar is a dict with `label`, `kind` (ours, peer or
     floor), `wall` (median, fastest, slowest), `ratio` or None, and `memory` in KiB."""
@@ -71,18 +86,12 @@ def svg(title, subtitle, groups):
     scale = Scale([bar["wall"][0] for bar in bars])
     top = 92
     height = top + sum(HEAD + len(group) * (BAR + GAP) for _, group in groups) + 34
-    out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
-        f' height="{height}" role="img" aria-label="{escape(title)}">',
-        f"<style>{STYLE}</style>",
-        f'<rect class="card" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
-    ]
+    out = card(title, height)
 
     def text(x, y, words, classes, anchor="start"):
         out.append(f'<text x="{x:.1f}" y="{y:.1f}" class="{classes}" text-anchor="{anchor}">'
                    f"{escape(words)}</text>")
 
-    text(28, 34, title, "title ink")
     text(28, 55, subtitle, "small faint")
     for tick in scale.ticks:
         major = math.isclose(math.log10(tick) % 1, 0, abs_tol=1e-9)

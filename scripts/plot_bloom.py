@@ -86,18 +86,14 @@ class Panel:
 def figure(value):
     if value >= 10_000 or 0 < value < 0.001:
         power = round(math.log10(value))
-        return "10" + str(power).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"10{plot.superscript(power)}"
     return f"{value:.4g}"
 
 
 def svg(title, subtitle, panels):
     height = TOP + math.ceil(len(panels) / 2) * PANEL_HEIGHT + 12
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
-        f' height="{height}" role="img" aria-label="{escape(title)}">',
-        f"<style>{STYLE}</style>",
-        f'<rect class="card" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
-        f'<text x="28" y="34" class="title ink">{escape(title)}</text>',
+        *plot.card(title, height, STYLE),
         f'<text x="28" y="55" class="small faint">{escape(subtitle)}</text>',
     ]
     for panel in panels:

@@ -40,12 +40,8 @@ STYLE = plot.STYLE + """
 def power(exponent):
     """10 to the `exponent`, as short as it can be read."""
     if exponent > 4:
-        return f"10{superscript(exponent)}"
-    return f"{10**exponent:g}" if exponent >= -2 else f"10{superscript(exponent)}"
-
-
-def superscript(number):
-    return str(number).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"10{plot.superscript(exponent)}"
+    return f"{10**exponent:g}" if exponent >= -2 else f"10{plot.superscript(exponent)}"
 
 
 class Panel:
@@ -127,11 +123,7 @@ def svg(title, subtitle, panels):
     panels = [panel for panel in panels if panel[2]]
     height = TOP + math.ceil(len(panels) / COLUMNS) * PANEL_HEIGHT + 12
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
-        f' height="{height}" role="img" aria-label="{escape(title)}">',
-        f"<style>{STYLE}</style>",
-        f'<rect class="card" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
-        f'<text x="28" y="34" class="title ink">{escape(title)}</text>',
+        *plot.card(title, height, STYLE),
         f'<text x="28" y="55" class="small faint">{escape(subtitle)}. Across: density; lower is better.</text>',
     ]
     for index, (name, unit, lines) in enumerate(panels):

@@ -201,6 +201,17 @@ impl Error {
         move |source| Self::Io { action, path, source }
     }
 
+    /// Attaches the number of bytes to a refusal of memory; for `map_err`.
+    pub(crate) fn no_memory(bytes: usize) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::OutOfMemory { bytes: bytes as u64, source }
+    }
+
+    /// A folder where a file is needed.
+    pub(crate) fn directory(action: &'static str, path: impl Into<PathBuf>) -> Self {
+        let source = io::Error::from(io::ErrorKind::IsADirectory);
+        Self::Io { action, path: path.into(), source }
+    }
+
     /// A contradiction in what was asked for.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::Usage { what: what.into() }

@@ -9,7 +9,6 @@ use crate::view::{
 };
 use memmap2::Mmap;
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// A set in a `.bits` file or a bare roaring file in the portable format, of 32
@@ -310,11 +309,11 @@ impl SetKind {
     }
 }
 
-fn map(path: &Path) -> Result<Mmap> {
+/// Maps the file at `path`.
+pub(crate) fn map(path: &Path) -> Result<Mmap> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     if file.metadata().map_err(Error::io("read", path))?.is_dir() {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(Error::Io { action: "read", path: path.into(), source });
+        return Err(Error::directory("read", path));
     }
     map_file(&file).map_err(Error::io("map", path))
 }

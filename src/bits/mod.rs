@@ -13,6 +13,7 @@ mod writer;
 
 pub(crate) use bucket::BucketEncoder;
 pub(crate) use checksums::verify_checksums;
+pub(crate) use file::map;
 pub use file::{SetFile, SetKind};
 pub use header::Representation;
 pub(crate) use header::{BLOCK_LOG, HEADER_BYTES, Section, blocks};

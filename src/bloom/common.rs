@@ -13,7 +13,7 @@
 //! order of the first file, each once: parts are merged by the numbers of their
 //! lines.
 
-use super::distinct::{OUT_BYTES, check, hash_ahead, merge_lines};
+use super::distinct::{check, hash_ahead, merge_lines, put};
 use super::exact::{Inserted, LineSet};
 use super::filter::{BlockedBloomFilter, Filter};
 use super::lines::LineJob;
@@ -35,8 +35,7 @@ impl Facts {
     pub(crate) fn of(path: &Path, job: &LineJob<'_>) -> Result<Self> {
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
         if metadata.is_dir() {
-            let source = std::io::ErrorKind::IsADirectory.into();
-            return Err(Error::Io { action: "read", path: path.into(), source });
+            return Err(Error::directory("read", path));
         }
         Ok(Self { bytes: metadata.len(), lines: estimated_lines(path, job)? })
     }
@@ -198,7 +197,12 @@ impl Common<'_> {
                 if larger_is_first { (spilled, others) } else { (others, spilled) };
             let shared = self.join_parts(&mut set, &cut, first, second, 1)?;
             drop(set);
-            return merge_lines(shared, self.job.rules.terminator, self.job.progress, consume);
+            return merge_lines(
+                shared,
+                self.job.rules.terminator,
+                self.job.chunks.progress,
+                consume,
+            );
         }
         if !larger_is_first {
             return self.mark_smaller(&mut survivors.set, smaller, consume);
@@ -207,26 +211,11 @@ impl Common<'_> {
         let mut out = Vec::new();
         survivors.set.for_each(|line, marked| {
             if marked {
-                self.put(line, &mut out, &mut consume)?;
+                put(line, self.job.rules.terminator, &mut out, &mut consume)?;
             }
             Ok(())
         })?;
         consume(&out)
-    }
-
-    fn put(
-        &self,
-        key: &[u8],
-        out: &mut Vec<u8>,
-        consume: &mut impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        out.extend_from_slice(key);
-        out.push(self.job.rules.terminator);
-        if out.len() >= OUT_BYTES {
-            consume(out)?;
-            out.clear();
-        }
-        Ok(())
     }
 
     /// Steps 1 and 2.
@@ -237,16 +226,8 @@ impl Common<'_> {
         larger: Vec<PathBuf>,
     ) -> Result<Survivors<'_>> {
         let mut filter = screen(plan.keys, self.rate, plan.filter_budget)?;
-        let rules = self.job.rules;
         if let Some(filter) = &mut filter {
-            let shared = filter.share();
-            let work = |bytes: &[u8], _: &mut Vec<u8>| {
-                rules.batches(bytes, |batch| {
-                    shared.insert_many(&batch.keys);
-                    Ok(())
-                })
-            };
-            self.job.run(smaller, work, |_| Ok(()))?;
+            self.job.insert_into(filter, smaller)?;
         }
         let mut survivors = Survivors {
             set: LineSet::new(plan.set_budget)?,
@@ -289,7 +270,7 @@ impl Common<'_> {
             rules.batches(lines, |batch| {
                 for key in &batch.keys {
                     if set.mark(key, LineSet::hash(key)) {
-                        self.put(key, &mut out, &mut consume)?;
+                        put(key, rules.terminator, &mut out, &mut consume)?;
                     }
                 }
                 Ok(())
@@ -345,7 +326,7 @@ impl Common<'_> {
         let (mut second, mut count) = (second.read()?, 0);
         while let Some((_, key)) = second.next()? {
             count += 1;
-            check(self.job.progress, count)?;
+            check(self.job.chunks.progress, count)?;
             if let Some(parts) = &mut spilled {
                 parts.push(0, key, key)?;
             } else if set.insert(key, LineSet::hash(key))? == Inserted::Full {
@@ -361,7 +342,7 @@ impl Common<'_> {
         let mut cut_first = spilled.is_some().then(|| cut.parts(depth)).transpose()?;
         while let Some((number, key)) = first.next()? {
             count += 1;
-            check(self.job.progress, count)?;
+            check(self.job.chunks.progress, count)?;
             match &mut cut_first {
                 Some(parts) => parts.push(number, key, key)?,
                 None if set.mark(key, LineSet::hash(key)) => shared.push(number, key)?,
@@ -388,10 +369,8 @@ fn screened<'a>(
             out.extend_from_slice(bytes);
             return Ok(());
         };
-        let mut found = Vec::new();
-        job.rules.batches(bytes, |batch| {
-            filter.contains_many(&batch.keys, &mut found);
-            batch.copy(bytes, &found, true, out);
+        job.rules.copy(bytes, true, out, |keys, found| {
+            filter.contains_many(keys, found);
             Ok(())
         })
     }

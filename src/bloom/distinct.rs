@@ -21,10 +21,10 @@ pub(crate) struct Distinct<'a> {
 }
 
 /// Records between two looks for signals.
-pub(super) const CHECK_RECORDS: u64 = 1 << 16;
+const CHECK_RECORDS: u64 = 1 << 16;
 
 /// Bytes of output that are gathered.
-pub(super) const OUT_BYTES: usize = 1 << 16;
+const OUT_BYTES: usize = 1 << 16;
 
 /// Ends a run when a signal came.
 pub(super) fn check(progress: &Progress, records: u64) -> Result<()> {
@@ -54,11 +54,7 @@ impl Distinct<'_> {
                 hash_ahead(&set, batch, &mut hashes);
                 new.clear();
                 for ((key, &hash), span) in batch.keys.iter().zip(&hashes).zip(&batch.spans) {
-                    let inserted = match &spilled {
-                        Some(_) if set.contains(key, hash) => Inserted::Known,
-                        Some(_) => Inserted::Full,
-                        None => set.insert(key, hash)?,
-                    };
+                    let inserted = decide(&mut set, spilled.is_some(), key, hash)?;
                     new.push(inserted == Inserted::New);
                     if inserted == Inserted::Full {
                         if spilled.is_none() {
@@ -78,7 +74,7 @@ impl Distinct<'_> {
         let Some(parts) = spilled else { return Ok(()) };
         let left = self.each_part(&mut set, &cut, parts, 1)?;
         drop(set);
-        merge_lines(left, rules.terminator, self.job.progress, consume)
+        merge_lines(left, rules.terminator, self.job.chunks.progress, consume)
     }
 
     /// What differs in each part.
@@ -111,14 +107,10 @@ impl Distinct<'_> {
         let mut count = 0;
         while let Some((number, line)) = records.next()? {
             count += 1;
-            check(self.job.progress, count)?;
+            check(self.job.chunks.progress, count)?;
             let key = self.job.rules.key(line);
             let hash = LineSet::hash(key);
-            let inserted = match &spilled {
-                Some(_) if set.contains(key, hash) => Inserted::Known,
-                Some(_) => Inserted::Full,
-                None => set.insert(key, hash)?,
-            };
+            let inserted = decide(set, spilled.is_some(), key, hash)?;
             match (inserted, &mut spilled) {
                 (Inserted::Known, _) => {}
                 (Inserted::New, _) => left.push(number, line)?,
@@ -148,6 +140,32 @@ pub(super) fn hash_ahead(set: &LineSet, batch: &Batch<'_>, hashes: &mut Vec<u64>
     }));
 }
 
+/// Appends a line to `out`; hands that over once it is much.
+pub(super) fn put(
+    line: &[u8],
+    terminator: u8,
+    out: &mut Vec<u8>,
+    consume: &mut impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    out.extend_from_slice(line);
+    out.push(terminator);
+    if out.len() >= OUT_BYTES {
+        consume(out)?;
+        out.clear();
+    }
+    Ok(())
+}
+
+/// Adds a line to a set, or says that it is not known to one that got full.
+#[inline]
+fn decide(set: &mut LineSet, is_full: bool, key: &[u8], hash: u64) -> Result<Inserted> {
+    match is_full {
+        false => set.insert(key, hash),
+        true if set.contains(key, hash) => Ok(Inserted::Known),
+        true => Ok(Inserted::Full),
+    }
+}
+
 /// Merges files of lines into `consume`.
 pub(super) fn merge_lines(
     files: Vec<Records>,
@@ -159,13 +177,7 @@ pub(super) fn merge_lines(
     merge(files, |_, line| {
         count += 1;
         check(progress, count)?;
-        out.extend_from_slice(line);
-        out.push(terminator);
-        if out.len() >= OUT_BYTES {
-            consume(&out)?;
-            out.clear();
-        }
-        Ok(())
+        put(line, terminator, &mut out, &mut consume)
     })?;
     if out.is_empty() { Ok(()) } else { consume(&out) }
 }

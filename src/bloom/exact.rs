@@ -9,7 +9,6 @@
 use crate::error::{Error, Result};
 use crate::simd::prefetch;
 use crate::sys::Pages;
-use std::io;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Lines, each once, as many as fit.
@@ -180,8 +179,7 @@ impl LineSet {
 }
 
 fn pages(bytes: usize) -> Result<Pages> {
-    let failed = |source: io::Error| Error::OutOfMemory { bytes: bytes as u64, source };
-    Pages::zeroed(bytes.div_ceil(8)).map_err(failed)
+    Pages::zeroed(bytes.div_ceil(8)).map_err(Error::no_memory(bytes))
 }
 
 const fn low(bits: u32) -> u64 {

@@ -6,11 +6,10 @@ use super::design::{Blocked, Counting, Design, Layout};
 use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
+use crate::bits::map;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
 use crate::error::{Error, Result};
 use crate::output::{Destination, open_destination};
-use crate::sys::map_file;
-use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,17 +72,6 @@ pub(super) fn save_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>
             new.commit()
         }
     }
-}
-
-/// Maps a file.
-pub(super) fn map(path: &Path) -> Result<Mmap> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    let metadata = file.metadata().map_err(Error::io("read", path))?;
-    if metadata.is_dir() {
-        let source = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(Error::Io { action: "read", path: path.into(), source });
-    }
-    map_file(&file).map_err(Error::io("map", path))
 }
 
 /// Names a file in what is wrong with it.

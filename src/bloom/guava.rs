@@ -31,11 +31,12 @@
 
 use super::builder::BuildError;
 use super::design::{Layout, Spec, Standard};
-use super::file::{damaged, map, save_with};
+use super::file::{damaged, save_with};
 use super::filter::{BloomFilter, Filter, Goal};
 use super::memory::{Memory, Storage};
 use super::params::real;
 use super::scheme::Scheme;
+use crate::bits::map;
 use crate::error::{Error, Result};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};

@@ -1,14 +1,12 @@
-//! Lines as keys: threads look at chunks of them side by side, and what comes of
-//! each chunk is taken in order.
+//! Lines as keys, some at a time.
 
-use crate::error::{Error, Result};
-use crate::input::{LineChunk, LineReader};
-use crate::progress::{Phase, Progress};
-use crate::sys::{joined, start};
+use super::design::Plain;
+use super::filter::Filter;
+use crate::error::Result;
+use crate::input::{ChunkJob, LineChunk, LineReader};
 use memchr::memchr_iter;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What of a line is its key.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +65,22 @@ impl LineRules {
         if batch.keys.is_empty() { Ok(()) } else { visit(&batch) }
     }
 
+    /// Copies the lines of `bytes` to whose keys `ask` gives the answer `wanted`.
+    pub(crate) fn copy(
+        self,
+        bytes: &[u8],
+        wanted: bool,
+        out: &mut Vec<u8>,
+        mut ask: impl FnMut(&[&[u8]], &mut Vec<bool>) -> Result<()>,
+    ) -> Result<()> {
+        let mut answers = Vec::new();
+        self.batches(bytes, |batch| {
+            ask(&batch.keys, &mut answers)?;
+            batch.copy(bytes, &answers, wanted, out);
+            Ok(())
+        })
+    }
+
     /// Number of keys in `bytes`.
     pub(crate) fn count(self, bytes: &[u8]) -> u64 {
         let mut count = 0;
@@ -102,81 +116,30 @@ impl Batch<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct LineJob<'a> {
     pub(crate) rules: LineRules,
-    pub(crate) threads: usize,
-    /// Bytes of lines that a thread takes at a time.
-    pub(crate) chunk_bytes: usize,
-    pub(crate) progress: &'a Progress,
+    pub(crate) chunks: ChunkJob<'a>,
 }
 
 /// Lines that stay in the cache of a processor.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
-/// Whose turn it is.
-struct Turn<F> {
-    consume: F,
-    sequence: u64,
-    failed: bool,
-}
-
 impl LineJob<'_> {
+    fn reader(&self, paths: Vec<PathBuf>) -> LineReader {
+        LineReader::of_bytes(paths, self.rules.terminator)
+    }
+
     /// Hands chunks of the lines of `paths` to `work`, in any order, and what it
     /// wrote to `consume`, in theirs.
     pub(crate) fn run(
         &self,
         paths: Vec<PathBuf>,
         work: impl Fn(&[u8], &mut Vec<u8>) -> Result<()> + Sync,
-        consume: impl FnMut(&[u8]) -> Result<()> + Send,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<()> {
-        let reader = Mutex::new(LineReader::of_bytes(paths, self.rules.terminator));
-        let turn = Mutex::new(Turn { consume, sequence: 0, failed: false });
-        let passed = Condvar::new();
-        self.progress.enter(Phase::Load, 0);
-        let job = || {
-            let worked = self.work(&reader, &turn, &passed, &work);
-            if worked.is_err() {
-                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
-                passed.notify_all();
-            }
-            worked
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = (1..self.threads).filter_map(|_| start(scope, job).ok()).collect();
-            let own = job();
-            others.into_iter().map(joined).chain([own]).collect()
-        })
-    }
-
-    fn work(
-        &self,
-        reader: &Mutex<LineReader>,
-        turn: &Mutex<Turn<impl FnMut(&[u8]) -> Result<()>>>,
-        passed: &Condvar,
-        work: &impl Fn(&[u8], &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        let mut chunk = LineChunk::new(self.chunk_bytes)?;
-        let mut out = Vec::new();
-        loop {
-            if self.progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
-            let more = reader.lock().unwrap_or_else(PoisonError::into_inner).next(&mut chunk)?;
-            if !more {
-                return Ok(());
-            }
-            self.progress.read(chunk.lines().len() as u64);
+        let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
             out.clear();
-            work(chunk.lines(), &mut out)?;
-            let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            while turn.sequence != chunk.sequence && !turn.failed {
-                turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-            }
-            if turn.failed {
-                return Ok(());
-            }
-            (turn.consume)(&out)?;
-            turn.sequence += 1;
-            passed.notify_all();
-        }
+            work(chunk.lines(), out)
+        };
+        self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
     /// Hands chunks of the lines of `paths` to `visit`, one after the other.
@@ -185,17 +148,23 @@ impl LineJob<'_> {
         paths: Vec<PathBuf>,
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut reader = LineReader::of_bytes(paths, self.rules.terminator);
-        let mut chunk = LineChunk::new(self.chunk_bytes)?;
-        self.progress.enter(Phase::Load, 0);
-        while reader.next(&mut chunk)? {
-            if self.progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
-            self.progress.read(chunk.lines().len() as u64);
-            visit(chunk.lines())?;
-        }
-        Ok(())
+        self.chunks.each(self.reader(paths), |chunk| visit(chunk.lines()))
+    }
+
+    /// Adds the keys of all lines of `paths` to `filter`.
+    pub(crate) fn insert_into<D: Plain>(
+        &self,
+        filter: &mut Filter<D>,
+        paths: Vec<PathBuf>,
+    ) -> Result<()> {
+        let shared = filter.share();
+        let work = |bytes: &[u8], _: &mut Vec<u8>| {
+            self.rules.batches(bytes, |batch| {
+                shared.insert_many(&batch.keys);
+                Ok(())
+            })
+        };
+        self.run(paths, work, |_| Ok(()))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Filter files of any kind, told apart by content.
 
 use super::any::AnyFilter;
-use super::file::{is_bloom_file, map, save_with};
+use super::file::{is_bloom_file, save_with};
 use super::filter::BloomFilter;
 use super::memory::{Mapped, Memory, Storage};
 use super::{dcso, guava};
+use crate::bits::map;
 use crate::error::{Error, Result};
 use crate::output::{Destination, open_destination};
 use std::fs::File;

@@ -2,10 +2,11 @@
 
 use super::lines::LineJob;
 use crate::error::{Error, Result};
+use crate::input::open_file;
 use memchr::memchr_iter;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -17,20 +18,16 @@ impl Spooled {
     /// Copies what `path` names, unless it is a regular file: that can be read
     /// again. `-` is standard input.
     pub(crate) fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
-        let mut input = if path == Path::new("-") {
-            File::from(io::stdin().as_fd().try_clone_to_owned().map_err(Error::io("open", "-"))?)
-        } else {
-            let file = File::open(path).map_err(Error::io("open", path))?;
-            if file.metadata().map_err(Error::io("read", path))?.is_file() {
-                return Ok(None);
-            }
-            file
-        };
+        let mut input = open_file(path)?;
+        let is_regular = input.metadata().map_err(Error::io("read", path))?.is_file();
+        if is_regular && path != Path::new("-") {
+            return Ok(None);
+        }
         let mut copy = tempfile::tempfile_in(folder)
             .map_err(Error::io("create a temporary file in", folder))?;
-        let mut buffer = vec![0; job.chunk_bytes];
+        let mut buffer = vec![0; job.chunks.chunk_bytes];
         loop {
-            if job.progress.is_cancelled() {
+            if job.chunks.progress.is_cancelled() {
                 return Err(Error::Interrupted);
             }
             let read = match input.read(&mut buffer) {

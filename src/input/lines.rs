@@ -4,6 +4,7 @@
 //! Lines are of text, where a byte order mark is no part of the first one, or of
 //! any bytes that end in a terminator.
 
+use super::open::standard_input;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
@@ -13,7 +14,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// How long a stream may pause before its lines are answered.
@@ -29,6 +29,8 @@ pub(crate) struct LineChunk {
     span: Range<usize>,
     /// Number of the input.
     pub(crate) input: usize,
+    /// Its name, as the user gave it.
+    pub(crate) name: String,
     /// Number of the chunk, over all inputs.
     pub(crate) sequence: u64,
     /// Offset of the lines in their input.
@@ -43,7 +45,8 @@ impl LineChunk {
     /// If there is no memory for them.
     pub(crate) fn new(capacity: usize) -> Result<Self> {
         let bytes = pages(PADDING + capacity.max(1) + 1 + PADDING)?;
-        Ok(Self { bytes, span: PADDING..PADDING, input: 0, sequence: 0, offset: 0 })
+        let (span, name) = (PADDING..PADDING, String::new());
+        Ok(Self { bytes, span, input: 0, name, sequence: 0, offset: 0 })
     }
 
     /// The buffer and where its lines lie, the last one with its newline.
@@ -72,14 +75,22 @@ impl LineChunk {
 }
 
 fn pages(bytes: usize) -> Result<Pages> {
-    let failed = |source| Error::OutOfMemory { bytes: bytes as u64, source };
-    Pages::zeroed(bytes.div_ceil(8)).map_err(failed)
+    Pages::zeroed(bytes.div_ceil(8)).map_err(Error::no_memory(bytes))
+}
+
+/// Opens a file; `-` is standard input.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    if path == Path::new("-") {
+        return standard_input();
+    }
+    File::open(path).map_err(Error::io("open", path))
 }
 
 /// Reads inputs one after the other.
 pub(crate) struct LineReader {
     paths: std::vec::IntoIter<PathBuf>,
-    names: Vec<String>,
+    /// Inputs that were begun.
+    inputs: usize,
     current: Option<Current>,
     sequence: u64,
     terminator: u8,
@@ -87,6 +98,7 @@ pub(crate) struct LineReader {
 }
 
 struct Current {
+    name: String,
     terminator: u8,
     has_mark: bool,
     reader: Box<dyn Read + Send>,
@@ -102,7 +114,7 @@ impl LineReader {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let paths = paths.into_iter();
         let (terminator, has_mark) = (b'\n', true);
-        Self { paths, names: Vec::new(), current: None, sequence: 0, terminator, has_mark }
+        Self { paths, inputs: 0, current: None, sequence: 0, terminator, has_mark }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.
@@ -110,19 +122,9 @@ impl LineReader {
         Self { terminator, has_mark: false, ..Self::new(paths) }
     }
 
-    /// The name of an input that was begun, as the user gave it.
-    pub(crate) fn name(&self, input: usize) -> String {
-        self.names.get(input).cloned().unwrap_or_default()
-    }
-
     fn open(&mut self, path: &Path) -> Result<Current> {
-        self.names.push(path.display().to_string());
-        let file = if path == Path::new("-") {
-            let descriptor = io::stdin().as_fd().try_clone_to_owned();
-            File::from(descriptor.map_err(Error::io("open", path))?)
-        } else {
-            File::open(path).map_err(Error::io("open", path))?
-        };
+        self.inputs += 1;
+        let file = open_file(path)?;
         let metadata = file.metadata().map_err(Error::io("read", path))?;
         let stream = if metadata.is_file() { None } else { file.try_clone().ok() };
         // One reading: what a stream begins with is not waited for.
@@ -137,7 +139,8 @@ impl LineReader {
         };
         let reader = reader.map_err(Error::io("unpack", path))?;
         let Self { terminator, has_mark, .. } = *self;
-        Ok(Current { terminator, has_mark, reader, stream, offset: 0, carry: Vec::new() })
+        let (name, carry) = (path.display().to_string(), Vec::new());
+        Ok(Current { name, terminator, has_mark, reader, stream, offset: 0, carry })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -154,13 +157,13 @@ impl LineReader {
                     None => return Ok(false),
                 },
             };
-            let input = self.names.len() - 1;
-            let more = current.fill(chunk, &self.names[input])?;
+            let more = current.fill(chunk)?;
+            chunk.name.clone_from(&current.name);
             if more {
                 self.current = Some(current);
             }
             if !chunk.span.is_empty() {
-                (chunk.input, chunk.sequence) = (input, self.sequence);
+                (chunk.input, chunk.sequence) = (self.inputs - 1, self.sequence);
                 self.sequence += 1;
                 return Ok(true);
             }
@@ -170,7 +173,8 @@ impl LineReader {
 
 impl Current {
     /// Reads whole lines; false at the end of the input.
-    fn fill(&mut self, chunk: &mut LineChunk, name: &str) -> Result<bool> {
+    fn fill(&mut self, chunk: &mut LineChunk) -> Result<bool> {
+        let name = &self.name;
         let mut end = PADDING + self.carry.len();
         while chunk.room() <= end {
             chunk.grow()?;

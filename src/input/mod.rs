@@ -5,6 +5,8 @@
 
 mod binary;
 mod blocks;
+#[cfg(feature = "cli")]
+mod chunks;
 mod ledger;
 #[cfg(feature = "cli")]
 mod lines;
@@ -15,9 +17,11 @@ mod sample;
 mod scan;
 
 pub(crate) use blocks::Cut;
+#[cfg(feature = "cli")]
+pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
-pub(crate) use lines::{LineChunk, LineReader};
+pub(crate) use lines::{LineChunk, LineReader, open_file};
 pub(crate) use open::{Input, Opened, open_all};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};

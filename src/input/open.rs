@@ -77,14 +77,17 @@ impl Input {
                 let file = File::open(&path).map_err(Error::io("open", &path))?;
                 (path.display().to_string(), file)
             }
-            Self::Stdin => {
-                let descriptor = io::stdin().as_fd().try_clone_to_owned();
-                ("-".to_owned(), File::from(descriptor.map_err(Error::io("open", "-"))?))
-            }
+            Self::Stdin => ("-".to_owned(), standard_input()?),
             Self::Reader(name, reader) => return Ok(Opened::stream(name, Stream::new(reader))),
         };
         Opened::file(name, file, unpack)
     }
+}
+
+/// Standard input as a file of its own.
+pub(crate) fn standard_input() -> Result<File> {
+    let descriptor = io::stdin().as_fd().try_clone_to_owned();
+    descriptor.map(File::from).map_err(Error::io("open", "-"))
 }
 
 /// How compressed inputs are told and unpacked.
@@ -104,8 +107,7 @@ impl Opened {
     fn file(name: String, mut file: File, unpack: Unpack) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read", &name))?;
         if metadata.is_dir() {
-            let source = io::Error::from(io::ErrorKind::IsADirectory);
-            return Err(Error::Io { action: "read", path: name.into(), source });
+            return Err(Error::directory("read", name));
         }
         if !metadata.is_file() {
             let unpack = (!unpack.by_name_only).then_some(unpack.bytes);

@@ -24,10 +24,7 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
         return file.map(Destination::Stream).map_err(Error::io("open", path));
     }
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
-            let source = io::Error::from(io::ErrorKind::IsADirectory);
-            Err(Error::Io { action: "write", path: path.into(), source })
-        }
+        Ok(found) if found.is_dir() => Err(Error::directory("write", path)),
         Ok(found) if !found.is_file() => {
             let file =
                 OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;

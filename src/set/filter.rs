@@ -5,16 +5,15 @@
 
 use super::SetFile;
 use crate::error::{Error, Result};
-use crate::input::{LineChunk, LineReader};
-use crate::progress::{Phase, Progress};
+use crate::input::{ChunkJob, LineChunk, LineReader};
 use crate::simd::{Level, decimal};
-use crate::sys::{Pages, joined, start};
+use crate::sys::Pages;
 use crate::text::{LineSink, Malformed, block_values};
 use crate::view::Prober;
 use std::io::Write;
+use std::mem;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +29,8 @@ pub(crate) struct Filter<'a> {
     pub(crate) set: &'a SetFile,
     pub(crate) answer: LineAnswer,
     pub(crate) skip_invalid: bool,
-    pub(crate) threads: usize,
-    /// Bytes of text that a thread takes at a time; it needs up to
-    /// [`MEMORY_FACTOR`] times as much memory.
-    pub(crate) chunk_bytes: usize,
-    pub(crate) progress: &'a Progress,
+    /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a chunk.
+    pub(crate) chunks: ChunkJob<'a>,
 }
 
 /// Bytes of memory a byte of text, where every line is empty: the text, its
@@ -43,112 +39,65 @@ pub(crate) const MEMORY_FACTOR: usize = 32;
 /// Larger chunks are answered no faster.
 pub(crate) const MAX_CHUNK_BYTES: usize = 64 << 20;
 
-/// Whose turn it is to write, and what was written.
-struct Turn<W> {
-    out: W,
-    sequence: u64,
-    input: usize,
-    /// Lines of this input so far.
-    lines: u64,
-    all: bool,
-    failed: bool,
-}
-
 impl Filter<'_> {
     /// Answers the lines of all `paths` into `out`; tells whether every value
     /// was found.
-    pub(crate) fn run(&self, paths: Vec<PathBuf>, out: impl Write + Send) -> Result<bool> {
-        let reader = Mutex::new(LineReader::new(paths));
-        let turn = Turn { out, sequence: 0, input: 0, lines: 0, all: true, failed: false };
-        let (turn, passed) = (Mutex::new(turn), Condvar::new());
-        self.progress.enter(Phase::Load, 0);
-        let work = || {
-            let worked = self.work(&reader, &turn, &passed);
-            if worked.is_err() {
-                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
-                passed.notify_all();
-            }
-            worked
+    pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<bool> {
+        let new = || {
+            Ok(Lines {
+                skip_invalid: self.skip_invalid,
+                prober: Prober::new(self.set.view()).map_err(self.set.damaged())?,
+                ends: Pages::default(),
+                without: Vec::new(),
+                wrong: None,
+                found: Vec::new(),
+                all: true,
+                out: Vec::new(),
+            })
         };
-        std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..self.threads).filter_map(|_| start(scope, work).ok()).collect();
-            let own = work();
-            others.into_iter().map(joined).chain([own]).collect::<Result<()>>()
-        })?;
-        let mut turn = turn.into_inner().unwrap_or_else(PoisonError::into_inner);
-        turn.out.flush().map_err(Error::io("write", "-"))?;
-        Ok(turn.all)
+        // Number of the input, and its lines so far.
+        let (mut input, mut before, mut all) = (0, 0, true);
+        let write = |lines: &mut Lines<'_>, chunk: &LineChunk| {
+            if input != chunk.input {
+                (input, before) = (chunk.input, 0);
+            }
+            out.write_all(&lines.out).map_err(Error::io("write", "-"))?;
+            if let Some(wrong) = lines.wrong.take() {
+                return Err(wrong.error(chunk, before + lines.len() as u64 + 1));
+            }
+            before += lines.len() as u64;
+            all &= lines.all;
+            Ok(())
+        };
+        let work = |lines: &mut Lines<'_>, chunk: &LineChunk| self.answer(lines, chunk);
+        self.chunks.run(LineReader::new(paths), new, work, write)?;
+        out.flush().map_err(Error::io("write", "-"))?;
+        Ok(all)
     }
 
-    fn work<W: Write>(
-        &self,
-        reader: &Mutex<LineReader>,
-        turn: &Mutex<Turn<W>>,
-        passed: &Condvar,
-    ) -> Result<()> {
-        let mut chunk = LineChunk::new(self.chunk_bytes)?;
-        let mut lines = Lines {
-            skip_invalid: self.skip_invalid,
-            prober: Prober::new(self.set.view()).map_err(self.set.damaged())?,
-            ends: Pages::default(),
-            without: Vec::new(),
-            wrong: None,
-        };
-        let (mut found, mut out) = (Vec::new(), Vec::new());
-        loop {
-            if self.progress.is_cancelled() {
-                return Err(Error::Interrupted);
+    /// Asks for the values of a chunk, and writes what becomes of its lines.
+    fn answer(&self, lines: &mut Lines<'_>, chunk: &LineChunk) -> Result<()> {
+        let (bytes, span) = chunk.padded();
+        lines.clear(span.len())?; // at most one a byte
+        block_values(Level::best(), bytes, span.clone(), b'\n', lines);
+        let (mut found, mut out) = (mem::take(&mut lines.found), mem::take(&mut lines.out));
+        found.clear();
+        found.resize(lines.len(), false);
+        lines.prober.answer(&mut found).map_err(self.set.damaged())?;
+        lines.all = lines.all(&found);
+        out.clear();
+        match self.answer {
+            LineAnswer::Tell => lines.tell(&found, &mut out),
+            LineAnswer::Copy { wanted } => {
+                lines.copy(&bytes[..span.end], span.start, &mut found, wanted, &mut out);
             }
-            let more = reader.lock().unwrap_or_else(PoisonError::into_inner).next(&mut chunk)?;
-            if !more {
-                return Ok(());
-            }
-            let (bytes, span) = chunk.padded();
-            self.progress.read(span.len() as u64);
-            lines.clear(span.len())?; // at most one a byte
-            block_values(Level::best(), bytes, span.clone(), b'\n', &mut lines);
-            found.clear();
-            found.resize(lines.len(), false);
-            lines.prober.answer(&mut found).map_err(self.set.damaged())?;
-            let all = lines.all(&found);
-            out.clear();
-            match self.answer {
-                LineAnswer::Tell => lines.tell(&found, &mut out),
-                LineAnswer::Copy { wanted } => {
-                    lines.copy(&bytes[..span.end], span.start, &mut found, wanted, &mut out);
-                }
-            }
-            let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-            while turn.sequence != chunk.sequence && !turn.failed {
-                turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-            }
-            if turn.failed {
-                return Ok(());
-            }
-            if turn.input != chunk.input {
-                (turn.input, turn.lines) = (chunk.input, 0);
-            }
-            turn.out.write_all(&out).map_err(Error::io("write", "-"))?;
-            if let Some(Wrong { line, reason, offset }) = lines.wrong.take() {
-                let text = &bytes[line.clone()];
-                return Err(Error::MalformedLine {
-                    input: reader.lock().unwrap_or_else(PoisonError::into_inner).name(chunk.input),
-                    line: turn.lines + lines.len() as u64 + 1,
-                    offset: chunk.offset + (line.start - span.start) as u64 + offset,
-                    reason,
-                    excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
-                });
-            }
-            turn.sequence += 1;
-            turn.lines += lines.len() as u64;
-            turn.all &= all;
-            passed.notify_all();
         }
+        (lines.found, lines.out) = (found, out);
+        Ok(())
     }
 }
 
-/// The lines of a chunk.
+/// The lines of a chunk, and what becomes of them.
 struct Lines<'a> {
     skip_invalid: bool,
     /// Has a value for each line, 0 if it has none.
@@ -158,6 +107,10 @@ struct Lines<'a> {
     /// Lines that have no value.
     without: Vec<usize>,
     wrong: Option<Wrong>,
+    found: Vec<bool>,
+    /// Whether every value was found.
+    all: bool,
+    out: Vec<u8>,
 }
 
 /// A malformed line, with which the chunk ends.
@@ -165,6 +118,20 @@ struct Wrong {
     line: Range<usize>,
     reason: Malformed,
     offset: u64,
+}
+
+impl Wrong {
+    fn error(self, chunk: &LineChunk, number: u64) -> Error {
+        let (bytes, span) = chunk.padded();
+        let text = &bytes[self.line.clone()];
+        Error::MalformedLine {
+            input: chunk.name.clone(),
+            line: number,
+            offset: chunk.offset + (self.line.start - span.start) as u64 + self.offset,
+            reason: self.reason,
+            excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
+        }
+    }
 }
 
 impl LineSink for Lines<'_> {
@@ -195,10 +162,10 @@ impl Lines<'_> {
     /// Forgets all lines, and has room for `count` others.
     fn clear(&mut self, count: usize) -> Result<()> {
         self.without.clear();
-        let failed = |source| Error::OutOfMemory { bytes: 12 * count as u64, source };
-        self.prober.clear(count).map_err(failed)?;
+        let failed = || Error::no_memory(12 * count);
+        self.prober.clear(count).map_err(failed())?;
         if 2 * self.ends.words().len() < count {
-            self.ends = Pages::zeroed(count.div_ceil(2)).map_err(failed)?;
+            self.ends = Pages::zeroed(count.div_ceil(2)).map_err(failed())?;
         }
         Ok(())
     }

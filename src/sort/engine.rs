@@ -83,7 +83,7 @@ pub(super) fn pass(
 /// Zeroed memory of whole words.
 pub(super) fn reserve(bytes: u64) -> Result<Pages> {
     let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
-    Pages::zeroed(words).map_err(|source| Error::OutOfMemory { bytes, source })
+    Pages::zeroed(words).map_err(Error::no_memory(words.saturating_mul(8)))
 }
 
 fn run<E: Entry>(

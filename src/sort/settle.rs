@@ -62,7 +62,7 @@ impl Sort {
         }
         let machine = Machine::detect();
         self.threads = Some(self.threads.unwrap_or(machine.threads.min(MAX_THREADS)));
-        let default = ByteSize::from_bytes(default_memory());
+        let default = ByteSize::from_bytes(machine.default_memory_limit());
         // What the machine does not have cannot be used.
         let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
         let limit = self.memory.unwrap_or(default).min(most);

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::progress::Progress;
 use args::{Command, SetArgs};
 use clap::{CommandFactory, Parser};
-pub(super) use source::Source;
+pub(super) use source::{Source, is_stdin, or_stdin};
 use std::process::ExitCode;
 use std::sync::Arc;
 

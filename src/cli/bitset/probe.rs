@@ -2,8 +2,9 @@
 
 use super::Answer;
 use super::join::print;
-use super::source::Source;
+use super::source::{Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
+use crate::input::ChunkJob;
 use crate::set::SetFile;
 use crate::set::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
 use std::io;
@@ -27,7 +28,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
         }
         return Ok(all.into());
     }
-    answer(source, &set, LineAnswer::Tell, false, vec![PathBuf::from("-")])
+    answer(source, &set, LineAnswer::Tell, false, or_stdin(Vec::new()))
 }
 
 /// Copies the lines that are in the set, or those that are not.
@@ -38,8 +39,8 @@ pub(super) fn filter(
     invert: bool,
     skip_invalid: bool,
 ) -> Result<Answer> {
-    let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
-    if path == Path::new("-") && files.iter().any(|file| file == Path::new("-")) {
+    let files = or_stdin(files);
+    if is_stdin(path) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
     let set = source.open(path)?;
@@ -57,7 +58,7 @@ fn answer(
     let threads = source.threads();
     let share = source.memory_bytes() / (MEMORY_FACTOR * threads) as u64;
     let chunk_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(MAX_CHUNK_BYTES);
-    let progress = source.progress();
-    let filter = Filter { set, answer, skip_invalid, threads, chunk_bytes, progress };
+    let chunks = ChunkJob { threads, chunk_bytes, progress: source.progress() };
+    let filter = Filter { set, answer, skip_invalid, chunks };
     filter.run(files, io::stdout()).map(Answer::from)
 }

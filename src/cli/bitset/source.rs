@@ -14,6 +14,15 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Standard input where no files are named.
+pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    if files.is_empty() { vec![PathBuf::from("-")] } else { files }
+}
+
+pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Opens sets of any kind within the limits, and writes them.
 pub(in crate::cli) struct Source {
     limits: Limits,
@@ -66,7 +75,7 @@ impl Source {
 
     /// Opens all of them; standard input can be but one.
     pub(super) fn open_all(&self, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
-        if paths.iter().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+        if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
             return Err(Error::usage("standard input can be one set only"));
         }
         paths.iter().map(|path| self.open(path)).collect()
@@ -83,9 +92,8 @@ impl Source {
         if skip_invalid {
             sort = sort.invalid(InvalidLines::Skip);
         }
-        let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files };
-        for file in files {
-            sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
+        for file in or_stdin(files) {
+            sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };
         }
         let _bar = self.bar(target.output.is_some());
         match &target.output {

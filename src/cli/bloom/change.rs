@@ -1,12 +1,12 @@
 //! Filters made and changed.
 
 use super::args::{ChangeArgs, KindChoice, LineArgs, SizeArgs};
-use super::{is_stdin, job, or_stdin};
+use super::job;
+use crate::bloom::AnyFilter;
 use crate::bloom::lines::LineJob;
 use crate::bloom::opened::FilterFile;
 use crate::bloom::spool::Spooled;
-use crate::bloom::{AnyFilter, Filter, Plain};
-use crate::cli::bitset::Source;
+use crate::cli::bitset::{Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::output::lock;
 use std::ffi::OsString;
@@ -66,8 +66,8 @@ fn counted(
 
 fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Result<()> {
     match filter {
-        AnyFilter::Standard(filter) => insert_shared(filter, job, files),
-        AnyFilter::Blocked(filter) => insert_shared(filter, job, files),
+        AnyFilter::Standard(filter) => job.insert_into(filter, files),
+        AnyFilter::Blocked(filter) => job.insert_into(filter, files),
         AnyFilter::Counting(filter) => job.each(files, |bytes| {
             job.rules.batches(bytes, |batch| {
                 filter.insert_many(&batch.keys);
@@ -75,21 +75,6 @@ fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Res
             })
         }),
     }
-}
-
-fn insert_shared<D: Plain>(
-    filter: &mut Filter<D>,
-    job: &LineJob<'_>,
-    files: Vec<PathBuf>,
-) -> Result<()> {
-    let shared = filter.share();
-    let work = |bytes: &[u8], _: &mut Vec<u8>| {
-        job.rules.batches(bytes, |batch| {
-            shared.insert_many(&batch.keys);
-            Ok(())
-        })
-    };
-    job.run(files, work, |_| Ok(()))
 }
 
 /// Where the keys of a change are.

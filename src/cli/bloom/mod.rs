@@ -12,10 +12,11 @@ mod size;
 use super::bitset::{Answer, Source};
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
 use crate::error::{Error, Result};
+use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
 use args::{BloomCommand, LineArgs, TargetArgs};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(super) use args::BloomArgs;
 
@@ -79,16 +80,8 @@ fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
     let threads = source.threads();
     let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
     let chunk_bytes = usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(1 << 12, CHUNK_BYTES);
-    LineJob { rules: lines.into(), threads, chunk_bytes, progress: source.progress() }
-}
-
-/// Standard input where no files are named.
-fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
-    if files.is_empty() { vec![PathBuf::from("-")] } else { files }
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
+    let chunks = ChunkJob { threads, chunk_bytes, progress: source.progress() };
+    LineJob { rules: lines.into(), chunks }
 }
 
 /// Where lines go: standard output, or a file that appears at the end.

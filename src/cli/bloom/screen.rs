@@ -1,15 +1,15 @@
 //! Streams of lines held against filters, and against each other.
 
 use super::args::{LineArgs, PlainChoice, TargetArgs};
-use super::{Out, is_stdin, job, or_stdin, plan};
+use super::{Out, job, plan};
 use crate::bloom::common::{Common, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
-use crate::bloom::lines::{Batch, LineJob};
+use crate::bloom::lines::LineJob;
 use crate::bloom::opened::FilterFile;
 use crate::bloom::spool::{Spooled, estimated_lines};
 use crate::bloom::{Blocked, Plain, Standard};
-use crate::cli::bitset::{Answer, Source};
+use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -90,10 +90,8 @@ pub(super) fn filter(
     let _bar = source.bar(target.output.is_some());
     let job = job(source, lines);
     let work = |bytes: &[u8], copied: &mut Vec<u8>| {
-        let mut found = Vec::new();
-        job.rules.batches(bytes, |batch| {
-            filter.contains_many(&batch.keys, &mut found);
-            batch.copy(bytes, &found, !invert, copied);
+        job.rules.copy(bytes, !invert, copied, |keys, found| {
+            filter.contains_many(keys, found);
             Ok(())
         })
     };
@@ -153,14 +151,10 @@ fn dedup_by<D: Plain>(
     };
     let keys = size.keys.map_or_else(guess, Ok)?;
     let mut seen = Growing::<D>::new(keys, size.rate, size.seed, source.memory_bytes())?;
-    let (mut new, mut copied) = (Vec::new(), Vec::new());
+    let mut copied = Vec::new();
     job.each(files, |bytes| {
         copied.clear();
-        job.rules.batches(bytes, |batch: &Batch<'_>| {
-            seen.insert_each(&batch.keys, &mut new)?;
-            batch.copy(bytes, &new, true, &mut copied);
-            Ok(())
-        })?;
+        job.rules.copy(bytes, true, &mut copied, |keys, new| seen.insert_each(keys, new))?;
         out.write(&copied)
     })
 }

@@ -1,0 +1,104 @@
+//! Threads look at chunks of lines side by side; what comes of each chunk is
+//! taken in the order of the inputs.
+
+use super::lines::{LineChunk, LineReader};
+use crate::error::{Error, Result};
+use crate::progress::{Phase, Progress};
+use crate::sys::{joined, start};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// How chunks are looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkJob<'a> {
+    pub(crate) threads: usize,
+    /// Bytes of lines that a thread takes at a time.
+    pub(crate) chunk_bytes: usize,
+    pub(crate) progress: &'a Progress,
+}
+
+/// Whose turn it is.
+struct Turn<F> {
+    take: F,
+    sequence: u64,
+    failed: bool,
+}
+
+impl ChunkJob<'_> {
+    /// Each thread makes a state with `new`, does `work` on the chunks that it
+    /// gets, in any order, and hands each to `take` when it is its turn.
+    ///
+    /// # Errors
+    ///
+    /// The first of any of them, or of reading; nothing is taken afterwards.
+    pub(crate) fn run<S>(
+        self,
+        reader: LineReader,
+        new: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, &LineChunk) -> Result<()> + Sync,
+        take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
+    ) -> Result<()> {
+        let reader = Mutex::new(reader);
+        let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
+        let passed = Condvar::new();
+        self.progress.enter(Phase::Load, 0);
+        let each = || -> Result<()> {
+            let mut state = new()?;
+            let mut chunk = LineChunk::new(self.chunk_bytes)?;
+            loop {
+                if self.progress.is_cancelled() {
+                    return Err(Error::Interrupted);
+                }
+                let more =
+                    reader.lock().unwrap_or_else(PoisonError::into_inner).next(&mut chunk)?;
+                if !more {
+                    return Ok(());
+                }
+                self.progress.read(chunk.lines().len() as u64);
+                work(&mut state, &chunk)?;
+                let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                while turn.sequence != chunk.sequence && !turn.failed {
+                    turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+                }
+                if turn.failed {
+                    return Ok(());
+                }
+                (turn.take)(&mut state, &chunk)?;
+                turn.sequence += 1;
+                passed.notify_all();
+            }
+        };
+        let thread = || {
+            let done = each();
+            if done.is_err() {
+                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
+                passed.notify_all();
+            }
+            done
+        };
+        std::thread::scope(|scope| {
+            // Whoever cannot be started leaves its work to the others.
+            let others: Vec<_> =
+                (1..self.threads).filter_map(|_| start(scope, thread).ok()).collect();
+            let own = thread();
+            others.into_iter().map(joined).chain([own]).collect()
+        })
+    }
+
+    /// Hands the chunks to `visit`, one after the other, in this thread.
+    pub(crate) fn each(
+        self,
+        mut reader: LineReader,
+        mut visit: impl FnMut(&LineChunk) -> Result<()>,
+    ) -> Result<()> {
+        let mut chunk = LineChunk::new(self.chunk_bytes)?;
+        self.progress.enter(Phase::Load, 0);
+        while reader.next(&mut chunk)? {
+            if self.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            self.progress.read(chunk.lines().len() as u64);
+            visit(&chunk)?;
+        }
+        Ok(())
+    }
+}
