@@ -194,7 +194,7 @@ impl Lines<'_> {
             if without.next_if(|&&without| without == line).is_some() {
                 continue;
             }
-            let end = decimal::lines(0, &[value], b'\t', &mut digits);
+            let end = decimal::lines(Level::best(), 0, &[value], b'\t', &mut digits);
             out.extend_from_slice(&digits[..end]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
         }

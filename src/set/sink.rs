@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::output::{Destination, open_destination};
 use crate::progress::Progress;
+use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -246,7 +247,7 @@ impl<W: Write + Send> ContainerSink for ValueSink<W> {
             start += lows.len();
             let out = &mut self.buffer[self.filled..];
             self.filled += match self.format {
-                Format::Text => decimal::lines(base, lows, b'\n', out),
+                Format::Text => decimal::lines(Level::best(), base, lows, b'\n', out),
                 other => binary(other, base, lows, out)?,
             };
         }

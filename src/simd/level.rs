@@ -66,6 +66,12 @@ impl Level {
         }
     }
 
+    /// Whether loops over many values at once pay, which they do not with the
+    /// instructions that every x86-64 has.
+    pub(crate) fn is_vector(self) -> bool {
+        self.0 != Isa::Scalar
+    }
+
     /// For dispatchers.
     pub(super) const fn isa(self) -> Isa {
         self.0

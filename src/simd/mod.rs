@@ -15,6 +15,7 @@ pub(crate) mod decimal;
 mod level;
 pub(crate) mod line;
 pub(crate) mod ones;
+pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod popcount;
 mod prefetch;

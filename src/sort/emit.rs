@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::output::{Part, Sequence};
 use crate::progress::Progress;
+use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK, digit_count};
 use std::io::Write;
 
@@ -73,6 +74,7 @@ pub(super) struct Written {
 pub(super) struct Emitter<'s, 'a> {
     sequence: &'s Sequence<'a>,
     progress: &'s Progress,
+    level: Level,
     part: Option<Part<'s, 'a>>,
     style: Style,
     buffer: Vec<u8>,
@@ -94,6 +96,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Self {
             sequence,
             progress,
+            level: Level::best(),
             part: None,
             style,
             buffer,
@@ -250,7 +253,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
             let (now, later) = rest.split_at(room.min(rest.len()));
             let out = &mut self.buffer[self.filled..];
             self.filled += match self.style.format {
-                Format::Text => decimal::lines(base, now, self.style.terminator, out),
+                Format::Text => decimal::lines(self.level, base, now, self.style.terminator, out),
                 Format::U32Le => narrow(base, now, out, "u32le", u32::to_le_bytes)?,
                 Format::U32Be => narrow(base, now, out, "u32be", u32::to_be_bytes)?,
                 Format::U64Le => wide(base, now, out, u64::to_le_bytes),

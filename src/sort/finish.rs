@@ -19,6 +19,7 @@ use super::radix;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
+use super::workspace::Workspace;
 use crate::bitmap::BitmapMut;
 use crate::error::Result;
 use crate::simd::{Level, ones, popcount};
@@ -38,14 +39,13 @@ pub(super) struct Finisher<E> {
     /// Bytes that may be used for any one purpose below.
     budget_bytes: usize,
     buffers: ReadBuffers<E>,
-    bitmap: Vec<u64>,
+    /// A bitmap, counters, or values.
+    workspace: Workspace,
     positions: Vec<u32>,
     duplicates: Vec<u32>,
     scratch: Vec<u32>,
-    counts: Vec<u16>,
     /// A value's offset for every 2^16 copies that its count does not show.
     carries: Vec<u32>,
-    values: Vec<E>,
     values_scratch: Vec<E>,
 }
 
@@ -54,16 +54,14 @@ impl<E: Entry> Finisher<E> {
     pub(super) fn new(level: Level, budget_bytes: usize, buffers: ReadBuffers<E>) -> Self {
         Self {
             level,
-            // Bitmap, duplicates and values are not all large at once: a third each.
+            // Workspace, duplicates and scratch are not all large at once: a third each.
             budget_bytes: budget_bytes / 3,
             buffers,
-            bitmap: Vec::new(),
+            workspace: Workspace::new(budget_bytes / 3),
             positions: Vec::new(),
             duplicates: Vec::new(),
             scratch: Vec::new(),
-            counts: Vec::new(),
             carries: Vec::new(),
-            values: Vec::new(),
             values_scratch: Vec::new(),
         }
     }
@@ -134,14 +132,14 @@ impl<E: Entry> Finisher<E> {
         let selection = emit.style().selection;
         let room = self.budget_bytes / 8;
         let level = self.level;
-        let Self { buffers, bitmap, duplicates, positions, .. } = self;
+        let Self { buffers, workspace, duplicates, positions, .. } = self;
         let persistent = segment.is_some();
         let words = if let Some(segment) = segment {
             segment
         } else {
             let count = usize::try_from(span.len().div_ceil(64)).unwrap_or(usize::MAX);
-            bitmap.clear();
-            bitmap.resize(count, 0);
+            let bitmap = workspace.slice(count)?;
+            bitmap.fill(0);
             bitmap
         };
         let ones_of = |words: &[u64]| popcount::ones(level, bytemuck::cast_slice(words));
@@ -237,9 +235,10 @@ impl<E: Entry> Finisher<E> {
             let window = if reverse { windows - 1 - index } else { index };
             let offset = window * size;
             let part = span.part(offset, offset + size - 1);
-            let Self { buffers, counts, carries, .. } = self;
-            counts.clear();
-            counts.resize(usize::try_from(part.len()).unwrap_or(usize::MAX), 0);
+            let Self { buffers, workspace, carries, positions, .. } = self;
+            let counts: &mut [u16] =
+                workspace.slice(usize::try_from(part.len()).unwrap_or(usize::MAX))?;
+            counts.fill(0);
             carries.clear();
             if let Some(absorbed) = &segment {
                 #[expect(clippy::cast_possible_truncation, reason = "within the window")]
@@ -256,7 +255,6 @@ impl<E: Entry> Finisher<E> {
                 }
             })?;
             carries.sort_unstable();
-            let Self { counts, carries, positions, .. } = self;
             emit_counts(counts, carries, span.first() + offset, positions, emit)?;
         }
         Ok(())
@@ -281,20 +279,23 @@ impl<E: Entry> Finisher<E> {
         count: u64,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
-        let Self { buffers, values, values_scratch, .. } = self;
+        let Self { buffers, workspace, values_scratch, .. } = self;
+        let count_here = usize::try_from(count).unwrap_or(usize::MAX);
+        let counters = radix::counters_for(count_here);
+        let (values, counters) = workspace.slices(count_here, counters)?;
         if source.is_in_memory() && span == Span::whole(span.base, source.bits) {
-            values.resize(usize::try_from(count).unwrap_or(usize::MAX), E::default());
             radix::sort_into(
                 |sink| source.for_each_held(sink),
                 span.bits(),
                 values,
+                counters,
                 values_scratch,
             );
         } else {
-            values.clear();
-            values.reserve_exact(usize::try_from(count).unwrap_or(usize::MAX));
+            let mut gathered = 0;
             source.for_each_in(span.lo, span.hi, buffers, |entries| {
-                values.extend_from_slice(entries);
+                values[gathered..gathered + entries.len()].copy_from_slice(entries);
+                gathered += entries.len();
             })?;
             if values_scratch.len() < values.len() {
                 values_scratch.resize(values.len(), E::default());

@@ -26,6 +26,7 @@ mod source;
 mod span;
 mod spill;
 mod survey;
+mod workspace;
 
 pub use check::Disorder;
 pub(crate) use emit::BLOCK_HEAD;

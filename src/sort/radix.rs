@@ -1,18 +1,31 @@
 //! Radix sort, most significant digit first, for partitions that are too
 //! sparse for a bitmap.
 //!
-//! One pass with about twice as many buckets as there are values leaves evenly
-//! spread values almost sorted; insertion sort finishes them. Where a bucket
-//! holds many values (clusters, duplicates) it is sorted the same way.
+//! One pass with about as many buckets as there are values leaves evenly spread
+//! values almost sorted; exchanges of neighbours and insertion sort finish them.
+//! Where a bucket holds many values (clusters, duplicates) it is sorted the same
+//! way.
 
 use super::entry::Entry;
+use crate::simd::{Level, order};
 
 /// Up to this many values insertion sort wins.
 const SMALL: usize = 24;
-/// With about two buckets a value, insertion sort seldom has to move one: of 64
-/// bits, a whole sort takes 20 % less processor time than with three values a
-/// bucket, although 2^17 counters fill half of a second-level cache.
-const MAX_DIGIT_BITS: u32 = 17;
+/// 2^16 counters fill a quarter of a second-level cache; twice as many leave less
+/// to exchange, and take as long.
+const MAX_DIGIT_BITS: u32 = 16;
+/// After these, insertion sort seldom has to move a value where each bucket has
+/// two at most on average, and so is seldom guessed wrong.
+const ROUNDS: usize = 5;
+
+/// Counters that sorting so many values at once takes at most.
+pub(super) fn counters_for(values: usize) -> usize {
+    1 << digit_bits(values)
+}
+
+fn digit_bits(values: usize) -> u32 {
+    (values.max(4).ilog2() + 1).min(MAX_DIGIT_BITS)
+}
 
 /// Sorts `values`; `scratch` is at least as long and is overwritten.
 pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
@@ -29,7 +42,9 @@ pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
         return;
     }
     let digits = Digits::new(min, (max - min).ilog2() + 1, values.len());
-    let mut buckets = digits.count(|sink| sink(values));
+    // Not on the stack: values that share many high bits recurse deeply.
+    let mut counters = vec![0; digits.count];
+    let mut buckets = digits.count(&mut counters, |sink| sink(values));
     let scratch_part = &mut scratch[..values.len()];
     buckets.distribute(&digits, |sink| sink(values), scratch_part);
     values.copy_from_slice(scratch_part);
@@ -38,15 +53,17 @@ pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
 
 /// Sorts what `each` hands to its sink, the same twice, into `values`, which is
 /// exactly as long; the entries are below `2^bits`. Saves the copy that sorting
-/// in place needs. `scratch` grows as the fullest bucket demands.
+/// in place needs. There are [`counters_for`] so many values, whatever they
+/// hold; `scratch` grows as the fullest bucket demands.
 pub(super) fn sort_into<E: Entry>(
     each: impl Fn(&mut dyn FnMut(&[E])),
     bits: u32,
     values: &mut [E],
+    counters: &mut [u32],
     scratch: &mut Vec<E>,
 ) {
     let digits = Digits::new(0, bits, values.len());
-    let mut buckets = digits.count(|sink| each(sink));
+    let mut buckets = digits.count(counters, |sink| each(sink));
     buckets.distribute(&digits, |sink| each(sink), values);
     let largest = buckets.largest as usize;
     if largest > SMALL && scratch.len() < largest {
@@ -64,8 +81,7 @@ struct Digits {
 
 impl Digits {
     fn new(min: u64, range_bits: u32, values: usize) -> Self {
-        let bits = values.max(4).ilog2() + 1;
-        let bits = bits.min(MAX_DIGIT_BITS).min(range_bits);
+        let bits = digit_bits(values).min(range_bits);
         Self { min, shift: range_bits - bits, count: 1 << bits }
     }
 
@@ -74,9 +90,13 @@ impl Digits {
         ((entry.widen() - self.min) >> self.shift) as usize
     }
 
-    fn count<E: Entry>(&self, each: impl FnOnce(&mut dyn FnMut(&[E]))) -> Buckets {
-        // Not on the stack: values that share many high bits recurse deeply.
-        let mut ends = vec![0_u32; self.count];
+    fn count<'c, E: Entry>(
+        &self,
+        counters: &'c mut [u32],
+        each: impl FnOnce(&mut dyn FnMut(&[E])),
+    ) -> Buckets<'c> {
+        let ends = &mut counters[..self.count];
+        ends.fill(0);
         each(&mut |entries| {
             for &entry in entries {
                 ends[self.of(entry)] += 1;
@@ -84,7 +104,7 @@ impl Digits {
         });
         let mut largest = 0;
         let mut before = 0;
-        for end in &mut ends {
+        for end in ends.iter_mut() {
             largest = largest.max(*end);
             before += std::mem::replace(end, before);
         }
@@ -93,20 +113,20 @@ impl Digits {
 }
 
 /// Where the entries of each digit begin; once they are there, where they end.
-struct Buckets {
-    ends: Vec<u32>,
+struct Buckets<'c> {
+    ends: &'c mut [u32],
     /// Entries in the fullest bucket.
     largest: u32,
 }
 
-impl Buckets {
+impl Buckets<'_> {
     fn distribute<E: Entry>(
         &mut self,
         digits: &Digits,
         each: impl FnOnce(&mut dyn FnMut(&[E])),
         to: &mut [E],
     ) {
-        let ends = &mut self.ends[..];
+        let ends = &mut *self.ends;
         each(&mut |entries| {
             for &entry in entries {
                 let place = &mut ends[digits.of(entry)];
@@ -118,11 +138,15 @@ impl Buckets {
 
     fn sort_each<E: Entry>(self, digits: &Digits, values: &mut [E], scratch: &mut [E]) {
         if self.largest as usize <= SMALL {
+            let level = Level::best();
+            if level.is_vector() {
+                order::transpose(level, ROUNDS, values);
+            }
             insertion_sort(values);
             return;
         }
         let mut start = 0;
-        for end in self.ends {
+        for &mut end in self.ends {
             let bucket = &mut values[start..end as usize];
             start = end as usize;
             if digits.shift > 0 && bucket.len() > 1 {
@@ -156,7 +180,8 @@ mod tests {
         let parts = values.clone();
         let each = |sink: &mut dyn FnMut(&[E])| parts.chunks(100).for_each(sink);
         let mut gathered = vec![E::default(); values.len()];
-        sort_into(each, E::BITS, &mut gathered, &mut Vec::new());
+        let mut counters = vec![7; counters_for(gathered.len())];
+        sort_into(each, E::BITS, &mut gathered, &mut counters, &mut Vec::new());
         assert_eq!(gathered, expected);
         sort(&mut values, &mut scratch);
         assert_eq!(values, expected);

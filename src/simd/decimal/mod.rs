@@ -5,12 +5,16 @@
 //! that number, so that the digits' places are constants.
 //!
 //! Neighbours in a sorted sequence share their high digits: those are made
-//! once and stored again for each value, and the last four come from a table.
-//! Where neighbours are far apart all groups of four are made for each value.
-//! One implementation serves all machines: it is bound by its stores.
+//! once and stored again for each value, and the last four come from a table;
+//! this is bound by its stores. Where neighbours are far apart all digits are
+//! made for each value: in [`far`], or in groups of four from the table.
 
+mod far;
 mod table;
 
+use super::Level;
+use super::task;
+use far::Far;
 use table::FOUR_DIGITS;
 
 /// Longest line: 20 digits and a terminator.
@@ -50,7 +54,13 @@ pub(crate) fn digit_count(value: u64) -> usize {
 /// # Panics
 ///
 /// If `out` has less than `lows.len() * MAX_LINE + SLACK` bytes.
-pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8]) -> usize {
+pub(crate) fn lines<L: Low>(
+    level: Level,
+    base: u64,
+    lows: &[L],
+    terminator: u8,
+    out: &mut [u8],
+) -> usize {
     assert!(out.len() >= lows.len() * MAX_LINE + SLACK, "room for the longest lines");
     let mut rest = lows;
     let mut written = 0;
@@ -66,7 +76,7 @@ pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8
         macro_rules! by_digits {
             ($($count:literal)*) => {
                 match digits {
-                    $($count => run_of::<$count, L>(base, run, terminator, out),)*
+                    $($count => run_of::<$count, L>(level, base, run, terminator, out),)*
                     _ => 0, // a u64 has 1 to 20 digits
                 }
             };
@@ -78,41 +88,57 @@ pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8
 }
 
 /// [`lines`] of values that all have `D` digits.
-fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) -> usize {
+fn run_of<const D: usize, L: Low>(
+    level: Level,
+    base: u64,
+    run: &[L],
+    terminator: u8,
+    out: &mut [u8],
+) -> usize {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return 0 };
     let distance = first.widen().abs_diff(last.widen()) / run.len() as u64;
-    let stride = D + 1;
-    if D <= 4 || distance > FAR {
-        for (index, low) in run.iter().enumerate() {
-            if let Some(line) = out[index * stride..].first_chunk_mut::<32>() {
+    if D > 4 && distance <= FAR {
+        near::<D, L>(base, run, terminator, out);
+    } else if level.is_vector() {
+        task::run(level, Far::<D, L> { base, run, terminator, out });
+    } else {
+        for (low, at) in run.iter().zip((0..).step_by(D + 1)) {
+            if let Some(line) = out[at..].first_chunk_mut::<32>() {
                 all_digits::<D>(base + low.widen(), line);
                 line[D] = terminator;
             }
         }
-    } else {
-        let mut kept = [0_u8; 16];
-        // Whatever the first value is, its high digits are not kept yet.
-        let mut kept_from = (base + first.widen()).wrapping_add(1);
-        for (index, low) in run.iter().enumerate() {
-            let value = base + low.widen();
-            let mut four = value.wrapping_sub(kept_from);
-            if four >= 10_000 {
-                let mut line = [0; 32];
-                all_digits::<D>(value, &mut line);
-                kept.copy_from_slice(&line[..16]);
-                four = value % 10_000;
-                kept_from = value - four;
-            }
-            if let Some(line) = out[index * stride..].first_chunk_mut::<32>() {
-                line[..16].copy_from_slice(&kept);
-                #[expect(clippy::cast_possible_truncation, reason = "below 10,000")]
-                let group = FOUR_DIGITS[four as usize];
-                line[D - 4..D].copy_from_slice(&group);
+    }
+    run.len() * (D + 1)
+}
+
+/// Writes lines of five digits or more, of which many have those of the line
+/// before but for the last four.
+fn near<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) {
+    let mut kept = [0_u8; 16];
+    // Whatever the first value is, its high digits are not kept yet.
+    let mut kept_from = run.first().map_or(0, |first| base + first.widen()).wrapping_add(1);
+    for (index, low) in run.iter().enumerate() {
+        let value = base + low.widen();
+        let mut four = value.wrapping_sub(kept_from);
+        if four >= 10_000 {
+            let mut line = [0; 32];
+            all_digits::<D>(value, &mut line);
+            line[D] = terminator;
+            kept.copy_from_slice(&line[..16]);
+            four = value % 10_000;
+            kept_from = value - four;
+        }
+        if let Some(line) = out[index * (D + 1)..].first_chunk_mut::<32>() {
+            line[..16].copy_from_slice(&kept);
+            #[expect(clippy::cast_possible_truncation, reason = "below 10,000")]
+            let group = FOUR_DIGITS[four as usize];
+            line[D - 4..D].copy_from_slice(&group);
+            if D >= 16 {
                 line[D] = terminator;
             }
         }
     }
-    run.len() * stride
 }
 
 /// Writes the `D` digits of `value` to the front of `line`, and what falls
@@ -162,8 +188,10 @@ mod tests {
         let line = |low: &L| (base + low.widen()).to_string() + "\n";
         let expected: String = lows.iter().map(line).collect();
         let mut out = vec![0; lows.len() * MAX_LINE + SLACK];
-        let written = lines(base, lows, b'\n', &mut out);
-        assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
+        for &level in Level::available() {
+            let written = lines(level, base, lows, b'\n', &mut out);
+            assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
+        }
     }
 
     #[test]

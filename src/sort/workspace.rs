@@ -1,0 +1,75 @@
+//! One thread's memory for whatever a partition needs at the moment.
+
+use super::engine::reserve;
+use crate::error::Result;
+use crate::sys::Pages;
+use bytemuck::Pod;
+
+/// Bytes that are asked for at least, where there is plenty: they come on huge
+/// pages, so that access anywhere in them misses no table of pages.
+const PLENTY: usize = 4 << 20;
+/// Bytes of a cache line, at which each slice begins.
+const LINE: usize = 64;
+
+/// Memory that is one thing after the other: a bitmap, counters, values.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    pages: Pages,
+    least_bytes: usize,
+}
+
+impl Workspace {
+    /// Nothing yet; grows as it is asked for more, which a caller keeps within
+    /// `budget_bytes`.
+    pub(super) fn new(budget_bytes: usize) -> Self {
+        Self {
+            pages: Pages::default(),
+            least_bytes: if budget_bytes >= 2 * PLENTY { PLENTY } else { 0 },
+        }
+    }
+
+    /// A slice of `count` elements that hold anything.
+    pub(super) fn slice<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
+        self.slices::<T, u8>(count, 0).map(|(slice, _)| slice)
+    }
+
+    /// Two slices of so many elements that hold anything.
+    pub(super) fn slices<A: Pod, B: Pod>(
+        &mut self,
+        first: usize,
+        second: usize,
+    ) -> Result<(&mut [A], &mut [B])> {
+        let first_bytes = first.saturating_mul(size_of::<A>());
+        let first_bytes = first_bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
+        let second_bytes = second.saturating_mul(size_of::<B>());
+        // Never nothing, which has no alignment.
+        let bytes = first_bytes.saturating_add(second_bytes).max(LINE);
+        if self.pages.bytes().len() < bytes {
+            self.pages = Pages::default(); // given back first
+            let more = bytes.saturating_add(bytes / 8 + 8);
+            self.pages = reserve(more.max(self.least_bytes) as u64)?;
+        }
+        let (a, b) = self.pages.bytes_mut().split_at_mut(first_bytes);
+        let a = &mut a[..first * size_of::<A>()];
+        Ok((bytemuck::cast_slice_mut(a), bytemuck::cast_slice_mut(&mut b[..second_bytes])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_have_their_lengths_and_do_not_overlap() {
+        for budget in [0, 64 << 20] {
+            let mut workspace = Workspace::new(budget);
+            for (first, second) in [(0, 0), (1, 1), (3, 1000), (100_000, 7), (5, 0)] {
+                let (a, b) = workspace.slices::<u32, u64>(first, second).unwrap();
+                assert_eq!((a.len(), b.len()), (first, second));
+                a.fill(1);
+                b.fill(2);
+                assert!(a.iter().all(|&x| x == 1) && b.iter().all(|&x| x == 2));
+            }
+        }
+    }
+}
