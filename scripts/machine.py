@@ -57,11 +57,11 @@ def read_record(path):
     return described, list(csv.DictReader(lines))
 
 
-def new_record(folder, machine, kind=""):
+def new_record(folder, machine, kind="", suffix=".csv"):
     """A name for a record that there is none of: date, CPU, kind."""
     slug = re.sub(r"\(.*?\)|@.*|processor|cpu|core", " ", machine["CPU"], flags=re.IGNORECASE)
     slug = "-".join(re.findall(r"[a-z0-9]+", slug.lower())) or "cpu"
     slug += f"-{kind}" if kind else ""
-    names = (f"{machine['date'][:10]}-{slug}{tail}.csv" for tail in ["", *(f"-{n}" for n in range(2, 100))])
+    names = (f"{machine['date'][:10]}-{slug}{tail}{suffix}" for tail in ["", *(f"-{n}" for n in range(2, 100))])
     folder.mkdir(parents=True, exist_ok=True)
     return next(folder / name for name in names if not (folder / name).exists())

@@ -1,4 +1,4 @@
-"""Draws Bloom filters as SVG: four panels of lines, with points where something was measured."""
+"""Draws panels of lines as SVG, with points where something was measured."""
 
 import math
 from xml.sax.saxutils import escape
@@ -8,7 +8,8 @@ import plot
 WIDTH, PANEL_WIDTH, PANEL_HEIGHT, TOP = 880, 440, 300, 66
 LEFT, RIGHT, HEAD, FOOT = 62, 108, 48, 44
 CLASSES = {"standard": "a", "blocked": "b", "split block": "c", "fastbloom": "d", "HashSet": "e",
-           "counting": "c", "Guava's": "e", "DCSO's": "f", "standard, many": "a", "blocked, many": "b"}  # fmt: skip
+           "counting": "c", "Guava's": "e", "DCSO's": "f", "standard, many": "a", "blocked, many": "b",
+           "bitsort": "a", "cp": "e", "Polars": "d", "DuckDB": "b"}  # fmt: skip
 COLOURS = {"a": ("#d9580d", "#f78140"), "b": ("#b0127b", "#f06ac0"), "c": ("#5f7f4f", "#9cc487"),
            "d": ("#2f6db3", "#6aa6ea"), "e": ("#6b7680", "#a3adb8"), "f": ("#8a6d1f", "#d9b64f")}  # fmt: skip
 STYLE = plot.STYLE + "".join(
