@@ -14,6 +14,19 @@ pub(super) const NO: u8 = 1;
 /// Something went wrong.
 pub(super) const TROUBLE: u8 = 2;
 
+/// What was typed; or, where that is a request for help or makes no sense, the
+/// status to exit with after saying so.
+pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
+    A::try_parse().map_err(|told| {
+        // Help and versions go to standard output, and may not arrive there.
+        match told.print().and_then(|()| io::stdout().flush()) {
+            Err(cause) if !told.use_stderr() => fail(program, &Error::io("write", "-")(cause)),
+            _ if told.use_stderr() => ExitCode::from(TROUBLE),
+            _ => ExitCode::SUCCESS,
+        }
+    })
+}
+
 /// Runs `job`, which signals end as an error would; gives the status to exit
 /// with.
 pub(super) fn run(

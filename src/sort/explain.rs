@@ -72,7 +72,12 @@ impl fmt::Display for Explanation {
         writeln!(f, "reads      {passes}")?;
         let folders: Vec<_> =
             self.folders.iter().map(|folder| folder.display().to_string()).collect();
-        writeln!(f, "temporary  {} in {}", size(*disk_bytes), folders.join(", "))?;
+        let disk = |strategy, bytes: u64| match (strategy, facts.values) {
+            (Strategy::Spill, None) => "an unknown size".to_owned(),
+            _ => size(bytes).to_string(),
+        };
+        let needed = disk(choice.strategy, *disk_bytes);
+        writeln!(f, "temporary  {needed} in {}", folders.join(", "))?;
         let threads = layout.threads as u64;
         let buffers = threads * (layout.block_bytes.max(3 * layout.output_bytes)) as u64;
         let scratch = threads * layout.scratch_bytes as u64;
@@ -96,7 +101,7 @@ impl fmt::Display for Explanation {
                     "  {:<10}  possible: {} reading(s), {} of temporary files",
                     estimate.strategy.name(),
                     cost.passes,
-                    size(cost.disk_bytes)
+                    disk(estimate.strategy, cost.disk_bytes)
                 )?,
                 Err(reason) => writeln!(f, "  {:<10}  no: {reason}", estimate.strategy.name())?,
             }

@@ -112,12 +112,14 @@ pub(super) enum Command {
     },
     /// Say whether values are in a set
     Contains {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// Values; none means those on standard input
         values: Vec<u64>,
     },
     /// Copy the lines that are in a set
     Filter {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// Files of numbers; none or `-` is standard input
         files: Vec<PathBuf>,
@@ -134,6 +136,7 @@ pub(super) enum Command {
     Remove(UpdateArgs),
     /// Describe a set
     Info {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// One JSON object
         #[arg(long)]
@@ -141,6 +144,7 @@ pub(super) enum Command {
     },
     /// Draw a map of the universe along a Hilbert curve
     Plot {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// A .png or .svg file
         #[arg(short, long, value_name = "FILE")]
@@ -154,20 +158,36 @@ pub(super) enum Command {
     },
     /// Print the number of values, of all or of FIRST to LAST
     Count {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
+        /// The first value of a range
         #[arg(requires = "last")]
         first: Option<u64>,
+        /// The last value of the range
         last: Option<u64>,
     },
     /// Print the smallest value
-    Min { set: PathBuf },
+    Min {
+        /// A .bits or roaring file, or a text file of numbers
+        set: PathBuf,
+    },
     /// Print the largest value
-    Max { set: PathBuf },
+    Max {
+        /// A .bits or roaring file, or a text file of numbers
+        set: PathBuf,
+    },
     /// Print the number of values up to and including VALUE
-    Rank { set: PathBuf, value: u64 },
+    Rank {
+        /// A .bits or roaring file, or a text file of numbers
+        set: PathBuf,
+        /// The value, in the set or not
+        value: u64,
+    },
     /// Print the value that has INDEX values before it
     Select {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
+        /// 0 for the smallest value
         #[arg(required_unless_present = "quantile")]
         index: Option<u64>,
         /// The value below which this share of the values is, 0 to 1
@@ -175,7 +195,14 @@ pub(super) enum Command {
         quantile: Option<f64>,
     },
     /// Print the values from FIRST to LAST
-    Range { set: PathBuf, first: u64, last: u64 },
+    Range {
+        /// A .bits or roaring file, or a text file of numbers
+        set: PathBuf,
+        /// The first value of the range
+        first: u64,
+        /// The last value of the range
+        last: u64,
+    },
     /// Values in all sets
     And(JoinArgs),
     /// Values in any set
@@ -186,12 +213,14 @@ pub(super) enum Command {
     Andnot(JoinArgs),
     /// Values in at least K of the sets
     AtLeast {
+        /// Number of sets
         k: usize,
         #[command(flatten)]
         join: JoinArgs,
     },
     /// Evaluate an expression: names, FIRST..LAST, ( ), - & ^ |, the tightest first
     Eval {
+        /// Such as 'a & (b | c) - 10..20'
         expression: Expression,
         /// NAME=SET for every name
         #[arg(value_name = "NAME=SET", value_parser = binding)]
@@ -204,16 +233,24 @@ pub(super) enum Command {
     },
     /// Print sizes of two sets, of what they share and of what they do not
     Compare {
+        /// A .bits or roaring file, or a text file of numbers
         a: PathBuf,
+        /// Another
         b: PathBuf,
         /// One JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Print what to do to A to get B: `+VALUE` and `-VALUE`, ascending
-    Diff { a: PathBuf, b: PathBuf },
+    /// Print what to do to A to get B: `+VALUE` and `-VALUE`, ascending; exit 1 if anything
+    Diff {
+        /// A .bits or roaring file, or a text file of numbers
+        a: PathBuf,
+        /// Another
+        b: PathBuf,
+    },
     /// Do to a set what `diff` printed
     Apply {
+        /// A .bits or roaring file
         set: PathBuf,
         /// Output of `diff`; none is standard input
         changes: Option<PathBuf>,
@@ -222,6 +259,7 @@ pub(super) enum Command {
     Cat(JoinArgs),
     /// Read a set of another program
     Convert {
+        /// A file of another program, told by its content
         file: PathBuf,
         /// What it is, if its content does not say so
         #[arg(long)]
@@ -233,13 +271,25 @@ pub(super) enum Command {
         target: Target,
     },
     /// Read a whole set file and check it
-    Verify { sets: Vec<PathBuf> },
+    Verify {
+        /// .bits or roaring files
+        #[arg(required = true)]
+        sets: Vec<PathBuf>,
+    },
     /// Write a manual page, or completions for a shell
-    Generate { what: Generate },
+    Generate {
+        /// What to write
+        what: Generate,
+    },
     /// Say what kind of set a file holds
-    Identify { files: Vec<PathBuf> },
+    Identify {
+        /// Files of any content
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Print ranges of values that are missing between the smallest and the largest
     Gaps {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// Only those of at least N values
         #[arg(long, value_name = "N", default_value_t = 1)]
@@ -247,7 +297,9 @@ pub(super) enum Command {
     },
     /// Print N values drawn without replacement, ascending
     Sample {
+        /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
+        /// Number of values to draw
         n: u64,
         /// Draw the same values for the same seed
         #[arg(long, default_value_t = 0)]
@@ -267,6 +319,7 @@ pub(super) struct UpdateArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct JoinArgs {
+    /// .bits or roaring files, or text files of numbers
     #[arg(required = true)]
     pub(super) sets: Vec<PathBuf>,
     #[command(flatten)]
@@ -300,7 +353,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definition_is_sound() {
-        SetArgs::command().debug_assert();
+    fn every_flag_has_a_help_line() {
+        SetArgs::command().help_expected(true).debug_assert();
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
          largest      {max}\nuniverse     {first} to {last}\ndensity      {density:.6} between \
          smallest and largest\nruns         {}\n{}   {}: {} arrays, {} bitmaps, {} of runs\n\
-         would take   {} dense, {} roaring\n",
+         would take   {} as a dense .bits file, {} as a portable roaring file\n",
         kind(&set),
         set.representation().name(),
         size(set.file_bytes()),
@@ -198,9 +198,6 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
 
 /// Reads whole files; stops at the first that is damaged.
 pub(super) fn verify(paths: &[PathBuf]) -> Result<()> {
-    if paths.is_empty() {
-        return Err(Error::usage("name the files to verify"));
-    }
     for path in paths {
         let set = SetFile::open(path)?;
         set.verify()?;

@@ -16,9 +16,6 @@ fn map(path: &Path) -> Result<memmap2::Mmap> {
 
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
-    if files.is_empty() {
-        return Err(Error::usage("name the files to identify"));
-    }
     for path in files {
         let found = Foreign::of(&map(path)?);
         print(format_args!("{}: {found}", path.display()))?;

@@ -16,7 +16,7 @@ use super::generate;
 use crate::error::Result;
 use crate::progress::Progress;
 use args::{Command, SetArgs};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 pub(super) use source::{Source, is_stdin, or_stdin};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,7 +26,10 @@ const PROGRAM: &str = "bitset";
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = SetArgs::parse();
+    let args: SetArgs = match exit::parse(PROGRAM) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     exit::run(PROGRAM, |progress| run(args, progress).map(ExitCode::from))
 }
 

@@ -13,7 +13,7 @@ use crate::set::{self, SetFormat};
 use crate::sort::{Report, Sort};
 use crate::sys::Machine;
 use args::{OutputFormat, SortArgs};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +24,10 @@ const PROGRAM: &str = "bitsort";
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = SortArgs::parse();
+    let args: SortArgs = match exit::parse(PROGRAM) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     exit::run(PROGRAM, |progress| run(&args, progress))
 }
 

@@ -55,6 +55,7 @@ pub(super) enum BloomCommand {
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
     Contains {
+        /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// Keys; none means the lines of standard input
         keys: Vec<OsString>,
@@ -66,6 +67,7 @@ pub(super) enum BloomCommand {
     },
     /// Copy the lines that may be in a filter
     Filter {
+        /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// Files of keys; none or `-` is standard input
         files: Vec<PathBuf>,
@@ -103,7 +105,9 @@ pub(super) enum BloomCommand {
     },
     /// Print the lines that two files share, each once, in the order of A
     Common {
+        /// A file of lines
         a: PathBuf,
+        /// Another
         b: PathBuf,
         /// Rate of false positives of the screening filter: costs time, no truth
         #[arg(short = 'p', long, value_name = "RATE", default_value_t = 0.01)]
@@ -125,6 +129,7 @@ pub(super) enum BloomCommand {
     Intersect(JoinArgs),
     /// Describe a filter: size, fill, estimated keys, expected rate
     Info {
+        /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// One JSON object
         #[arg(long)]
@@ -132,6 +137,7 @@ pub(super) enum BloomCommand {
     },
     /// Check a filter file and measure its rate of false positives
     Verify {
+        /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// The promised rate; that of the file if it is not given
         #[arg(short = 'p', long, value_name = "RATE")]
@@ -153,6 +159,7 @@ pub(super) enum BloomCommand {
     },
     /// Write a filter as a file of another program, or read one
     Convert {
+        /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// Write to FILE, whole or not at all
         #[arg(short, long, value_name = "FILE")]
@@ -244,6 +251,7 @@ pub(super) struct TargetArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
+    /// A .bloom file, or one of Guava or of DCSO's bloom
     pub(super) filter: PathBuf,
     /// Keys; none means the lines of standard input
     pub(super) keys: Vec<OsString>,

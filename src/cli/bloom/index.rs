@@ -261,7 +261,9 @@ fn describe(stat: &Stat, as_json: bool) -> String {
         return format!("{object}\n");
     }
     let size = |bytes: u64| ByteSize::from_bytes(bytes);
-    let share = 100.0 * stat.index_bytes as f64 / stat.data_bytes.max(1) as f64;
+    let share = 100.0 * stat.index_bytes as f64 / stat.data_bytes as f64;
+    let share =
+        if stat.data_bytes > 0 { format!(", {share:.2} % of the data") } else { String::new() };
     let bits = 8.0 * stat.filter_bytes as f64 / stat.keys.max(1) as f64;
     let mut text = String::new();
     let sorted = if stat.is_sorted { "yes" } else { "no" };
@@ -275,7 +277,7 @@ fn describe(stat: &Stat, as_json: bool) -> String {
         ("keys", format!("{} (those of each block)", stat.keys)),
         ("filters", format!("{}, {bits:.2} bits a key", size(stat.filter_bytes))),
         ("rate", format!("{} with {} hash functions", stat.rate, stat.hashes)),
-        ("index", format!("{}, {share:.2} % of the data", size(stat.index_bytes))),
+        ("index", format!("{}{share}", size(stat.index_bytes))),
     ];
     for (name, value) in lines {
         let _ = writeln!(text, "{name:<9} {value}");
