@@ -16,6 +16,7 @@ mod faults;
 mod library;
 mod limits;
 mod model;
+mod options;
 mod peers;
 mod readme;
 mod sets;

@@ -50,11 +50,8 @@ impl Workspace {
     /// Runs `bitset` with the words of `line` and this on standard input;
     /// single quotes hold words together.
     pub(crate) fn set(&self, line: &str, input: &str) -> Ran {
-        let words = line.split('\'').enumerate().flat_map(|(number, part)| {
-            if number % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
-        });
         let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
-        command.args(words).current_dir(self.path()).env("TMPDIR", self.path());
+        command.args(words(line)).current_dir(self.path()).env("TMPDIR", self.path());
         feed(command, input.as_bytes())
     }
 
@@ -67,6 +64,13 @@ impl Workspace {
     pub(crate) fn run_with(&self, line: &str, input: &[u8]) -> Ran {
         feed(self.command(line.split_whitespace()), input)
     }
+}
+
+/// The words of a line; single quotes hold words together.
+pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split('\'').enumerate().flat_map(|(number, part)| {
+        if number % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
+    })
 }
 
 /// Runs a program with this on standard input.
