@@ -14,6 +14,16 @@ const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 /// More threads would only divide the memory further.
 const MAX_THREADS: usize = 256;
 
+/// Below this a thread's buffers leave too little for values.
+const MEMORY_PER_THREAD: u64 = 8 << 20;
+
+/// The number of threads for who names none: that of the processors, or fewer if
+/// the memory limit has no room for so many.
+fn default_threads(processors: usize, limit: ByteSize) -> usize {
+    let room = usize::try_from(limit.bytes() / MEMORY_PER_THREAD).unwrap_or(MAX_THREADS);
+    processors.min(room).clamp(1, MAX_THREADS)
+}
+
 /// The memory limit for who names none, in bytes.
 pub(super) fn default_memory() -> u64 {
     Machine::detect().default_memory_limit()
@@ -61,12 +71,13 @@ impl Sort {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
         let machine = Machine::detect();
-        self.threads = Some(self.threads.unwrap_or(machine.threads.min(MAX_THREADS)));
         let default = ByteSize::from_bytes(machine.default_memory_limit());
         // What the machine does not have cannot be used.
         let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
         let limit = self.memory.unwrap_or(default).min(most);
-        self.memory = Some(ByteSize::from_bytes(limit.bytes() - self.reserved.bytes()));
+        let limit = ByteSize::from_bytes(limit.bytes() - self.reserved.bytes());
+        self.memory = Some(limit);
+        self.threads = Some(self.threads.unwrap_or(default_threads(machine.threads, limit)));
         Ok(())
     }
 
@@ -85,5 +96,25 @@ impl Sort {
             delimiter,
             terminator: self.terminator(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sort::Strategy;
+
+    #[test]
+    fn a_machine_of_many_processors_sorts_in_little_memory() {
+        for mebibytes in [48, 64, 100, 256, 512, 2048] {
+            let limit = ByteSize::from_mib(mebibytes);
+            let threads = default_threads(256, limit);
+            assert!(threads >= 4, "{mebibytes} MiB: {threads}");
+            let sort = Sort::new().values((0..1000).map(|value| value << 40)).threads(threads);
+            let sort = sort.memory(limit.max(MIN_MEMORY)).strategy(Strategy::Spill);
+            assert!(sort.explain().is_ok(), "{mebibytes} MiB, {threads} threads");
+        }
+        assert_eq!(default_threads(2, MIN_MEMORY), 2);
+        assert_eq!(default_threads(2, ByteSize::from_mib(1)), 1);
     }
 }
