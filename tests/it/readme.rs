@@ -1,11 +1,12 @@
-//! The console blocks of the README print what they say.
+//! The console blocks of the README and of the documents print what they say.
 
 use crate::workspace::Workspace;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Commands and what they print, from the blocks marked `console`.
+/// Commands and what they print, from the blocks marked `console`. A command that
+/// ends in `\\` goes on in the next line, behind `> `.
 fn examples(text: &str) -> Vec<(String, String)> {
     let mut examples: Vec<(String, String)> = Vec::new();
     let mut inside = false;
@@ -14,27 +15,58 @@ fn examples(text: &str) -> Vec<(String, String)> {
             inside = line == "```console";
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
             examples.push((command.to_owned(), String::new()));
-        } else if let (true, Some((_, output))) = (inside, examples.last_mut()) {
-            *output += line;
-            *output += "\n";
+        } else if let (true, Some((command, output))) = (inside, examples.last_mut()) {
+            match line.strip_prefix("> ").filter(|_| command.ends_with('\\')) {
+                Some(more) => *command = format!("{command}\n{more}"),
+                None => *output += &format!("{line}\n"),
+            }
         }
     }
     examples
 }
 
-#[test]
-fn the_examples_of_the_readme_print_what_it_says() {
+/// Runs all commands of a document in one folder, one after the other.
+fn check(name: &str, least: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let work = Workspace::new();
     fs::copy(root.join("examples/data/ids.txt"), work.file("ids.txt")).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_bitsort")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let examples = examples(&fs::read_to_string(root.join("README.md")).unwrap());
-    assert!(examples.len() >= 8, "{} examples", examples.len());
+    let examples = examples(&fs::read_to_string(root.join(name)).unwrap());
+    assert!(examples.len() >= least, "{name}: {} examples", examples.len());
     for (command, expected) in examples {
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(format!("{command} 2>&1")).current_dir(work.path()).env("PATH", &path);
+        shell.arg("-c").arg(format!("exec 2>&1; {command}"));
+        shell.current_dir(work.path()).env("PATH", &path).env("LC_ALL", "C");
         let output = String::from_utf8(shell.output().unwrap().stdout).unwrap();
-        assert_eq!(output, expected, "$ {command}");
+        assert_eq!(output, expected, "{name}: $ {command}");
     }
+}
+
+#[test]
+fn the_examples_of_the_readme_print_what_it_says() {
+    check("README.md", 20);
+}
+
+#[cfg(feature = "compression")]
+#[test]
+fn the_examples_of_the_cookbook_print_what_it_says() {
+    check("docs/cookbook.md", 90);
+}
+
+#[test]
+fn the_differences_to_gnu_sort_are_what_the_document_says() {
+    let version = Command::new("sort").arg("--version").output().unwrap().stdout;
+    if String::from_utf8_lossy(&version).contains("GNU coreutils") {
+        check("docs/sort-differences.md", 35);
+    } else {
+        println!("skipped: sort is not that of GNU");
+    }
+}
+
+#[cfg(feature = "compression")]
+#[test]
+fn the_examples_of_the_other_documents_print_what_they_say() {
+    check("docs/tuning.md", 10);
+    check("docs/algorithm.md", 6);
 }
