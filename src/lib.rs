@@ -1,30 +1,66 @@
-//! Sort huge collections of natural numbers within a memory limit.
+//! Sort huge collections of natural numbers within a memory limit, and keep sets of
+//! them in files that are asked without being loaded.
 //!
 //! A bitmap is an array of words: value `v` lives at word `v / W`, bit `v % W`.
 //! Writing unordered naturals into it and scanning the set bits in order sorts
-//! them in linear time. This crate sorts files of naturals that way, with
-//! partitions, temporary files or several passes where the bitmap does not fit,
-//! and never takes more memory than it was given.
+//! them in linear time, and the bitmap stays behind as a set. Behind hash functions
+//! it is a Bloom filter.
+//!
+//! | to … | there is |
+//! |---|---|
+//! | sort files, readers, iterators | [`sort::Sort`] |
+//! | hold, join, save and ask sets | [`set::IntegerSet`]; [`set::SetFile`], a file |
+//! | work on bits in memory | [`bitmap::Bitmap`] |
+//! | remember keys of any kind in a few bits each | [`bloom`] |
+//! | find the lines of a key in a large file | [`bloom::index`] |
+//! | decide whether a line is a number | [`text`] |
 //!
 //! # Sort
 //!
+//! Inputs are files, readers or iterators, and so are outputs. The memory limit is
+//! that of the whole process. A line that is no number ends the run before any output
+//! exists, unless [`Sort::invalid`](sort::Sort::invalid) says otherwise.
+//!
 //! ```
-//! use bitsort::ByteSize;
-//! use bitsort::sort::Sort;
+//! use bitsort::{ByteSize, sort::Sort};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let (input, output) = (folder.path().join("ids.txt"), folder.path().join("sorted.txt"));
-//! # std::fs::write(&input, "40\n35\n7\n35\n").unwrap();
+//! std::fs::write(&input, "40\n35\n7\n35\n").unwrap();
 //! let report = Sort::new().file(&input).memory(ByteSize::from_mib(64)).to_file(&output)?;
 //! assert_eq!(std::fs::read_to_string(&output).unwrap(), "7\n35\n35\n40\n");
 //! assert_eq!((report.lines, report.written), (4, 4));
+//!
+//! let largest = Sort::new().values([40, 35, 7, 35]).reverse(true).distinct(true).into_values()?;
+//! assert_eq!(largest.take(2).collect::<Result<Vec<_>, _>>()?, [40, 35]);
 //! # Ok::<(), bitsort::Error>(())
 //! ```
 //!
-//! Inputs are files, readers or iterators, outputs are files, writers or
-//! iterators; see [`sort::Sort`] for what else it can do.
+//! # Sets
 //!
-//! # Ask
+//! An [`IntegerSet`](set::IntegerSet) is a plain bitmap, a roaring bitmap or a mapped
+//! file, whichever suits; operations take any of them together.
+//!
+//! ```
+//! use bitsort::set::IntegerSet;
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("monday.bits");
+//! let monday = IntegerSet::from_iter([3, 40, 41]);
+//! monday.write(&path)?; // the smaller of plain and roaring
+//!
+//! let monday = IntegerSet::open(&path)?; // mapped: nothing is read yet
+//! let tuesday = IntegerSet::from_iter([41, 7]);
+//! assert!(monday.contains(40)? && monday.rank(40)? == 2);
+//! assert_eq!(monday.intersection_len(&tuesday)?, 1);
+//! let new = tuesday.difference(&monday)?;
+//! assert_eq!(new.iter().collect::<Result<Vec<_>, _>>()?, [7]);
+//! # Ok::<(), bitsort::Error>(())
+//! ```
+//!
+//! [`set::build`] sorts numbers of any amount into a set file, and
+//! [`set::Expression`] is set algebra as text. In memory alone,
+//! [`Bitmap`] is simpler, and answers without a `Result`:
 //!
 //! ```
 //! use bitsort::Bitmap;
@@ -34,18 +70,29 @@
 //! assert!(ids.contains(12_345) && !ids.contains(12_346));
 //! ```
 //!
-//! # Maybe
+//! # Bloom filters
+//!
+//! Keys are numbers, strings or bytes. "No" is certain, "yes" is wrong at the rate that
+//! was asked for.
 //!
 //! ```
-//! use bitsort::bloom::BloomFilter;
+//! use bitsort::bloom::{AnyFilter, BloomFilter};
 //!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("seen.bloom");
 //! let mut seen = BloomFilter::new(1_000_000, 0.01)?; // 9.6 bits a key
-//! seen.insert(&12_345_u64);
-//! assert!(seen.contains(&12_345_u64) && !seen.contains("fox"));
-//! # Ok::<(), bitsort::bloom::BuildError>(())
+//! seen.insert("fox");
+//! assert!(seen.contains("fox") && !seen.contains(&12_345_u64));
+//!
+//! seen.save(&path)?;
+//! assert!(AnyFilter::open(&path)?.contains("fox")); // mapped
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Parse
+//! # Formats
+//!
+//! Numbers are read and written as text or binary ([`Format`]), one column of delimited
+//! text is read ([`text::Column`]), and lines are judged by [`text::parse_line`]:
 //!
 //! ```
 //! use bitsort::text::{Line, parse_line};
@@ -54,13 +101,19 @@
 //! assert!(matches!(parse_line(b"12abc"), Line::Malformed { offset: 2, .. }));
 //! ```
 //!
+//! Set files are `.bits` files or portable roaring files ([`set::SetFormat`]); filters are
+//! `.bloom` files, or those of [Guava](bloom::guava) and of [DCSO's `bloom`](bloom::dcso).
+//! Files are written whole or not at all.
+//!
 //! # Features
 //!
-//! `cli`, on by default, builds the programs. Libraries say
-//! `default-features = false` and get by with five small dependencies.
+//! | feature | default | what for |
+//! |---|---|---|
+//! | `cli` | yes | the programs `bitsort` and `bitset` |
+//! | `compression` | yes | inputs and outputs compressed with gzip, zstd, bzip2 or xz |
+//! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //!
-//! `serde` lets [`set::IntegerSet`] be serialized: as a sequence of numbers in
-//! human-readable formats, as the bytes of a portable roaring bitmap in others.
+//! Libraries say `default-features = false`.
 
 #[cfg(target_endian = "big")]
 compile_error!("bitmaps are read as little-endian bytes in memory and in files");
