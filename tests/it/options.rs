@@ -144,7 +144,7 @@ impl Fixture {
             ("sorted.txt", "7\n35\n40\n"),
             ("header.txt", "id\n7\n"),
             ("dirty.txt", "7\nx\n"),
-            ("zeros", "40\07\0"),
+            ("zeros", "40\x007\0"),
             ("ids.csv", "name,id\nx,7\ny,30\n"),
             ("semi.csv", "x;7\ny;30\n"),
             ("cells.csv", "a,1\nb,2\n"),

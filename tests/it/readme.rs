@@ -18,7 +18,7 @@ fn examples(text: &str) -> Vec<(String, String)> {
         } else if let (true, Some((command, output))) = (inside, examples.last_mut()) {
             match line.strip_prefix("> ").filter(|_| command.ends_with('\\')) {
                 Some(more) => *command = format!("{command}\n{more}"),
-                None => *output += &format!("{line}\n"),
+                None => output.extend([line, "\n"]),
             }
         }
     }
@@ -69,4 +69,38 @@ fn the_differences_to_gnu_sort_are_what_the_document_says() {
 fn the_examples_of_the_other_documents_print_what_they_say() {
     check("docs/tuning.md", 10);
     check("docs/algorithm.md", 6);
+}
+
+/// The anchors of a document, as they are made of its headings.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+    let anchor = |heading: &str| heading.to_lowercase().chars().filter(kept).collect::<String>();
+    headings.map(|line| anchor(line.trim_start_matches('#').trim()).replace(' ', "-")).collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let others = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    documents.extend(others.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    let mut links = 0;
+    for document in &documents {
+        let text = fs::read_to_string(document).unwrap();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+        for (target, _) in targets.filter(|(target, _)| !target.starts_with("https://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => document.clone(),
+                _ => document.parent().unwrap().join(file),
+            };
+            let place = format!("{}: {target}", document.display());
+            assert!(path.exists(), "{place}");
+            let known = || anchors(&fs::read_to_string(&path).unwrap());
+            assert!(anchor.is_empty() || known().iter().any(|known| known == anchor), "{place}");
+            links += 1;
+        }
+    }
+    assert!(links >= 80, "{links} links");
 }
