@@ -88,14 +88,14 @@ def value():
 def sort():
     figure = Figure("sort", "How a sort goes through the memory", 760, 330)
     figure.text(20, 24, "load: threads claim blocks, in any order", "b")
-    figure.text(530, 24, "finish: in order of the values", "b")
+    figure.text(523, 24, "finish: in order of the values", "b")
     for number in range(5):
         figure.rect(20, 50 + 26 * number, 60, 20, "two" if number == 1 else "")
     figure.text(50, 200, "blocks of", "s m", "middle")
     figure.text(50, 214, "the input", "s m", "middle")
-    figure.arrow((84, 86), (110, 100))
-    figure.box(112, 78, 96, 46, "parse", "64 bytes at once")
-    figure.arrow((208, 101), (236, 101))
+    figure.arrow((84, 86), (106, 98))
+    figure.box(108, 78, 108, 46, "parse", "64 bytes at once")
+    figure.arrow((216, 101), (236, 101))
     for number in range(6):
         top = 50 + 28 * number
         figure.rect(240, top, 44, 20, "on" if number in (0, 2, 5) else "")
@@ -106,10 +106,10 @@ def sort():
     figure.text(262, 246, "a partition", "s m", "middle")
     figure.text(374, 232, "chunks of a pool", "s m", "middle")
     figure.text(374, 246, "of fixed size", "s m", "middle")
-    figure.arrow((446, 101), (526, 101))
-    figure.text(486, 93, "a partition", "s m", "middle")
-    figure.box(530, 64, 100, 74, "in the cache", "bitmap, counters", "or radix sort")
-    figure.arrow((630, 101), (656, 101))
+    figure.arrow((446, 101), (520, 101))
+    figure.text(482, 93, "a partition", "s m", "middle")
+    figure.box(523, 64, 114, 74, "in the cache", "bitmap, counters", "or radix sort")
+    figure.arrow((637, 101), (657, 101))
     for number in range(5):
         figure.rect(660, 50 + 26 * number, 60, 20, "two" if number == 1 else "")
     figure.text(690, 200, "parts of the", "s m", "middle")
