@@ -53,12 +53,17 @@ fn contains_in_rounds<D: Layout, W: Walk>(
     }
     found.fill(false);
     for left in (0..spec.hashes).rev() {
+        // Looked at before any is moved: a store whose place is not known yet
+        // would have the next key wait for this one's memory.
+        let mut set = [false; GROUP];
+        for (set, (walk, _)) in set.iter_mut().zip(&live[..count]) {
+            *set = is_set::<D>(spec, words, walk.position(spec.cells));
+        }
         // Kept without a branch: which keys go on is what nobody can predict.
         let mut kept = 0;
         for index in 0..count {
-            let key = live[index];
-            live[kept] = key;
-            kept += usize::from(is_set::<D>(spec, words, key.0.position(spec.cells)));
+            live[kept] = live[index];
+            kept += usize::from(set[index]);
         }
         count = kept;
         if left == 0 {

@@ -140,9 +140,9 @@ impl<D: Design, S: Storage> Filter<D, S> {
     /// Asks for all `keys`; `found` gets an answer for each, in their order.
     ///
     /// Keys are looked for side by side, so that their cache misses overlap. In
-    /// filters larger than the caches that is more than twice as fast as
-    /// [`contains`](Self::contains) for each, but for keys that are in a
-    /// standard filter: there processors overlap the misses of one key as well.
+    /// filters larger than the caches that is twice as fast as
+    /// [`contains`](Self::contains) for each, or more; in a standard filter in
+    /// the cache it is slower for keys that are in.
     ///
     /// # Examples
     ///
