@@ -237,7 +237,9 @@ impl Error {
             Self::NoPlan { .. } => {
                 "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
             }
-            Self::OutOfMemory { .. } => "lower --mem",
+            Self::OutOfMemory { .. } => {
+                "lower --mem; of a filter, the keys or the demands on its rate"
+            }
             Self::Outdated { change: DataChange::Longer(_), .. } => {
                 "index what was appended: bitset bloom index build --append DATA"
             }
