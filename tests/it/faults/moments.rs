@@ -13,7 +13,7 @@ pub(super) fn kill(larder: &Larder, effort: &Effort, random: &mut Random, tally:
     for job in jobs(effort).filter(|job| job.killed) {
         let scene = Scene::new(larder, job);
         for (category, kind) in [("SIGKILL", Signal::KILL), ("SIGINT", Signal::INT)] {
-            for _ in 0..effort.kills {
+            for _ in 0..if job.heavy { effort.kills / 4 } else { effort.kills } {
                 let child = scene.start(&[]);
                 std::thread::sleep(random.moment(scene.whole));
                 signal(&child, kind);

@@ -52,11 +52,16 @@ impl<'l> Scene<'l> {
         scene.run_unharmed();
         scene.new = scene.found();
         assert!(scene.new != scene.old, "{}: nothing would be seen", job.name);
-        let started = Instant::now();
-        scene.reset();
-        scene.run_unharmed();
-        scene.whole = started.elapsed();
-        assert!(scene.new == scene.found(), "{}: runs differ", job.name);
+        // The shortest of three: others may use the machine.
+        let timed = || {
+            scene.reset();
+            let started = Instant::now();
+            scene.run_unharmed();
+            let whole = started.elapsed();
+            assert!(scene.new == scene.found(), "{}: runs differ", job.name);
+            whole
+        };
+        scene.whole = (0..3).map(|_| timed()).min().unwrap();
         scene.reset();
         scene
     }

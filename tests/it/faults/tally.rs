@@ -1,11 +1,11 @@
 //! How many faults were injected, and how many were survived.
 
-use std::fmt::Write;
-
 /// Counts by category, and what went wrong.
 #[derive(Default)]
 pub(super) struct Tally {
     rows: Vec<Row>,
+    /// Rows that were printed.
+    printed: usize,
     wrong: Vec<String>,
 }
 
@@ -44,21 +44,24 @@ impl Tally {
         }
     }
 
-    /// Prints the counts; fails if a fault was not survived, or, among many,
-    /// none of a category was felt.
-    pub(super) fn close(self, many: bool) {
-        let mut table = String::new();
-        let (mut injected, mut survived) = (0, 0);
-        for row in &self.rows {
-            let Row { category, injected: came, survived: left, felt } = row;
-            writeln!(
-                table,
-                "{category:<44} injected {came:>5}, felt {felt:>5}, survived {left:>5}"
-            )
-            .unwrap();
-            (injected, survived) = (injected + came, survived + left);
+    /// Prints what was not printed before.
+    pub(super) fn print(&mut self) {
+        for row in &self.rows[self.printed..] {
+            let Row { category, injected, survived, felt } = row;
+            println!(
+                "{category:<40} injected {injected:>4}, felt {felt:>4}, survived {survived:>4}"
+            );
         }
-        println!("{table}faults injected {injected}, survived {survived}");
+        self.printed = self.rows.len();
+    }
+
+    /// Prints the sum; fails if a fault was not survived, or, among many, none
+    /// of a category was felt.
+    pub(super) fn close(mut self, many: bool) {
+        self.print();
+        let sum = |count: fn(&Row) -> u32| self.rows.iter().map(count).sum::<u32>();
+        let (injected, survived) = (sum(|row| row.injected), sum(|row| row.survived));
+        println!("faults injected {injected}, survived {survived}");
         assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n"));
         for row in &self.rows {
             assert!(row.felt > 0 || !many, "{}: no run felt it", row.category);
