@@ -29,4 +29,4 @@ pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 #[cfg(feature = "cli")]
-pub(crate) use unchanged::Unchanged;
+pub(crate) use unchanged::{Unchanged, check_end};

@@ -360,3 +360,21 @@ fn a_bucket_for_each_value_costs_no_more_than_its_bytes() {
         assert!(work.set(&format!("verify {name}"), "").code == Some(0), "{name}");
     }
 }
+
+#[test]
+fn the_whole_universe_is_counted_without_being_walked_through() {
+    let work = workspace();
+    for (expression, count) in [
+        ("0..18446744073709551615", "18446744073709551616"),
+        ("0..18446744073709551615 - a", "18446744073709551612"),
+        ("a - 0..18446744073709551615", "0"),
+        ("a | 5..18446744073709551615", "18446744073709551612"),
+        ("5..18446744073709551615 | a", "18446744073709551612"),
+        ("a ^ 5..18446744073709551615", "18446744073709551609"),
+        ("b & (0..18446744073709551615 - a)", "2"),
+        ("9..3 | a", "4"),
+    ] {
+        let line = format!("eval '{expression}' a=a b=b.bits --count");
+        assert_eq!(work.set(&line, "").quiet(), format!("{count}\n"), "{expression}");
+    }
+}

@@ -69,7 +69,7 @@ pub(super) fn confine(tally: &mut Tally) {
         "bitsort ids -o out --mem 64M --strategy spill",
         "bitsort ids -o out --mem 64M --strategy multi-pass",
         "bitset build ids -o out --mem 64M",
-        "bitset bloom build keys -o out --mem 64M",
+        "bitset bloom build keys -o out --mem 64M --threads 1",
         "bitset bloom dedup --exact keys -o out --mem 64M",
         "bitset bloom common keys keys2 -o out --mem 64M",
         "bitset bloom index build keys -o out --mem 64M",

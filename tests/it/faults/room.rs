@@ -47,7 +47,7 @@ pub(super) fn fill_temporary(larder: &Larder, effort: &Effort, tally: &mut Tally
         for doubled in 0.. {
             disk.resize(1 << doubled);
             let output = scene.start(&[]).wait_with_output().unwrap();
-            let messages = &[NO_SPACE[0], "have no room"];
+            let messages = &[NO_SPACE[0], "have no room", "are free"];
             let ends = Ends { messages, must_fail: doubled == 0, ..Ends::default() };
             let outcome = scene.judge(&output, &ends);
             let ended = outcome != Ok(Survived::Felt);
