@@ -4,7 +4,7 @@ use super::args::{ForeignChoice, Target};
 use super::join::print;
 use super::source::Source;
 use crate::bits::map;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::set::foreign::{self, BitOrder, Foreign};
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};
