@@ -91,6 +91,12 @@ pub enum Error {
         /// Bytes or values.
         unit: &'static str,
     },
+    /// A file that is read more than once was not the same each time.
+    #[error("{input} changed while it was read: it was written to, or another took its place")]
+    InputRewritten {
+        /// Name as the user gave it.
+        input: String,
+    },
     /// The bytes of a set contradict its format.
     #[error("{input}: byte {offset}: {what}")]
     Damaged {
@@ -231,7 +237,9 @@ impl Error {
             Self::NoPlan { .. } => {
                 "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
             }
-            Self::OutOfMemory { .. } => "lower --mem",
+            Self::OutOfMemory { .. } => {
+                "lower --mem; of a filter, the keys or the demands on its rate"
+            }
             Self::Outdated { change: DataChange::Longer(_), .. } => {
                 "index what was appended: bitset bloom index build --append DATA"
             }

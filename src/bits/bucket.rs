@@ -5,7 +5,7 @@
 
 use crate::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use tempfile::SpooledTempFile;
 
@@ -17,7 +17,13 @@ pub(crate) struct BucketEncoder<B> {
     body_bytes: u64,
     /// For containers that change their form.
     form: Scratch,
+    /// A small body on its way.
+    block: Vec<u8>,
 }
+
+/// A body up to this size is copied through memory that is kept: `io::copy` clears
+/// all of a writer's buffer each time, 16 µs of each bucket where that is 1 MiB.
+const SMALL_BODY: u64 = 1 << 16;
 
 /// Most bytes before the containers: cookie, flags, and two words a container.
 pub(crate) const MAX_HEAD_BYTES: u64 = 4 + (1 << 13) + 8 * (1 << 16);
@@ -35,15 +41,15 @@ impl BucketEncoder<SpooledTempFile> {
     /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
         let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
-        Self { heads: Vec::new(), body, body_bytes: 0, form: Scratch::default() }
+        Self::of(body)
     }
 
     /// Goes on with a body elsewhere, which gets what there is so far.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
         self.body.rewind()?;
         io::copy(&mut self.body, &mut body)?;
-        let Self { heads, body_bytes, form, .. } = self;
-        Ok(BucketEncoder { heads, body, body_bytes, form })
+        let Self { heads, body_bytes, form, block, .. } = self;
+        Ok(BucketEncoder { heads, body, body_bytes, form, block })
     }
 
     /// Writes the bitmap and forgets its containers; gives its bytes.
@@ -51,8 +57,13 @@ impl BucketEncoder<SpooledTempFile> {
         let head = self.head();
         out.write_all(&head)?;
         self.body.rewind()?;
-        let copied = io::copy(&mut self.body, out)?;
-        debug_assert_eq!(copied, self.body_bytes, "all containers are written");
+        if self.body_bytes <= SMALL_BODY {
+            self.block.clear();
+            self.body.read_to_end(&mut self.block)?;
+            out.write_all(&self.block)?;
+        } else {
+            io::copy(&mut self.body, out)?;
+        }
         self.heads.clear();
         self.body.rewind()?;
         self.body.set_len(0)?;
@@ -63,7 +74,7 @@ impl BucketEncoder<SpooledTempFile> {
 impl BucketEncoder<Vec<u8>> {
     /// Keeps all containers in memory.
     pub(crate) fn in_memory() -> Self {
-        Self { heads: Vec::new(), body: Vec::new(), body_bytes: 0, form: Scratch::default() }
+        Self::of(Vec::new())
     }
 
     /// What comes behind the head.
@@ -80,6 +91,11 @@ impl BucketEncoder<Vec<u8>> {
 }
 
 impl<B: Write> BucketEncoder<B> {
+    fn of(body: B) -> Self {
+        let (heads, form, block) = (Vec::new(), Scratch::default(), Vec::new());
+        Self { heads, body, body_bytes: 0, form, block }
+    }
+
     /// Bytes of the containers.
     pub(crate) fn body_bytes(&self) -> u64 {
         self.body_bytes

@@ -77,7 +77,8 @@ impl SetFile {
     /// something else, or no regular file.
     pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
-        if !metadata.is_file() && !metadata.is_dir() {
+        // Files of /proc say that they have 0 bytes, and cannot be mapped.
+        if !metadata.is_dir() && (!metadata.is_file() || metadata.len() == 0) {
             return Ok(None);
         }
         let map = map(path)?;
@@ -312,8 +313,12 @@ impl SetKind {
 /// Maps the file at `path`.
 pub(crate) fn map(path: &Path) -> Result<Mmap> {
     let file = File::open(path).map_err(Error::io("open", path))?;
-    if file.metadata().map_err(Error::io("read", path))?.is_dir() {
+    let metadata = file.metadata().map_err(Error::io("read", path))?;
+    if metadata.is_dir() {
         return Err(Error::directory("read", path));
+    }
+    if !metadata.is_file() {
+        return Err(Error::usage(format!("{} is no regular file", path.display())));
     }
     map_file(&file).map_err(Error::io("map", path))
 }

@@ -4,7 +4,7 @@ use super::bucket::BucketEncoder;
 use super::writer::Spool;
 use crate::container::Container;
 use crate::view::Bucket;
-use std::io::{self, Seek, Write};
+use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::SpooledTempFile;
 
 /// Ascending containers → the portable roaring format, of 64 bits if a key
@@ -38,14 +38,15 @@ pub(crate) struct Portable<W> {
 /// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
 #[derive(Debug)]
 pub(crate) struct BucketTable {
-    entries: SpooledTempFile,
+    /// Buffered: an entry has 24 bytes, and there may be as many as values.
+    entries: BufWriter<SpooledTempFile>,
     count: u64,
 }
 
 impl BucketTable {
     fn new(spool: &Spool) -> Self {
         let entries = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
-        Self { entries, count: 0 }
+        Self { entries: BufWriter::with_capacity(1 << 16, entries), count: 0 }
     }
 
     fn push(&mut self, bucket: Bucket) -> io::Result<()> {
@@ -59,9 +60,10 @@ impl BucketTable {
     }
 
     /// Copies the entries to `out`; gives their bytes.
-    pub(super) fn write_to(mut self, out: &mut impl Write) -> io::Result<u64> {
-        self.entries.rewind()?;
-        io::copy(&mut self.entries, out)
+    pub(super) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
+        let mut entries = self.entries.into_inner().map_err(IntoInnerError::into_error)?;
+        entries.rewind()?;
+        io::copy(&mut entries, out)
     }
 }
 

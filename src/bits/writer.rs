@@ -135,9 +135,16 @@ struct Dense<'f> {
     ranks: SpooledTempFile,
 }
 
+/// Pieces of a plain bitmap that there may be: their ranks alone take 32 GiB then.
+const MAX_PIECES: u64 = 1 << 32;
+
 impl Dense<'_> {
     fn push(&mut self, key: u64, container: Container<'_>, before: u64) -> io::Result<()> {
         let keys = self.keys.clone().unwrap_or(key..key);
+        if key - keys.start >= MAX_PIECES {
+            let what = "a plain bitmap of so wide a range of values would have more than 32 TiB";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        }
         if keys.end != key || self.keys.is_none() {
             // A hole for pieces without values.
             let pieces = key - keys.start;

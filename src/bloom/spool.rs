@@ -2,7 +2,7 @@
 
 use super::lines::LineJob;
 use crate::error::{Error, Result};
-use crate::input::open_file;
+use crate::input::{check_end, open_file};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,8 +19,8 @@ impl Spooled {
     /// again. `-` is standard input.
     pub(crate) fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
         let mut input = open_file(path)?;
-        let is_regular = input.metadata().map_err(Error::io("read", path))?.is_file();
-        if is_regular && path != Path::new("-") {
+        let before = input.metadata().map_err(Error::io("read", path))?;
+        if before.is_file() && path != Path::new("-") {
             return Ok(None);
         }
         let mut copy = tempfile::tempfile_in(folder)
@@ -35,6 +35,7 @@ impl Spooled {
                 read => read.map_err(Error::io("read", path))?,
             };
             if read == 0 {
+                check_end(&input, &before, path)?;
                 return Ok(Some(Self(copy)));
             }
             copy.write_all(&buffer[..read])

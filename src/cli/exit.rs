@@ -63,10 +63,20 @@ fn fail(program: &str, error: &Error) -> ExitCode {
         cause = source.source();
     }
     say(&parts.join(": "));
-    if let Some(hint) = error.hint() {
+    if let Some(hint) = hint(program, error) {
         say(&format!("hint: {hint}"));
     }
     ExitCode::from(TROUBLE)
+}
+
+/// What the user of this program can do next.
+fn hint(program: &str, error: &Error) -> Option<&'static str> {
+    match error {
+        Error::MalformedLine { .. } if program == "bitset" => {
+            Some("--skip-invalid of build and filter leaves such lines out")
+        }
+        other => other.hint(),
+    }
 }
 
 /// Prints to standard error; if even that fails there is nobody to tell.

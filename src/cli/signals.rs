@@ -3,6 +3,7 @@
 
 use super::exit::say;
 use crate::error::{Error, Result};
+use crate::sys::watch_maps;
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -47,6 +48,7 @@ impl Signals {
         }
         // A file that may not grow further is an error like others.
         flag::register(SIGXFSZ, Arc::default())?;
+        watch_maps(self.program)?;
         Ok(wake)
     }
 

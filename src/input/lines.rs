@@ -5,13 +5,14 @@
 //! any bytes that end in a terminator.
 
 use super::open::standard_input;
+use super::unchanged::check_end;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
 use crate::sys::Pages;
 use crate::text::BYTE_ORDER_MARK;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -102,8 +103,8 @@ struct Current {
     terminator: u8,
     has_mark: bool,
     reader: Box<dyn Read + Send>,
-    /// A stream, which may pause.
-    stream: Option<File>,
+    /// The file that is read, to look at, and what it was when it was opened.
+    file: Option<(File, Metadata)>,
     offset: u64,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
@@ -126,7 +127,7 @@ impl LineReader {
         self.inputs += 1;
         let file = open_file(path)?;
         let metadata = file.metadata().map_err(Error::io("read", path))?;
-        let stream = if metadata.is_file() { None } else { file.try_clone().ok() };
+        let beside = file.try_clone().ok().map(|file| (file, metadata));
         // One reading: what a stream begins with is not waited for.
         let mut head = [0; MAGIC_BYTES];
         let read = (&file).read(&mut head).map_err(Error::io("read", path))?;
@@ -140,7 +141,8 @@ impl LineReader {
         let reader = reader.map_err(Error::io("unpack", path))?;
         let Self { terminator, has_mark, .. } = *self;
         let (name, carry) = (path.display().to_string(), Vec::new());
-        Ok(Current { name, terminator, has_mark, reader, stream, offset: 0, carry })
+        let file = beside;
+        Ok(Current { name, terminator, has_mark, reader, file, offset: 0, carry })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -199,13 +201,20 @@ impl Current {
                 read => read.map_err(Error::io("read", name))?,
             };
             if read == 0 {
+                if let Some((file, before)) = &self.file {
+                    check_end(file, before, Path::new(name))?;
+                }
                 break false;
             }
             let new = &chunk.bytes.bytes()[end..end + read];
             let last = new.iter().rposition(|&byte| byte == self.terminator);
             lines_end = last.map(|last| end + last + 1).or(lines_end);
             end += read;
-            if lines_end.is_some() && self.stream.as_ref().is_some_and(pauses) {
+            if lines_end.is_some()
+                && let Some((stream, before)) = &self.file
+                && !before.is_file()
+                && pauses(stream)
+            {
                 break true;
             }
         };

@@ -15,6 +15,8 @@ mod open;
 mod ordered;
 mod sample;
 mod scan;
+#[cfg(feature = "cli")]
+mod unchanged;
 
 pub(crate) use blocks::Cut;
 #[cfg(feature = "cli")]
@@ -26,3 +28,5 @@ pub(crate) use open::{Input, Opened, open_all};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
+#[cfg(feature = "cli")]
+pub(crate) use unchanged::{Unchanged, check_end};

@@ -5,7 +5,7 @@
 //! never more than one result is in memory, whatever the size of the sets.
 
 use crate::bits::ContainerSink;
-use crate::container::{self, Container, Op, Scratch};
+use crate::container::{self, Container, MAX_ARRAY, Op, Scratch};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::view::{Cursor, Damage, SetView};
@@ -150,26 +150,13 @@ impl<'a> Plan<'a> {
                 Ok(result)
             }
             Self::AtLeast(least, plans) => {
-                let mut counts = vec![0_u32; container::SPAN as usize];
-                let mut lows = Vec::new();
-                for plan in plans {
-                    let piece = plan.piece(key, pool)?;
-                    let found = piece.container().positions(0, &mut lows);
-                    for &low in &lows[..found] {
-                        counts[low as usize] += 1;
-                    }
+                let pieces = plans.iter_mut().map(|plan| plan.piece(key, pool));
+                let pieces = pieces.collect::<Result<Vec<_>>>()?;
+                let computed = in_at_least(*least, &pieces);
+                for piece in pieces {
                     pool.give(piece);
                 }
-                let mut words = Box::new([[0; 8]; container::WORDS]);
-                for (word, counts) in words.iter_mut().zip(counts.chunks(64)) {
-                    let bits = counts.iter().rev().fold(0_u64, |bits, &count| {
-                        bits << 1 | u64::from(count as usize >= *least)
-                    });
-                    *word = bits.to_le_bytes();
-                }
-                let mut scratch = pool.take();
-                scratch.set_bitmap(words);
-                Ok(Piece::Computed(scratch))
+                Ok(Piece::Computed(computed))
             }
         }
     }
@@ -255,6 +242,54 @@ impl<'a> Plan<'a> {
         Ok(count)
     }
 
+    /// Number of values of the result, where a range may be all there is of the
+    /// universe: what is beside the other set in it is not walked through.
+    #[cfg(feature = "cli")]
+    pub(crate) fn cardinality(mut self, progress: &Progress) -> Result<u128> {
+        match &mut self {
+            Self::Range(first, last) => Ok(range_len(*first, *last)),
+            Self::Join(op @ (Op::Or | Op::Xor | Op::AndNot), plans) if plans.len() == 2 => {
+                let (op, set) = (*op, plans.pop());
+                match (plans.pop(), set) {
+                    (Some(Self::Range(first, last)), Some(set)) => {
+                        set.count_beside(op, first, last, progress)
+                    }
+                    (Some(set), Some(Self::Range(first, last))) if op != Op::AndNot => {
+                        set.count_beside(op, first, last, progress)
+                    }
+                    (Some(a), Some(b)) => {
+                        Self::Join(op, vec![a, b]).count(progress).map(u128::from)
+                    }
+                    _ => Ok(0),
+                }
+            }
+            _ => self.count(progress).map(u128::from),
+        }
+    }
+
+    /// The same of the range `first ..= last` joined with this plan.
+    #[cfg(feature = "cli")]
+    fn count_beside(self, op: Op, first: u64, last: u64, progress: &Progress) -> Result<u128> {
+        let (mut all, mut inside) = (0_u128, 0_u128);
+        let (mut pool, mut range) = (Pool::default(), Self::Range(first, last));
+        self.walk(progress, |plan, key| {
+            let (ours, theirs) = (plan.piece(key, &mut pool)?, range.piece(key, &mut pool)?);
+            all += u128::from(ours.container().len());
+            inside += u128::from(container::intersection_len(ours.container(), theirs.container()));
+            pool.give(ours);
+            pool.give(theirs);
+            Ok(())
+        })?;
+        let outside = all.saturating_sub(inside);
+        let left = range_len(first, last).saturating_sub(inside);
+        Ok(match op {
+            Op::And => inside,
+            Op::Or => range_len(first, last) + outside,
+            Op::Xor => left + outside,
+            Op::AndNot => left,
+        })
+    }
+
     /// Whether two sets share no value.
     pub(crate) fn is_disjoint(mut a: Self, mut b: Self) -> Result<bool> {
         let mut from = 0;
@@ -270,6 +305,47 @@ impl<'a> Plan<'a> {
         }
         Ok(true)
     }
+}
+
+#[cfg(feature = "cli")]
+fn range_len(first: u64, last: u64) -> u128 {
+    last.checked_sub(first).map_or(0, |more| u128::from(more) + 1)
+}
+
+/// The values that at least that many of the pieces have.
+fn in_at_least(least: usize, pieces: &[Piece<'_>]) -> Scratch {
+    let (mut lows, mut some) = (Vec::new(), Vec::new());
+    let count: u64 = pieces.iter().map(|piece| u64::from(piece.container().len())).sum();
+    if count <= MAX_ARRAY as u64 {
+        // Few values are sorted: a counter for each there could be costs 50 µs.
+        for piece in pieces {
+            let found = piece.container().positions(0, &mut some);
+            lows.extend_from_slice(&some[..found]);
+        }
+        lows.sort_unstable();
+        let enough = lows.chunk_by(|a, b| a == b).filter(|copies| copies.len() >= least);
+        #[expect(clippy::cast_possible_truncation, reason = "positions in a container")]
+        let values: Vec<[u8; 2]> = enough.map(|copies| (copies[0] as u16).to_le_bytes()).collect();
+        return Scratch::from(Container::Array(&values));
+    }
+    let mut counts = vec![0_u32; container::SPAN as usize];
+    for piece in pieces {
+        let found = piece.container().positions(0, &mut some);
+        for &low in &some[..found] {
+            counts[low as usize] += 1;
+        }
+    }
+    let mut words = Box::new([[0; 8]; container::WORDS]);
+    for (word, counts) in words.iter_mut().zip(counts.chunks(64)) {
+        let bits = counts
+            .iter()
+            .rev()
+            .fold(0_u64, |bits, &count| bits << 1 | u64::from(count as usize >= least));
+        *word = bits.to_le_bytes();
+    }
+    let mut scratch = Scratch::default();
+    scratch.set_bitmap(words);
+    scratch
 }
 
 impl<'a> Leaf<'a> {

@@ -3,6 +3,8 @@
 mod disk;
 mod limits;
 mod lines;
+#[cfg(feature = "cli")]
+mod lost;
 mod map;
 mod memory;
 mod threads;
@@ -13,6 +15,8 @@ pub(crate) use limits::peak_resident_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use limits::raise_file_limit;
 pub(crate) use lines::{Lines, atomic_words};
+#[cfg(feature = "cli")]
+pub(crate) use lost::watch_maps;
 pub(crate) use map::map_file;
 pub(crate) use memory::Pages;
 pub(crate) use threads::{joined, start};

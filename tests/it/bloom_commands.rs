@@ -232,6 +232,7 @@ fn what_cannot_be_done_is_refused() {
         ("dedup . --exact", "directory"),
         ("dedup -n 0", "at least one key"),
         ("dedup -p 1", "between 0 and 1"),
+        ("dedup -p 1e-50", "more than 2^64 bits"),
         ("dedup -n 1G --mem 1M -p 1e-9 -n 2", "cannot be used multiple times"),
         ("common - -", "one file only"),
         ("common k missing", "cannot open missing"),

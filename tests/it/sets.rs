@@ -296,3 +296,85 @@ fn a_filter_splits_any_lines_into_those_in_the_set_and_the_others() {
     assert_eq!(ran.out, inside);
     work.set("filter s.bits missing", "").refused("cannot open missing");
 }
+
+#[test]
+fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
+    let work = workspace();
+    for line in ["contains a +7", "rank a 1e3", "add b.bits 0x1F", "range a 1 +2", "count a +1 2"] {
+        work.set(line, "").refused("invalid value");
+    }
+    assert_eq!(work.set("contains a 007", "").quiet(), "true\n");
+    work.set("contains a 18446744073709551616", "").refused("below 2^64");
+    for line in ["and a b.bits", "cat b.bits", "bloom dedup a"] {
+        work.set(&format!("{line} --threads 0"), "").refused("at least 1 thread");
+        work.set(&format!("{line} --threads 257"), "").refused("at most 256 threads");
+    }
+    let ran = work.set("build", "x\n");
+    assert!(ran.err.contains("hint: --skip-invalid of build and filter"), "{}", ran.err);
+    assert_eq!(work.set("sample - 18446744073709551615", "5\n4\n5\n").quiet(), "4\n5\n");
+}
+
+#[test]
+fn what_is_no_regular_file_is_named_as_such() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let work = workspace();
+    for command in ["identify", "convert", "verify"] {
+        work.set(&format!("{command} ."), "").refused("cannot read .: is a directory");
+        work.set(&format!("{command} /dev/null"), "").refused("/dev/null is no regular file");
+    }
+    // Files of /proc cannot be mapped, and are text all the same.
+    let limit = fs::read_to_string("/proc/sys/kernel/pid_max").unwrap();
+    assert_eq!(work.set("cat /proc/sys/kernel/pid_max", "").quiet(), limit);
+    // A file may have any name.
+    let name = OsStr::from_bytes(b"\xFF.bits");
+    fs::copy(work.file("b.bits"), work.path().join(name)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+    command.args(["eval", "x", "--count"]).arg(OsStr::from_bytes(b"x=\xFF.bits"));
+    assert_eq!(command.current_dir(work.path()).output().unwrap().stdout, b"4\n");
+}
+
+#[test]
+fn a_plain_bitmap_has_a_largest_range() {
+    let work = workspace();
+    let wide = "0\n18446744073709551615\n";
+    work.set("build --to dense -o x", wide).refused("cannot write x: a plain bitmap of so wide");
+    work.set("build --to dense -o y", "0\n").quiet();
+    work.set("add y 18446744073709551615", "").refused("cannot write y: a plain bitmap of so wide");
+    assert_eq!(work.set("cat y", "").quiet(), "0\n");
+    assert!(!work.file("x").exists());
+}
+
+#[test]
+fn a_bucket_for_each_value_costs_no_more_than_its_bytes() {
+    let work = Workspace::new();
+    let wide = |index: u64| (index + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut values: Vec<u64> = (0..400_000).map(wide).collect();
+    let text = values.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n");
+    values.sort_unstable();
+    let sorted = values.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n");
+    work.set("build -o s.bits", &text).quiet();
+    work.set("cat s.bits -o s.roaring", "").quiet();
+    for name in ["s.bits", "s.roaring"] {
+        assert!(work.set(&format!("cat {name}"), "").quiet() == sorted, "{name}");
+        assert!(work.set(&format!("verify {name}"), "").code == Some(0), "{name}");
+    }
+}
+
+#[test]
+fn the_whole_universe_is_counted_without_being_walked_through() {
+    let work = workspace();
+    for (expression, count) in [
+        ("0..18446744073709551615", "18446744073709551616"),
+        ("0..18446744073709551615 - a", "18446744073709551612"),
+        ("a - 0..18446744073709551615", "0"),
+        ("a | 5..18446744073709551615", "18446744073709551612"),
+        ("5..18446744073709551615 | a", "18446744073709551612"),
+        ("a ^ 5..18446744073709551615", "18446744073709551609"),
+        ("b & (0..18446744073709551615 - a)", "2"),
+        ("9..3 | a", "4"),
+    ] {
+        let line = format!("eval '{expression}' a=a b=b.bits --count");
+        assert_eq!(work.set(&line, "").quiet(), format!("{count}\n"), "{expression}");
+    }
+}

@@ -204,6 +204,7 @@ impl Builder {
             }
             self.progress.read((at - begin) as u64);
         }
+        data.check_length()?; // what lies behind the end in its page is 0, and no fault
         writer.finish(recipe, bytes.len() as u64).map_err(Trouble::Write)
     }
 }

@@ -148,12 +148,16 @@ pub fn bits_per_key_split_block(p: f64) -> f64 {
     solve(p, rate_split_block_at)
 }
 
-/// The bits a key at which a falling rate is `p`.
+/// The bits a key at which a falling rate is `p`; infinite if a block of 512 bits
+/// does not tell keys apart that well, however few are in it.
 fn solve(p: f64, rate: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.5, 1.0);
     while rate(high) > p && high < 1e6 {
         low = high;
         high *= 2.0;
+    }
+    if rate(high) > p {
+        return f64::INFINITY;
     }
     while high - low > 1e-9 * high {
         let middle = f64::midpoint(low, high);
@@ -215,6 +219,7 @@ mod tests {
             assert!((bits_per_key_blocked(p) - blocked).abs() < 0.15, "{p}");
             assert!((bits_per_key_split_block(p) - split).abs() < 0.1, "{p}");
         }
+        assert!(bits_per_key_blocked(1e-50).is_infinite());
         let six = bits_per_key_blocked_with_hashes(0.01, 6);
         assert!((rate_blocked_at(six, 6) - 0.01).abs() < 1e-8);
         // A mean far beyond what e^−λ can hold.

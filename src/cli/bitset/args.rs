@@ -5,6 +5,10 @@ use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::set::Expression;
+use crate::text::{Line, parse_line};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -115,6 +119,7 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// Values; none means those on standard input
+        #[arg(value_parser = natural)]
         values: Vec<u64>,
     },
     /// Copy the lines that are in a set
@@ -161,9 +166,10 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The first value of a range
-        #[arg(requires = "last")]
+        #[arg(requires = "last", value_parser = natural)]
         first: Option<u64>,
         /// The last value of the range
+        #[arg(value_parser = natural)]
         last: Option<u64>,
     },
     /// Print the smallest value
@@ -181,6 +187,7 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The value, in the set or not
+        #[arg(value_parser = natural)]
         value: u64,
     },
     /// Print the value that has INDEX values before it
@@ -199,8 +206,10 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The first value of the range
+        #[arg(value_parser = natural)]
         first: u64,
         /// The last value of the range
+        #[arg(value_parser = natural)]
         last: u64,
     },
     /// Values in all sets
@@ -223,7 +232,7 @@ pub(super) enum Command {
         /// Such as 'a & (b | c) - 10..20'
         expression: Expression,
         /// NAME=SET for every name
-        #[arg(value_name = "NAME=SET", value_parser = binding)]
+        #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| binding(&text)))]
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
         target: Target,
@@ -314,6 +323,7 @@ pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
     /// Values; none means those on standard input
+    #[arg(value_parser = natural)]
     pub(super) values: Vec<u64>,
 }
 
@@ -338,12 +348,24 @@ pub(super) enum ForeignChoice {
     BitmapMsb,
 }
 
-fn binding(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => {
-            Ok((name.to_owned(), path.into()))
+/// A value is typed as it stands on a line.
+fn natural(text: &str) -> Result<u64, String> {
+    match parse_line(text.as_bytes()) {
+        Line::Value(value) => Ok(value),
+        Line::Blank => Err("expected a number".into()),
+        Line::Malformed { reason, .. } => Err(reason.to_string()),
+    }
+}
+
+/// The file may have any name.
+fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
+    let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
+    let name = halves.next().and_then(|name| str::from_utf8(name).ok());
+    match (name, halves.next()) {
+        (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), OsStr::from_bytes(path).into()))
         }
-        _ => Err("expected NAME=SET".into()),
+        _ => Err("expected NAME=SET"),
     }
 }
 

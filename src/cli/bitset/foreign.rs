@@ -3,16 +3,11 @@
 use super::args::{ForeignChoice, Target};
 use super::join::print;
 use super::source::Source;
-use crate::error::{Error, Result};
+use crate::bits::map;
+use crate::error::Result;
 use crate::set::foreign::{self, BitOrder, Foreign};
 use crate::set::plan::Plan;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-
-fn map(path: &Path) -> Result<memmap2::Mmap> {
-    let file = File::open(path).map_err(Error::io("open", path))?;
-    crate::sys::map_file(&file).map_err(Error::io("read", path))
-}
 
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {

@@ -74,7 +74,7 @@ pub(super) fn eval(
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
     if count {
-        return print(plan.count(source.progress())?);
+        return print(plan.cardinality(source.progress())?);
     }
     source.write(target, |sink| plan.run(sink, source.progress()))
 }

@@ -57,7 +57,7 @@ impl From<Answer> for ExitCode {
 }
 
 fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
-    let source = Source::new(args.limits, Arc::clone(progress));
+    let source = Source::new(args.limits, Arc::clone(progress))?;
     match args.command {
         Command::Build { files, target, skip_invalid } => {
             source.build(files, &target, skip_invalid)?;

@@ -4,6 +4,7 @@ use super::Answer;
 use super::join::print;
 use super::source::Source;
 use crate::error::{Error, Result};
+use crate::set::SetFile;
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -74,7 +75,10 @@ fn lines() -> BufWriter<io::Stdout> {
 }
 
 pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Result<()> {
-    let set = source.open(path)?;
+    print_range(source, &source.open(path)?, first, last)
+}
+
+fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
     let mut out = lines();
     for value in set.view().iter_from(first) {
         let value = value.map_err(set.damaged())?;
@@ -106,10 +110,13 @@ pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> 
 pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Result<()> {
     let set = source.open(path)?;
     let count = set.cardinality();
+    if wanted >= count {
+        return print_range(source, &set, 0, u64::MAX);
+    }
     let mut random = fastrand::Rng::with_seed(seed);
     // Floyd's method: each subset is as likely as any other.
     let mut ranks = BTreeSet::new();
-    for last in count - wanted.min(count)..count {
+    for last in count - wanted..count {
         if !ranks.insert(random.u64(0..=last)) {
             ranks.insert(last);
         }

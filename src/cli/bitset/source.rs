@@ -23,6 +23,9 @@ pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// As many as a sort takes.
+const MAX_THREADS: usize = 256;
+
 /// Opens sets of any kind within the limits, and writes them.
 pub(in crate::cli) struct Source {
     limits: Limits,
@@ -31,9 +34,16 @@ pub(in crate::cli) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(limits: Limits, progress: Arc<Progress>) -> Self {
+    pub(super) fn new(limits: Limits, progress: Arc<Progress>) -> Result<Self> {
+        match limits.threads {
+            Some(0) => return Err(Error::usage("at least 1 thread is needed")),
+            Some(threads) if threads > MAX_THREADS => {
+                return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
+            }
+            _ => {}
+        }
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
-        Self { limits, folder, progress }
+        Ok(Self { limits, folder, progress })
     }
 
     /// Where temporary files go.
@@ -65,7 +75,7 @@ impl Source {
 
     /// Threads to use for what is no sort.
     pub(in crate::cli) fn threads(&self) -> usize {
-        self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, 256)
+        self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, MAX_THREADS)
     }
 
     /// Opens a set file, or sorts a file of numbers.

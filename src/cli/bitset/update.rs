@@ -4,8 +4,8 @@ use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
 use crate::error::{Error, Result};
+use crate::input::{check_end, open_file};
 use crate::set::{IntegerSet, SetFile, update_watched};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
@@ -70,19 +70,12 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
 
 /// Does what `diff` printed.
 pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Result<()> {
-    let (name, reader): (_, Box<dyn BufRead>) = match changes {
-        None => ("-".to_owned(), Box::new(BufReader::new(io::stdin()))),
-        Some(path) if path == Path::new("-") => {
-            ("-".to_owned(), Box::new(BufReader::new(io::stdin())))
-        }
-        Some(path) => {
-            let file = File::open(path).map_err(Error::io("open", path))?;
-            (path.display().to_string(), Box::new(BufReader::new(file)))
-        }
-    };
+    let path = changes.unwrap_or(Path::new("-"));
+    let (name, file) = (path.display(), open_file(path)?);
+    let before = file.metadata().map_err(Error::io("read", path))?;
     let (mut added, mut removed) = (IntegerSet::new(), IntegerSet::new());
-    for (number, line) in (1_u64..).zip(reader.lines()) {
-        let line = line.map_err(Error::io("read", &name))?;
+    for (number, line) in (1_u64..).zip(BufReader::new(&file).lines()) {
+        let line = line.map_err(Error::io("read", path))?;
         let wrong = || {
             let excerpt: String = line.chars().take(40).collect();
             Error::usage(format!(
@@ -102,5 +95,6 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         into.insert(value)?;
         out_of.remove(value)?;
     }
+    check_end(&file, &before, path)?;
     change(source, set, &removed, &added)
 }

@@ -8,6 +8,7 @@ use crate::bloom::opened::FilterFile;
 use crate::bloom::spool::Spooled;
 use crate::cli::bitset::{Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
+use crate::input::Unchanged;
 use crate::output::lock;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -26,13 +27,17 @@ pub(super) fn build(
     size.check(to)?;
     let _bar = source.bar(true);
     let job = job(source, lines);
+    let files = or_stdin(files);
+    // What is counted is read again.
+    let unchanged = Unchanged::of(files.iter().filter(|_| size.keys.is_none()));
     let (files, keys, _spools) = match size.keys {
-        Some(keys) => (or_stdin(files), keys.0, Vec::new()),
-        None => counted(source, &job, or_stdin(files))?,
+        Some(keys) => (files, keys.0, Vec::new()),
+        None => counted(source, &job, files)?,
     };
     // A filter of nothing is a filter too.
     let mut file = size.filter(if size.keys.is_some() { keys } else { keys.max(1) }, to)?;
     insert(&mut file.filter, &job, files)?;
+    unchanged.check()?;
     file.save(output, to.into())
 }
 

@@ -11,6 +11,7 @@ use crate::bloom::spool::{Spooled, estimated_lines};
 use crate::bloom::{Blocked, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
+use crate::input::Unchanged;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -193,6 +194,7 @@ pub(super) fn common(
         spools.extend(spooled);
     }
     let [a, b] = &paths[..] else { return Ok(()) };
+    let unchanged = Unchanged::of(&paths); // both are read twice
     let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
@@ -205,6 +207,7 @@ pub(super) fn common(
         count += job.rules.count(lines);
         if how == How::Print { out.write(lines) } else { Ok(()) }
     })?;
+    unchanged.check()?;
     if how == How::Count {
         out.write(format!("{count}\n").as_bytes())?;
     }

@@ -1,20 +1,38 @@
 //! Faults are injected: after each, the destination is as it was, nothing is
 //! left over, and the message says what happened.
 
+mod access;
+mod groups;
+mod jobs;
+mod mapped;
+mod moments;
+mod room;
+mod scene;
+mod tally;
+
 use crate::workspace::{Ran, Workspace};
-use rustix::process::{Pid, Signal, kill_process};
+use jobs::Larder;
+use rustix::process::Signal;
+use scene::{INTERRUPTED, Random, signal};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tally::Tally;
 
 /// A small file system of its own, unmounted when dropped.
 pub(crate) struct SmallDisk(PathBuf);
 
 impl SmallDisk {
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
+        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
+        assert!(status.unwrap().success());
+    }
+
     /// `None`, with a word about it, where this user may not mount.
     pub(crate) fn mount(folder: PathBuf, options: &str) -> Option<Self> {
         fs::create_dir(&folder).unwrap();
@@ -33,6 +51,64 @@ impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).status();
     }
+}
+
+/// How often each kind of fault is injected.
+struct Effort {
+    /// Moments at which a job is killed, and interrupted; a quarter of heavy ones.
+    kills: u32,
+    /// Moments at which an input of a job is changed in a way.
+    changes: u32,
+    /// The share of these ways, chosen at random.
+    meddling_percent: u64,
+    /// Sizes of disks.
+    steps: usize,
+    /// Whether there are inputs larger than the memory.
+    heavy: bool,
+}
+
+fn inject(effort: &Effort, seed: u64) {
+    println!("seed {seed}");
+    let (larder, mut tally, mut random) = (Larder::new(effort), Tally::default(), Random(seed));
+    mapped::cut(&larder, &mut tally);
+    tally.print();
+    moments::kill(&larder, effort, &mut random, &mut tally);
+    tally.print();
+    moments::meddle(&larder, effort, &mut random, &mut tally);
+    tally.print();
+    moments::lose_folder(&larder, effort, &mut random, &mut tally);
+    tally.print();
+    room::fill_output(&larder, effort, &mut tally);
+    tally.print();
+    room::fill_temporary(&larder, effort, &mut tally);
+    tally.print();
+    room::limit_files(&larder, effort, &mut tally);
+    tally.print();
+    room::fill_device(&larder, &mut tally);
+    tally.print();
+    access::deny(&larder, effort, &mut tally);
+    tally.print();
+    access::freeze(&larder, effort, &mut tally);
+    tally.print();
+    if effort.heavy {
+        groups::confine(&mut tally);
+        tally.print();
+    }
+    tally.close(effort.heavy);
+}
+
+#[test]
+fn faults_of_every_kind_are_survived() {
+    let few = Effort { kills: 2, changes: 1, meddling_percent: 20, steps: 1, heavy: false };
+    inject(&few, 1);
+}
+
+#[test]
+#[ignore = "takes many minutes: scripts/inject-faults"]
+fn faults_at_two_hundred_moments_are_survived() {
+    let seed = std::env::var("BITSORT_SEED").map_or(2, |seed| seed.parse().unwrap());
+    let many = Effort { kills: 200, changes: 3, meddling_percent: 100, steps: 8, heavy: true };
+    inject(&many, seed);
 }
 
 /// Wide values in no order, one a line.
@@ -126,11 +202,6 @@ fn hungry(work: &Workspace, fed: u64, line: &str) -> Child {
     child
 }
 
-fn signal(child: &Child, signal: Signal) {
-    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    kill_process(pid, signal).unwrap();
-}
-
 #[test]
 fn a_signal_ends_the_run_and_leaves_nothing() {
     let work = Workspace::new();
@@ -183,47 +254,9 @@ fn a_signal_ends_a_program_that_waits() {
         drop(stdin);
         assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(message.ends_with(": interrupted; output files are as they were\n"), "{message}");
+        assert!(message.ends_with(INTERRUPTED), "{message}");
         assert_eq!(work.names(), ["ids"]);
     }
-}
-
-#[test]
-fn a_kill_at_any_moment_leaves_the_old_or_the_new_file() {
-    let work = Workspace::new();
-    let text = lines(120_000);
-    let mut sorted: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
-    sorted.sort_unstable();
-    let sorted: String = sorted.iter().map(|value| value.to_string() + "\n").collect();
-    let started = Instant::now();
-    work.write("ids", &text);
-    work.run("ids -o ids").quiet();
-    let whole = started.elapsed();
-    let (mut kept, mut replaced) = (0, 0);
-    for moment in 0..60 {
-        work.write("ids", &text);
-        let mut child = work.command(["ids", "-o", "ids"]).spawn().unwrap();
-        std::thread::sleep(whole * moment / 50);
-        let _ = child.kill(); // it may have ended
-        child.wait().unwrap();
-        let found = work.read("ids");
-        if found == text {
-            kept += 1;
-        } else {
-            assert!(found == sorted, "neither the old nor the new file, killed at {moment}");
-            replaced += 1;
-        }
-        // Between the two calls that replace a file its second name may be
-        // left; nothing else.
-        for name in work.names() {
-            assert!(name == "ids" || (name.starts_with(".bitsort-") && found == text), "{name}");
-            if name != "ids" {
-                assert_eq!(work.read(&name), sorted);
-                fs::remove_file(work.file(&name)).unwrap();
-            }
-        }
-    }
-    println!("60 kills survived: {kept} before, {replaced} after the replacement");
 }
 
 #[test]
