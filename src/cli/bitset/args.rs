@@ -1,9 +1,11 @@
 //! Commands and flags as typed.
 
 use crate::cli::bloom::BloomArgs;
+use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
+use crate::cli::stats::StatsFormat;
 use crate::set::Expression;
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ Examples:
   bitset build ids.txt -o ids.bits            a set from unsorted numbers
   bitset contains ids.bits 12345              true or false, exit 0 or 1
   cut -f1 log | bitset filter ids.bits        the lines that are in the set
+  bitset filter ids.bits users.csv --column id  the rows, and the header
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset info ids.bits                        sizes, density, a histogram
@@ -53,6 +56,17 @@ pub(super) struct Limits {
     /// Use N threads
     #[arg(long, value_name = "N", global = true)]
     pub(super) threads: Option<usize>,
+
+    /// Print counts, sizes and times to standard error when done
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        global = true
+    )]
+    pub(super) stats: Option<StatsFormat>,
 
     /// When to show a progress bar, where a file is written
     #[arg(
@@ -96,6 +110,10 @@ pub(super) enum FormatChoice {
     U32le,
     /// 8 bytes a value, least significant byte first
     U64le,
+    /// A Parquet file with a column `value`, in a build with the feature columnar
+    Parquet,
+    /// An Arrow file with a column `value`, in a build with the feature columnar
+    Arrow,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -106,6 +124,8 @@ pub(super) enum Command {
         files: Vec<PathBuf>,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Count malformed lines instead of failing
         #[arg(long)]
         skip_invalid: bool,
@@ -126,6 +146,9 @@ pub(super) enum Command {
         /// Copy the lines that are not
         #[arg(short = 'v', long)]
         invert: bool,
+        /// The lines' column; a header that names it is copied
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Drop malformed lines instead of failing
         #[arg(long)]
         skip_invalid: bool,
@@ -227,6 +250,8 @@ pub(super) enum Command {
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Print the number of values only
         #[arg(long)]
         count: bool,
@@ -237,6 +262,8 @@ pub(super) enum Command {
         a: PathBuf,
         /// Another
         b: PathBuf,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// One JSON object
         #[arg(long)]
         json: bool,
@@ -247,6 +274,8 @@ pub(super) enum Command {
         a: PathBuf,
         /// Another
         b: PathBuf,
+        #[command(flatten)]
+        columns: ColumnArgs,
     },
     /// Do to a set what `diff` printed
     Apply {
@@ -309,6 +338,25 @@ pub(super) enum Command {
     Bloom(BloomArgs),
 }
 
+impl Command {
+    /// The column of those operands that are delimited text or tables.
+    pub(super) fn columns(&self) -> ColumnArgs {
+        match self {
+            Self::Build { columns, .. }
+            | Self::Eval { columns, .. }
+            | Self::Compare { columns, .. }
+            | Self::Diff { columns, .. } => columns.clone(),
+            Self::And(join)
+            | Self::Or(join)
+            | Self::Xor(join)
+            | Self::Andnot(join)
+            | Self::Cat(join)
+            | Self::AtLeast { join, .. } => join.columns.clone(),
+            _ => ColumnArgs::default(),
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
@@ -324,6 +372,8 @@ pub(super) struct JoinArgs {
     pub(super) sets: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
     /// Print the number of values only
     #[arg(long)]
     pub(super) count: bool,

@@ -74,7 +74,11 @@ pub(super) fn eval(
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
     if count {
-        return print(plan.count(source.progress())?);
+        let bar = source.bar(true);
+        let count = plan.count(source.progress())?;
+        drop(bar);
+        source.note("values", count);
+        return print(count);
     }
     source.write(target, |sink| plan.run(sink, source.progress()))
 }
