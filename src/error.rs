@@ -49,7 +49,7 @@ pub enum Error {
         what: String,
     },
     /// A file of a format that this program was built without.
-    #[error("{input} is a {format} file: build with --features columnar to read it")]
+    #[error("{input} is in {format} format: build with --features columnar to read it")]
     LeftOut {
         /// Name as the user gave it.
         input: String,

@@ -106,6 +106,7 @@ pub(crate) const VALUE_BYTES: u64 = 8;
 
 /// How tables are read.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "nothing is read"))]
 pub(crate) struct TableOptions<'a> {
     /// The wanted column; none if the file has but one of integers.
     pub(crate) column: Option<&'a crate::text::Column>,

@@ -29,12 +29,6 @@ impl Rows {
         // Each gap up to the row moves it on by one.
         self.gaps.iter().fold(index, |row, gap| row + usize::from(gap.row <= row))
     }
-
-    /// Forgets all rows.
-    pub(crate) fn clear(&mut self) {
-        self.values.clear();
-        self.gaps.clear();
-    }
 }
 
 #[cfg(feature = "columnar")]
@@ -62,6 +56,12 @@ impl Rows {
                 None => self.gap(None),
             }
         }
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.gaps.clear();
     }
 
     fn gap(&mut self, negative: Option<i64>) {
