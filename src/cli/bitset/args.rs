@@ -1,5 +1,6 @@
 //! Commands and flags as typed.
 
+pub(super) use super::choices::{ForeignChoice, FormatChoice};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
@@ -93,27 +94,6 @@ pub(super) struct Target {
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<FormatChoice>,
-}
-
-/// Formats of a resulting set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatChoice {
-    /// One number a line
-    Text,
-    /// A .bits file, dense or roaring, whichever is smaller
-    Bits,
-    /// A .bits file with a plain bitmap
-    Dense,
-    /// A portable roaring file, of 64 bits if a value needs them
-    Roaring,
-    /// 4 bytes a value, least significant byte first
-    U32le,
-    /// 8 bytes a value, least significant byte first
-    U64le,
-    /// A Parquet file with a column `value`, in a build with the feature columnar
-    Parquet,
-    /// An Arrow file with a column `value`, in a build with the feature columnar
-    Arrow,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -377,15 +357,6 @@ pub(super) struct JoinArgs {
     /// Print the number of values only
     #[arg(long)]
     pub(super) count: bool,
-}
-
-/// What `convert` reads where content says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ForeignChoice {
-    /// A raw bitmap, the least significant bit of a byte first
-    BitmapLsb,
-    /// A raw bitmap, the most significant bit of a byte first
-    BitmapMsb,
 }
 
 fn binding(text: &str) -> Result<(String, PathBuf), String> {

@@ -1,6 +1,7 @@
 //! The program `bitset`.
 
 mod args;
+mod choices;
 mod describe;
 mod foreign;
 mod join;

@@ -44,6 +44,8 @@ struct Done {
     /// Of a sort that is all of the command.
     report: Option<Report>,
     counts: Vec<(&'static str, u64)>,
+    /// The command has told it in words of its own.
+    is_told: bool,
 }
 
 impl Source {
@@ -69,6 +71,12 @@ impl Source {
         }
     }
 
+    /// Tells what a command did in words of its own.
+    pub(in crate::cli) fn tell_as(&self, words: &str) {
+        say(words);
+        self.done().is_told = true;
+    }
+
     /// How statistics were asked for.
     pub(in crate::cli) fn stats(&self) -> Option<StatsFormat> {
         self.limits.stats
@@ -77,7 +85,10 @@ impl Source {
     /// Prints what was noted, if that was asked for.
     pub(super) fn tell(&self) {
         let Some(format) = self.limits.stats else { return };
-        let Done { report, counts } = std::mem::take(&mut *self.done());
+        let Done { report, counts, is_told } = std::mem::take(&mut *self.done());
+        if is_told {
+            return;
+        }
         say(&match report {
             Some(report) => render(&report, format),
             None => Work {

@@ -2,7 +2,6 @@
 
 use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
 use crate::cli::bitset::Source;
-use crate::cli::exit::say;
 use crate::cli::stats::StatsFormat;
 use crate::error::{Error, Result};
 use crate::size::ByteSize;
@@ -200,7 +199,7 @@ fn get(args: &GetArgs, source: &Source) -> Result<bool> {
     }
     out.flush().map_err(Error::io("write", "-"))?;
     if source.stats() == Some(StatsFormat::Text) {
-        say(&summary(&total, keys, found));
+        source.tell_as(&summary(&total, keys, found));
     } else {
         for (what, count) in [
             ("keys", keys),
