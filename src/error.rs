@@ -28,6 +28,34 @@ pub enum Error {
         /// At most 40 bytes of the line, escaped.
         excerpt: String,
     },
+    /// A row of a table holds no natural number.
+    #[error("{input}: row {row}: {reason}: {excerpt}")]
+    MalformedRow {
+        /// Name as the user gave it.
+        input: String,
+        /// 1-based.
+        row: u64,
+        /// What was wrong.
+        reason: Malformed,
+        /// The value.
+        excerpt: String,
+    },
+    /// A table has no such column of integers.
+    #[error("{input}: {what}")]
+    TableColumn {
+        /// Name as the user gave it.
+        input: String,
+        /// What it has instead.
+        what: String,
+    },
+    /// A file of a format that this program was built without.
+    #[error("{input} is in {format} format: build with --features columnar to read it")]
+    LeftOut {
+        /// Name as the user gave it.
+        input: String,
+        /// The format.
+        format: &'static str,
+    },
     /// A binary input ends inside a value.
     #[error("{input}: byte {offset}: the last {extra} bytes are less than one {format} value")]
     TruncatedValue {
@@ -227,9 +255,11 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::MalformedLine { .. } => {
+            Self::MalformedLine { .. } | Self::MalformedRow { .. } => {
                 "--invalid skip counts such lines, --rejects FILE collects them"
             }
+            Self::TableColumn { .. } => "choose one of its columns of integers with --column",
+            Self::LeftOut { .. } => "cargo install --path . --features columnar",
             Self::Unsorted { .. } => "sort it first, or leave out --merge",
             Self::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
             Self::ValueTooLarge { .. } => "choose --to u64le, u64be or text",

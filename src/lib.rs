@@ -111,6 +111,7 @@
 //! |---|---|---|
 //! | `cli` | yes | the programs `bitsort` and `bitset` |
 //! | `compression` | yes | inputs and outputs compressed with gzip, zstd, bzip2 or xz |
+//! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //!
 //! Libraries say `default-features = false`.
@@ -140,6 +141,7 @@ pub mod set;
 mod size;
 pub mod sort;
 mod sys;
+mod table;
 pub mod text;
 mod view;
 
@@ -149,3 +151,4 @@ pub use format::{Format, ParseFormatError};
 pub use progress::{Phase, Progress};
 pub use size::{ByteSize, ParseByteSizeError};
 pub use sys::Machine;
+pub use table::TableFormat;

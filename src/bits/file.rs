@@ -3,6 +3,7 @@
 use super::checksums::verify_checksums;
 use super::header::{Header, MAGIC, Representation};
 use crate::error::{Error, Result};
+use crate::progress::{Phase, Progress};
 use crate::sys::map_file;
 use crate::view::{
     Bucket, Damage, DenseView, RoaringView, SetView, Shape, Table, TreemapView, walk,
@@ -252,17 +253,28 @@ impl SetFile {
     ///
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
+        self.verify_watched(&Progress::default())
+    }
+
+    /// The same; shows how far it is, and ends when somebody wants it to.
+    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         if let Content::Bits(header) = &self.content {
             verify_checksums(&self.map, header.checksums)
                 .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
         }
         let damaged = self.damaged();
         let mut cursor = self.view().cursor();
+        let max = self.view().max().map_err(&damaged)?;
+        progress.enter(Phase::Walk, max.map_or(0, |max| (max >> 16) + 1));
         let (mut count, mut ends, mut before) = (0_u64, None, None);
         let wrong = |what| damaged(Damage { offset: 0, what });
         while let Some((key, container)) = cursor.next().map_err(&damaged)? {
             if before.is_some_and(|before| key <= before) {
                 return Err(wrong("the keys of the containers do not ascend"));
+            }
+            progress.advance(key - before.unwrap_or(0));
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
             }
             before = Some(key);
             if let Some(what) = container.disorder() {

@@ -29,10 +29,13 @@ pub(super) fn version() -> &'static str {
 }
 
 fn described() -> String {
-    let features: Vec<&str> = [("cli", true), ("compression", cfg!(feature = "compression"))]
-        .into_iter()
-        .filter_map(|(name, is_built)| is_built.then_some(name))
-        .collect();
+    let features = [
+        ("cli", true),
+        ("compression", cfg!(feature = "compression")),
+        ("columnar", cfg!(feature = "columnar")),
+    ];
+    let features: Vec<&str> =
+        features.into_iter().filter_map(|(name, is_built)| is_built.then_some(name)).collect();
     let (version, features) = (env!("CARGO_PKG_VERSION"), features.join(", "));
     format!("{version}\nfeatures: {features}\nSIMD: {}", Level::best().name())
 }

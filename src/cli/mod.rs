@@ -3,6 +3,7 @@
 pub mod bitset;
 pub mod bitsort;
 mod bloom;
+mod columns;
 mod exit;
 mod generate;
 mod limits;

@@ -45,7 +45,10 @@ impl Bar {
                 bar.set_style(style.progress_chars("=> "));
             }
             let (mut shown, mut since) = (Phase::Survey, Instant::now());
-            while !stopped.load(Ordering::Relaxed) {
+            // Once more at the end: short runs are shown, and how runs ended.
+            let mut is_last = false;
+            while !is_last {
+                is_last = stopped.load(Ordering::Relaxed);
                 let (phase, done, total) = progress.snapshot();
                 if phase != shown {
                     bar.reset();
@@ -72,7 +75,9 @@ impl Bar {
                 if when == When::Always && bar.is_hidden() {
                     super::exit::say(&format!("{} {}", bar.prefix(), bar.message()));
                 }
-                thread::sleep(INTERVAL);
+                if !is_last {
+                    thread::park_timeout(INTERVAL);
+                }
             }
             bar.finish_and_clear();
         };
@@ -85,6 +90,7 @@ impl Drop for Bar {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join(); // a bar that failed is no reason to fail
         }
     }

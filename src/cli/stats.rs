@@ -2,7 +2,10 @@
 
 use crate::size::ByteSize;
 use crate::sort::Report;
-use serde_json::json;
+use crate::sys::peak_resident_bytes;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+use std::time::Duration;
 
 /// How statistics are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -71,4 +74,55 @@ fn json(report: &Report) -> String {
         "emit_seconds": report.emit_time.as_secs_f64(),
     })
     .to_string()
+}
+
+/// What a command that is no sort did.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Counts, by what they count, in the order in which they are shown; those of
+    /// bytes end in `_bytes`.
+    pub(super) counts: Vec<(&'static str, u64)>,
+    /// Of input, in all passes.
+    pub(super) read_bytes: u64,
+    pub(super) memory_limit_bytes: u64,
+    pub(super) threads: usize,
+    pub(super) time: Duration,
+}
+
+impl Work {
+    /// What is said of it.
+    pub(super) fn render(mut self, format: StatsFormat) -> String {
+        self.counts.push(("read_bytes", self.read_bytes));
+        let peak = peak_resident_bytes();
+        match format {
+            StatsFormat::Text => {
+                let mut text = String::new();
+                for (name, count) in &self.counts {
+                    let _ = match name.strip_suffix("_bytes") {
+                        Some(name) => writeln!(text, "{name:<9} {}", ByteSize::from_bytes(*count)),
+                        None => writeln!(text, "{name:<9} {count}"),
+                    };
+                }
+                let size = |bytes| ByteSize::from_bytes(bytes).to_string();
+                let peak = peak.map_or("unknown".into(), size);
+                let (limit, threads) = (size(self.memory_limit_bytes), self.threads);
+                let seconds = self.time.as_secs_f64();
+                let _ = write!(
+                    text,
+                    "memory    {peak} at most, limit {limit}\ntime      {seconds:.2} s, {threads} threads"
+                );
+                text
+            }
+            StatsFormat::Json => {
+                let counts =
+                    self.counts.into_iter().map(|(name, count)| (name.into(), count.into()));
+                let mut object: Map<String, Value> = counts.collect();
+                object.insert("peak_resident_bytes".into(), peak.into());
+                object.insert("memory_limit_bytes".into(), self.memory_limit_bytes.into());
+                object.insert("threads".into(), self.threads.into());
+                object.insert("seconds".into(), self.time.as_secs_f64().into());
+                Value::Object(object).to_string()
+            }
+        }
+    }
 }

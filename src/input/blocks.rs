@@ -4,106 +4,23 @@
 //! 1. A line belongs to the block in which it begins, and a block's span is
 //!    whole lines: the last line of an input gets a terminator if it has none.
 //! 2. Blocks are numbered in the order of the inputs, and a block is claimed
-//!    only after all blocks before it.
+//!    only after all blocks before it. The blocks of a piece of a table are
+//!    claimed together, by one thread, which hands in all of them.
 //! 3. Memory is one block a thread, however long a line is: a line that does
-//!    not fit is scanned in pieces and comes as [`Overlong`].
+//!    not fit is scanned in pieces and comes as
+//!    [`Overlong`](super::long_line::Overlong).
 
-use super::long_line::{LongLine, Overlong};
+use super::block::{Block, Cut, TAIL_BYTES, byte_order_mark};
+use super::long_line::LongLine;
 use super::open::{Content, Opened, Stream};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::simd::parse::PADDING;
-use crate::text::{BYTE_ORDER_MARK, Column, Selector};
+use crate::table::Piece;
+use crate::text::{Column, Selector};
 use std::fs::File;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
-
-/// Bytes read behind a block for the end of its last line.
-const TAIL_BYTES: usize = 256;
-
-/// How inputs are cut.
-#[derive(Debug, Clone)]
-pub(crate) struct Cut {
-    pub(crate) format: Format,
-    pub(crate) terminator: u8,
-    pub(crate) column: Option<Selector>,
-    /// Bytes of a block, before its last line is completed.
-    pub(crate) block_bytes: usize,
-}
-
-/// Whole lines of one input, in a buffer with padding around them.
-pub(crate) struct Block {
-    bytes: Vec<u8>,
-    span: Range<usize>,
-    /// Number of the input.
-    pub(crate) input: usize,
-    /// Number of the block, over all inputs.
-    pub(crate) sequence: u64,
-    /// Offset of the span in its input.
-    pub(crate) offset: u64,
-    /// Whether the input begins with this block.
-    pub(crate) first: bool,
-    /// Bytes of the input that this block stands for.
-    pub(crate) claimed_bytes: u64,
-    /// The line behind the span, if it was too long for a buffer.
-    pub(crate) overlong: Option<Overlong>,
-    /// Number (from 0) of the wanted field, of delimited text.
-    pub(crate) column: usize,
-}
-
-impl Block {
-    /// Memory for blocks cut this way.
-    pub(crate) fn new(cut: &Cut) -> Self {
-        Self {
-            bytes: vec![0; Self::memory_bytes(cut.block_bytes)],
-            span: PADDING..PADDING,
-            input: 0,
-            sequence: 0,
-            offset: 0,
-            first: false,
-            claimed_bytes: 0,
-            overlong: None,
-            column: 0,
-        }
-    }
-
-    /// Bytes of memory of a block's buffer.
-    pub(crate) const fn memory_bytes(block_bytes: usize) -> usize {
-        PADDING + 1 + block_bytes + TAIL_BYTES + PADDING
-    }
-
-    /// The buffer and where its lines lie.
-    pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
-        (&self.bytes, self.span.clone())
-    }
-
-    /// The lines.
-    pub(crate) fn lines(&self) -> &[u8] {
-        &self.bytes[self.span.clone()]
-    }
-
-    /// Completes the last line of an input.
-    fn terminate(&mut self, terminator: u8) {
-        if !self.span.is_empty() && self.bytes[self.span.end - 1] != terminator {
-            self.bytes[self.span.end] = terminator;
-            self.span.end += 1;
-        }
-    }
-
-    fn skip_byte_order_mark(&mut self, cut: &Cut) {
-        if self.first && cut.format == Format::Text {
-            let mark = byte_order_mark(self.lines());
-            self.span.start += mark;
-            self.offset += mark as u64;
-        }
-    }
-}
-
-/// Bytes of the mark that `bytes` begin with, if they do.
-fn byte_order_mark(bytes: &[u8]) -> usize {
-    if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
-}
 
 /// Hands out the blocks of all inputs.
 pub(crate) struct Claims<'a> {
@@ -131,6 +48,11 @@ impl<'a> Claims<'a> {
 
     /// Fills `block` with the next one; false if there is none.
     pub(crate) fn next(&self, block: &mut Block) -> Result<bool> {
+        if block.next_rows()? {
+            block.sequence += 1;
+            return Ok(true);
+        }
+        block.rows = None;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let Some(input) = self.inputs.get(state.input) else { return Ok(false) };
@@ -164,6 +86,20 @@ impl<'a> Claims<'a> {
                         read_at += count as u64;
                         Ok(count)
                     })?
+                }
+                Content::Table(table) => {
+                    let piece = usize::try_from(state.offset).unwrap_or(usize::MAX);
+                    if piece < table.pieces() {
+                        state.offset += 1;
+                        let batches = Piece::batches(table.piece_rows(piece));
+                        if batches == 0 {
+                            continue;
+                        }
+                        state.sequence += batches;
+                        drop(state);
+                        return block.begin(table.piece(piece)?);
+                    }
+                    false
                 }
                 Content::Stream(stream) => {
                     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);

@@ -37,10 +37,10 @@ impl ChunkJob<'_> {
         work: impl Fn(&mut S, &LineChunk) -> Result<()> + Sync,
         take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
     ) -> Result<()> {
+        self.progress.enter(Phase::Load, reader.known_bytes());
         let reader = Mutex::new(reader);
         let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
         let passed = Condvar::new();
-        self.progress.enter(Phase::Load, 0);
         let each = || -> Result<()> {
             let mut state = new()?;
             let mut chunk = LineChunk::new(self.chunk_bytes)?;
@@ -91,7 +91,7 @@ impl ChunkJob<'_> {
         mut visit: impl FnMut(&LineChunk) -> Result<()>,
     ) -> Result<()> {
         let mut chunk = LineChunk::new(self.chunk_bytes)?;
-        self.progress.enter(Phase::Load, 0);
+        self.progress.enter(Phase::Load, reader.known_bytes());
         while reader.next(&mut chunk)? {
             if self.progress.is_cancelled() {
                 return Err(Error::Interrupted);

@@ -67,6 +67,8 @@ pub(crate) struct Entry {
     pub(crate) tally: Tally,
     /// Ends of lines inside of quotes: these are no lines of the tally.
     pub(crate) inner_lines: u64,
+    /// Rows of a table stand for lines; they have no offsets.
+    pub(crate) has_rows: bool,
     /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. There may be one
     /// every two bytes, so what is known of a line takes four bytes before its
     /// text: differences to the line before.
@@ -248,6 +250,14 @@ impl State<'_> {
             let line = self.lines + bad.line + 1;
             match &mut self.invalid {
                 Invalid::Skip => {}
+                Invalid::Fail if entry.has_rows => {
+                    return Err(Error::MalformedRow {
+                        input: name.clone(),
+                        row: line,
+                        reason: bad.reason,
+                        excerpt: excerpt(text),
+                    });
+                }
                 Invalid::Fail => {
                     return Err(Error::MalformedLine {
                         input: name.clone(),

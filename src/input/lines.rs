@@ -4,23 +4,28 @@
 //! Lines are of text, where a byte order mark is no part of the first one, or of
 //! any bytes that end in a terminator.
 
+use super::blocks::column_of;
 use super::open::standard_input;
 use super::unchanged::check_end;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
 use crate::sys::Pages;
-use crate::text::BYTE_ORDER_MARK;
+use crate::table::TableFormat;
+use crate::text::{BYTE_ORDER_MARK, Selector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// How long a stream may pause before its lines are answered.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// What unpacking a compressed input may take.
 const UNPACK_BYTES: u64 = 64 << 20;
+/// A record that is longer has a quote that is never closed.
+const MAX_RECORD_BYTES: usize = 1 << 20;
 /// A line has to fit: what is behind a whole block goes on below 4 GiB.
 const MAX_BYTES: usize = 1 << 31;
 
@@ -36,6 +41,10 @@ pub(crate) struct LineChunk {
     pub(crate) sequence: u64,
     /// Offset of the lines in their input.
     pub(crate) offset: u64,
+    /// Whether the input begins with them.
+    pub(crate) first: bool,
+    /// Number (from 0) of the wanted field, of delimited text.
+    pub(crate) column: usize,
 }
 
 impl LineChunk {
@@ -47,7 +56,7 @@ impl LineChunk {
     pub(crate) fn new(capacity: usize) -> Result<Self> {
         let bytes = pages(PADDING + capacity.max(1) + 1 + PADDING)?;
         let (span, name) = (PADDING..PADDING, String::new());
-        Ok(Self { bytes, span, input: 0, name, sequence: 0, offset: 0 })
+        Ok(Self { bytes, span, input: 0, name, sequence: 0, offset: 0, first: false, column: 0 })
     }
 
     /// The buffer and where its lines lie, the last one with its newline.
@@ -96,6 +105,7 @@ pub(crate) struct LineReader {
     sequence: u64,
     terminator: u8,
     has_mark: bool,
+    selector: Option<Selector>,
 }
 
 struct Current {
@@ -108,6 +118,10 @@ struct Current {
     offset: u64,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
+    /// Of delimited text, whose records may hold terminators in quotes.
+    selector: Option<Selector>,
+    /// Number (from 0) of the wanted field, once the first record was read.
+    column: usize,
 }
 
 impl LineReader {
@@ -115,12 +129,32 @@ impl LineReader {
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let paths = paths.into_iter();
         let (terminator, has_mark) = (b'\n', true);
-        Self { paths, inputs: 0, current: None, sequence: 0, terminator, has_mark }
+        Self { paths, inputs: 0, current: None, sequence: 0, terminator, has_mark, selector: None }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.
     pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8) -> Self {
         Self { terminator, has_mark: false, ..Self::new(paths) }
+    }
+
+    /// Of delimited text, in whole records.
+    pub(crate) fn of_records(paths: Vec<PathBuf>, selector: Option<Selector>) -> Self {
+        Self { selector, ..Self::new(paths) }
+    }
+
+    /// Bytes of all inputs; 0 if one is a stream, or compressed.
+    pub(crate) fn known_bytes(&self) -> u64 {
+        let len = |path: &PathBuf| {
+            // What is no file is not opened twice: a pipe would wait for its writer.
+            let is_file = path == Path::new("-") || std::fs::metadata(path).ok()?.is_file();
+            let file = is_file.then(|| open_file(path).ok())??;
+            let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+            let mut head = [0; MAGIC_BYTES];
+            let read = file.read_at(&mut head, 0).ok()?;
+            let is_plain = Compression::of_content(&head[..read]).is_none();
+            is_plain.then_some(metadata.len())
+        };
+        self.paths.as_slice().iter().map(len).sum::<Option<u64>>().unwrap_or(0)
     }
 
     fn open(&mut self, path: &Path) -> Result<Current> {
@@ -131,6 +165,15 @@ impl LineReader {
         // One reading: what a stream begins with is not waited for.
         let mut head = [0; MAGIC_BYTES];
         let read = (&file).read(&mut head).map_err(Error::io("read", path))?;
+        if self.has_mark
+            && let Some(format) = TableFormat::of_content(&head[..read])
+        {
+            let what = "has rows, not lines: build a set of it";
+            return Err(Error::usage(format!(
+                "{} is a {format} file, which {what}",
+                path.display()
+            )));
+        }
         let format = Compression::of_content(&head[..read]);
         let beginning = io::Cursor::new(head[..read].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(beginning.chain(file));
@@ -141,8 +184,9 @@ impl LineReader {
         let reader = reader.map_err(Error::io("unpack", path))?;
         let Self { terminator, has_mark, .. } = *self;
         let (name, carry) = (path.display().to_string(), Vec::new());
-        let file = beside;
-        Ok(Current { name, terminator, has_mark, reader, file, offset: 0, carry })
+        let selector = self.selector.clone();
+        let (file, offset, column) = (beside, 0, 0);
+        Ok(Current { name, terminator, has_mark, reader, file, offset, carry, selector, column })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
@@ -186,6 +230,7 @@ impl Current {
         let mut lines_end = None;
         let more = loop {
             if end == chunk.room() {
+                lines_end = self.whole(&chunk.bytes.bytes()[..end], lines_end);
                 if lines_end.is_some() {
                     break true;
                 }
@@ -215,7 +260,11 @@ impl Current {
                 && !before.is_file()
                 && pauses(stream)
             {
-                break true;
+                let whole = self.whole(&chunk.bytes.bytes()[..end], lines_end);
+                if whole.is_some() {
+                    lines_end = whole;
+                    break true;
+                }
             }
         };
         if more {
@@ -226,6 +275,7 @@ impl Current {
             chunk.bytes.bytes_mut()[end] = self.terminator;
             end += 1;
         }
+        chunk.first = self.offset == 0;
         chunk.offset = self.offset;
         chunk.span = PADDING..end;
         self.offset += chunk.span.len() as u64;
@@ -234,7 +284,32 @@ impl Current {
             chunk.span.start += BYTE_ORDER_MARK.len();
             chunk.offset += BYTE_ORDER_MARK.len() as u64;
         }
+        if let Some(selector) = &self.selector
+            && chunk.first
+            && !chunk.span.is_empty()
+        {
+            self.column = column_of(selector, chunk.lines(), &self.name)?;
+        }
+        chunk.column = self.column;
         Ok(more)
+    }
+
+    /// Where the last whole record of a buffer ends, whose last line ends there.
+    fn whole(&self, bytes: &[u8], lines_end: Option<usize>) -> Option<usize> {
+        match &self.selector {
+            None => lines_end,
+            Some(_) if lines_end.is_none() => None,
+            Some(selector) => {
+                let bytes = &bytes[PADDING..];
+                let complete = selector.complete(bytes).or_else(|| {
+                    // An unclosed quote costs its own line, not the rest of the file.
+                    let is_long = bytes.len() >= MAX_RECORD_BYTES;
+                    let end = bytes.iter().position(|&byte| byte == self.terminator);
+                    end.filter(|_| is_long).map(|end| end + 1)
+                });
+                complete.map(|end| PADDING + end)
+            }
+        }
     }
 }
 

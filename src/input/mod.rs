@@ -4,6 +4,7 @@
 //! → values → a [`Consumer`] per thread; what was no value → [`ledger`].
 
 mod binary;
+mod block;
 mod blocks;
 #[cfg(feature = "cli")]
 mod chunks;
@@ -18,13 +19,13 @@ mod scan;
 #[cfg(feature = "cli")]
 mod unchanged;
 
-pub(crate) use blocks::Cut;
+pub(crate) use block::Cut;
 #[cfg(feature = "cli")]
 pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
 pub(crate) use lines::{LineChunk, LineReader, open_file};
-pub(crate) use open::{Input, Opened, open_all};
+pub(crate) use open::{Input, OpenOptions, Opened, open_all};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};

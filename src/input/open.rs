@@ -3,6 +3,8 @@
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::format::Format;
+use crate::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
+use crate::text::Column;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
@@ -36,6 +38,8 @@ pub(crate) enum Content {
         /// Bytes from there to the end.
         len: u64,
     },
+    /// A column of a table: can be read in pieces, any number of times.
+    Table(Table),
     /// Can be read once, in order.
     Stream(Mutex<Stream>),
 }
@@ -52,26 +56,40 @@ pub(crate) struct Stream {
     unpacks: bool,
 }
 
-/// Opens inputs of this format; standard input that is named again has nothing
-/// left. Those that are compressed are unpacked, each in `unpack_bytes` of memory.
-pub(crate) fn open_all(
-    inputs: Vec<Input>,
-    format: Format,
-    unpack_bytes: u64,
-) -> Result<Vec<Opened>> {
-    let unpack = Unpack { bytes: unpack_bytes, by_name_only: format != Format::Text };
+/// How inputs are opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenOptions<'a> {
+    pub(crate) format: Format,
+    /// Memory to unpack an input in.
+    pub(crate) unpack_bytes: u64,
+    /// The column that is wanted of tables.
+    pub(crate) column: Option<&'a Column>,
+    /// Threads that share that memory.
+    pub(crate) threads: usize,
+}
+
+impl OpenOptions<'_> {
+    /// Whether values may look like the beginning of another file.
+    fn is_binary(self) -> bool {
+        self.format != Format::Text
+    }
+}
+
+/// Opens inputs; standard input that is named again has nothing left. What they
+/// are, compressed or a table, their content says.
+pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<Vec<Opened>> {
     let mut stdin_is_open = false;
     let open = |input: Input| {
         if matches!(input, Input::Stdin) && std::mem::replace(&mut stdin_is_open, true) {
             return Ok(Opened::stream("-".to_owned(), Stream::new(Box::new(io::empty()))));
         }
-        input.open(unpack)
+        input.open(options)
     };
     inputs.into_iter().map(open).collect()
 }
 
 impl Input {
-    fn open(self, unpack: Unpack) -> Result<Opened> {
+    fn open(self, options: OpenOptions<'_>) -> Result<Opened> {
         let (name, file) = match self {
             Self::Path(path) => {
                 let file = File::open(&path).map_err(Error::io("open", &path))?;
@@ -80,7 +98,7 @@ impl Input {
             Self::Stdin => ("-".to_owned(), standard_input()?),
             Self::Reader(name, reader) => return Ok(Opened::stream(name, Stream::new(reader))),
         };
-        Opened::file(name, file, unpack)
+        Opened::file(name, file, options)
     }
 }
 
@@ -90,27 +108,19 @@ pub(crate) fn standard_input() -> Result<File> {
     descriptor.map(File::from).map_err(Error::io("open", "-"))
 }
 
-/// How compressed inputs are told and unpacked.
-#[derive(Debug, Clone, Copy)]
-struct Unpack {
-    bytes: u64,
-    /// Values may look like the beginning of a compressed file.
-    by_name_only: bool,
-}
-
 impl Opened {
     /// A reader of values or lines as they are.
     pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
         Self::stream(name, Stream::new(reader))
     }
 
-    fn file(name: String, mut file: File, unpack: Unpack) -> Result<Self> {
+    fn file(name: String, mut file: File, options: OpenOptions<'_>) -> Result<Self> {
         let metadata = file.metadata().map_err(Error::io("read", &name))?;
         if metadata.is_dir() {
             return Err(Error::directory("read", name));
         }
         if !metadata.is_file() {
-            let unpack = (!unpack.by_name_only).then_some(unpack.bytes);
+            let unpack = (!options.is_binary()).then_some(options.unpack_bytes);
             let stream = Stream { unpack, ..Stream::new(Box::new(file)) };
             return Ok(Self::stream(name, stream));
         }
@@ -130,11 +140,21 @@ impl Opened {
         let read = file.read_at(&mut head, start).map_err(Error::io("read", &name))?;
         let named = Compression::of_name(Path::new(&name));
         if let Some(format) = Compression::of_content(&head[..read])
-            && (named == Some(format) || !unpack.by_name_only)
+            && (named == Some(format) || !options.is_binary())
         {
-            let reader = compression::unpacked(format, Box::new(file), unpack.bytes);
+            let reader = compression::unpacked(format, Box::new(file), options.unpack_bytes);
             let reader = reader.map_err(Error::io("unpack", &name))?;
             return Ok(Self::stream(name, Stream { unpacks: true, ..Stream::new(reader) }));
+        }
+        if let Some(format) = TableFormat::of_content(&head[..read])
+            && start == 0
+            && !options.is_binary()
+        {
+            let OpenOptions { column, unpack_bytes, threads, .. } = options;
+            let options =
+                TableOptions { column, memory_bytes: unpack_bytes, threads: threads as u64 };
+            let table = Table::open(file, &name, format, options)?;
+            return Ok(Self { name, content: Content::Table(table) });
         }
         Ok(Self { name, content: Content::Regular { file, start, len } })
     }
@@ -147,6 +167,7 @@ impl Opened {
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
             Content::Regular { .. } => false,
+            Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
                 stream.unpacks || stream.unpack.is_some()
@@ -158,13 +179,14 @@ impl Opened {
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.content {
             Content::Regular { len, .. } => Some(*len),
+            Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
             Content::Stream(_) => None,
         }
     }
 
     /// Whether it can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
-        matches!(self.content, Content::Regular { .. })
+        matches!(self.content, Content::Regular { .. } | Content::Table(_))
     }
 }
 
@@ -178,6 +200,11 @@ impl Stream {
         let mut head = vec![0; MAGIC_BYTES];
         let read = self.fill(&mut head)?;
         head.truncate(read);
+        if let Some(format) = TableFormat::of_content(&head) {
+            let what =
+                format!("it is a {format} file: name the file, a pipe cannot be gone back in");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
         let Some(format) = Compression::of_content(&head) else {
             self.ahead = head;
             return Ok(());

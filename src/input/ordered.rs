@@ -1,6 +1,7 @@
 //! The values of one input, in its order, a block at a time.
 
-use super::blocks::{Block, Claims};
+use super::block::Block;
+use super::blocks::Claims;
 use super::ledger::{Invalid, Ledger, Tally};
 use super::open::Opened;
 use super::scan::{Consumer, ScanOptions, count, parse_block};
@@ -87,7 +88,9 @@ impl<'a> Ordered<'a> {
         let bytes = self.block.lines();
         // A header has no value, whatever it looks like.
         let headers = usize::from(self.options.header && self.block.first);
-        let within = if cut.format.value_bytes().is_some() {
+        let within = if let Some(rows) = &self.block.rows {
+            rows.row_of(index) as u64
+        } else if cut.format.value_bytes().is_some() {
             index as u64
         } else if let Some(selector) = &cut.column {
             let records = selector.records(bytes, self.block.column).skip(headers);

@@ -1,10 +1,12 @@
 //! A look at the inputs before they are read: range, density, line lengths.
 
-use super::blocks::{Block, Claims, Cut, column_of};
+use super::block::{Block, Cut};
+use super::blocks::{Claims, column_of};
 use super::ledger::{Invalid, Ledger};
 use super::open::{Content, Opened};
 use super::scan::{Consumer, ScanOptions, parse_block};
 use crate::error::{Error, Result};
+use crate::table::{Rows, Table, VALUE_BYTES};
 use crate::text::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -79,6 +81,7 @@ pub(crate) fn sample(
                 }
                 sample.complete &= at >= *len;
             }
+            Content::Table(table) => sample.look_into(table, pieces)?,
             Content::Stream(stream) => {
                 sample.can_reread = false;
                 if looked_ahead {
@@ -103,7 +106,33 @@ pub(crate) fn sample(
     Ok(sample)
 }
 
+/// Batches looked at in a table: a page has to be unpacked for each.
+const TABLE_PIECES: u64 = 16;
+
 impl Sample {
+    /// Takes the first rows of evenly spaced pieces of a table.
+    fn look_into(&mut self, table: &Table, pieces: u64) -> Result<()> {
+        self.input_bytes =
+            self.input_bytes.saturating_add(table.rows().saturating_mul(VALUE_BYTES));
+        let step = (table.pieces() as u64).div_ceil(pieces.min(TABLE_PIECES));
+        let mut looked_at = 0;
+        let mut rows = Rows::default();
+        for number in (0..table.pieces()).step_by(usize::try_from(step.max(1)).unwrap_or(1)) {
+            if self.values.len() < MAX_VALUES && table.piece(number)?.next(&mut rows)? {
+                looked_at += rows.len() as u64;
+                Keep(&mut self.values).values(&rows.values);
+            }
+        }
+        self.bytes += looked_at * VALUE_BYTES;
+        if looked_at < table.rows() || self.values.len() >= MAX_VALUES {
+            self.complete = false;
+            if let Some((min, max)) = table.bounds() {
+                self.values.extend([min, max]);
+            }
+        }
+        Ok(())
+    }
+
     /// Parses a piece of an input; what is malformed is left for the reading.
     fn look(
         &mut self,

@@ -1,13 +1,15 @@
 //! Threads that claim blocks, parse them, and hand on the values.
 
 use super::binary;
-use super::blocks::{Block, Claims, Cut};
+use super::block::{Block, Cut};
+use super::blocks::Claims;
 use super::ledger::{Entry, Ledger};
 use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::simd::Level;
 use crate::sys::{joined, start};
+use crate::table::Rows;
 use crate::text::{Line, LineSink, Malformed, block_values};
 use std::ops::{ControlFlow, Range};
 
@@ -47,7 +49,8 @@ pub(crate) fn scan<C: Consumer + Send>(
             if options.progress.is_cancelled() {
                 break Err(Error::Interrupted);
             }
-            if ledger.is_stopped() {
+            // What comes before the first malformed line may still be there.
+            if ledger.is_stopped() && !block.is_begun() {
                 break Ok(());
             }
             match claims.next(&mut block) {
@@ -60,6 +63,7 @@ pub(crate) fn scan<C: Consumer + Send>(
             ledger.enter(block.sequence, entry);
             if ends_run {
                 ledger.stop();
+                break Ok(());
             }
             options.progress.read(block.claimed_bytes);
             if let Err(error) = consumer.checkpoint() {
@@ -104,6 +108,10 @@ pub(crate) fn parse_block<C: Consumer>(
         keep_text: ledger.keeps_text(),
         fail: ledger.fails(),
     };
+    if let Some(rows) = &block.rows {
+        sink.rows(rows);
+        return sink.entry();
+    }
     if options.cut.format.value_bytes().is_some() {
         binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
@@ -214,6 +222,22 @@ impl<C> Sink<'_, C> {
 }
 
 impl<C: Consumer> Sink<'_, C> {
+    fn rows(&mut self, rows: &Rows) {
+        self.entry.has_rows = true;
+        let mut rest = &rows.values[..];
+        let mut done = 0;
+        for gap in &rows.gaps {
+            let (before, behind) = rest.split_at(gap.row - done);
+            self.take(before);
+            (rest, done) = (behind, gap.row + 1);
+            match gap.negative {
+                None => self.take_blank(),
+                Some(value) => self.bad(Malformed::Negative, 0, value.to_string().as_bytes()),
+            }
+        }
+        self.take(rest);
+    }
+
     #[inline]
     fn take(&mut self, values: &[u64]) {
         self.entry.tally.values += values.len() as u64;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::input::{ChunkJob, LineChunk, LineReader};
 use crate::simd::{Level, decimal};
 use crate::sys::Pages;
-use crate::text::{LineSink, Malformed, block_values};
+use crate::text::{Column, Line, LineSink, Malformed, Selector, block_values};
 use crate::view::Prober;
 use std::io::Write;
 use std::mem;
@@ -28,6 +28,8 @@ pub(crate) enum LineAnswer {
 pub(crate) struct Filter<'a> {
     pub(crate) set: &'a SetFile,
     pub(crate) answer: LineAnswer,
+    /// The column of delimited text that has the values; a line is a record then.
+    pub(crate) column: Option<Selector>,
     pub(crate) skip_invalid: bool,
     /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a chunk.
     pub(crate) chunks: ChunkJob<'a>,
@@ -39,56 +41,81 @@ pub(crate) const MEMORY_FACTOR: usize = 32;
 /// Larger chunks are answered no faster.
 pub(crate) const MAX_CHUNK_BYTES: usize = 64 << 20;
 
+/// What was found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) lines: u64,
+    /// Lines whose value is in the set.
+    pub(crate) found: u64,
+    /// Whether every value was found.
+    pub(crate) all: bool,
+}
+
 impl Filter<'_> {
-    /// Answers the lines of all `paths` into `out`; tells whether every value
-    /// was found.
-    pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<bool> {
+    /// Answers the lines of all `paths` into `out`.
+    pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<Answered> {
         let new = || {
             Ok(Lines {
                 skip_invalid: self.skip_invalid,
                 prober: Prober::new(self.set.view()).map_err(self.set.damaged())?,
                 ends: Pages::default(),
                 without: Vec::new(),
+                inner: 0,
                 wrong: None,
                 found: Vec::new(),
                 all: true,
+                hits: 0,
                 out: Vec::new(),
             })
         };
         // Number of the input, and its lines so far.
-        let (mut input, mut before, mut all) = (0, 0, true);
+        let (mut input, mut before) = (0, 0);
+        let mut answered = Answered { lines: 0, found: 0, all: true };
         let write = |lines: &mut Lines<'_>, chunk: &LineChunk| {
             if input != chunk.input {
                 (input, before) = (chunk.input, 0);
             }
             out.write_all(&lines.out).map_err(Error::io("write", "-"))?;
             if let Some(wrong) = lines.wrong.take() {
-                return Err(wrong.error(chunk, before + lines.len() as u64 + 1));
+                return Err(wrong.error(chunk, before + lines.number() + 1));
             }
-            before += lines.len() as u64;
-            all &= lines.all;
+            before += lines.number();
+            answered.lines += lines.number();
+            answered.found += lines.hits;
+            answered.all &= lines.all;
             Ok(())
         };
         let work = |lines: &mut Lines<'_>, chunk: &LineChunk| self.answer(lines, chunk);
-        self.chunks.run(LineReader::new(paths), new, work, write)?;
+        self.chunks.run(LineReader::of_records(paths, self.column.clone()), new, work, write)?;
         out.flush().map_err(Error::io("write", "-"))?;
-        Ok(all)
+        Ok(answered)
     }
 
     /// Asks for the values of a chunk, and writes what becomes of its lines.
     fn answer(&self, lines: &mut Lines<'_>, chunk: &LineChunk) -> Result<()> {
-        let (bytes, span) = chunk.padded();
+        let (bytes, mut span) = chunk.padded();
         lines.clear(span.len())?; // at most one a byte
-        block_values(Level::best(), bytes, span.clone(), b'\n', lines);
+        let whole = span.clone();
+        match &self.column {
+            None => block_values(Level::best(), bytes, span.clone(), b'\n', lines),
+            Some(selector) => {
+                span.start = lines.records(selector, chunk);
+            }
+        }
         let (mut found, mut out) = (mem::take(&mut lines.found), mem::take(&mut lines.out));
         found.clear();
         found.resize(lines.len(), false);
         lines.prober.answer(&mut found).map_err(self.set.damaged())?;
         lines.all = lines.all(&found);
+        for &line in &lines.without {
+            found[line] = false;
+        }
+        lines.hits = found.iter().map(|&found| u64::from(found)).sum();
         out.clear();
         match self.answer {
             LineAnswer::Tell => lines.tell(&found, &mut out),
             LineAnswer::Copy { wanted } => {
+                out.extend_from_slice(&bytes[whole.start..span.start]);
                 lines.copy(&bytes[..span.end], span.start, &mut found, wanted, &mut out);
             }
         }
@@ -106,10 +133,14 @@ struct Lines<'a> {
     ends: Pages,
     /// Lines that have no value.
     without: Vec<usize>,
+    /// Lines that are none of these: of a header, or within quotes.
+    inner: u64,
     wrong: Option<Wrong>,
     found: Vec<bool>,
     /// Whether every value was found.
     all: bool,
+    /// Lines whose value was found.
+    hits: u64,
     out: Vec<u8>,
 }
 
@@ -162,6 +193,7 @@ impl Lines<'_> {
     /// Forgets all lines, and has room for `count` others.
     fn clear(&mut self, count: usize) -> Result<()> {
         self.without.clear();
+        self.inner = 0;
         let failed = || Error::no_memory(12 * count);
         self.prober.clear(count).map_err(failed())?;
         if 2 * self.ends.words().len() < count {
@@ -172,6 +204,39 @@ impl Lines<'_> {
 
     fn len(&self) -> usize {
         self.prober.values().len()
+    }
+
+    /// Lines as an editor numbers them.
+    fn number(&self) -> u64 {
+        self.len() as u64 + self.inner
+    }
+
+    /// Takes the records of a chunk; gives where they begin, behind a header.
+    fn records(&mut self, selector: &Selector, chunk: &LineChunk) -> usize {
+        let (bytes, span) = chunk.padded();
+        let mut start = span.start;
+        if chunk.first && matches!(selector.column, Column::Name(_)) {
+            let header = selector.first_record(&bytes[span.clone()]);
+            self.inner += 1 + newlines(header);
+            start = (start + header.len() + 1).min(span.end);
+        }
+        for (record, line) in selector.records(&bytes[start..span.end], chunk.column) {
+            let record = start + record.start..start + record.end;
+            #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+            let end = record.end as u32;
+            let inner = newlines(&bytes[record.clone()]);
+            match line {
+                Line::Value(value) => self.values(&[value], &[end]),
+                Line::Blank => self.blank(end),
+                Line::Malformed { reason, offset } => {
+                    if self.malformed(record, reason, offset).is_break() {
+                        break;
+                    }
+                }
+            }
+            self.inner += inner;
+        }
+        start
     }
 
     fn ends(&self) -> &[u32] {
@@ -224,6 +289,10 @@ impl Lines<'_> {
             line = next(found, end, wanted);
         }
     }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|&byte| u64::from(byte == b'\n')).sum()
 }
 
 /// The first place from `from` on that has `wanted`, or the end.

@@ -9,6 +9,7 @@ use crate::output::{Destination, open_destination};
 use crate::progress::Progress;
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
+use crate::table::{TableFormat, TableWriter};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -28,6 +29,8 @@ pub enum SetFormat {
     Roaring,
     /// The values, as `bitsort` writes them.
     Values(Format),
+    /// A table with a column `value` of unsigned 64-bit integers.
+    Table(TableFormat),
 }
 
 /// What was written.
@@ -61,8 +64,22 @@ pub(crate) fn write_file(
     }
 }
 
-/// What packing a file may take.
+/// What packing a file, or encoding a table, may take.
 const PACK_BYTES: u64 = 16 << 20;
+
+fn tabulate(
+    format: TableFormat,
+    out: impl Write + Send,
+    path: &Path,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<Written> {
+    let writer = TableWriter::new(format, out, "value", false, PACK_BYTES);
+    let mut sink = ValueSink::new(writer.map_err(Error::io("write", path))?, path, Format::U64Le);
+    produce(&mut sink)?;
+    let (writer, written) = sink.end()?;
+    let bytes = writer.finish().map_err(Error::io("write", path))?;
+    Ok(Written { bytes, ..written })
+}
 
 fn pack(
     packing: Compression,
@@ -98,6 +115,7 @@ pub(crate) fn write_to(
             produce(&mut sink)?;
             sink.finish()
         }
+        SetFormat::Table(table) => tabulate(table, file, path, produce),
         SetFormat::Roaring => {
             let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
             let mut sink = PortableSink { portable, path: path.into() };
@@ -172,6 +190,9 @@ pub(crate) fn write_stream(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
 ) -> Result<Written> {
+    if let SetFormat::Table(table) = format {
+        return tabulate(table, out, path, produce);
+    }
     if let SetFormat::Values(values) = format {
         let mut sink = ValueSink::new(out, path, values);
         produce(&mut sink)?;

@@ -45,7 +45,7 @@ pub(super) fn first_disorder(
 
 pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let mut opened = open_all(inputs, sort.from, sort.unpack_bytes())?;
+    let mut opened = open_all(inputs, sort.open_options(1))?;
     let (Some(input), true) = (opened.pop(), opened.is_empty()) else {
         return Err(Error::usage("exactly one input can be checked"));
     };

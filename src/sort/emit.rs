@@ -194,6 +194,14 @@ impl<'s, 'a> Emitter<'s, 'a> {
             if self.buffer.len() - self.filled < 64 {
                 self.flush()?;
             }
+            if self.style.format != Format::Text {
+                let slot = &mut self.buffer[self.filled..self.filled + 16];
+                slot[..8].copy_from_slice(&value.to_le_bytes());
+                slot[8..].copy_from_slice(&count.to_le_bytes());
+                self.filled += 16;
+                self.written.lines += 1;
+                return Ok(());
+            }
             let mut slot = &mut self.buffer[self.filled..];
             let before = slot.len();
             let end = char::from(self.style.terminator);

@@ -86,7 +86,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
     let started = Instant::now();
     let count = sort.inputs.len().max(1) as u64;
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs, sort.from, sort.unpack_bytes() / count)?;
+    let opened = open_all(inputs, sort.open_options(count))?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(largest.min(each));
     let cut = Cut {
         format: sort.from,

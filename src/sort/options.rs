@@ -16,6 +16,7 @@ use crate::input::Input;
 use crate::output::{AtomicFile, Destination, Sink, open_destination};
 use crate::progress::Progress;
 use crate::size::ByteSize;
+use crate::table::{TableFormat, TableWriter};
 use crate::text::Column;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ pub struct Sort {
     pub(super) zero_terminated: bool,
     pub(super) from: Format,
     pub(super) to: Format,
+    pub(super) table: Option<TableFormat>,
     pub(super) column: Option<(Column, u8)>,
     pub(super) header: bool,
     pub(super) invalid: InvalidLines,
@@ -185,7 +187,17 @@ impl Sort {
         self
     }
 
-    /// Takes the values from one column of delimited text, quoted as in
+    /// Writes a table instead, with a column of unsigned 64-bit integers that is
+    /// called as the column of the input, if that was chosen by its name, or
+    /// `value`; and with a second one, `count`, if values are
+    /// [counted](Self::counted). Takes the feature `columnar`.
+    pub fn to_table(mut self, format: TableFormat) -> Self {
+        self.table = Some(format);
+        self
+    }
+
+    /// Takes the values from one column: of Parquet or Arrow files, which need none
+    /// if they have but one column of integers, or of delimited text, quoted as in
     /// RFC 4180. A column named by its header skips the first record of each
     /// input. A record of 1 MiB or more is malformed.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
@@ -242,6 +254,12 @@ impl Sort {
         match open_destination(path)? {
             Destination::Atomic(new) => {
                 let name = new.path().to_path_buf();
+                if let Some(format) = self.table {
+                    let (report, rejects) = self.tabulate(format, new.file(), &name)?;
+                    new.commit()?;
+                    rejects.commit()?;
+                    return Ok(report);
+                }
                 if let Some(format) = Compression::of_name(path) {
                     return self.pack(format, new, name);
                 }
@@ -252,6 +270,9 @@ impl Sort {
             }
             Destination::Stream(mut file) => {
                 let name = path.to_path_buf();
+                if self.table.is_some() {
+                    return self.to_writer(file);
+                }
                 let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut file)), name)?;
                 rejects.commit()?;
                 Ok(report)
@@ -259,11 +280,38 @@ impl Sort {
         }
     }
 
+    /// Sets memory aside for what encodes the output.
+    fn reserve_share(&mut self) -> u64 {
+        let limit = self.memory.map_or_else(default_memory, ByteSize::bytes);
+        let bytes = limit / MEMORY_SHARE;
+        self.reserved = ByteSize::from_bytes(self.reserved.bytes() + bytes);
+        bytes
+    }
+
+    fn tabulate<W: Write + Send>(
+        mut self,
+        format: TableFormat,
+        out: W,
+        name: &Path,
+    ) -> Result<(Report, Rejects)> {
+        let memory_bytes = self.reserve_share();
+        let column = match &self.column {
+            Some((Column::Name(column), _)) => column.clone(),
+            _ => "value".to_owned(),
+        };
+        let counted = self.selection.counted;
+        let failed = || Error::io("write", name);
+        let writer = TableWriter::new(format, out, &column, counted, memory_bytes);
+        let mut writer = writer.map_err(failed())?;
+        let sink = Sink::Stream(Mutex::new(&mut writer));
+        let (report, rejects) = self.to_format(Format::U64Le).run(sink, name.to_path_buf())?;
+        let written_bytes = writer.finish().map_err(failed())?;
+        Ok((Report { written_bytes, ..report }, rejects))
+    }
+
     fn pack(mut self, format: Compression, new: AtomicFile, name: PathBuf) -> Result<Report> {
         let failed = || Error::io("write", new.path());
-        let limit = self.memory.map_or_else(default_memory, ByteSize::bytes);
-        let pack_bytes = limit / MEMORY_SHARE;
-        self.reserved = ByteSize::from_bytes(self.reserved.bytes() + pack_bytes);
+        let pack_bytes = self.reserve_share();
         let mut packer = Packer::new(format, new.file(), pack_bytes).map_err(failed())?;
         let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut packer)), name)?;
         packer.finish().map_err(failed())?;
@@ -279,6 +327,11 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, mut writer: W) -> Result<Report> {
+        if let Some(format) = self.table {
+            let (report, rejects) = self.tabulate(format, writer, Path::new("-"))?;
+            rejects.commit()?;
+            return Ok(report);
+        }
         let sink = Sink::Stream(Mutex::new(&mut writer));
         let (report, rejects) = self.run(sink, PathBuf::from("-"))?;
         writer.flush().map_err(Error::io("write", "-"))?;
@@ -292,7 +345,7 @@ impl Sort {
     /// ascend; several may share the same bits.
     pub(crate) fn blocks_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
         let mut sort = self.distinct(true);
-        sort.blocks = true;
+        (sort.blocks, sort.table) = (true, None);
         let (report, rejects) = sort.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))?;
         rejects.commit()?;
         Ok(report)
@@ -308,7 +361,7 @@ impl Sort {
         if self.selection.counted {
             return Err(Error::usage("counts are no values: use to_writer or to_file"));
         }
-        SortedValues::start(self.to_format(Format::U64Le))
+        SortedValues::start(Self { table: None, ..self.to_format(Format::U64Le) })
     }
 
     /// What a run would do, and why; reads no more than a sample.

@@ -34,7 +34,7 @@ struct Prepared {
 
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
-    let opened = open_all(inputs, sort.from, sort.unpack_bytes())?;
+    let opened = open_all(inputs, sort.open_options(1))?;
     let mut cut = Cut {
         format: sort.from,
         terminator: sort.terminator(),

@@ -5,6 +5,7 @@ use super::rejects::InvalidLines;
 use crate::compression::MEMORY_SHARE;
 use crate::error::{Error, Result};
 use crate::format::Format;
+use crate::input::OpenOptions;
 use crate::size::ByteSize;
 use crate::sys::Machine;
 use crate::text::{Column, Selector};
@@ -52,7 +53,7 @@ impl Sort {
         if self.from != Format::Text && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
-        if self.selection.counted && self.to != Format::Text {
+        if self.selection.counted && self.to != Format::Text && self.table.is_none() {
             return Err(Error::usage("counts are written as text only"));
         }
         if let Some((column, delimiter)) = &self.column {
@@ -84,6 +85,16 @@ impl Sort {
     /// Memory that unpacking may take.
     pub(super) fn unpack_bytes(&self) -> u64 {
         self.memory.map_or(u64::MAX, ByteSize::bytes) / MEMORY_SHARE
+    }
+
+    /// How inputs are opened, of which `count` are read at the same time.
+    pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
+        OpenOptions {
+            format: self.from,
+            unpack_bytes: self.unpack_bytes() / count,
+            column: self.column.as_ref().map(|(column, _)| column),
+            threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
+        }
     }
 
     pub(super) fn terminator(&self) -> u8 {

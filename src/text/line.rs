@@ -38,17 +38,20 @@ pub enum Malformed {
     BadQuote,
     /// A record of delimited text is longer than what is looked at together.
     RecordTooLong,
+    /// An integer of a table is below 0.
+    Negative,
 }
 
 impl Malformed {
     /// Every reason.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::ExpectedDigit,
         Self::ExpectedEnd,
         Self::TooLarge,
         Self::MissingField,
         Self::BadQuote,
         Self::RecordTooLong,
+        Self::Negative,
     ];
 }
 
@@ -61,6 +64,7 @@ impl fmt::Display for Malformed {
             Self::MissingField => "the line has no such column",
             Self::BadQuote => "expected a closing quote, then a delimiter or the end of the line",
             Self::RecordTooLong => "expected a record of less than 1 MiB",
+            Self::Negative => "expected a number of 0 or more",
         })
     }
 }

@@ -9,6 +9,7 @@ const FLOORS: &[&[&str]] = &[
     &["simd", "sys", "size", "format", "compression", "progress", "plot"],
     &["bitmap", "container", "text"],
     &["error", "view"],
+    &["table"],
     &["bits", "input", "output"],
     &["sort", "bloom"],
     &["set"],

@@ -8,6 +8,8 @@ mod bloom;
 mod bloom_commands;
 mod bloom_index;
 mod bloom_streams;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod command;
 #[cfg(feature = "compression")]
 mod compressed;
@@ -19,5 +21,6 @@ mod model;
 mod options;
 mod peers;
 mod readme;
+mod set_lines;
 mod sets;
 mod workspace;

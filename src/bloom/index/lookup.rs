@@ -9,6 +9,7 @@ use super::key::Matcher;
 use super::rows::{self, rows};
 use super::sliced::members;
 use crate::error::{DataChange, Error, Result};
+use crate::progress::{Phase, Progress};
 use std::ops::{AddAssign, Range};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -160,9 +161,22 @@ impl BlockIndex {
     ///
     /// The first damage or change found.
     pub fn verify(&self) -> Result<()> {
+        self.verify_watched(&Progress::default())
+    }
+
+    /// The same; shows how far it is, and ends when somebody wants it to.
+    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         self.index.verify()?;
         self.data.check_length()?;
-        (0..self.index.header().blocks).try_for_each(|index| self.block(index).map(drop))
+        let blocks = self.index.header().blocks;
+        progress.enter(Phase::Walk, blocks);
+        (0..blocks).try_for_each(|index| {
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            progress.advance(1);
+            self.block(index).map(drop)
+        })
     }
 
     /// The lines of a key. Where it is made of columns, `key` is a row that has

@@ -1,14 +1,15 @@
 //! Commands and flags as typed.
 
+pub(super) use super::choices::{ForeignChoice, FormatChoice};
+use super::choices::{binding, natural};
 use crate::cli::bloom::BloomArgs;
+use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
+use crate::cli::stats::StatsFormat;
 use crate::set::Expression;
-use crate::text::{Line, parse_line};
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -16,6 +17,7 @@ Examples:
   bitset build ids.txt -o ids.bits            a set from unsorted numbers
   bitset contains ids.bits 12345              true or false, exit 0 or 1
   cut -f1 log | bitset filter ids.bits        the lines that are in the set
+  bitset filter ids.bits users.csv --column id  the rows, and the header
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset info ids.bits                        sizes, density, a histogram
@@ -58,6 +60,17 @@ pub(super) struct Limits {
     #[arg(long, value_name = "N", global = true)]
     pub(super) threads: Option<usize>,
 
+    /// Print counts, sizes and times to standard error when done
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        global = true
+    )]
+    pub(super) stats: Option<StatsFormat>,
+
     /// When to show a progress bar, where a file is written
     #[arg(
         long,
@@ -85,23 +98,6 @@ pub(super) struct Target {
     pub(super) to: Option<FormatChoice>,
 }
 
-/// Formats of a resulting set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatChoice {
-    /// One number a line
-    Text,
-    /// A .bits file, dense or roaring, whichever is smaller
-    Bits,
-    /// A .bits file with a plain bitmap
-    Dense,
-    /// A portable roaring file, of 64 bits if a value needs them
-    Roaring,
-    /// 4 bytes a value, least significant byte first
-    U32le,
-    /// 8 bytes a value, least significant byte first
-    U64le,
-}
-
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     /// Make a set from files of numbers, in any order
@@ -110,6 +106,8 @@ pub(super) enum Command {
         files: Vec<PathBuf>,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Count malformed lines instead of failing
         #[arg(long)]
         skip_invalid: bool,
@@ -131,6 +129,9 @@ pub(super) enum Command {
         /// Copy the lines that are not
         #[arg(short = 'v', long)]
         invert: bool,
+        /// The lines' column; a header that names it is copied
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Drop malformed lines instead of failing
         #[arg(long)]
         skip_invalid: bool,
@@ -236,6 +237,8 @@ pub(super) enum Command {
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// Print the number of values only
         #[arg(long)]
         count: bool,
@@ -246,6 +249,8 @@ pub(super) enum Command {
         a: PathBuf,
         /// Another
         b: PathBuf,
+        #[command(flatten)]
+        columns: ColumnArgs,
         /// One JSON object
         #[arg(long)]
         json: bool,
@@ -256,6 +261,8 @@ pub(super) enum Command {
         a: PathBuf,
         /// Another
         b: PathBuf,
+        #[command(flatten)]
+        columns: ColumnArgs,
     },
     /// Do to a set what `diff` printed
     Apply {
@@ -318,6 +325,25 @@ pub(super) enum Command {
     Bloom(BloomArgs),
 }
 
+impl Command {
+    /// The column of those operands that are delimited text or tables.
+    pub(super) fn columns(&self) -> ColumnArgs {
+        match self {
+            Self::Build { columns, .. }
+            | Self::Eval { columns, .. }
+            | Self::Compare { columns, .. }
+            | Self::Diff { columns, .. } => columns.clone(),
+            Self::And(join)
+            | Self::Or(join)
+            | Self::Xor(join)
+            | Self::Andnot(join)
+            | Self::Cat(join)
+            | Self::AtLeast { join, .. } => join.columns.clone(),
+            _ => ColumnArgs::default(),
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
@@ -334,39 +360,11 @@ pub(super) struct JoinArgs {
     pub(super) sets: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) target: Target,
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
     /// Print the number of values only
     #[arg(long)]
     pub(super) count: bool,
-}
-
-/// What `convert` reads where content says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum ForeignChoice {
-    /// A raw bitmap, the least significant bit of a byte first
-    BitmapLsb,
-    /// A raw bitmap, the most significant bit of a byte first
-    BitmapMsb,
-}
-
-/// A value is typed as it stands on a line.
-fn natural(text: &str) -> Result<u64, String> {
-    match parse_line(text.as_bytes()) {
-        Line::Value(value) => Ok(value),
-        Line::Blank => Err("expected a number".into()),
-        Line::Malformed { reason, .. } => Err(reason.to_string()),
-    }
-}
-
-/// The file may have any name.
-fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
-    let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
-    let name = halves.next().and_then(|name| str::from_utf8(name).ok());
-    match (name, halves.next()) {
-        (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
-            Ok((name.to_owned(), OsStr::from_bytes(path).into()))
-        }
-        _ => Err("expected NAME=SET"),
-    }
 }
 
 #[cfg(test)]

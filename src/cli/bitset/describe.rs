@@ -197,10 +197,13 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
 }
 
 /// Reads whole files; stops at the first that is damaged.
-pub(super) fn verify(paths: &[PathBuf]) -> Result<()> {
+pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     for path in paths {
+        let bar = source.bar(true);
         let set = SetFile::open(path)?;
-        set.verify()?;
+        set.verify_watched(source.progress())?;
+        drop(bar);
+        source.note("values", set.cardinality());
         print(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
     }
     Ok(())

@@ -74,7 +74,11 @@ pub(super) fn eval(
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
     if count {
-        return print(plan.cardinality(source.progress())?);
+        let bar = source.bar(true);
+        let count = plan.cardinality(source.progress())?;
+        drop(bar);
+        source.note("values", u64::try_from(count).unwrap_or(u64::MAX));
+        return print(count);
     }
     source.write(target, |sink| plan.run(sink, source.progress()))
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::set::SetFile;
 use crate::set::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
+use crate::text::Selector;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,37 +29,38 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
         }
         return Ok(all.into());
     }
-    answer(source, &set, LineAnswer::Tell, false, or_stdin(Vec::new()))
+    let lines = Lines { files: or_stdin(Vec::new()), column: None, skip_invalid: false };
+    answer(source, &set, LineAnswer::Tell, lines)
+}
+
+/// Lines to be asked for.
+pub(super) struct Lines {
+    pub(super) files: Vec<PathBuf>,
+    pub(super) column: Option<Selector>,
+    pub(super) skip_invalid: bool,
 }
 
 /// Copies the lines that are in the set, or those that are not.
-pub(super) fn filter(
-    source: &Source,
-    path: &Path,
-    files: Vec<PathBuf>,
-    invert: bool,
-    skip_invalid: bool,
-) -> Result<Answer> {
-    let files = or_stdin(files);
-    if is_stdin(path) && files.iter().any(|file| is_stdin(file)) {
+pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -> Result<Answer> {
+    let lines = Lines { files: or_stdin(lines.files), ..lines };
+    if is_stdin(path) && lines.files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
     let set = source.open(path)?;
-    answer(source, &set, LineAnswer::Copy { wanted: !invert }, skip_invalid, files)?;
+    answer(source, &set, LineAnswer::Copy { wanted: !invert }, lines)?;
     Ok(Answer::Yes)
 }
 
-fn answer(
-    source: &Source,
-    set: &SetFile,
-    answer: LineAnswer,
-    skip_invalid: bool,
-    files: Vec<PathBuf>,
-) -> Result<Answer> {
+fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
+    let Lines { files, column, skip_invalid } = lines;
     let threads = source.threads();
     let share = source.memory_bytes() / (MEMORY_FACTOR * threads) as u64;
     let chunk_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(MAX_CHUNK_BYTES);
     let chunks = ChunkJob { threads, chunk_bytes, progress: source.progress() };
-    let filter = Filter { set, answer, skip_invalid, chunks };
-    filter.run(files, io::stdout()).map(Answer::from)
+    let filter = Filter { set, answer, column, skip_invalid, chunks };
+    let _bar = source.bar(false);
+    let answered = filter.run(files, io::stdout())?;
+    source.note("lines", answered.lines);
+    source.note("found", answered.found);
+    Ok(answered.all.into())
 }

@@ -2,17 +2,22 @@
 
 use super::args::{FormatChoice, Limits, Target};
 use crate::bits::{ContainerSink, Spool};
+use crate::cli::columns::ColumnArgs;
+use crate::cli::exit::say;
 use crate::cli::progress::Bar;
+use crate::cli::stats::{StatsFormat, Work, render};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::progress::Progress;
 use crate::set::{self, SetFile, SetFormat, write_file, write_stream};
-use crate::sort::{InvalidLines, Sort};
+use crate::sort::{InvalidLines, Report, Sort};
 use crate::sys::Machine;
+use crate::table::TableFormat;
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Standard input where no files are named.
 pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -29,12 +34,29 @@ const MAX_THREADS: usize = 256;
 /// Opens sets of any kind within the limits, and writes them.
 pub(in crate::cli) struct Source {
     limits: Limits,
+    columns: ColumnArgs,
     folder: PathBuf,
     progress: Arc<Progress>,
+    started: Instant,
+    done: Mutex<Done>,
+}
+
+/// What a command did, to be told at the end.
+#[derive(Default)]
+struct Done {
+    /// Of a sort that is all of the command.
+    report: Option<Report>,
+    counts: Vec<(&'static str, u64)>,
+    /// The command has told it in words of its own.
+    is_told: bool,
 }
 
 impl Source {
-    pub(super) fn new(limits: Limits, progress: Arc<Progress>) -> Result<Self> {
+    pub(super) fn new(
+        limits: Limits,
+        columns: ColumnArgs,
+        progress: Arc<Progress>,
+    ) -> Result<Self> {
         match limits.threads {
             Some(0) => return Err(Error::usage("at least 1 thread is needed")),
             Some(threads) if threads > MAX_THREADS => {
@@ -43,7 +65,55 @@ impl Source {
             _ => {}
         }
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
-        Ok(Self { limits, folder, progress })
+        let (started, done) = (Instant::now(), Mutex::default());
+        Ok(Self { limits, columns, folder, progress, started, done })
+    }
+
+    fn done(&self) -> MutexGuard<'_, Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a count for `--stats`.
+    pub(in crate::cli) fn note(&self, what: &'static str, count: u64) {
+        self.done().counts.push((what, count));
+    }
+
+    /// Notes the size of a file that was written, for `--stats`.
+    pub(in crate::cli) fn note_file(&self, path: &Path) {
+        if let Ok(metadata) = std::fs::metadata(path) {
+            self.note("written_bytes", metadata.len());
+        }
+    }
+
+    /// Tells what a command did in words of its own.
+    pub(in crate::cli) fn tell_as(&self, words: &str) {
+        say(words);
+        self.done().is_told = true;
+    }
+
+    /// How statistics were asked for.
+    pub(in crate::cli) fn stats(&self) -> Option<StatsFormat> {
+        self.limits.stats
+    }
+
+    /// Prints what was noted, if that was asked for.
+    pub(super) fn tell(&self) {
+        let Some(format) = self.limits.stats else { return };
+        let Done { report, counts, is_told } = std::mem::take(&mut *self.done());
+        if is_told {
+            return;
+        }
+        say(&match report {
+            Some(report) => render(&report, format),
+            None => Work {
+                counts,
+                read_bytes: self.progress.read_bytes(),
+                memory_limit_bytes: self.memory_bytes(),
+                threads: self.threads(),
+                time: self.started.elapsed(),
+            }
+            .render(format),
+        });
     }
 
     /// Where temporary files go.
@@ -53,7 +123,7 @@ impl Source {
 
     /// A sort within the limits.
     pub(super) fn sort(&self) -> Sort {
-        let mut sort = Sort::new().temporary_folder(&self.folder);
+        let mut sort = self.columns.of(Sort::new().temporary_folder(&self.folder));
         sort = sort.progress(Arc::clone(&self.progress));
         if let Some(limit) = self.limits.mem {
             sort = sort.memory(limit.on(&Machine::detect()));
@@ -106,11 +176,12 @@ impl Source {
             sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };
         }
         let _bar = self.bar(target.output.is_some());
-        match &target.output {
+        let (_, report) = match &target.output {
             Some(path) => set::build(sort, path, target.format(), &self.folder),
             None => set::build_stream(sort, io::stdout(), target.format(), &self.folder),
-        }
-        .map(drop)
+        }?;
+        self.done().report = Some(report);
+        Ok(())
     }
 
     /// What is done, and whether somebody wants it to end.
@@ -147,11 +218,13 @@ impl Source {
     ) -> Result<()> {
         let (format, spool) = (target.format(), self.spool());
         let _bar = self.bar(target.output.is_some());
-        match &target.output {
+        let written = match &target.output {
             Some(path) => write_file(path, format, &spool, false, produce),
             None => write_stream(io::stdout(), Path::new("-"), format, &spool, produce),
-        }
-        .map(drop)
+        }?;
+        self.note("written", written.cardinality);
+        self.note("written_bytes", written.bytes);
+        Ok(())
     }
 }
 
@@ -159,6 +232,10 @@ impl Target {
     /// What was asked for, or what the name of the file suggests.
     fn format(&self) -> SetFormat {
         let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let table = self.output.as_deref().and_then(TableFormat::of_name);
+        if let (None, Some(table)) = (self.to, table) {
+            return SetFormat::Table(table);
+        }
         match (self.to, &self.output, suffix) {
             (Some(choice), ..) => choice.into(),
             (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
@@ -179,6 +256,8 @@ impl From<FormatChoice> for SetFormat {
             FormatChoice::Roaring => Self::Roaring,
             FormatChoice::U32le => Self::Values(Format::U32Le),
             FormatChoice::U64le => Self::Values(Format::U64Le),
+            FormatChoice::Parquet => Self::Table(TableFormat::Parquet),
+            FormatChoice::Arrow => Self::Table(TableFormat::Arrow),
         }
     }
 }

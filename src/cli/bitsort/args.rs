@@ -1,5 +1,6 @@
 //! Flags as typed.
 
+use super::super::columns::ColumnArgs;
 use super::super::generate::{self, Generate};
 use super::super::limits::MemoryLimit;
 use super::super::progress::When;
@@ -7,6 +8,7 @@ use super::super::stats::StatsFormat;
 use crate::format::Format;
 use crate::set::SetFormat;
 use crate::sort::Strategy;
+use crate::table::TableFormat;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -102,13 +104,8 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) rejects: Option<PathBuf>,
 
-    /// Take the values from this column of delimited text: a number from 1, or a name in the header
-    #[arg(long, value_name = "COLUMN")]
-    pub(super) column: Option<String>,
-
-    /// Byte between the fields of delimited text; `\t` is a tab
-    #[arg(long, value_name = "BYTE", default_value = ",", requires = "column", value_parser = delimiter)]
-    pub(super) delimiter: u8,
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
 
     /// Skip the first line of each input
     #[arg(long)]
@@ -118,9 +115,10 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) from: Format,
 
-    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring for a set file
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(super) to: OutputFormat,
+    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring for a set file;
+    /// parquet or arrow for a table, as FILE ends in .parquet, .arrow or .feather
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) to: Option<OutputFormat>,
 
     /// Use this strategy instead of the planner's choice
     #[arg(long, value_name = "STRATEGY")]
@@ -153,6 +151,18 @@ pub(super) enum OutputFormat {
     Values(Format),
     /// A set; copies are dropped.
     Set(SetFormat),
+    /// A file of columns.
+    Table(TableFormat),
+}
+
+impl SortArgs {
+    /// What was asked for, or what the name of the output suggests.
+    pub(super) fn output_format(&self) -> OutputFormat {
+        let of_name = || self.output.as_deref().and_then(TableFormat::of_name);
+        self.to
+            .or_else(|| of_name().map(OutputFormat::Table))
+            .unwrap_or(OutputFormat::Values(Format::Text))
+    }
 }
 
 impl FromStr for OutputFormat {
@@ -162,9 +172,13 @@ impl FromStr for OutputFormat {
         match text {
             "bits" => Ok(Self::Set(SetFormat::Bits)),
             "roaring" => Ok(Self::Set(SetFormat::Roaring)),
-            other => {
-                other.parse().map(Self::Values).map_err(|error| format!("{error}, bits, roaring"))
-            }
+            other => match TableFormat::ALL.into_iter().find(|format| format.name() == other) {
+                Some(format) => Ok(Self::Table(format)),
+                None => other
+                    .parse()
+                    .map(Self::Values)
+                    .map_err(|error| format!("{error}, bits, roaring, parquet, arrow")),
+            },
         }
     }
 }
@@ -202,14 +216,6 @@ impl From<StrategyChoice> for Strategy {
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] => Ok(*byte),
-        b"\\t" => Ok(b'\t'),
-        _ => Err("expected one byte, or \\t".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,6 +231,7 @@ mod tests {
         assert_eq!("bits".parse(), Ok(OutputFormat::Set(SetFormat::Bits)));
         assert_eq!("u32be".parse(), Ok(OutputFormat::Values(Format::U32Be)));
         let refused = "bit".parse::<OutputFormat>().unwrap_err();
-        assert!(refused.ends_with("bits, roaring"), "{refused}");
+        assert!(refused.ends_with("bits, roaring, parquet, arrow"), "{refused}");
+        assert_eq!("arrow".parse(), Ok(OutputFormat::Table(TableFormat::Arrow)));
     }
 }

@@ -3,10 +3,8 @@
 
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
-use crate::format::Format;
 use crate::sort::{InvalidLines, Sort};
 use crate::sys::Machine;
-use crate::text::Column;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
@@ -25,12 +23,13 @@ impl SortArgs {
             .merge(self.merge)
             .zero_terminated(self.zero_terminated)
             .from_format(self.from)
-            .to_format(match self.to {
-                OutputFormat::Values(format) => format,
-                OutputFormat::Set(_) => Format::Text, // not used: blocks are written
-            })
             .header(self.header)
             .invalid(self.invalid_lines()?);
+        sort = match self.output_format() {
+            OutputFormat::Values(format) => sort.to_format(format),
+            OutputFormat::Set(_) => sort, // which is told as what it is built into
+            OutputFormat::Table(format) => sort.to_table(format),
+        };
         for file in self.inputs()? {
             sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
         }
@@ -51,14 +50,7 @@ impl SortArgs {
         if let Some(strategy) = self.strategy {
             sort = sort.strategy(strategy.into());
         }
-        if let Some(column) = &self.column {
-            let column = match column.parse() {
-                Ok(number) => Column::Number(number),
-                Err(_) => Column::Name(column.clone()),
-            };
-            sort = sort.column(column, self.delimiter);
-        }
-        Ok(sort)
+        Ok(self.columns.of(sort))
     }
 
     fn invalid_lines(&self) -> Result<InvalidLines> {

@@ -70,7 +70,7 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
         }
         return Ok(ExitCode::from(NO));
     }
-    let report = match (args.to, &args.output) {
+    let report = match (args.output_format(), &args.output) {
         (OutputFormat::Set(format), output) => to_set(args, sort, format, output.as_deref()),
         (_, Some(path)) => sort.to_file(path),
         (_, None) => sort.to_writer(io::stdout()),

@@ -38,7 +38,10 @@ pub(super) fn build(
     let mut file = size.filter(if size.keys.is_some() { keys } else { keys.max(1) }, to)?;
     insert(&mut file.filter, &job, files)?;
     unchanged.check()?;
-    file.save(output, to.into())
+    source.note("keys", file.filter.key_count());
+    file.save(output, to.into())?;
+    source.note_file(output);
+    Ok(())
 }
 
 /// Counts lines; gives files that have the same lines and can be read.
@@ -154,5 +157,8 @@ fn change(
     let mut file = FilterFile::load(path)?;
     change(&mut file.filter)?;
     source.check()?;
-    file.replace(path)
+    source.note("keys", file.filter.key_count());
+    file.replace(path)?;
+    source.note_file(path);
+    Ok(())
 }

@@ -6,6 +6,7 @@ use crate::bloom::opened::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage};
 use crate::cli::bitset::{Answer, Source};
 use crate::error::{Error, Result};
+use crate::progress::Phase;
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -121,6 +122,7 @@ fn measure<S: Storage>(
     seed: u64,
 ) -> Result<MeasuredRate> {
     let mut sum = MeasuredRate { probes: 0, false_positives: 0 };
+    source.progress().enter(Phase::Walk, probes);
     for round in 0.. {
         let batch = PROBES_AT_A_TIME.min(probes - sum.probes);
         if batch == 0 {
@@ -130,6 +132,7 @@ fn measure<S: Storage>(
         // Far apart: rounds of random numbers do not meet.
         let seed = seed.wrapping_add(round << 40);
         let measured = filter.measured_rate(batch, seed);
+        source.progress().advance(batch);
         sum.probes += measured.probes;
         sum.false_positives += measured.false_positives;
     }
@@ -160,8 +163,11 @@ pub(super) fn verify(
     if !(promised > 0.0 && promised < 1.0) {
         return Err(crate::bloom::BuildError::Rate(promised).into());
     }
+    let bar = source.bar(true);
     let missing = missing_keys(source, filter, files, lines)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
+    drop(bar);
+    source.note("probes", measured.probes);
     let (low, high) = measured.interval(Confidence::Percent99);
     let kept = low <= promised;
     if json {

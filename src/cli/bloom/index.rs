@@ -1,9 +1,9 @@
 //! Files of keys that are searched through an index.
 
 use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
-use crate::cli::exit::say;
+use crate::cli::bitset::Source;
+use crate::cli::stats::StatsFormat;
 use crate::error::{Error, Result};
-use crate::progress::Progress;
 use crate::size::ByteSize;
 use serde_json::json;
 use std::ffi::OsString;
@@ -90,16 +90,12 @@ pub(in crate::cli) struct GetArgs {
     /// Its index, if it is not DATA.bix
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
-
-    /// Say on standard error what was read and what was skipped
-    #[arg(long)]
-    stats: bool,
 }
 
 impl IndexCommand {
     /// Whether it reads much and prints nothing meanwhile.
     pub(in crate::cli) fn writes_file(&self) -> bool {
-        matches!(self, Self::Build(_))
+        matches!(self, Self::Build(_) | Self::Verify { .. })
     }
 }
 
@@ -141,49 +137,47 @@ fn key_rule(words: &[OsString], delimiter: Byte) -> Result<KeyRule> {
 }
 
 /// Runs a command; tells whether the answer is yes.
-pub(in crate::cli) fn run(
-    command: IndexCommand,
-    threads: usize,
-    progress: &Arc<Progress>,
-) -> Result<bool> {
+pub(in crate::cli) fn run(command: IndexCommand, source: &Source) -> Result<bool> {
     match command {
-        IndexCommand::Build(args) => build(args, threads, progress).map(|()| true),
-        IndexCommand::Get(args) => get(&args, progress),
+        IndexCommand::Build(args) => build(args, source).map(|()| true),
+        IndexCommand::Get(args) => get(&args, source),
         IndexCommand::Stat { index, json } => {
             print(&describe(&IndexFile::open(&index)?.stat(), json)).map(|()| true)
         }
         IndexCommand::Verify { data, index } => {
             let index = index.unwrap_or_else(|| path_of(&data));
-            BlockIndex::open(&data, &index)?.verify()?;
+            BlockIndex::open(&data, &index)?.verify_watched(source.progress())?;
             print("ok\n").map(|()| true)
         }
     }
 }
 
-fn build(mut args: BuildArgs, threads: usize, progress: &Arc<Progress>) -> Result<()> {
+fn build(mut args: BuildArgs, source: &Source) -> Result<()> {
     // A row is a row of nothing else: what follows the word is the file.
     if args.data.is_none() && args.key.len() == 2 && args.key[0] == "row" {
         args.data = args.key.pop().map(PathBuf::from);
     }
     let data = args.data.ok_or_else(|| Error::usage("name the file that is to be indexed"))?;
     let index = args.output.unwrap_or_else(|| path_of(&data));
-    let builder = Builder::new().threads(threads).progress(Arc::clone(progress));
+    let builder = Builder::new().threads(source.threads());
+    let builder = builder.progress(Arc::clone(source.shared_progress()));
     if args.append {
-        return builder.extend(&data, &index).map(drop);
+        builder.extend(&data, &index)?;
+    } else {
+        let rule = key_rule(&args.key, args.delimiter)?;
+        builder.key(rule).rate(args.rate).block_size(args.block).build(&data, &index)?;
     }
-    let rule = key_rule(&args.key, args.delimiter)?;
-    builder.key(rule).rate(args.rate).block_size(args.block).build(&data, &index).map(drop)
+    source.note_file(&index);
+    Ok(())
 }
 
-fn get(args: &GetArgs, progress: &Progress) -> Result<bool> {
+fn get(args: &GetArgs, source: &Source) -> Result<bool> {
     let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
     let index = BlockIndex::open(&args.data, &index)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
-    let mut ask = |key: &[u8]| {
-        if progress.is_cancelled() {
-            return Err(Error::Interrupted);
-        }
+    let mut ask = |key: &[u8]| -> Result<()> {
+        source.check()?;
         let report = index.for_each_line(key, |line| {
             let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
             out.write_all(line).and_then(|()| out.write_all(end)).map_err(Error::io("write", "-"))
@@ -204,9 +198,23 @@ fn get(args: &GetArgs, progress: &Progress) -> Result<bool> {
         args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
     }
     out.flush().map_err(Error::io("write", "-"))?;
-    if args.stats {
-        say(&summary(&total, keys, found));
+    if source.stats() == Some(StatsFormat::Text) {
+        source.tell_as(&summary(&total, keys, found));
+    } else {
+        for (what, count) in [
+            ("keys", keys),
+            ("found", found),
+            ("lines", total.lines),
+            ("blocks", total.blocks),
+            ("skipped_blocks", total.skipped),
+            ("out_of_order_blocks", total.out_of_order),
+            ("read_blocks", total.read_blocks),
+            ("false_positives", total.false_positives),
+        ] {
+            source.note(what, count);
+        }
     }
+    source.progress().read(total.read_bytes);
     Ok(found == keys)
 }
 

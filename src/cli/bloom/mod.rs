@@ -25,8 +25,7 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     match args.command {
         BloomCommand::Index(command) => {
             let _bar = source.bar(command.writes_file());
-            return index::run(command, source.threads(), source.shared_progress())
-                .map(Answer::from);
+            return index::run(command, source).map(Answer::from);
         }
         BloomCommand::Plan(args) => plan::plan(source, &args)?,
         BloomCommand::Build { files, output, size, to, lines } => {
@@ -52,9 +51,11 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
             };
             screen::common(source, [a, b], rate, how, lines, &target)?;
         }
-        BloomCommand::Merge(args) => join::merge(&args)?,
-        BloomCommand::Intersect(args) => join::intersect(&args)?,
-        BloomCommand::Convert { filter, output, to } => join::convert(&filter, &output, to)?,
+        BloomCommand::Merge(args) => join::merge(source, &args)?,
+        BloomCommand::Intersect(args) => join::intersect(source, &args)?,
+        BloomCommand::Convert { filter, output, to } => {
+            join::convert(source, &filter, &output, to)?;
+        }
         BloomCommand::Info { filter, json } => describe::info(&filter, json)?,
         BloomCommand::Verify { filter, rate, probes, seed, files, json, lines } => {
             let probing = describe::Probing { rate, probes: probes.map(|count| count.0), seed };
@@ -84,8 +85,14 @@ fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
     LineJob { rules: lines.into(), chunks }
 }
 
-/// Where lines go: standard output, or a file that appears at the end.
-enum Out {
+/// Where lines go.
+struct Out {
+    to: Destined,
+    bytes: u64,
+}
+
+/// Standard output, or a file that appears at the end.
+enum Destined {
     Stdout(io::Stdout),
     Stream(std::fs::File, PathBuf),
     Atomic(AtomicFile),
@@ -93,31 +100,36 @@ enum Out {
 
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
-        let Some(path) = &target.output else { return Ok(Self::Stdout(io::stdout())) };
-        Ok(match open_destination(path)? {
-            Destination::Stream(file) => Self::Stream(file, path.clone()),
-            Destination::Atomic(file) => Self::Atomic(file),
-        })
+        let to = match &target.output {
+            None => Destined::Stdout(io::stdout()),
+            Some(path) => match open_destination(path)? {
+                Destination::Stream(file) => Destined::Stream(file, path.clone()),
+                Destination::Atomic(file) => Destined::Atomic(file),
+            },
+        };
+        Ok(Self { to, bytes: 0 })
     }
 
     /// Writes what comes next.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
+        self.bytes += bytes.len() as u64;
+        match &mut self.to {
             // Whole chunks, past the buffer for single lines.
-            Self::Stdout(out) => {
+            Destined::Stdout(out) => {
                 let mut out = out.lock();
                 out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io("write", "-"))
             }
-            Self::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
-            Self::Atomic(new) => {
+            Destined::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
+            Destined::Atomic(new) => {
                 new.file().write_all(bytes).map_err(Error::io("write", new.path()))
             }
         }
     }
 
-    fn commit(self) -> Result<()> {
-        match self {
-            Self::Atomic(new) => new.commit(),
+    fn commit(self, source: &Source) -> Result<()> {
+        source.note("written_bytes", self.bytes);
+        match self.to {
+            Destined::Atomic(new) => new.commit(),
             _ => Ok(()),
         }
     }

@@ -67,7 +67,9 @@ pub(super) fn contains(
             Ok(())
         })
     };
+    let _bar = source.bar(false);
     job.run(or_stdin(files), work, |told| out.write(told))?;
+    out.commit(source)?;
     Ok(all.into_inner().into())
 }
 
@@ -96,8 +98,18 @@ pub(super) fn filter(
             Ok(())
         })
     };
-    job.run(or_stdin(files), work, |copied| out.write(copied))?;
-    out.commit()
+    let mut count = 0;
+    job.run(or_stdin(files), work, |copied| {
+        count += copied_lines(source, &job, copied);
+        out.write(copied)
+    })?;
+    source.note("written", count);
+    out.commit(source)
+}
+
+/// Lines that were copied, if somebody wants to know.
+fn copied_lines(source: &Source, job: &LineJob<'_>, bytes: &[u8]) -> u64 {
+    if source.stats().is_some() { job.rules.count(bytes) } else { 0 }
 }
 
 /// How large the filter of `dedup` is.
@@ -128,14 +140,19 @@ pub(super) fn dedup(
         None => {
             let memory_bytes = source.memory_bytes();
             let distinct = Distinct { job, memory_bytes, folder: source.folder() };
-            distinct.run(files, |lines| out.write(lines))?;
+            let mut count = 0;
+            distinct.run(files, |lines| {
+                count += copied_lines(source, &job, lines);
+                out.write(lines)
+            })?;
+            source.note("written", count);
         }
         Some(size) => match size.design {
             PlainChoice::Standard => dedup_by::<Standard>(source, &job, files, size, &mut out)?,
             PlainChoice::Blocked => dedup_by::<Blocked>(source, &job, files, size, &mut out)?,
         },
     }
-    out.commit()
+    out.commit(source)
 }
 
 fn dedup_by<D: Plain>(
@@ -152,12 +169,15 @@ fn dedup_by<D: Plain>(
     };
     let keys = size.keys.map_or_else(guess, Ok)?;
     let mut seen = Growing::<D>::new(keys, size.rate, size.seed, source.memory_bytes())?;
-    let mut copied = Vec::new();
+    let (mut copied, mut count) = (Vec::new(), 0);
     job.each(files, |bytes| {
         copied.clear();
         job.rules.copy(bytes, true, &mut copied, |keys, new| seen.insert_each(keys, new))?;
+        count += copied_lines(source, job, &copied);
         out.write(&copied)
-    })
+    })?;
+    source.note("written", count);
+    Ok(())
 }
 
 /// What `common` gives.
@@ -199,7 +219,7 @@ pub(super) fn common(
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
         out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
-        return out.commit();
+        return out.commit(source);
     }
     let common = Common { job, memory_bytes, rate, folder: source.folder() };
     let mut count = 0;
@@ -208,8 +228,9 @@ pub(super) fn common(
         if how == How::Print { out.write(lines) } else { Ok(()) }
     })?;
     unchanged.check()?;
+    source.note("common", count);
     if how == How::Count {
         out.write(format!("{count}\n").as_bytes())?;
     }
-    out.commit()
+    out.commit(source)
 }

@@ -1,0 +1,59 @@
+//! Names of formats, numbers and bindings as typed.
+
+use crate::text::{Line, parse_line};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// Formats of a resulting set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FormatChoice {
+    /// One number a line
+    Text,
+    /// A .bits file, dense or roaring, whichever is smaller
+    Bits,
+    /// A .bits file with a plain bitmap
+    Dense,
+    /// A portable roaring file, of 64 bits if a value needs them
+    Roaring,
+    /// 4 bytes a value, least significant byte first
+    U32le,
+    /// 8 bytes a value, least significant byte first
+    U64le,
+    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
+    /// A Parquet file with a column `value`, in a build with the feature columnar
+    Parquet,
+    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
+    /// An Arrow file with a column `value`, in a build with the feature columnar
+    Arrow,
+}
+
+/// What `convert` reads where content says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ForeignChoice {
+    /// A raw bitmap, the least significant bit of a byte first
+    BitmapLsb,
+    /// A raw bitmap, the most significant bit of a byte first
+    BitmapMsb,
+}
+
+/// A value is typed as it stands on a line.
+pub(super) fn natural(text: &str) -> Result<u64, String> {
+    match parse_line(text.as_bytes()) {
+        Line::Value(value) => Ok(value),
+        Line::Blank => Err("expected a number".into()),
+        Line::Malformed { reason, .. } => Err(reason.to_string()),
+    }
+}
+
+/// The file may have any name.
+pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
+    let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
+    let name = halves.next().and_then(|name| str::from_utf8(name).ok());
+    match (name, halves.next()) {
+        (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), OsStr::from_bytes(path).into()))
+        }
+        _ => Err("expected NAME=SET"),
+    }
+}

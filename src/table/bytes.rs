@@ -1,0 +1,124 @@
+//! The bytes of a file for readers of tables, which may ask for so many at once.
+
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{ChunkReader, Length};
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+/// A file that several threads read at places of their own.
+#[derive(Debug, Clone)]
+pub(super) struct FileBytes {
+    pub(super) file: Arc<File>,
+    pub(super) len: u64,
+    /// Bytes that may be asked for at once.
+    pub(super) limit_bytes: u64,
+}
+
+/// Says what would take more memory than there is for it.
+pub(super) fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> io::Error {
+    let what = format!("{what} takes {bytes} bytes, and {limit_bytes} are there for it");
+    io::Error::new(io::ErrorKind::OutOfMemory, what)
+}
+
+impl FileBytes {
+    /// The bytes at `start`.
+    pub(super) fn at(&self, start: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        if start.checked_add(bytes).is_none_or(|end| end > self.len) {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is cut off"));
+        }
+        if bytes > self.limit_bytes {
+            return Err(too_large("a piece of it", bytes, self.limit_bytes));
+        }
+        let mut buffer = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        self.file.read_exact_at(&mut buffer, start)?;
+        Ok(buffer)
+    }
+}
+
+impl Length for FileBytes {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for FileBytes {
+    type T = PageHead;
+
+    fn get_read(&self, start: u64) -> Result<PageHead, ParquetError> {
+        let cursor = Cursor { file: Arc::clone(&self.file), at: start };
+        // A header takes some 30 bytes, with statistics a few hundred.
+        let bytes = BufReader::with_capacity(512, cursor);
+        Ok(PageHead { bytes, is_checked: false, limit_bytes: self.limit_bytes })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<::bytes::Bytes, ParquetError> {
+        Ok(self.at(start, length as u64)?.into())
+    }
+}
+
+#[derive(Debug)]
+struct Cursor {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Cursor {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads the header of a page; refuses one whose page would not fit, before
+/// memory is asked for it.
+#[derive(Debug)]
+pub(super) struct PageHead {
+    bytes: BufReader<Cursor>,
+    is_checked: bool,
+    limit_bytes: u64,
+}
+
+impl Read for PageHead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !std::mem::replace(&mut self.is_checked, true) {
+            use std::io::BufRead;
+            let header = self.bytes.fill_buf()?;
+            match unpacked_bytes(header) {
+                Some(bytes) if bytes > self.limit_bytes => {
+                    return Err(too_large("a page", bytes, self.limit_bytes));
+                }
+                None if !header.is_empty() => {
+                    let what = "a page has no header of the usual form";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+                }
+                _ => {}
+            }
+        }
+        self.bytes.read(buffer)
+    }
+}
+
+/// Bytes of the page that this header announces, unpacked: its second field. The
+/// header is of Thrift's compact protocol: a byte of the distance of a field's
+/// number and its type, then a zigzag number.
+fn unpacked_bytes(header: &[u8]) -> Option<u64> {
+    const NEXT_FIELD_I32: u8 = 0x15;
+    let mut bytes = header.iter();
+    let mut field = || {
+        let mut number = 0;
+        (*bytes.next()? == NEXT_FIELD_I32).then_some(())?;
+        for shift in (0..35).step_by(7) {
+            let byte = *bytes.next()?;
+            number |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    };
+    let (_kind, unpacked) = (field()?, field()?);
+    Some(unpacked >> 1)
+}

@@ -1,0 +1,90 @@
+//! Rows of an integer column: the natural numbers, and where there is none.
+
+/// A row without a natural number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// Counted from 0 within the rows.
+    pub(crate) row: usize,
+    /// What stands there instead; nothing if the row is null.
+    pub(crate) negative: Option<i64>,
+}
+
+/// Consecutive rows of a column.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Those that are natural numbers, in order.
+    pub(crate) values: Vec<u64>,
+    /// The others, in order.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+impl Rows {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len() + self.gaps.len()
+    }
+
+    /// Row (from 0) of value `index`.
+    pub(crate) fn row_of(&self, index: usize) -> usize {
+        // Each gap up to the row moves it on by one.
+        self.gaps.iter().fold(index, |row, gap| row + usize::from(gap.row <= row))
+    }
+}
+
+#[cfg(feature = "columnar")]
+impl Rows {
+    /// Appends rows that are all there; `natural` gives what is negative as an
+    /// error.
+    pub(super) fn extend<T: Copy>(&mut self, raw: &[T], natural: impl Fn(T) -> Result<u64, i64>) {
+        if raw.iter().all(|&value| natural(value).is_ok()) {
+            self.values.extend(raw.iter().map(|&value| natural(value).unwrap_or_default()));
+        } else {
+            self.extend_some(raw.iter().map(|&value| Some(value)), natural);
+        }
+    }
+
+    /// Appends rows of which some are null.
+    pub(super) fn extend_some<T: Copy>(
+        &mut self,
+        raw: impl Iterator<Item = Option<T>>,
+        natural: impl Fn(T) -> Result<u64, i64>,
+    ) {
+        for value in raw {
+            match value.map(&natural) {
+                Some(Ok(value)) => self.values.push(value),
+                Some(Err(negative)) => self.gap(Some(negative)),
+                None => self.gap(None),
+            }
+        }
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.gaps.clear();
+    }
+
+    fn gap(&mut self, negative: Option<i64>) {
+        let row = self.len();
+        self.gaps.push(Gap { row, negative });
+    }
+}
+
+#[cfg(all(test, feature = "columnar"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_natural_number_keep_their_places() {
+        let mut rows = Rows::default();
+        let natural = |value: i64| u64::try_from(value).map_err(|_| value);
+        rows.extend(&[3, 4], natural);
+        rows.extend_some([None, Some(5), Some(-6), None].into_iter(), natural);
+        rows.extend(&[-7, 8], natural);
+        assert_eq!((rows.len(), &rows.values[..]), (8, &[3, 4, 5, 8][..]));
+        let gaps: Vec<_> = rows.gaps.iter().map(|gap| (gap.row, gap.negative)).collect();
+        assert_eq!(gaps, [(2, None), (4, Some(-6)), (5, None), (6, Some(-7))]);
+        let found: Vec<_> = (0..rows.values.len()).map(|index| rows.row_of(index)).collect();
+        assert_eq!(found, [0, 1, 3, 7]);
+    }
+}

@@ -1,0 +1,222 @@
+//! Values → a Parquet or Arrow file, a row group or record batch at a time.
+//!
+//! Parquet: `DELTA_BINARY_PACKED`, which takes about a byte a value of sorted
+//! values, and every reader of Parquet 2 knows it. Arrow: plain, so that it can be
+//! mapped.
+
+use super::TableFormat;
+use ::parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::Int64Type;
+use ::parquet::errors::ParquetError;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::types::Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Rows of a row group, if there is memory; other writers make as many.
+const GROUP_ROWS: u64 = 1 << 20;
+const MIN_GROUP_ROWS: u64 = 1 << 14;
+/// Rows of a record batch: those that a reader may have to take at once.
+const BATCH_ROWS: u64 = 1 << 16;
+/// Memory of a row: the numbers, and what they are encoded to.
+const ROW_BYTES: u64 = 64;
+/// The name of the second column.
+const COUNT: &str = "count";
+
+/// Takes values as 8 bytes each, least significant first, and writes a column of
+/// them; or values and counts in turn, and writes two.
+pub(crate) struct TableWriter<W: Write + Send> {
+    encoder: Encoder<W>,
+    /// The numbers of each column that wait.
+    columns: Vec<Vec<u64>>,
+    /// The column that the next number is for.
+    next: usize,
+    group_rows: usize,
+    /// The beginning of a number.
+    carry: Vec<u8>,
+}
+
+enum Encoder<W: Write + Send> {
+    Parquet(Box<SerializedFileWriter<Counting<W>>>),
+    Arrow(Box<FileWriter<Counting<W>>>, SchemaRef),
+}
+
+/// Counts the bytes that pass.
+struct Counting<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn parquet_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => io::Error::other(cause),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+fn arrow_error(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, cause) => cause,
+        other => io::Error::other(other),
+    }
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// A table with a column called `name`, and with one of counts if these come.
+    ///
+    /// # Errors
+    ///
+    /// If its beginning cannot be written.
+    pub(crate) fn new(
+        format: TableFormat,
+        out: W,
+        name: &str,
+        counted: bool,
+        memory_bytes: u64,
+    ) -> io::Result<Self> {
+        let out = Counting { out, bytes: 0 };
+        // A column cannot be called as the other one.
+        let name = if counted && name == COUNT { "value" } else { name };
+        let names = if counted { vec![name, COUNT] } else { vec![name] };
+        let rows = memory_bytes / ROW_BYTES / names.len() as u64;
+        let (encoder, rows) = match format {
+            TableFormat::Parquet => (parquet(out, &names)?, rows.clamp(MIN_GROUP_ROWS, GROUP_ROWS)),
+            TableFormat::Arrow => (arrow(out, &names)?, rows.clamp(MIN_GROUP_ROWS, BATCH_ROWS)),
+        };
+        let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        let columns = names.iter().map(|_| Vec::with_capacity(group_rows)).collect();
+        Ok(Self { encoder, columns, next: 0, group_rows, carry: Vec::new() })
+    }
+
+    /// Completes the file; gives its bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub(crate) fn finish(mut self) -> io::Result<u64> {
+        if !self.columns[0].is_empty() {
+            self.write_group()?;
+        }
+        let mut out = match self.encoder {
+            Encoder::Parquet(writer) => writer.into_inner().map_err(parquet_error)?,
+            Encoder::Arrow(mut writer, _) => {
+                writer.finish().map_err(arrow_error)?;
+                writer.into_inner().map_err(arrow_error)?
+            }
+        };
+        out.flush()?;
+        Ok(out.bytes)
+    }
+
+    fn take(&mut self, number: u64) -> io::Result<()> {
+        self.columns[self.next].push(number);
+        self.next += 1;
+        if self.next == self.columns.len() {
+            self.next = 0;
+            if self.columns[0].len() == self.group_rows {
+                return self.write_group();
+            }
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self) -> io::Result<()> {
+        match &mut self.encoder {
+            Encoder::Parquet(writer) => {
+                let mut group = writer.next_row_group().map_err(parquet_error)?;
+                for numbers in &self.columns {
+                    let column = group.next_column().map_err(parquet_error)?;
+                    let mut column = column.ok_or_else(|| io::Error::other("no such column"))?;
+                    let numbers: &[i64] = bytemuck::cast_slice(numbers);
+                    let typed = column.typed::<Int64Type>();
+                    typed.write_batch(numbers, None, None).map_err(parquet_error)?;
+                    column.close().map_err(parquet_error)?;
+                }
+                group.close().map_err(parquet_error)?;
+                self.columns.iter_mut().for_each(Vec::clear);
+            }
+            Encoder::Arrow(writer, schema) => {
+                let arrays = self.columns.iter_mut().map(|numbers| {
+                    let numbers = std::mem::replace(numbers, Vec::with_capacity(self.group_rows));
+                    Arc::new(UInt64Array::from(numbers)) as ArrayRef
+                });
+                let batch = RecordBatch::try_new(Arc::clone(schema), arrays.collect());
+                writer.write(&batch.map_err(arrow_error)?).map_err(arrow_error)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parquet<W: Write + Send>(out: Counting<W>, names: &[&str]) -> io::Result<Encoder<W>> {
+    let fields = names.iter().map(|name| {
+        Type::primitive_type_builder(name, Physical::INT64)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(LogicalType::integer(64, false)))
+            .build()
+            .map(Arc::new)
+    });
+    let fields = fields.collect::<Result<Vec<_>, _>>().map_err(parquet_error)?;
+    let schema = Type::group_type_builder("schema").with_fields(fields).build();
+    let properties = WriterProperties::builder()
+        .set_created_by(concat!("bitsort version ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_dictionary_enabled(false)
+        .set_encoding(Encoding::DELTA_BINARY_PACKED)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
+        .build();
+    let schema = Arc::new(schema.map_err(parquet_error)?);
+    let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
+    Ok(Encoder::Parquet(Box::new(writer.map_err(parquet_error)?)))
+}
+
+fn arrow<W: Write + Send>(out: Counting<W>, names: &[&str]) -> io::Result<Encoder<W>> {
+    let fields = names.iter().map(|name| Field::new(*name, DataType::UInt64, false));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let writer = FileWriter::try_new(out, &schema).map_err(arrow_error)?;
+    Ok(Encoder::Arrow(Box::new(writer), schema))
+}
+
+impl<W: Write + Send> Write for TableWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while !self.carry.is_empty() && !rest.is_empty() {
+            self.carry.push(rest[0]);
+            rest = &rest[1..];
+            if let Some(&number) = self.carry.first_chunk() {
+                self.carry.clear();
+                self.take(u64::from_le_bytes(number))?;
+            }
+        }
+        let (numbers, tail) = rest.as_chunks::<8>();
+        for &number in numbers {
+            self.take(u64::from_le_bytes(number))?;
+        }
+        self.carry.extend_from_slice(tail);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // rows wait for their group
+    }
+}

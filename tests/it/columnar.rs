@@ -1,0 +1,367 @@
+//! Parquet and Arrow files in and out, held against the crates that define them.
+
+use crate::workspace::Workspace;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, Int8Array, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::record::RowAccessor;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A user's file: names, and ids of two kinds, some of which are null.
+const SCHEMA: &str = "message users {
+    REQUIRED BYTE_ARRAY name (UTF8);
+    OPTIONAL INT32 small (INTEGER(32,false));
+    REQUIRED INT64 id;
+    OPTIONAL group place { OPTIONAL INT64 code (INTEGER(64,false)); }
+}";
+
+/// Row groups of so many ids each, with nulls in every third `small`.
+fn parquet(path: &Path, groups: &[&[i64]], properties: WriterPropertiesBuilder) {
+    let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build())).unwrap();
+    for ids in groups {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let names: Vec<ByteArray> =
+            ids.iter().map(|id| ByteArray::from(format!("user {id}").into_bytes())).collect();
+        column.typed::<ByteArrayType>().write_batch(&names, None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let levels: Vec<i16> = (0..ids.len()).map(|row| i16::from(row % 3 != 2)).collect();
+        let there = ids.iter().zip(&levels).filter(|(_, level)| **level == 1);
+        let small: Vec<i32> = there.map(|(id, _)| i32::try_from(*id).unwrap_or(-1)).collect();
+        column.typed::<Int32Type>().write_batch(&small, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(ids, None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let levels: Vec<i16> = (0..ids.len()).map(|row| [0, 1, 2][row % 3]).collect();
+        let codes: Vec<i64> = ids.iter().skip(2).step_by(3).map(|id| -1 - id).collect();
+        column.typed::<Int64Type>().write_batch(&codes, Some(&levels), None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn properties() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+}
+
+fn encoded(encoding: Encoding) -> WriterPropertiesBuilder {
+    let properties = properties().set_dictionary_enabled(false);
+    ["id", "small"].into_iter().fold(properties, |properties, column| {
+        properties.set_column_encoding(ColumnPath::from(column), encoding)
+    })
+}
+
+fn ids(count: i64) -> Vec<i64> {
+    (0..count).map(|index| (index * 2_654_435_761) % 268_435_399).collect()
+}
+
+fn text<T: Ord + Copy + ToString>(values: &[T]) -> String {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n")
+}
+
+/// The columns of a table that has but unsigned 64-bit ones, a row each.
+fn table(path: &Path) -> (Vec<String>, Vec<Vec<u64>>) {
+    if path.extension().is_some_and(|suffix| suffix == "parquet") {
+        let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let names: Vec<_> = schema.columns().iter().map(|c| c.name().to_owned()).collect();
+        let rows = reader.get_row_iter(None).unwrap().map(|row| {
+            let row = row.unwrap();
+            (0..names.len()).map(|column| row.get_ulong(column).unwrap()).collect()
+        });
+        return (names.clone(), rows.collect());
+    }
+    let reader = FileReader::try_new(File::open(path).unwrap(), None).unwrap();
+    let names: Vec<_> = reader.schema().fields().iter().map(|f| f.name().clone()).collect();
+    let mut rows = Vec::new();
+    for batch in reader {
+        let batch = batch.unwrap();
+        for row in 0..batch.num_rows() {
+            let columns = batch.columns().iter();
+            rows.push(columns.map(|c| c.as_primitive::<UInt64Type>().value(row)).collect());
+        }
+    }
+    (names, rows)
+}
+
+#[test]
+fn a_column_is_sorted_however_it_is_encoded() {
+    let work = Workspace::new();
+    let ids = ids(30_000);
+    let groups: Vec<&[i64]> = ids.chunks(7_001).collect();
+    let small: Vec<i64> = groups
+        .iter()
+        .flat_map(|group| group.iter().enumerate().filter(|(row, _)| row % 3 != 2))
+        .map(|(_, id)| *id)
+        .collect();
+    let variants = [
+        properties(),
+        properties().set_compression(Compression::SNAPPY).set_dictionary_enabled(false),
+        properties().set_compression(Compression::ZSTD(ZstdLevel::default())),
+        properties().set_compression(Compression::LZ4_RAW).set_data_page_row_count_limit(100),
+        properties().set_compression(Compression::GZIP(GzipLevel::default())),
+        properties().set_writer_version(WriterVersion::PARQUET_2_0),
+        encoded(Encoding::DELTA_BINARY_PACKED),
+        encoded(Encoding::BYTE_STREAM_SPLIT),
+    ];
+    for (number, properties) in variants.into_iter().enumerate() {
+        // Told by its content, not by its name.
+        parquet(&work.file("users"), &groups, properties);
+        for limits in ["", "--mem 64M --threads 2", "--strategy multi-pass", "--strategy spill"] {
+            let ran = work.run(&format!("users --column id {limits}"));
+            assert_eq!(ran.quiet(), text(&ids), "{number} {limits}");
+        }
+        let ran = work.run("users --column 2 --stats=json -o out");
+        assert_eq!((ran.code, work.read("out")), (Some(0), text(&small)), "{number}");
+        assert!(ran.err.contains(r#""blank":9997,"#), "{}", ran.err);
+        let codes: Vec<u64> = groups
+            .iter()
+            .flat_map(|group| group.iter().skip(2).step_by(3))
+            .map(|id| (-1 - id).cast_unsigned())
+            .collect();
+        assert_eq!(work.run("users --column place.code").quiet(), text(&codes), "{number}");
+    }
+}
+
+#[test]
+fn columns_that_cannot_be_read_are_named_with_those_that_can() {
+    let work = Workspace::new();
+    parquet(&work.file("users"), &[&[1, 2], &[]], properties());
+    for (column, message) in [
+        (
+            "--column nosuch",
+            "users: no column is named \"nosuch\"; there are name, small, id, place.code",
+        ),
+        ("--column 5", "users: no column 5: it has 4"),
+        ("--column name", "users: column \"name\" holds UTF8, not integers"),
+        ("", "users: several columns of integers: small, id, place.code"),
+    ] {
+        work.run(&format!("users {column} -o out")).refused(message);
+    }
+    work.set("build users -o out", "").refused("several columns of integers");
+    assert_eq!(work.names(), ["users"]);
+    let content = fs::read(work.file("users")).unwrap();
+    work.run_with("", &content).refused("it is a Parquet file: name the file");
+    // One that can be gone back in is no pipe.
+    let mut command = work.command(["--column", "id"]);
+    let output = command.stdin(File::open(work.file("users")).unwrap()).output().unwrap();
+    assert_eq!(output.stdout, b"1\n2\n");
+}
+
+#[test]
+fn negative_numbers_are_malformed_with_their_rows() {
+    let work = Workspace::new();
+    // Many rows before, in groups that other threads read.
+    let before = ids(100_000);
+    parquet(&work.file("users"), &[&before, &[5, 6, -7, 8], &[-9]], properties());
+    for _ in 0..5 {
+        work.run("users --column id -o out")
+            .refused("users: row 100003: expected a number of 0 or more: -7");
+    }
+    assert_eq!(work.names(), ["users"]);
+    let mut found = before.clone();
+    found.extend([5, 6, 8]);
+    assert_eq!(work.run("users --column id --invalid skip").quiet(), text(&found));
+    assert_eq!(work.run("users --column id --rejects bad -o out").quiet(), "");
+    let rejected = "users\t100003\t0\texpected a number of 0 or more\t-7\n\
+                    users\t100005\t0\texpected a number of 0 or more\t-9\n";
+    assert_eq!(work.read("bad"), rejected);
+    // So are values that are out of order.
+    let ran = work.run("--check users --column id --invalid skip");
+    assert!(
+        ran.err.contains("bitsort: users:2: disorder") || ran.err.contains("users:"),
+        "{}",
+        ran.err
+    );
+}
+
+fn batch(ids: &[i64]) -> RecordBatch {
+    let names: Vec<String> = ids.iter().map(|id| format!("user {id}")).collect();
+    let small =
+        ids.iter().enumerate().map(|(row, id)| (row % 3 != 2).then(|| u32::try_from(*id).unwrap()));
+    RecordBatch::try_from_iter([
+        ("name", Arc::new(StringArray::from(names)) as ArrayRef),
+        ("small", Arc::new(small.collect::<UInt32Array>())),
+        ("id", Arc::new(Int64Array::from(ids.to_vec()))),
+    ])
+    .unwrap()
+}
+
+#[test]
+fn arrow_files_and_streams_are_read() {
+    let work = Workspace::new();
+    let ids = ids(30_000);
+    let batches: Vec<_> = ids.chunks(7_001).map(batch).collect();
+    for compression in [None, Some(CompressionType::ZSTD), Some(CompressionType::LZ4_FRAME)] {
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let file = File::create(work.file("file")).unwrap();
+        let schema = batches[0].schema();
+        let mut writer = FileWriter::try_new_with_options(file, &schema, options.clone()).unwrap();
+        for batch in &batches {
+            writer.write(batch).unwrap();
+        }
+        writer.finish().unwrap();
+        let file = File::create(work.file("stream")).unwrap();
+        let mut writer = StreamWriter::try_new_with_options(file, &schema, options).unwrap();
+        for batch in &batches {
+            writer.write(batch).unwrap();
+        }
+        writer.finish().unwrap();
+        for name in ["file", "stream"] {
+            for limits in ["", "--mem 64M", "--strategy multi-pass"] {
+                let ran = work.run(&format!("{name} --column id {limits}"));
+                assert_eq!(ran.quiet(), text(&ids), "{name} {compression:?} {limits}");
+            }
+            let ran = work.run(&format!("{name} --column small --stats=json -o out"));
+            assert!(ran.err.contains(r#""blank":9997,"#), "{}", ran.err);
+            work.run(&format!("{name} --column name")).refused("holds Utf8, not integers");
+        }
+    }
+    let tiny = Arc::new(Int8Array::from(vec![Some(3), None, Some(-1)])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("tiny", tiny)]).unwrap();
+    let mut writer = FileWriter::try_new(File::create(work.file("t")).unwrap(), &batch.schema());
+    writer.as_mut().unwrap().write(&batch).unwrap();
+    writer.unwrap().finish().unwrap();
+    work.run("t").refused("t: row 3: expected a number of 0 or more: -1");
+    assert_eq!(work.run("t --invalid skip").quiet(), "3\n");
+}
+
+#[test]
+fn tables_are_written_and_read_back() {
+    let work = Workspace::new();
+    let mut ids: Vec<u64> =
+        (0..200_000_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 50).collect();
+    ids.extend([u64::MAX, u64::MAX, 0]);
+    work.write("ids", ids.iter().fold(String::from("id\n"), |s, id| s + &id.to_string() + "\n"));
+    ids.sort_unstable();
+    let one = |values: &[u64]| values.iter().map(|&value| vec![value]).collect::<Vec<_>>();
+    let mut distinct = ids.clone();
+    distinct.dedup();
+    let counted: Vec<Vec<u64>> =
+        ids.chunk_by(|a, b| a == b).map(|run| vec![run[0], run.len() as u64]).collect();
+    for suffix in ["parquet", "arrow", "feather"] {
+        let out = format!("out.{suffix}");
+        assert_eq!(work.run(&format!("ids --column id --mem 64M -o {out}")).quiet(), "");
+        assert_eq!(table(&work.file(&out)), (vec!["id".to_owned()], one(&ids)), "{suffix}");
+        assert_eq!(work.run(&format!("-c {out}")).quiet(), "", "{suffix} is sorted");
+        assert_eq!(work.run(&format!("ids --header -u -r -o {out}")).quiet(), "");
+        let descending: Vec<u64> = distinct.iter().rev().copied().collect();
+        assert_eq!(table(&work.file(&out)), (vec!["value".to_owned()], one(&descending)));
+        assert_eq!(work.run(&format!("ids --header --count -o {out}")).quiet(), "");
+        let names = vec!["value".to_owned(), "count".to_owned()];
+        assert_eq!(table(&work.file(&out)), (names, counted.clone()), "{suffix}");
+        // A set, of a table, as a table; the name alone says so.
+        assert_eq!(work.set(&format!("build {out} --column value -o s.bits"), "").quiet(), "");
+        assert_eq!(work.set(&format!("and s.bits s.bits -o {out}"), "").quiet(), "");
+        assert_eq!(table(&work.file(&out)).1, one(&distinct), "{suffix}");
+        assert_eq!(work.set(&format!("count {out}"), "").quiet(), format!("{}\n", distinct.len()));
+        // An output that may be an input; nothing at all.
+        assert_eq!(work.run(&format!("{out} -o {out}")).quiet(), "");
+        assert_eq!(table(&work.file(&out)).1, one(&distinct), "{suffix}");
+        work.write("nothing", "");
+        assert_eq!(work.run(&format!("nothing -o {out}")).quiet(), "");
+        assert_eq!(table(&work.file(&out)).1, Vec::<Vec<u64>>::new());
+        assert_eq!(work.run(&out).quiet(), "");
+    }
+    assert_eq!(work.run("ids --header --to text -o t.parquet").quiet(), "");
+    assert!(work.read("t.parquet").starts_with("0\n0\n"), "what is asked for counts");
+    let mut command = work.command(["ids", "--header", "--to", "parquet", "--stats=json"]);
+    let output = command.output().unwrap();
+    fs::write(work.file("piped.parquet"), &output.stdout).unwrap();
+    assert_eq!(table(&work.file("piped.parquet")).1, one(&ids));
+    let stats = String::from_utf8(output.stderr).unwrap();
+    assert!(stats.contains(&format!(r#""written_bytes":{}"#, output.stdout.len())), "{stats}");
+}
+
+#[test]
+fn many_inputs_of_many_kinds_are_sorted_and_merged() {
+    let work = Workspace::new();
+    parquet(&work.file("a"), &[&[10, 30], &[50, 70]], properties());
+    work.write("b", "id\n20\n40\n");
+    let expected = "10\n20\n30\n40\n50\n70\n";
+    assert_eq!(work.run("a b --column id").quiet(), "10\n20\n30\n40\n50\n70\n");
+    assert_eq!(work.run("-m b a --column id").quiet(), expected);
+    work.write("c", "id\n1\nx\n");
+    work.run("a c --column id").refused("c:3: byte 5: expected a digit: \"x\"");
+    parquet(&work.file("d"), &[&[10, 30], &[20, 70]], properties());
+    work.run("-m d --column id").refused("d:3: 20 follows 30");
+}
+
+/// Runs on every damaged file; each must be sorted or refused, and nothing else.
+fn survives(work: &Workspace, content: &[u8]) {
+    work.write("damaged", content);
+    for line in ["damaged --column id --mem 64M", "damaged --column small --mem 64M"] {
+        let ran = work.run(line);
+        assert!(matches!(ran.code, Some(0 | 2)), "{line}: {ran:?}");
+        assert!(!ran.err.contains("panicked"), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn damaged_tables_are_refused_and_never_a_panic() {
+    let work = Workspace::new();
+    let ids = ids(40);
+    let versions = [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0];
+    let mut contents: Vec<Vec<u8>> = versions
+        .into_iter()
+        .map(|version| {
+            let properties = properties().set_writer_version(version);
+            let properties = properties.set_compression(Compression::SNAPPY);
+            parquet(&work.file("whole"), &[&ids, &ids[..9]], properties);
+            fs::read(work.file("whole")).unwrap()
+        })
+        .collect();
+    for stream in [false, true] {
+        let options = IpcWriteOptions::default();
+        let options = options.try_with_compression(Some(CompressionType::LZ4_FRAME)).unwrap();
+        let (mut content, batch) = (Vec::new(), batch(&ids));
+        if stream {
+            let schema = batch.schema();
+            let mut writer =
+                StreamWriter::try_new_with_options(&mut content, &schema, options).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+        } else {
+            let schema = batch.schema();
+            let mut writer =
+                FileWriter::try_new_with_options(&mut content, &schema, options).unwrap();
+            writer.write(&batch).unwrap();
+            writer.finish().unwrap();
+        }
+        contents.push(content);
+    }
+    let mut random = 1_u64;
+    for content in contents {
+        let len = content.len();
+        for cut in (4..len).step_by(len / 20 + 1) {
+            survives(&work, &content[..cut]);
+        }
+        for _ in 0..60 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let mut damaged = content.clone();
+            let at = 8 + usize::try_from(random >> 33).unwrap() % (len - 8);
+            damaged[at] ^= random.to_le_bytes()[3] | 1;
+            survives(&work, &damaged);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! `bitset` on delimited text, and what it tells of its work.
+
+use crate::workspace::Workspace;
+use serde_json::Value;
+
+const USERS: &str = "name,id\n\"Smith, J\",30\n\"two\nlines\",7\nx,\n\"q\"\"q\",\"35\"\r\n";
+
+#[test]
+fn sets_are_built_of_a_column() {
+    let work = Workspace::new();
+    work.write("users.csv", USERS);
+    work.write("tabs", "7\ta\n8\tb\n");
+    assert_eq!(work.set("build users.csv --column id", "").quiet(), "7\n30\n35\n");
+    assert_eq!(work.set("build --column 1 --delimiter \\t tabs", "").quiet(), "7\n8\n");
+    // So are the sets that are joined, if they are no set files.
+    assert_eq!(work.set("build -o s.bits", "30\n8\n").quiet(), "");
+    assert_eq!(work.set("and s.bits users.csv --column id", "").quiet(), "30\n");
+    assert_eq!(
+        work.set("eval 'a - b' a=users.csv b=s.bits --column id --count", "").quiet(),
+        "2\n"
+    );
+    assert_eq!(work.set("diff s.bits users.csv --column id", "").out, "+7\n-8\n+35\n");
+    work.set("build users.csv --column nosuch", "").refused("users.csv:1: no column is named");
+    work.set("build users.csv --delimiter ;", "").refused("--column");
+}
+
+#[test]
+fn rows_are_copied_by_one_of_their_columns() {
+    let work = Workspace::new();
+    work.write("users.csv", USERS);
+    assert_eq!(work.set("build -o s.bits", "30\n35\n").quiet(), "");
+    let kept = "name,id\n\"Smith, J\",30\n\"q\"\"q\",\"35\"\r\n";
+    assert_eq!(work.set("filter s.bits users.csv --column id", "").quiet(), kept);
+    assert_eq!(work.set("filter s.bits --column id", USERS).quiet(), kept);
+    let others = "name,id\n\"two\nlines\",7\n";
+    assert_eq!(work.set("filter -v s.bits users.csv --column id", "").quiet(), others);
+    assert_eq!(work.set("filter s.bits --column 2", "a,30\nb,3\nc,35").quiet(), "a,30\nc,35\n");
+    // The line is that of an editor, whatever quotes hold.
+    let wrong = work.set("filter s.bits --column id", "n,id\n\"a\nb\",30\nc,x\n");
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("-:4: byte 16: expected a digit: \"c,x\""), "{}", wrong.err);
+    let ran = work.set("filter s.bits --column id --skip-invalid", "n,id\nc,x\nd,30\n");
+    assert_eq!(ran.quiet(), "n,id\nd,30\n");
+    work.set("filter s.bits --column no", "n,id\n").refused("no column is named \"no\"");
+}
+
+#[test]
+fn records_stay_whole_however_they_are_cut() {
+    let work = Workspace::new();
+    let mut text = String::from("id,text\n");
+    let mut kept = text.clone();
+    for row in 0..40_000 {
+        let record = format!("{row},\"a\n{row},\"\"b\"\"\n\"\n");
+        text += &record;
+        if row % 3 == 0 {
+            kept += &record;
+        }
+    }
+    let multiples: Vec<String> = (0..40_000).step_by(3).map(|row| row.to_string()).collect();
+    work.write("rows", &text);
+    assert_eq!(work.set("build -o s.bits", &multiples.join("\n")).quiet(), "");
+    for input in ["rows", "-"] {
+        let line = format!("filter s.bits {input} --column id --mem 64M --threads 64");
+        assert!(work.set(&line, &text).quiet() == kept, "{input}");
+    }
+    // A quote that is never closed costs its own line.
+    let open = format!("id,text\n3,\"x\n{}", "6,y\n".repeat(400_000));
+    let ran = work.set("filter s.bits --column id --skip-invalid", &open);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.ends_with("6,y\n6,y\n") && ran.out.lines().count() >= 400_001);
+}
+
+/// What `--stats=json` says of a run that succeeds.
+#[track_caller]
+fn stats(work: &Workspace, line: &str, input: &str) -> Value {
+    let ran = work.set(&format!("{line} --stats=json"), input);
+    assert!(matches!(ran.code, Some(0 | 1)), "{line}: {}", ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+    let told: Value = serde_json::from_str(&ran.err).unwrap();
+    for field in ["read_bytes", "peak_resident_bytes", "memory_limit_bytes", "threads"] {
+        assert!(told[field].is_u64(), "{line}: {field} in {told}");
+    }
+    told
+}
+
+#[test]
+fn every_long_command_tells_what_it_did() {
+    let work = Workspace::new();
+    work.write("a", "40\n3\n\n3\n");
+    work.write("keys", "fox\ndog\nfox\n");
+    let told = |line: &str, input: &str, expected: &[(&str, u64)]| {
+        let told = stats(&work, line, input);
+        for &(field, count) in expected {
+            assert_eq!(told[field], count, "{line}: {field} in {told}");
+        }
+    };
+    let build = [("lines", 4), ("values", 3), ("written", 2), ("dropped", 1), ("blank", 1)];
+    told("build a -o a.bits", "", &build);
+    told("and a.bits a", "", &[("written", 1 + 1), ("written_bytes", 5), ("read_bytes", 8)]);
+    told("or a.bits a.bits --count", "", &[("values", 2)]);
+    told("filter a.bits", "40\n41\n", &[("lines", 2), ("found", 1), ("read_bytes", 6)]);
+    told("filter -v a.bits", "40\n41\n42\n", &[("lines", 3), ("found", 1)]);
+    told("contains a.bits", "40\n\n41\n", &[("lines", 3), ("found", 1)]);
+    told("verify a.bits", "", &[("values", 2)]);
+    told("bloom build keys -n 10 -o k.bloom", "", &[("keys", 2), ("read_bytes", 12)]);
+    let size = std::fs::metadata(work.file("k.bloom")).unwrap().len();
+    told("bloom merge k.bloom k.bloom -o m.bloom", "", &[("written_bytes", size)]);
+    told("bloom filter k.bloom", "fox\ncow\n", &[("written", 1), ("written_bytes", 4)]);
+    told("bloom contains k.bloom", "fox\n", &[("written_bytes", 9), ("read_bytes", 4)]);
+    told("bloom dedup keys", "", &[("written", 2), ("written_bytes", 8)]);
+    told("bloom dedup --exact keys", "", &[("written", 2)]);
+    told("bloom common keys keys --count", "", &[("common", 2)]);
+    told("bloom index build keys", "", &[("read_bytes", 12)]);
+    told("bloom index get keys fox", "", &[("keys", 1), ("found", 1), ("lines", 2)]);
+    // For people, on standard error too.
+    let ran = work.set("and a.bits a --stats", "");
+    assert_eq!((&*ran.out, ran.code), ("3\n40\n", Some(0)));
+    assert!(ran.err.starts_with("written   2\nwritten   5 B\n"), "{}", ran.err);
+}
+
+#[test]
+fn every_long_command_shows_how_far_it_is() {
+    let work = Workspace::new();
+    work.write("a", "40\n3\n");
+    assert_eq!(work.set("build a -o a.bits", "").quiet(), "");
+    assert_eq!(work.set("bloom build a -o a.bloom", "").quiet(), "");
+    for line in [
+        "build a -o b.bits",
+        "and a a -o c.bits",
+        "and a.bits a.bits --count",
+        "filter a.bits a",
+        "contains a.bits",
+        "verify a.bits",
+        "bloom build a -o b.bloom",
+        "bloom add b.bloom -f a",
+        "bloom filter a.bloom a",
+        "bloom contains a.bloom -f a",
+        "bloom dedup a",
+        "bloom common a a",
+        "bloom verify a.bloom -p 0.5",
+        "bloom merge a.bloom a.bloom -o c.bloom",
+        "bloom index build a",
+        "bloom index verify a",
+    ] {
+        let ran = work.set(&format!("{line} --progress always"), "40\n");
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+        let shown = ["looking", "reading", "writing", "walking"];
+        assert!(shown.iter().any(|phase| ran.err.contains(phase)), "{line}: {:?}", ran.err);
+    }
+}
