@@ -131,6 +131,9 @@ mod compression;
 mod container;
 mod error;
 mod format;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod input;
 mod output;
 #[cfg(feature = "cli")]

@@ -12,7 +12,7 @@ const FLOORS: &[&[&str]] = &[
     &["bits", "input", "output"],
     &["sort", "bloom"],
     &["set"],
-    &["cli"],
+    &["cli", "fuzzing"],
 ];
 const MAX_LINES: usize = 400;
 
