@@ -77,7 +77,10 @@ fn ask(set: &IntegerSet, model: &BTreeSet<u64>, probe: u64) {
     assert_eq!(set.previous(probe).unwrap(), model.range(..=probe).next_back().copied());
     let rank = model.range(..=probe).count() as u64;
     assert_eq!(set.rank(probe).unwrap(), rank);
-    assert_eq!(set.select(rank).unwrap(), probe.checked_add(1).and_then(|next| model.range(next..).next().copied()));
+    assert_eq!(
+        set.select(rank).unwrap(),
+        probe.checked_add(1).and_then(|next| model.range(next..).next().copied())
+    );
     let last = probe.saturating_add(70_000);
     let within = model.range(probe..=last).count() as u64;
     assert_eq!(set.range_cardinality(probe, last).unwrap(), within);

@@ -127,7 +127,9 @@ fuzz_target!(|case: Case| {
     // Beside what values of a container are decoded into: 4 bytes each.
     assert!(taken <= 3 * bytes.len() + (1 << 19), "{taken} bytes for {}", bytes.len());
     let Ok(set) = opened else {
-        assert!(!case.edits.is_empty() || case.sealed || !matches!(case.base, Base::Written { .. }));
+        assert!(
+            !case.edits.is_empty() || case.sealed || !matches!(case.base, Base::Written { .. })
+        );
         return;
     };
     assert_eq!(Some(set.kind()), kind);

@@ -70,15 +70,15 @@ fn bytes_of(base: &Base, keys: &[u16]) -> Vec<u8> {
             let options = guava::Options { mitz_32, ..guava::Options::default() };
             let mut filter = guava::filter(count.into(), 0.03, options).unwrap();
             for key in keys {
-            filter.insert(&u64::from(*key));
-        }
+                filter.insert(&u64::from(*key));
+            }
             guava::write_to(&filter, &mut out).unwrap();
         }
         Base::Dcso { keys: count, data } => {
             let mut filter = dcso::filter(u64::from(count) + 1, 0.01).unwrap();
             for key in keys {
-            filter.insert(&u64::from(*key));
-        }
+                filter.insert(&u64::from(*key));
+            }
             dcso::write_to(&filter, data, &mut out).unwrap();
         }
     }
@@ -150,7 +150,10 @@ fuzz_target!(|case: Case| {
         }
     }
     if case.edits.is_empty() && !case.sealed {
-        let is_own = matches!(case.base, Base::Standard { .. } | Base::Blocked { .. } | Base::Counting { .. });
+        let is_own = matches!(
+            case.base,
+            Base::Standard { .. } | Base::Blocked { .. } | Base::Counting { .. }
+        );
         assert!(!is_own || bytes.is_empty() || own.is_ok());
         assert!(!matches!(case.base, Base::Guava { .. }) || guavas.is_ok());
         assert!(!matches!(case.base, Base::Dcso { .. }) || dcsos.is_ok());

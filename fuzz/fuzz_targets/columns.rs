@@ -175,8 +175,7 @@ fuzz_target!(|case: Case| {
     let index = usize::from(case.column % 3);
     let name = ["a", "id", "c"][index];
     let by_name = case.by_name || matches!(case.text, Text::WellFormed { .. });
-    let column =
-        if by_name { Column::Name(name.to_owned()) } else { Column::Number(index + 1) };
+    let column = if by_name { Column::Name(name.to_owned()) } else { Column::Number(index + 1) };
     let text = match case.text {
         Text::WellFormed { quotes, ref records } => {
             well_formed(quotes, &records[..records.len().min(100)], delimiter)
@@ -195,7 +194,8 @@ fuzz_target!(|case: Case| {
 
     // A record as long as a block counts as one whose quote is never closed.
     let is_well_formed = matches!(case.text, Text::WellFormed { .. });
-    let block_bytes = if is_well_formed { 512 + 16 * usize::from(case.block_bytes) } else { 1 << 16 };
+    let block_bytes =
+        if is_well_formed { 512 + 16 * usize::from(case.block_bytes) } else { 1 << 16 };
     if text.len() >= 1 << 16 {
         return;
     }

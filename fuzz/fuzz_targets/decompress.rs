@@ -18,9 +18,17 @@ struct Case<'a> {
 
 #[derive(Debug, Arbitrary)]
 enum Member<'a> {
-    Packed { format: Packing, level: u8, numbers: Vec<u16>, repeat: u8 },
+    Packed {
+        format: Packing,
+        level: u8,
+        numbers: Vec<u16>,
+        repeat: u8,
+    },
     /// Behind the bytes that tell the format.
-    Raw { format: Packing, bytes: &'a [u8] },
+    Raw {
+        format: Packing,
+        bytes: &'a [u8],
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Arbitrary)]

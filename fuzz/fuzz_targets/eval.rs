@@ -65,16 +65,16 @@ fn range(first: u64, last: u64) -> Model {
 
 fn values(model: &[u64]) -> impl Iterator<Item = u64> {
     let filled = (0_u64..).step_by(64).zip(model).filter(|(_, word)| **word != 0);
-    filled.flat_map(|(base, word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| base + bit))
+    filled.flat_map(|(base, word)| {
+        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| base + bit)
+    })
 }
 
 fn of_tree(tree: &Tree, sets: &[Model; 4]) -> Model {
     match tree {
         Tree::Name(name) => sets[usize::from(name % 4)].clone(),
         Tree::Range(first, last) => range(u64::from(*first), u64::from(*last)),
-        Tree::Join(op, _, a, b) => {
-            join(usize::from(op % 4), &of_tree(a, sets), &of_tree(b, sets))
-        }
+        Tree::Join(op, _, a, b) => join(usize::from(op % 4), &of_tree(a, sets), &of_tree(b, sets)),
     }
 }
 
@@ -94,11 +94,10 @@ fn of_expression(expression: &Expression, sets: &[Model; 4]) -> Option<Model> {
 
 /// A range takes memory; the model has no more than its universe.
 fn narrow(tree: Expression) -> Expression {
-    let both = |a: Box<Expression>, b: Box<Expression>| (Box::new(narrow(*a)), Box::new(narrow(*b)));
+    let both =
+        |a: Box<Expression>, b: Box<Expression>| (Box::new(narrow(*a)), Box::new(narrow(*b)));
     match tree {
-        Expression::Range(first, last) => {
-            Expression::Range(first % UNIVERSE, last % UNIVERSE)
-        }
+        Expression::Range(first, last) => Expression::Range(first % UNIVERSE, last % UNIVERSE),
         Expression::Name(name) => Expression::Name(name),
         Expression::And(a, b) => {
             let (a, b) = both(a, b);
@@ -149,8 +148,7 @@ fuzz_target!(|case: Case| {
     });
     let sets: [IntegerSet; 4] = std::array::from_fn(|index| {
         let is_dense = case.sets[index].0;
-        let mut set =
-            if is_dense { IntegerSet::dense(0, UNIVERSE - 1) } else { IntegerSet::new() };
+        let mut set = if is_dense { IntegerSet::dense(0, UNIVERSE - 1) } else { IntegerSet::new() };
         runs[index].iter().for_each(|&(first, last)| set.insert_range(first, last).unwrap());
         set
     });

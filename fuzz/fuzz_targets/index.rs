@@ -44,12 +44,17 @@ enum Rule {
 const CHECKSUMS: usize = 176;
 
 fn text(case: &Case) -> Vec<u8> {
-    let mut rows: Vec<Vec<u8>> = case.rows.iter().take(300).map(|row| match row {
-        Row::Numbers(a, b) => format!("{},k{b},x", a % 16).into_bytes(),
-        Row::Quoted(a) => format!("\"{a}, \"\"q\"\"\",k{a}\r").into_bytes(),
-        Row::Long(a) => vec![b'z'; usize::from(*a) * 2],
-        Row::Empty => Vec::new(),
-    }).collect();
+    let mut rows: Vec<Vec<u8>> = case
+        .rows
+        .iter()
+        .take(300)
+        .map(|row| match row {
+            Row::Numbers(a, b) => format!("{},k{b},x", a % 16).into_bytes(),
+            Row::Quoted(a) => format!("\"{a}, \"\"q\"\"\",k{a}\r").into_bytes(),
+            Row::Long(a) => vec![b'z'; usize::from(*a) * 2],
+            Row::Empty => Vec::new(),
+        })
+        .collect();
     if case.sorted {
         rows.sort();
     }
@@ -65,7 +70,8 @@ fn rule(rule: &Rule) -> KeyRule {
         Rule::Row => KeyRule::Row,
         Rule::Columns(first, second) => {
             let numbers = [Some(first), second].into_iter().flatten();
-            KeyRule::columns(numbers.map(|number| u32::from(number % 4) + 1).collect(), b',').unwrap()
+            KeyRule::columns(numbers.map(|number| u32::from(number % 4) + 1).collect(), b',')
+                .unwrap()
         }
         Rule::Prefix(bytes) => KeyRule::Prefix((bytes % 8).into()),
         Rule::Until(byte) => KeyRule::Until(byte),

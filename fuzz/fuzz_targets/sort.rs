@@ -67,18 +67,8 @@ enum Line {
     Long(u8),
 }
 
-const EDGES: [u64; 10] = [
-    0,
-    9,
-    10,
-    65_535,
-    65_536,
-    (1 << 24) - 1,
-    1 << 32,
-    (1 << 32) - 1,
-    u64::MAX - 1,
-    u64::MAX,
-];
+const EDGES: [u64; 10] =
+    [0, 9, 10, 65_535, 65_536, (1 << 24) - 1, 1 << 32, (1 << 32) - 1, u64::MAX - 1, u64::MAX];
 const MALFORMED: [&str; 8] =
     ["+5", "-3", "1e3", "0x1F", "12abc", "18446744073709551616", "1 2", "5\r\r"];
 
@@ -114,7 +104,9 @@ fn lines(case: &Case, input: &[Line], most: u64) -> Vec<Vec<u8>> {
                         let value = u64::from(value) & most;
                         format!("\t {}{value} ", "0".repeat(usize::from(zeros))).into_bytes()
                     }
-                    Line::Blank(kind) => [&b""[..], b" ", b"\t\t ", b"\r"][usize::from(kind % 4)].to_vec(),
+                    Line::Blank(kind) => {
+                        [&b""[..], b" ", b"\t\t ", b"\r"][usize::from(kind % 4)].to_vec()
+                    }
                     Line::Malformed(index) => MALFORMED[usize::from(index % 8)].into(),
                     Line::Bytes { bytes, len } => bytes[..usize::from(len % 8)].to_vec(),
                     Line::Long(count) => vec![b' '; usize::from(count) * 9],
@@ -338,9 +330,9 @@ fuzz_target!(|case: Case| {
     {
         let failed = match case.way {
             Way::Check => sort.check().map(drop),
-            Way::Values => sort.into_values().and_then(|values| {
-                values.collect::<Result<Vec<_>, _>>().map(drop)
-            }),
+            Way::Values => sort
+                .into_values()
+                .and_then(|values| values.collect::<Result<Vec<_>, _>>().map(drop)),
             _ => sort.to_writer(std::io::sink()).map(drop),
         };
         match failed {

@@ -10,14 +10,36 @@ const BLOCK_LOG: u32 = 16;
 /// One change of a file.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub enum Edit {
-    Byte { at: u16, byte: u8 },
-    Flip { at: u16, bit: u8 },
+    Byte {
+        at: u16,
+        byte: u8,
+    },
+    Flip {
+        at: u16,
+        bit: u8,
+    },
     /// An aligned word, where numbers of headers and tables lie.
-    Word { at: u16, number: Number },
-    Insert { at: u16, bytes: u8, byte: u8 },
-    Remove { at: u16, bytes: u8 },
-    Copy { from: u16, to: u16, bytes: u8 },
-    Cut { at: u16 },
+    Word {
+        at: u16,
+        number: Number,
+    },
+    Insert {
+        at: u16,
+        bytes: u8,
+        byte: u8,
+    },
+    Remove {
+        at: u16,
+        bytes: u8,
+    },
+    Copy {
+        from: u16,
+        to: u16,
+        bytes: u8,
+    },
+    Cut {
+        at: u16,
+    },
 }
 
 /// Numbers that programs get wrong.
@@ -58,7 +80,9 @@ pub fn damage(file: &mut Vec<u8>, edits: &[Edit]) {
     for &edit in edits {
         let len = file.len();
         match edit {
-            Edit::Byte { at, byte } => file[place(at, len)..].iter_mut().take(1).for_each(|b| *b = byte),
+            Edit::Byte { at, byte } => {
+                file[place(at, len)..].iter_mut().take(1).for_each(|b| *b = byte)
+            }
             Edit::Flip { at, bit } => {
                 file[place(at, len)..].iter_mut().take(1).for_each(|b| *b ^= 1 << (bit & 7));
             }

@@ -62,9 +62,8 @@ pub fn values_of(pieces: &[Piece], width: u32) -> BTreeSet<u64> {
                 (from, Box::new((0..len(count)).map(move |n| n * step)))
             }
             Piece::Noise { from, seed, count } => {
-                let next = |state: &u64| {
-                    Some(state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1))
-                };
+                let next =
+                    |state: &u64| Some(state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1));
                 let states = std::iter::successors(Some(u64::from(seed)), next);
                 (from, Box::new(states.map(|state| state >> 47).take(len(count) as usize)))
             }
