@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 /// An interpreter takes a second for some hundred values.
 const MOST: u64 = if cfg!(miri) { 300 } else { 9000 };
+const PROBES: usize = if cfg!(miri) { 2 } else { 20 };
 
 /// Sets with arrays, bitmaps and runs, of 32 or 64 bits.
 fn sets() -> impl Strategy<Value = BTreeSet<u64>> {
@@ -65,7 +66,7 @@ proptest! {
     #[test]
     fn a_mapped_roaring_bitmap_answers_like_the_model(
         set in sets(),
-        probes in prop::collection::vec(any::<u32>(), 20),
+        probes in prop::collection::vec(any::<u32>(), PROBES),
         optimize: bool,
     ) {
         let mut bitmap: RoaringBitmap = set.iter().map(|&value| u32::try_from(value).unwrap()).collect();
@@ -84,7 +85,7 @@ proptest! {
     fn a_mapped_treemap_answers_like_the_model(
         set in sets(),
         shifts in prop::collection::vec(prop_oneof![Just(0_u64), Just(1 << 32), Just(u64::MAX << 32)], 3),
-        probes in prop::collection::vec(any::<u64>(), 20),
+        probes in prop::collection::vec(any::<u64>(), PROBES),
     ) {
         let set: BTreeSet<u64> = set
             .iter()
@@ -107,7 +108,7 @@ proptest! {
     fn a_plain_bitmap_answers_like_the_model(
         lows in prop::collection::btree_set(0_u64..200_000, 0..if cfg!(miri) { 30 } else { 300 }),
         key in prop_oneof![Just(0_u64), Just(3), Just((1 << 48) - 4)],
-        probes in prop::collection::vec(0_u64..400_000, 20),
+        probes in prop::collection::vec(0_u64..400_000, PROBES),
     ) {
         let base = key << 16;
         let mut words = vec![[0; 8]; 4 * 1024];
