@@ -132,6 +132,9 @@ mod compression;
 mod container;
 mod error;
 mod format;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod input;
 mod output;
 #[cfg(feature = "cli")]

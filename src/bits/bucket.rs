@@ -117,7 +117,15 @@ impl<B: Write> BucketEncoder<B> {
     }
 
     /// Appends a container of `len` values, at least one, in its smallest form.
+    ///
+    /// # Errors
+    ///
+    /// If the body cannot be written, or the container is one of a damaged file:
+    /// it would be written as if it were sound.
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
+        if let Some(what) = container.disorder() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
         let plain = plain_bytes(len);
         // A run takes 4 bytes, their number 2.
         let run_bytes = 2 + 4 * container.runs_up_to(plain / 4);

@@ -349,9 +349,12 @@ impl Container<'_> {
     pub(crate) fn disorder(self) -> Option<&'static str> {
         match self {
             Self::Array(values) => {
-                let falls =
-                    |pair: &[[u8; 2]]| u16::from_le_bytes(pair[0]) >= u16::from_le_bytes(pair[1]);
-                values.windows(2).any(falls).then_some("the values of an array do not ascend")
+                // To the end, whatever is found: vectors have no early exit.
+                let pairs = values.iter().zip(values.get(1..).unwrap_or_default());
+                let falls = pairs.fold(false, |falls, (&a, &b)| {
+                    falls | (u16::from_le_bytes(a) >= u16::from_le_bytes(b))
+                });
+                falls.then_some("the values of an array do not ascend")
             }
             Self::Bitmap(_) => None,
             Self::Runs(runs) => {

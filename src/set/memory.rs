@@ -81,7 +81,7 @@ impl ContainerSink for Collector {
 }
 
 fn not_understood(_: io::Error) -> crate::error::Error {
-    in_memory(Damage { offset: 0, what: "an encoded set was not understood" })
+    in_memory(Damage { offset: 0, what: "a container of an operand is damaged" })
 }
 
 /// The set of `values`: those that ascend are appended, from the first that

@@ -185,6 +185,23 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
 }
 
 #[test]
+fn values_in_disorder_are_neither_copied_nor_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("x.roaring"), folder.path().join("out.bits"));
+    // One container of two values: an array that falls, and runs that overlap.
+    let array = [58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 40, 0, 35, 0];
+    let runs = [59, 48, 0, 0, 1, 0, 0, 1, 0, 2, 0, 7, 0, 3, 0, 7, 0, 3, 0];
+    for bytes in [&array[..], &runs] {
+        std::fs::write(&path, bytes).unwrap();
+        let set = IntegerSet::open(&path).unwrap();
+        assert!(set.to_roaring().is_err() && set.union(&IntegerSet::from_iter([1])).is_err());
+        for format in [SetFormat::Bits, SetFormat::RoaringBits, SetFormat::Roaring] {
+            assert!(set.write_as(&out, format).is_err() && !out.exists());
+        }
+    }
+}
+
+#[test]
 fn full_containers_and_lone_values_are_read() {
     let lone = (1 << 20..1 << 21).step_by(7);
     let values: BTreeSet<u64> = (100..300_000).chain(lone).chain([u64::MAX]).collect();

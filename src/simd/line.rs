@@ -6,6 +6,7 @@
 //! keys are on their way to a large filter at a time.
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
 /// Words of a line.

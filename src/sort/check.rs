@@ -52,14 +52,15 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     if matches!(sort.invalid, InvalidLines::Reject(_)) {
         return Err(Error::usage("a check collects no rejected lines"));
     }
+    let block_bytes = sort.tuning.block_bytes.unwrap_or(match sort.column {
+        Some(_) => MAX_RECORD_BYTES,
+        None => BLOCK_BYTES,
+    });
     let cut = Cut {
         format: sort.from,
         terminator: sort.terminator(),
         column: sort.selector(),
-        block_bytes: sort.tuning.block_bytes.unwrap_or(match sort.column {
-            Some(_) => MAX_RECORD_BYTES,
-            None => BLOCK_BYTES,
-        }),
+        block_bytes: block_bytes.next_multiple_of(8), // whole values
     };
     let options = ScanOptions {
         cut: &cut,

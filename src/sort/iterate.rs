@@ -7,6 +7,7 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 /// Reads the values of an iterator as 8 bytes each, least significant first.
 pub(super) struct ValueReader<I> {
@@ -52,7 +53,8 @@ pub struct SortedValues {
     batches: Receiver<Message>,
     batch: std::vec::IntoIter<u64>,
     progress: Arc<Progress>,
-    ended: bool,
+    /// Until the last message came.
+    thread: Option<JoinHandle<()>>,
 }
 
 /// What a run says to whoever takes its values.
@@ -76,11 +78,11 @@ impl SortedValues {
             };
             let _ = sender.send(last); // nobody may be there to hear it
         };
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("bitsort".into())
             .spawn(run)
             .map_err(Error::io("start a thread for", "-"))?;
-        Ok(Self { batches, batch: Vec::new().into_iter(), progress, ended: false })
+        Ok(Self { batches, batch: Vec::new().into_iter(), progress, thread: Some(thread) })
     }
 }
 
@@ -92,11 +94,14 @@ impl Iterator for SortedValues {
             if let Some(value) = self.batch.next() {
                 return Some(Ok(value));
             }
-            if self.ended {
+            if self.thread.is_none() {
                 return None;
             }
             let message = self.batches.recv();
-            self.ended = !matches!(message, Ok(Message::Batch(_)));
+            if !matches!(message, Ok(Message::Batch(_))) {
+                // All memory and files of the run are given back when this is over.
+                let _ = self.thread.take().map(JoinHandle::join);
+            }
             match message {
                 Ok(Message::Batch(batch)) => self.batch = batch.into_iter(),
                 Ok(Message::Failed(error)) => return Some(Err(error)),
@@ -112,7 +117,8 @@ impl Iterator for SortedValues {
 
 impl Drop for SortedValues {
     fn drop(&mut self) {
-        if !self.ended {
+        // Not waited for: it may be reading a pipe.
+        if self.thread.is_some() {
             self.progress.cancel_flag().store(true, Ordering::Relaxed);
         }
     }

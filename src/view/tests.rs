@@ -3,12 +3,16 @@ use ::roaring::{RoaringBitmap, RoaringTreemap};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
+/// An interpreter takes a second for some hundred values.
+const MOST: u64 = if cfg!(miri) { 300 } else { 9000 };
+const PROBES: usize = if cfg!(miri) { 2 } else { 20 };
+
 /// Sets with arrays, bitmaps and runs, of 32 or 64 bits.
 fn sets() -> impl Strategy<Value = BTreeSet<u64>> {
     let high = prop_oneof![Just(0_u64), Just(1), Just(0xFFFF), 0_u64..4];
     let edge = prop_oneof![Just(0_u64), Just(0xFFFF), 0_u64..0x1_0000];
     let singles = prop::collection::vec((high.clone(), edge), 0..60);
-    let runs = prop::collection::vec((high, 0_u64..0x1_0000, 0_u64..9000, 1_usize..4), 0..4);
+    let runs = prop::collection::vec((high, 0_u64..0x1_0000, 0..MOST, 1_usize..4), 0..4);
     (singles, runs).prop_map(|(singles, runs)| {
         let mut set: BTreeSet<u64> = singles.into_iter().map(|(h, l)| h << 16 | l).collect();
         for (high, start, length, step) in runs {
@@ -57,12 +61,12 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 40 }))]
 
     #[test]
     fn a_mapped_roaring_bitmap_answers_like_the_model(
         set in sets(),
-        probes in prop::collection::vec(any::<u32>(), 20),
+        probes in prop::collection::vec(any::<u32>(), PROBES),
         optimize: bool,
     ) {
         let mut bitmap: RoaringBitmap = set.iter().map(|&value| u32::try_from(value).unwrap()).collect();
@@ -81,7 +85,7 @@ proptest! {
     fn a_mapped_treemap_answers_like_the_model(
         set in sets(),
         shifts in prop::collection::vec(prop_oneof![Just(0_u64), Just(1 << 32), Just(u64::MAX << 32)], 3),
-        probes in prop::collection::vec(any::<u64>(), 20),
+        probes in prop::collection::vec(any::<u64>(), PROBES),
     ) {
         let set: BTreeSet<u64> = set
             .iter()
@@ -102,9 +106,9 @@ proptest! {
 
     #[test]
     fn a_plain_bitmap_answers_like_the_model(
-        lows in prop::collection::btree_set(0_u64..200_000, 0..300),
+        lows in prop::collection::btree_set(0_u64..200_000, 0..if cfg!(miri) { 30 } else { 300 }),
         key in prop_oneof![Just(0_u64), Just(3), Just((1 << 48) - 4)],
-        probes in prop::collection::vec(0_u64..400_000, 20),
+        probes in prop::collection::vec(0_u64..400_000, PROBES),
     ) {
         let base = key << 16;
         let mut words = vec![[0; 8]; 4 * 1024];

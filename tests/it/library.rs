@@ -30,6 +30,19 @@ fn an_error_is_the_last_item() {
 }
 
 #[test]
+fn a_value_across_two_blocks_is_checked_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids");
+    let values: Vec<u8> = (0..1000_u64).flat_map(u64::to_be_bytes).collect();
+    std::fs::write(&path, values).unwrap();
+    for block_bytes in [333, 4094] {
+        let sort = Sort::new().file(&path).from_format(Format::U64Be);
+        let tuning = Tuning { block_bytes: Some(block_bytes), ..Tuning::default() };
+        assert_eq!(sort.tuning(tuning).check().unwrap(), None);
+    }
+}
+
+#[test]
 fn the_first_malformed_line_is_named_whatever_thread_meets_one_first() {
     let mut text = "123456789\n".repeat(50_000);
     text.replace_range(300_000..300_001, "a");

@@ -193,6 +193,9 @@ pub fn keys(m: u64, k: u32, ones: u64) -> f64 {
     if ones == 0 {
         return 0.0; // ln(1 − 1/1) is infinite
     }
+    if ones >= m {
+        return f64::INFINITY;
+    }
     (-real(ones) / real(m)).ln_1p() / (f64::from(k) * (-1.0 / real(m)).ln_1p())
 }
 
@@ -203,6 +206,13 @@ fn power(base: f64, k: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_full_filter_may_have_any_number_of_keys() {
+        for (m, k) in [(1, 1), (1, 255), (2, 3), (1 << 40, 7)] {
+            assert_eq!((keys(m, k, m), keys(m, k, 0)), (f64::INFINITY, 0.0), "{m} {k}");
+        }
+    }
 
     #[test]
     fn the_known_sizes_come_out() {

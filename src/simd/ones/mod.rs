@@ -5,6 +5,7 @@ mod avx512;
 mod scalar;
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
 /// Room that [`ones`] needs behind the positions it writes.

@@ -75,7 +75,7 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn every_level_agrees_with_the_reference_on_lines(
-        lines in prop::collection::vec(line(), 0..400),
+        lines in prop::collection::vec(line(), 0..if cfg!(miri) { 20 } else { 400 }),
         shift in 0_usize..64,
         complete: bool,
         crlf: bool,
