@@ -41,12 +41,14 @@ const PROBES: usize = if cfg!(miri) { 1 } else { 30 };
 fn values() -> impl Strategy<Value = BTreeSet<u16>> {
     let edges = prop_oneof![Just(0_u16), Just(63), Just(64), Just(65_535), any::<u16>()];
     let runs = prop::collection::vec((any::<u16>(), 0..MOST), 0..5);
-    (prop::collection::btree_set(edges, 0..usize::from(MOST) / 10), runs).prop_map(|(mut values, runs)| {
-        for (start, length) in runs {
-            values.extend(start..=start.saturating_add(length));
-        }
-        values
-    })
+    (prop::collection::btree_set(edges, 0..usize::from(MOST) / 10), runs).prop_map(
+        |(mut values, runs)| {
+            for (start, length) in runs {
+                values.extend(start..=start.saturating_add(length));
+            }
+            values
+        },
+    )
 }
 
 fn decoded(container: Container<'_>) -> Vec<u32> {

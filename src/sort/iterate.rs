@@ -94,9 +94,7 @@ impl Iterator for SortedValues {
             if let Some(value) = self.batch.next() {
                 return Some(Ok(value));
             }
-            if self.thread.is_none() {
-                return None;
-            }
+            self.thread.as_ref()?;
             let message = self.batches.recv();
             if !matches!(message, Ok(Message::Batch(_))) {
                 // All memory and files of the run are given back when this is over.
