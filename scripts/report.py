@@ -16,6 +16,8 @@ PLOTS = {
     "representations": ["representations-uniform.svg", "representations-clustered.svg"],
     "bloom": ["bloom-rates.svg", "bloom-speed.svg"],
 }
+# What a record has if its kind was measured whole.
+WHOLE = {"commands": "## uniform-u32:", "representations": "From which density on"}
 HEAD = """# Benchmarks
 
 Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
@@ -31,10 +33,13 @@ def kind(path):
 
 
 def newest():
-    """The tables of the newest record of each kind."""
+    """The tables of the newest record of each kind, of those that are whole."""
     found = {}
     for path in RECORDS.glob("*.md"):
-        date = re.search(r"^- date: (\S+)", path.read_text(), re.MULTILINE)
+        text = path.read_text()
+        if WHOLE.get(kind(path), "") not in text:
+            continue
+        date = re.search(r"^- date: (\S+)", text, re.MULTILINE)
         entry = (date[1] if date else "", path)
         found[kind(path)] = max(entry, found.get(kind(path), entry))
     return {name: found[name][1] for name in TITLES if name in found}
@@ -61,8 +66,15 @@ def rows(text, heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def sorts(text):
+def sorts(path):
     """The table of the README: a row a case, a column a tool."""
+    text = path.read_text()
+    about = dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+    runs = re.search(r"\| (\d+) \| in order \|", text)
+    yield f"{about['cores']} cores of {about['CPU'].split(' (')[0]}, {about['memory']}, {about['date'][:10]}; medians of"
+    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
+    yield f"[plot](benches/record/{path.stem}.svg)."
+    yield ""
     cases = {
         "uniform-u32": "32-bit numbers, 1.07 GB",
         "unique-u32": "the same, each once (`-u`)",
@@ -112,7 +124,7 @@ def write():
     target = REPOSITORY / "docs" / "benchmarks.md"
     target.write_text("\n".join(page))
     if "commands" in found:
-        into_readme("sorts", sorts(found["commands"].read_text()))
+        into_readme("sorts", sorts(found["commands"]))
     if "representations" in found:
         into_readme("densities", crossings(found["representations"].read_text()))
     return [target, REPOSITORY / "README.md"]
