@@ -28,6 +28,8 @@ STYLE = """
 
 
 def seconds(value):
+    if value < 0.1:
+        return f"{1000 * value:.1f} ms"
     return f"{value:.0f} s" if value >= 100 else f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
 
 
