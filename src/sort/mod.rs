@@ -36,3 +36,5 @@ pub use options::Sort;
 pub use plan::{Strategy, Tuning};
 pub use rejects::InvalidLines;
 pub use report::Report;
+#[cfg(feature = "cli")]
+pub(crate) use settle::{MAX_THREADS, check_threads};

@@ -13,10 +13,21 @@ use crate::text::{Column, Selector};
 /// Smallest memory limit that is promised to be kept.
 const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 /// More threads would only divide the memory further.
-const MAX_THREADS: usize = 256;
+pub(crate) const MAX_THREADS: usize = 256;
 
 /// Below this a thread's buffers leave too little for values.
 const MEMORY_PER_THREAD: u64 = 8 << 20;
+
+/// Refuses a number of threads that cannot be used.
+pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
+    match threads {
+        Some(0) => Err(Error::usage("at least 1 thread is needed")),
+        Some(threads) if threads > MAX_THREADS => {
+            Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The number of threads for who names none: that of the processors, or fewer if
 /// the memory limit has no room for so many.
@@ -33,9 +44,7 @@ pub(super) fn default_memory() -> u64 {
 impl Sort {
     /// Fills in defaults and refuses contradictions.
     pub(super) fn settle(&mut self) -> Result<()> {
-        if self.threads == Some(0) {
-            return Err(Error::usage("at least 1 thread is needed"));
-        }
+        check_threads(self.threads)?;
         if let Some(limit) = self.memory
             && limit < MIN_MEMORY
         {
@@ -43,9 +52,6 @@ impl Sort {
                 limit_bytes: limit.bytes(),
                 needed_bytes: MIN_MEMORY.bytes(),
             });
-        }
-        if self.threads.is_some_and(|threads| threads > MAX_THREADS) {
-            return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
         }
         if self.from != Format::Text && self.invalid != InvalidLines::Fail {
             return Err(Error::usage("binary formats have no malformed lines to skip or reject"));

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::progress::Progress;
 use crate::set::{self, SetFile, SetFormat, write_file, write_stream};
-use crate::sort::{InvalidLines, Report, Sort};
+use crate::sort::{InvalidLines, MAX_THREADS, Report, Sort, check_threads};
 use crate::sys::Machine;
 use crate::table::TableFormat;
 use std::ffi::OsStr;
@@ -27,9 +27,6 @@ pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
 pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
-
-/// As many as a sort takes.
-const MAX_THREADS: usize = 256;
 
 /// Opens sets of any kind within the limits, and writes them.
 pub(in crate::cli) struct Source {
@@ -57,13 +54,7 @@ impl Source {
         columns: ColumnArgs,
         progress: Arc<Progress>,
     ) -> Result<Self> {
-        match limits.threads {
-            Some(0) => return Err(Error::usage("at least 1 thread is needed")),
-            Some(threads) if threads > MAX_THREADS => {
-                return Err(Error::usage(format!("at most {MAX_THREADS} threads can be used")));
-            }
-            _ => {}
-        }
+        check_threads(limits.threads)?;
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let (started, done) = (Instant::now(), Mutex::default());
         Ok(Self { limits, columns, folder, progress, started, done })
