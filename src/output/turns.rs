@@ -2,8 +2,11 @@
 //!
 //! A kernel lets one thread at a time write a file of the page cache; others
 //! would spin at its lock. Here a thread that finds another one writing leaves
-//! its buffer to it, takes an empty one and computes on.
+//! its buffer to it, takes an empty one and computes on. When too much is left,
+//! it writes as well, if the file is one in memory: these can be written through
+//! maps meanwhile.
 
+use crate::sys::{is_in_memory, write_mapped};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -48,6 +51,11 @@ impl Turns {
                 if self.leave(place, buffer, filled) {
                     return Ok(());
                 }
+                let bytes = &buffer[..filled];
+                if is_in_memory(file) && write_mapped(file, place, bytes).is_ok() {
+                    return Ok(());
+                }
+                // What failed will fail again, or not.
                 self.turn.lock().unwrap_or_else(PoisonError::into_inner)
             }
         };
