@@ -68,6 +68,15 @@ proptest! {
         let not: BTreeSet<u64> = a.difference(&b).copied().collect();
         for x in &lefts {
             for y in &rights {
+                let changed = |change: fn(&mut IntegerSet, &IntegerSet) -> crate::Result<()>| {
+                    let mut set = x.clone();
+                    change(&mut set, y).unwrap();
+                    found(&set)
+                };
+                prop_assert_eq!(&changed(IntegerSet::intersection_assign), &and);
+                prop_assert_eq!(&changed(IntegerSet::union_assign), &or);
+                prop_assert_eq!(&changed(IntegerSet::symmetric_difference_assign), &xor);
+                prop_assert_eq!(&changed(IntegerSet::difference_assign), &not);
                 prop_assert_eq!(&found(&x.intersection(y).unwrap()), &and);
                 prop_assert_eq!(&found(&x.union(y).unwrap()), &or);
                 prop_assert_eq!(&found(&x.symmetric_difference(y).unwrap()), &xor);

@@ -99,6 +99,11 @@ fn main() {
     group.bench_function(id("IntegerSet::intersection"), |bencher| {
         bencher.iter(|| black_box(&a).intersection(&b));
     });
+    let mut changed = a.clone();
+    group.bench_function(id("IntegerSet::intersection_assign"), |bencher| {
+        bencher.iter(|| black_box(&mut changed).intersection_assign(&b));
+    });
+    drop(changed);
     group.bench_function(id("IntegerSet::intersection_len"), |bencher| {
         bencher.iter(|| black_box(&a).intersection_len(&b));
     });
