@@ -28,7 +28,8 @@ impl Compression {
     pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [0x1F, 0x8B, 8, ..] => Some(Self::Gzip),
-            [0x28, 0xB5, 0x2F, 0xFD, ..] => Some(Self::Zstd),
+            // A frame, or one to be skipped, with which pzstd begins.
+            [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Some(Self::Zstd),
             // A level, then the digits of pi: a block, or of its square root: the end.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => {
@@ -68,7 +69,9 @@ pub(crate) fn unpacked(
 ) -> io::Result<Box<dyn Read + Send>> {
     let unpacked: Box<dyn Read + Send> = match format {
         // A file may be several that were put together.
-        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
+        Compression::Gzip => Box::new(GzipMembers(Some(flate2::bufread::GzDecoder::new(
+            io::BufReader::with_capacity(1 << 16, reader),
+        )))),
         Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(reader)),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::new(reader)?;
@@ -84,6 +87,49 @@ pub(crate) fn unpacked(
         }
     };
     Ok(Box::new(Limited(unpacked)))
+}
+
+/// The members of a gzip file, one after the other. Zeros behind the last one
+/// fill a block of a tape: the `gzip` program passes over them as well.
+#[cfg(feature = "compression")]
+struct GzipMembers<R>(Option<flate2::bufread::GzDecoder<R>>);
+
+#[cfg(feature = "compression")]
+impl<R: io::BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let rest = member.get_mut();
+            let next = loop {
+                let bytes = rest.fill_buf()?;
+                let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+                let next = bytes.get(zeros).copied();
+                rest.consume(zeros);
+                if next.is_some() || zeros == 0 {
+                    break next;
+                }
+            };
+            match next {
+                None => self.0 = None,
+                Some(0x1F) => {
+                    self.0 = self
+                        .0
+                        .take()
+                        .map(|member| flate2::bufread::GzDecoder::new(member.into_inner()));
+                }
+                Some(_) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "what follows the compressed data is not compressed with gzip",
+                    ));
+                }
+            }
+        }
+        Ok(0)
+    }
 }
 
 /// Says of what kind the error of a decoder is that would need more memory.

@@ -80,11 +80,13 @@ pub enum Error {
         /// The value out of order.
         value: u64,
     },
-    /// The header of a delimited file has no such column.
-    #[error("{input}:1: no column is named \"{column}\"")]
+    /// The header of a delimited file has no such column, or several.
+    #[error("{input}:1: {} named \"{column}\"", if *found == 0 { "no column is".to_owned() } else { format!("{found} columns are") })]
     NoSuchColumn {
         /// Name as the user gave it.
         input: String,
+        /// Columns of that name.
+        found: usize,
         /// The name looked for.
         column: String,
     },
@@ -285,6 +287,16 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => "raise --mem",
             Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
                 "name the files inside it"
+            }
+            Self::Io { action: "read", source, .. }
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::InvalidData
+                        | io::ErrorKind::InvalidInput
+                        | io::ErrorKind::UnexpectedEof
+                ) =>
+            {
+                "the file is damaged, or was cut off: get a whole copy of it"
             }
             _ => return None,
         })

@@ -201,8 +201,9 @@ impl<'a> Claims<'a> {
 
 /// Number (from 0) of the wanted field in an input that begins with these lines.
 pub(super) fn column_of(selector: &Selector, lines: &[u8], name: &str) -> Result<usize> {
-    selector.index(selector.first_record(lines)).ok_or_else(|| Error::NoSuchColumn {
+    selector.index(selector.first_record(lines)).map_err(|found| Error::NoSuchColumn {
         input: name.to_owned(),
+        found,
         column: match &selector.column {
             Column::Name(name) => name.clone(),
             Column::Number(number) => number.to_string(),

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -66,7 +67,7 @@ fn end_of_links(path: &Path) -> Result<PathBuf> {
         let Ok(target) = fs::read_link(&path) else { return Ok(path) };
         path = folder_of(&path).join(target);
     }
-    let source = io::Error::from_raw_os_error(rustix::io::Errno::LOOP.raw_os_error());
+    let source = io::Error::from_raw_os_error(Errno::LOOP.raw_os_error());
     Err(Error::Io { action: "create", path, source })
 }
 
@@ -104,6 +105,9 @@ impl AtomicFile {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let content = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
             Ok(descriptor) => Content::Nameless(descriptor.into()),
+            Err(error) if !matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                return Err(Error::io("create", &destination)(error.into()));
+            }
             Err(_) => Content::Named(
                 tempfile::Builder::new()
                     .prefix(".bitsort-")

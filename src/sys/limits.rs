@@ -34,9 +34,12 @@ impl Machine {
         let total = kib_field(&meminfo, "MemTotal:").unwrap_or(UNKNOWN_MEMORY);
         let available = kib_field(&meminfo, "MemAvailable:").unwrap_or(total / 2);
         let group = control_group();
-        let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total));
+        // `ulimit -v`: what is reserved counts, not what is used.
+        let reservable = rustix::process::getrlimit(rustix::process::Resource::As).current;
+        let reservable = reservable.unwrap_or(u64::MAX);
+        let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total)).min(reservable);
         let free = group.map_or(available, |(limit, used)| limit.saturating_sub(used));
-        Self { threads, memory_bytes, available_bytes: available.min(free) }
+        Self { threads, memory_bytes, available_bytes: available.min(free).min(reservable) }
     }
 
     /// The memory limit for who names none: half of what is available, so

@@ -116,23 +116,26 @@ impl Selector {
         }
     }
 
-    /// Number (from 0) of the wanted field, given the first record of an input.
-    pub(crate) fn index(&self, header: &[u8]) -> Option<usize> {
-        match &self.column {
-            Column::Number(number) => number.checked_sub(1),
-            Column::Name(name) => {
-                let mut at = 0;
-                for index in 0.. {
-                    let Field { content, stop } = self.field(header, at);
-                    let content = content.map(|range| header[range].trim_ascii());
-                    if content == Ok(name.as_bytes()) {
-                        return Some(index);
-                    }
-                    at = stop.filter(|&stop| header[stop] != self.terminator)? + 1;
-                }
-                None
+    /// Number (from 0) of the wanted field, given the first record of an input;
+    /// or how many fields have its name, if that is not one.
+    pub(crate) fn index(&self, header: &[u8]) -> Result<usize, usize> {
+        let name = match &self.column {
+            Column::Number(number) => return number.checked_sub(1).ok_or(0),
+            Column::Name(name) => name.as_bytes(),
+        };
+        let mut named = Vec::new();
+        let mut at = 0;
+        for index in 0.. {
+            let Field { content, stop } = self.field(header, at);
+            if content.map(|range| header[range].trim_ascii()) == Ok(name) {
+                named.push(index);
+            }
+            match stop {
+                Some(stop) if header[stop] != self.terminator => at = stop + 1,
+                _ => break,
             }
         }
+        if let [index] = named[..] { Ok(index) } else { Err(named.len()) }
     }
 
     /// The first record of `bytes`, without its terminator.
@@ -222,8 +225,9 @@ mod tests {
     #[test]
     fn a_column_is_found_by_its_name() {
         let selector = selector(Column::Name("id".into()));
-        assert_eq!(selector.index(b"name, \"x\" ,id\r"), Some(2));
-        assert_eq!(selector.index(b"\"id\",name"), Some(0));
-        assert_eq!(selector.index(b"idx,name"), None);
+        assert_eq!(selector.index(b"name, \"x\" ,id\r"), Ok(2));
+        assert_eq!(selector.index(b"\"id\",name"), Ok(0));
+        assert_eq!(selector.index(b"idx,name"), Err(0));
+        assert_eq!(selector.index(b"id,name,\"id\""), Err(2));
     }
 }
