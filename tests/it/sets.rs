@@ -212,6 +212,10 @@ fn sets_of_other_programs_are_recognized_and_read() {
         "65541\n65543\n65544\n"
     );
     assert!(work.set("convert java", "").err.contains("cannot convert"));
+    work.set("convert raw --from bitmap-lsb --base 7", "").refused("--base is a multiple of 65536");
+    let help = work.set("convert --help", "").quiet();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(words.join(" ").contains("first bit of a raw bitmap, a multiple of 65536"), "{help}");
 }
 
 #[test]

@@ -280,7 +280,7 @@ pub(super) enum Command {
         /// What it is, if its content does not say so
         #[arg(long)]
         from: Option<ForeignChoice>,
-        /// Value of the first bit of a raw bitmap
+        /// Value of the first bit of a raw bitmap, a multiple of 65536
         #[arg(long, default_value_t = 0)]
         base: u64,
         #[command(flatten)]
