@@ -315,6 +315,11 @@ fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
     }
     let ran = work.set("build", "x\n");
     assert!(ran.err.contains("hint: --skip-invalid of build and filter"), "{}", ran.err);
+    for line in ["build b.bits", "build a c.roaring -o out", "filter a b.bits"] {
+        let ran = work.set(line, "");
+        ran.refused("expected a digit");
+        assert!(ran.err.contains("hint: it is a set already: bitset cat"), "{}", ran.err);
+    }
     assert_eq!(work.set("sample - 18446744073709551615", "5\n4\n5\n").quiet(), "4\n5\n");
 }
 
