@@ -2,8 +2,10 @@
 
 use super::design::Plain;
 use super::filter::Filter;
+use super::index::fields;
 use crate::error::Result;
 use crate::input::{ChunkJob, LineChunk, LineReader};
+use crate::text::{Column, Selector};
 use memchr::memchr_iter;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -140,6 +142,68 @@ impl LineJob<'_> {
             work(chunk.lines(), out)
         };
         self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
+    }
+
+    /// Hands to `consume` the lines of `paths` to whose keys `ask` gives the answer
+    /// `wanted`.
+    pub(crate) fn copy_lines(
+        &self,
+        paths: Vec<PathBuf>,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |bytes: &[u8], out: &mut Vec<u8>| {
+            self.rules.copy(bytes, wanted, out, |keys, answers| {
+                ask(keys, answers);
+                Ok(())
+            })
+        };
+        self.run(paths, work, consume)
+    }
+
+    /// Hands to `consume` the records of delimited text to whose fields `ask` gives
+    /// the answer `wanted`, and every header that names the column. A field that
+    /// a record does not have is empty.
+    pub(crate) fn copy_records(
+        &self,
+        paths: Vec<PathBuf>,
+        selector: &Selector,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
+            out.clear();
+            let bytes = chunk.lines();
+            let mut start = 0;
+            if chunk.first && matches!(selector.column, Column::Name(_)) {
+                // All of a chunk if a quote is never closed.
+                start = bytes.len().min(selector.first_record(bytes).len() + 1);
+                out.extend_from_slice(&bytes[..start]);
+            }
+            let records = selector.records(&bytes[start..], chunk.column).map(|(record, _)| {
+                let span = start + record.start..start + record.end;
+                let row = &bytes[span.clone()];
+                let row = row.strip_suffix(b"\r").unwrap_or(row);
+                let field = fields(row, selector.delimiter).nth(chunk.column);
+                (field.unwrap_or_default(), span.start..span.end + 1)
+            });
+            let mut records =
+                records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
+            let mut answers = Vec::new();
+            loop {
+                let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
+                if fields.is_empty() {
+                    return Ok(());
+                }
+                let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
+                ask(&keys, &mut answers);
+                Batch { keys, spans }.copy(bytes, &answers, wanted, out);
+            }
+        };
+        let reader = LineReader::of_records(paths, Some(selector.clone()));
+        self.chunks.run(reader, || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
     /// Hands chunks of the lines of `paths` to `visit`, one after the other.

@@ -252,7 +252,7 @@ fn append(key: &mut Vec<u8>, field: &[u8], delimiter: u8) {
 }
 
 /// The fields of a row, without their quotes.
-fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+pub(in crate::bloom) fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let mut rest = Some(row);
     std::iter::from_fn(move || {
         let bytes = rest?;

@@ -36,8 +36,9 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
         BloomCommand::Contains { filter, keys, files, lines } => {
             return screen::contains(source, &filter, &keys, files, lines);
         }
-        BloomCommand::Filter { filter, files, invert, lines, target } => {
-            screen::filter(source, &filter, files, invert, lines, &target)?;
+        BloomCommand::Filter { filter, files, invert, columns, lines, target } => {
+            let column = columns.selector();
+            screen::filter(source, &filter, files, !invert, column.as_ref(), lines, &target)?;
         }
         BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
             let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };

@@ -12,6 +12,7 @@ use crate::bloom::{Blocked, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
+use crate::text::Selector;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -79,30 +80,34 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(end.as_bytes());
 }
 
-/// Copies the lines that may be in the filter, or those that are not.
+/// Copies the lines that may be in the filter, if these are `wanted`, or those that
+/// are not. With a column a line is a record, and its field there is the key.
 pub(super) fn filter(
     source: &Source,
     path: &Path,
     files: Vec<PathBuf>,
-    invert: bool,
+    wanted: bool,
+    column: Option<&Selector>,
     lines: LineArgs,
     target: &TargetArgs,
 ) -> Result<()> {
+    if lines.zero && column.is_some() {
+        return Err(Error::usage("records of delimited text end in a newline, not in NUL"));
+    }
     let filter = open(path)?.filter;
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
     let job = job(source, lines);
-    let work = |bytes: &[u8], copied: &mut Vec<u8>| {
-        job.rules.copy(bytes, !invert, copied, |keys, found| {
-            filter.contains_many(keys, found);
-            Ok(())
-        })
-    };
+    let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
     let mut count = 0;
-    job.run(or_stdin(files), work, |copied| {
+    let consume = |copied: &[u8]| {
         count += copied_lines(source, &job, copied);
         out.write(copied)
-    })?;
+    };
+    match column {
+        Some(selector) => job.copy_records(or_stdin(files), selector, wanted, ask, consume)?,
+        None => job.copy_lines(or_stdin(files), wanted, ask, consume)?,
+    }
     source.note("written", count);
     out.commit(source)
 }
