@@ -6,8 +6,8 @@ use super::design::{Blocked, Counting, Design, Layout};
 use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
-use crate::bits::map;
-use crate::bits::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
+use super::page::Damage;
+use crate::bits::{BLOCK_LOG, HEADER_BYTES, map, verify_checksums};
 use crate::error::{Error, Result};
 use crate::output::{Destination, open_destination};
 use std::fs::File;
@@ -75,7 +75,7 @@ pub(super) fn save_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>
 }
 
 /// Names a file in what is wrong with it.
-pub(super) fn damaged(path: &Path) -> impl Fn((u64, &'static str)) -> Error {
+pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }
 }

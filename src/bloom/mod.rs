@@ -65,6 +65,7 @@ mod memory;
 mod murmur;
 #[cfg(feature = "cli")]
 pub(crate) mod opened;
+mod page;
 pub mod params;
 mod rate;
 #[cfg(feature = "cli")]
@@ -78,6 +79,8 @@ mod tests;
 
 pub use algebra::Mismatch;
 pub use any::AnyFilter;
+#[cfg(feature = "cli")]
+pub(crate) use builder::check_rate;
 pub use builder::{BuildError, Builder};
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
 pub use file::is_bloom_file;

@@ -1,6 +1,6 @@
 //! From a file to its index.
 
-use super::super::builder::BuildError;
+use super::super::builder::check_rate;
 use super::super::params::hashes_for_rate;
 use super::data::Data;
 use super::digest::{Digest, Recipe};
@@ -105,9 +105,7 @@ impl Builder {
     /// If the file cannot be read, the index cannot be written, or the rate or
     /// the size of blocks are out of their ranges.
     pub fn build(&self, data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Stat> {
-        if !(self.rate > 0.0 && self.rate < 1.0) {
-            return Err(BuildError::Rate(self.rate).into());
-        }
+        check_rate(self.rate)?;
         if self.block.bytes() == 0 {
             return Err(Error::usage("a block has at least one byte"));
         }

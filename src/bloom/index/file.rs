@@ -2,11 +2,11 @@
 //! fit together is an error.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use super::super::page::Damage;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
 use super::key::KeyRule;
 use super::sliced::Shape;
-use crate::bits::map;
-use crate::bits::{Section, verify_checksums};
+use crate::bits::{Section, map, verify_checksums};
 use crate::error::{Error, Result};
 use memmap2::Mmap;
 use std::ops::Range;
@@ -211,7 +211,7 @@ impl IndexFile {
     }
 }
 
-fn damaged(path: &Path) -> impl Fn((u64, &'static str)) -> Error {
+fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::DamagedIndex { input: input.clone(), offset, what }
 }

@@ -1,17 +1,15 @@
 //! The first page of an index; specified in `docs/index-format.md`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::super::params::MAX_HASHES;
+use super::super::page::{self, Damage, Format};
+use super::super::params::is_rate;
 use super::key::{KeyRule, MAX_COLUMNS};
 use super::sliced::MAX_BLOCKS;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use xxhash_rust::xxh3::xxh3_64;
 
-/// What every index begins with: the line ends show damage by programs that
-/// take it for text.
-pub(super) const MAGIC: [u8; 8] = *b"\x89BIX\x0D\x0A\x1A\x0A";
-const VERSION: u32 = 1;
-const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+/// What every index begins with.
+const FORMAT: Format =
+    Format { magic: *b"\x89BIX\x0D\x0A\x1A\x0A", version: 1, refusal: "this is no index" };
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
 /// Bytes of what is known of a group: place and bits of its filters, rows, keys.
@@ -55,8 +53,6 @@ pub(super) struct Sections {
     pub(super) checksums: Section,
 }
 
-type Damage = (u64, &'static str);
-
 impl Header {
     pub(super) fn groups(&self) -> u64 {
         self.blocks.div_ceil(self.group_blocks.max(1))
@@ -90,10 +86,7 @@ impl Header {
             KeyRule::Prefix(len) => (3, 0, *len, &[][..]),
             KeyRule::Until(byte) => (4, *byte, 0, &[][..]),
         };
-        let mut page = Vec::with_capacity(HEADER_BYTES);
-        page.extend(MAGIC);
-        page.extend(VERSION.to_le_bytes());
-        page.extend([kind, byte, BLOCK_LOG, self.is_sorted.into()]);
+        let mut page = FORMAT.begin([kind, byte, BLOCK_LOG, self.is_sorted.into()]);
         let numbers = [
             prefix,
             self.block_bytes,
@@ -114,9 +107,7 @@ impl Header {
         page.extend(at.checksums.end().to_le_bytes());
         page.extend((columns.len() as u64).to_le_bytes());
         page.extend(columns.iter().flat_map(|number| number.to_le_bytes()));
-        page.resize(CHECKSUM_AT, 0);
-        page.extend(xxh3_64(&page).to_le_bytes());
-        page.try_into().ok()
+        page::seal(page)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -125,23 +116,7 @@ impl Header {
     ///
     /// What is wrong, and at which byte.
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
-        if !file.starts_with(&MAGIC) {
-            return Err((0, "this is no index"));
-        }
-        let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
-            return Err((file.len() as u64, "the file ends inside of its header"));
-        };
-        let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
-        if xxh3_64(covered).to_le_bytes() != *sum {
-            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
-        }
-        let (head, rest) = page.split_at(16);
-        let &[.., v0, v1, v2, v3, kind, byte, block_log, flags] = head else {
-            return Err((8, "the header is incomplete"));
-        };
-        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
-            return Err((8, "this version of the format is not known to this program"));
-        }
+        let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {
             return Err((14, "this layout is not known to this program"));
         }
@@ -165,14 +140,11 @@ impl Header {
             4 => KeyRule::Until(byte),
             _ => return Err((12, "this kind of key is not known to this program")),
         };
-        let hashes = u32::try_from(hashes)
-            .ok()
-            .filter(|hashes| (1..=MAX_HASHES).contains(hashes))
-            .ok_or((40, "there can be no such number of hash functions"))?;
+        let hashes = page::hashes_of(hashes, 40)?;
         if block_bytes == 0 || !(1..=MAX_BLOCKS as u64).contains(&group_blocks) {
             return Err((24, "there can be no such blocks"));
         }
-        if !(rate > 0.0 && rate < 1.0) {
+        if !is_rate(rate) {
             return Err((48, "there can be no such rate of false positives"));
         }
         if block_count > data_len || (block_count == 0) != (data_len == 0) {

@@ -3,7 +3,7 @@
 use super::args::LineArgs;
 use super::job;
 use crate::bloom::opened::{FilterFile, FilterKind};
-use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage};
+use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::error::{Error, Result};
 use crate::progress::Phase;
@@ -160,9 +160,7 @@ pub(super) fn verify(
             path.display()
         )));
     };
-    if !(promised > 0.0 && promised < 1.0) {
-        return Err(crate::bloom::BuildError::Rate(promised).into());
-    }
+    check_rate(promised)?;
     let bar = source.bar(true);
     let missing = missing_keys(source, filter, files, lines)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;

@@ -8,7 +8,7 @@ use crate::bloom::growing::Growing;
 use crate::bloom::lines::LineJob;
 use crate::bloom::opened::FilterFile;
 use crate::bloom::spool::{Spooled, estimated_lines};
-use crate::bloom::{Blocked, Plain, Standard};
+use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
@@ -205,9 +205,7 @@ pub(super) fn common(
     if files.iter().all(|file| is_stdin(file)) {
         return Err(Error::usage("standard input can be one file only"));
     }
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(crate::bloom::BuildError::Rate(rate).into());
-    }
+    check_rate(rate)?;
     let job = job(source, lines);
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
