@@ -58,7 +58,8 @@ pub fn filter(keys: u64, rate: f64) -> Result<BloomFilter, BuildError> {
 }
 
 const VERSION: u8 = 1;
-const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+pub(super) const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+pub(super) const PACKED: &str = "the file is packed: unpack it with gunzip first";
 const FIELDS: usize = 6;
 
 /// Reads a file of `bloom`: the filter, and the data behind it.
@@ -87,7 +88,7 @@ struct Parts<'a> {
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if file.starts_with(&GZIP_MAGIC) {
-        return Err((0, "the file is packed: unpack it with gunzip first"));
+        return Err((0, PACKED));
     }
     let Some((fields, rest)) = file.as_chunks::<8>().0.split_first_chunk::<FIELDS>() else {
         return Err((file.len() as u64, "the file ends inside of its header"));

@@ -54,6 +54,8 @@ mod exact;
 mod file;
 mod filter;
 #[cfg(feature = "cli")]
+pub(crate) mod filter_file;
+#[cfg(feature = "cli")]
 pub(crate) mod growing;
 pub mod guava;
 mod header;
@@ -63,8 +65,6 @@ mod key;
 pub(crate) mod lines;
 mod memory;
 mod murmur;
-#[cfg(feature = "cli")]
-pub(crate) mod opened;
 mod page;
 pub mod params;
 mod rate;

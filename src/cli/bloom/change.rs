@@ -4,7 +4,7 @@ use super::args::{ChangeArgs, KindChoice, LineArgs, SizeArgs};
 use super::job;
 use crate::bloom::AnyFilter;
 use crate::bloom::lines::LineJob;
-use crate::bloom::opened::FilterFile;
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::spool::Spooled;
 use crate::cli::bitset::{Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::args::LineArgs;
 use super::job;
-use crate::bloom::opened::{FilterFile, FilterKind};
+use crate::bloom::filter_file::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::error::{Error, Result};

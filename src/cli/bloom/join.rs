@@ -1,7 +1,7 @@
 //! Filters joined, and written for other programs.
 
 use super::args::{JoinArgs, KindChoice};
-use crate::bloom::opened::FilterFile;
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::{AnyFilter, Mismatch};
 use crate::cli::bitset::Source;
 use crate::error::{Error, Result};

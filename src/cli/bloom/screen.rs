@@ -6,7 +6,7 @@ use crate::bloom::common::{Common, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
 use crate::bloom::lines::LineJob;
-use crate::bloom::opened::FilterFile;
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::spool::{Spooled, estimated_lines};
 use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
