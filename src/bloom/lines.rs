@@ -3,12 +3,15 @@
 use super::design::Plain;
 use super::filter::Filter;
 use super::index::fields;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::{ChunkJob, LineChunk, LineReader};
 use crate::text::{Column, Selector};
 use memchr::memchr_iter;
+use std::fs::File;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What of a line is its key.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +25,10 @@ pub(crate) struct LineRules {
 }
 
 /// Lines that are looked at together.
-pub(crate) const BATCH: usize = 1024;
+const BATCH: usize = 1024;
+/// Pieces of a file whose lines are counted for an estimate, and their size.
+const PIECES: u64 = 32;
+const PIECE_BYTES: usize = 1 << 15;
 
 /// Some lines in a row.
 #[derive(Debug, Default)]
@@ -42,6 +48,18 @@ impl LineRules {
         }
     }
 
+    /// The key of every line of `bytes`, and where the line lies, with its
+    /// terminator.
+    fn keys(self, bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+        let mut start = 0;
+        memchr_iter(self.terminator, bytes).filter_map(move |end| {
+            let span = start..end + 1;
+            start = span.end;
+            let key = self.key(&bytes[span.start..end]);
+            (!(self.skip_empty && key.is_empty())).then_some((key, span))
+        })
+    }
+
     /// Hands all lines of `bytes`, each with its terminator, to `visit`, some at
     /// a time.
     pub(crate) fn batches<'a>(
@@ -50,14 +68,9 @@ impl LineRules {
         mut visit: impl FnMut(&Batch<'a>) -> Result<()>,
     ) -> Result<()> {
         let mut batch = Batch::default();
-        let mut start = 0;
-        for end in memchr_iter(self.terminator, bytes) {
-            let key = self.key(&bytes[start..end]);
-            if !(self.skip_empty && key.is_empty()) {
-                batch.keys.push(key);
-                batch.spans.push(start..end + 1);
-            }
-            start = end + 1;
+        for (key, span) in self.keys(bytes) {
+            batch.keys.push(key);
+            batch.spans.push(span);
             if batch.keys.len() == BATCH {
                 visit(&batch)?;
                 batch.keys.clear();
@@ -85,13 +98,29 @@ impl LineRules {
 
     /// Number of keys in `bytes`.
     pub(crate) fn count(self, bytes: &[u8]) -> u64 {
-        let mut count = 0;
-        let counted = self.batches(bytes, |batch| {
-            count += batch.keys.len() as u64;
-            Ok(())
-        });
-        debug_assert!(counted.is_ok(), "counting does not fail");
-        count
+        self.keys(bytes).count() as u64
+    }
+
+    /// About how many lines a regular file has; 0 of what is none, or cannot be
+    /// opened: reading it says why.
+    pub(crate) fn estimated_lines(self, path: &Path) -> Result<u64> {
+        let Ok(file) = File::open(path) else { return Ok(0) };
+        let metadata = file.metadata().map_err(Error::io("read", path))?;
+        if !metadata.is_file() {
+            return Ok(0);
+        }
+        let len = metadata.len();
+        let pieces = len.div_ceil(PIECE_BYTES as u64).min(PIECES);
+        let step = if pieces == PIECES { len / PIECES } else { PIECE_BYTES as u64 };
+        let mut buffer = vec![0; PIECE_BYTES];
+        let (mut bytes, mut lines) = (0, 0);
+        for piece in 0..pieces {
+            let read = file.read_at(&mut buffer, piece * step).map_err(Error::io("read", path))?;
+            bytes += read as u64;
+            lines += memchr_iter(self.terminator, &buffer[..read]).count() as u64;
+        }
+        let estimate = u128::from(lines) * u128::from(len) / u128::from(bytes.max(1));
+        Ok(u64::try_from(estimate).unwrap_or(u64::MAX) + u64::from(len > 0))
     }
 }
 
@@ -213,6 +242,17 @@ impl LineJob<'_> {
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         self.chunks.each(self.reader(paths), |chunk| visit(chunk.lines()))
+    }
+
+    /// Number of keys in the lines of `paths`.
+    pub(crate) fn count(&self, paths: Vec<PathBuf>) -> Result<u64> {
+        let count = AtomicU64::new(0);
+        let work = |bytes: &[u8], _: &mut Vec<u8>| {
+            count.fetch_add(self.rules.count(bytes), Ordering::Relaxed);
+            Ok(())
+        };
+        self.run(paths, work, |_| Ok(()))?;
+        Ok(count.into_inner())
     }
 
     /// Adds the keys of all lines of `paths` to `filter`.

@@ -43,7 +43,7 @@ mod anywhere;
 mod blocked;
 mod builder;
 #[cfg(feature = "cli")]
-pub(crate) mod common;
+pub(crate) mod common_lines;
 mod counting;
 pub mod dcso;
 mod design;

@@ -3,7 +3,7 @@
 use super::args::{DesignChoice, PlanArgs};
 use super::describe::{percent, print};
 use super::size::{Size, spec};
-use crate::bloom::common::{Facts, Plan, bits_for};
+use crate::bloom::common_lines::{Facts, Plan, bits_for};
 use crate::bloom::{BuildError, Spec, params};
 use crate::cli::bitset::Source;
 use crate::error::Result;
@@ -152,7 +152,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         }
         None => "none: it would let nearly everything pass".into(),
     };
-    let wanted = if full_bytes > plan.filter_budget {
+    let wanted = if full_bytes > plan.filter_budget_bytes {
         format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
     } else {
         String::new()
@@ -171,7 +171,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         smaller.lines,
         larger.lines,
         size(memory_bytes),
-        plan.set_budget / (line_bytes(larger) + OVERHEAD_BYTES),
+        plan.set_budget_bytes / (line_bytes(larger) + OVERHEAD_BYTES),
         size(spilled.saturating_add(survivors)),
     ))
 }

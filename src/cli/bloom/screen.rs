@@ -2,12 +2,12 @@
 
 use super::args::{LineArgs, PlainChoice, TargetArgs};
 use super::{Out, job, plan};
-use crate::bloom::common::{Common, Facts};
+use crate::bloom::common_lines::{CommonLines, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
 use crate::bloom::lines::LineJob;
 use crate::bloom::filter_file::FilterFile;
-use crate::bloom::spool::{Spooled, estimated_lines};
+use crate::bloom::spool::rereadable;
 use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
@@ -168,7 +168,7 @@ fn dedup_by<D: Plain>(
     out: &mut Out,
 ) -> Result<()> {
     let guess = || -> Result<u64> {
-        let counts = files.iter().map(|file| estimated_lines(file, job));
+        let counts = files.iter().map(|file| job.rules.estimated_lines(file));
         let sum = counts.sum::<Result<u64>>()?;
         Ok(sum.max(FIRST_KEYS))
     };
@@ -209,22 +209,16 @@ pub(super) fn common(
     let job = job(source, lines);
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
-    let mut spools = Vec::new();
-    let mut paths = Vec::new();
-    for file in files {
-        let spooled = Spooled::of(&file, source.folder(), &job)?;
-        paths.push(spooled.as_ref().map_or(file, Spooled::path));
-        spools.extend(spooled);
-    }
+    let (paths, _copies) = rereadable(files.into(), source.folder(), &job)?;
     let [a, b] = &paths[..] else { return Ok(()) };
     let unchanged = Unchanged::of(&paths); // both are read twice
-    let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
+    let facts = [Facts::of(a, job.rules)?, Facts::of(b, job.rules)?];
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
         out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
         return out.commit(source);
     }
-    let common = Common { job, memory_bytes, rate, folder: source.folder() };
+    let common = CommonLines { job, memory_bytes, rate, folder: source.folder() };
     let mut count = 0;
     common.run([a, b], facts, |lines| {
         count += job.rules.count(lines);
