@@ -53,7 +53,15 @@ pub(super) struct Sections {
     pub(super) checksums: Section,
 }
 
+impl Sections {
+    /// In the order in which they lie.
+    const fn all(&self) -> [Section; 6] {
+        [self.filters, self.groups, self.blocks, self.places, self.bounds, self.checksums]
+    }
+}
+
 impl Header {
+    /// Number of groups of blocks.
     pub(super) fn groups(&self) -> u64 {
         self.blocks.div_ceil(self.group_blocks.max(1))
     }
@@ -100,7 +108,7 @@ impl Header {
             self.keys,
         ];
         page.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        for section in [at.filters, at.groups, at.blocks, at.places, at.bounds, at.checksums] {
+        for section in at.all() {
             page.extend(section.offset.to_le_bytes());
             page.extend(section.len.to_le_bytes());
         }
@@ -127,15 +135,10 @@ impl Header {
         let (block_count, rows, keys) = (next(), next(), next());
         let said: [u64; 14] = std::array::from_fn(|_| next());
         let [_, filters_len, _, _, _, _, _, _, _, bounds_len, _, _, file_len, columns] = said;
-        let columns = usize::try_from(columns).ok().filter(|columns| *columns <= MAX_COLUMNS);
-        let columns = columns.and_then(|columns| {
-            let (numbers, _) = rest.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
-            Some(numbers.get(..columns)?.iter().copied().map(u32::from_le_bytes).collect())
-        });
-        let columns: Vec<u32> = columns.ok_or((200, "there can be no such number of columns"))?;
+        let columns = columns_of(rest, columns).ok_or(NO_SUCH_COLUMNS)?;
         let rule = match kind {
             1 => KeyRule::Row,
-            2 => KeyRule::columns(columns, byte).map_err(|_| (200, "no such columns"))?,
+            2 => KeyRule::columns(columns, byte).map_err(|_| NO_SUCH_COLUMNS)?,
             3 => KeyRule::Prefix(prefix),
             4 => KeyRule::Until(byte),
             _ => return Err((12, "this kind of key is not known to this program")),
@@ -167,8 +170,7 @@ impl Header {
             bounds_len,
         };
         let at = header.sections().ok_or((96, "the sections do not fit in a file"))?;
-        let sections = [at.filters, at.groups, at.blocks, at.places, at.bounds, at.checksums];
-        let expected = sections.iter().flat_map(|section| [section.offset, section.len]);
+        let expected = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
         if !expected.eq(said.iter().take(12).copied()) || !filters_len.is_multiple_of(64) {
             return Err((96, "a section is not where it can be"));
         }
@@ -178,4 +180,13 @@ impl Header {
         }
         Ok((header, at))
     }
+}
+
+const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
+
+/// The numbers of so many columns, which stand behind 24 other fields.
+fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {
+    let count = usize::try_from(count).ok().filter(|count| *count <= MAX_COLUMNS)?;
+    let (numbers, _) = fields.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
+    Some(numbers.get(..count)?.iter().copied().map(u32::from_le_bytes).collect())
 }
