@@ -1,15 +1,14 @@
 //! Sets described.
 
-use super::join::print;
 use super::source::Source;
+use crate::cli::stdout::{print, print_line};
 use crate::container::{Container, Op, plain_bytes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
 use crate::size::ByteSize;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Ranges of the histogram.
@@ -99,7 +98,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     let density = if span > 0.0 { set.cardinality() as f64 / span } else { 0.0 };
     let dense = ends.map_or(0, |(min, max)| dense_bytes(min, max));
     if as_json {
-        return print(json!({
+        return print_line(json!({
             "kind": kind(&set),
             "representation": set.representation().name(),
             "file_bytes": set.file_bytes(),
@@ -145,7 +144,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     if let Some((min, max)) = ends {
         histogram(&mut text, min, max, &found.histogram);
     }
-    io::stdout().write_all(text.as_bytes()).map_err(Error::io("write", "-"))
+    print(text)
 }
 
 fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
@@ -184,13 +183,13 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
         _ => "neither is a subset",
     };
     if as_json {
-        return print(json!({
+        return print_line(json!({
             "a": size_a, "b": size_b, "intersection": both, "union": either,
             "only_a": only_a, "only_b": only_b, "jaccard": jaccard,
             "a_subset_of_b": only_a == 0, "b_subset_of_a": only_b == 0,
         }));
     }
-    print(format_args!(
+    print_line(format_args!(
         "A             {size_a}\nB             {size_b}\nintersection  {both}\nunion         {either}\n\
          only in A     {only_a}\nonly in B     {only_b}\nJaccard       {jaccard:.6}\nrelation      {relation}"
     ))
@@ -204,7 +203,7 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
         set.verify_watched(source.progress())?;
         drop(bar);
         source.note("values", set.cardinality());
-        print(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
+        print_line(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
     }
     Ok(())
 }

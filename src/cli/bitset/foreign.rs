@@ -1,9 +1,9 @@
 //! Sets of other programs.
 
 use super::args::{ForeignChoice, Target};
-use super::join::print;
 use super::source::Source;
 use crate::bits::map;
+use crate::cli::stdout::print_line;
 use crate::error::Result;
 use crate::set::foreign::{self, BitOrder, Foreign};
 use crate::set::plan::Plan;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
         let found = Foreign::of(&map(path)?);
-        print(format_args!("{}: {found}", path.display()))?;
+        print_line(format_args!("{}: {found}", path.display()))?;
     }
     Ok(())
 }

@@ -176,12 +176,7 @@ impl Source {
     }
 
     /// What is done, and whether somebody wants it to end.
-    pub(in crate::cli) fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
-    /// The same, to be handed on.
-    pub(in crate::cli) fn shared_progress(&self) -> &Arc<Progress> {
+    pub(in crate::cli) fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 

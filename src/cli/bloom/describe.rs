@@ -5,22 +5,13 @@ use super::job;
 use crate::bloom::filter_file::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
+use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::progress::Phase;
 use crate::size::ByteSize;
-use serde_json::{Value, json};
-use std::io::{self, Write};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Prints an object for programs.
-fn print_json(value: &Value) -> Result<()> {
-    print(format!("{value}\n"))
-}
-
-pub(super) fn print(text: impl AsRef<str>) -> Result<()> {
-    io::stdout().write_all(text.as_ref().as_bytes()).map_err(Error::io("write", "-"))
-}
 
 /// Describes a filter.
 pub(super) fn info(path: &Path, json: bool) -> Result<()> {
@@ -30,7 +21,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
-        return print_json(&json!({
+        return print_line(json!({
             "file": opened.kind.name(),
             "design": filter.design(),
             "hash": spec.scheme().name(),
@@ -169,7 +160,7 @@ pub(super) fn verify(
     let (low, high) = measured.interval(Confidence::Percent99);
     let kept = low <= promised;
     if json {
-        print_json(&json!({
+        print_line(json!({
             "promised_rate": promised,
             "measured_rate": measured.rate(),
             "probes": measured.probes,

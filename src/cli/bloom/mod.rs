@@ -23,10 +23,7 @@ pub(super) use args::BloomArgs;
 /// Runs a command.
 pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     match args.command {
-        BloomCommand::Index(command) => {
-            let _bar = source.bar(command.writes_file());
-            return index::run(command, source).map(Answer::from);
-        }
+        BloomCommand::Index(command) => return index::run(source, command),
         BloomCommand::Plan(args) => plan::plan(source, &args)?,
         BloomCommand::Build { files, output, size, to, lines } => {
             change::build(source, files, &output, &size, to, lines)?;

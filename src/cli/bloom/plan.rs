@@ -1,11 +1,12 @@
 //! What filters would take.
 
 use super::args::{DesignChoice, PlanArgs};
-use super::describe::{percent, print};
+use super::describe::percent;
 use super::size::{Size, spec};
 use crate::bloom::common_lines::{Facts, Plan, bits_for};
 use crate::bloom::{BuildError, Spec, params};
 use crate::cli::bitset::Source;
+use crate::cli::stdout::{print, print_line};
 use crate::error::Result;
 use crate::size::ByteSize;
 use crate::sys::Machine;
@@ -67,7 +68,7 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
     }
     if args.json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-        return print(format!("{}\n", Value::from(rows)));
+        return print_line(Value::from(rows));
     }
     let memory = Machine::detect().memory_bytes;
     let mut text = format!(
