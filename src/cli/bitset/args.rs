@@ -1,7 +1,6 @@
 //! Commands and flags as typed.
 
-pub(super) use super::choices::{ForeignChoice, FormatChoice};
-use super::choices::{binding, natural};
+use super::choices::{ForeignChoice, FormatChoice, binding, natural};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};

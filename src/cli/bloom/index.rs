@@ -2,6 +2,7 @@
 
 use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
 use crate::cli::bitset::{Answer, Source};
+use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
@@ -12,7 +13,6 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -97,28 +97,6 @@ impl IndexCommand {
     /// Whether it reads much and prints nothing meanwhile.
     fn writes_file(&self) -> bool {
         matches!(self, Self::Build(_) | Self::Verify { .. })
-    }
-}
-
-/// A byte, typed as itself or as `\t`, `\0`, `\\` or `\xHH`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Byte(u8);
-
-impl FromStr for Byte {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let byte = match text.as_bytes() {
-            [byte] => Some(*byte),
-            b"\\t" => Some(b'\t'),
-            b"\\0" => Some(0),
-            b"\\\\" => Some(b'\\'),
-            [b'\\', b'x', digits @ ..] if digits.len() == 2 => {
-                std::str::from_utf8(digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok())
-            }
-            _ => None,
-        };
-        byte.map(Self).ok_or("expected one byte, or one of \\t, \\0, \\\\ and \\xHH")
     }
 }
 
@@ -312,7 +290,5 @@ mod tests {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
             assert!(key_rule(&words, Byte(b',')).is_err(), "{text}");
         }
-        assert_eq!("\\x1F".parse(), Ok(Byte(0x1F)));
-        assert!("\\xG1".parse::<Byte>().is_err() && "ab".parse::<Byte>().is_err());
     }
 }
