@@ -28,8 +28,8 @@ pub enum BuildError {
     /// The number of hash functions is 0 or more than 255.
     #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
     Hashes(u32),
-    /// Counters of this size are not made.
-    #[error("counters have 2, 4 or 8 bits, not {0}")]
+    /// Counters of this size are not made, or none at all in a filter of this design.
+    #[error("only counting filters have counters, of 2, 4 or 8 bits; not {0}")]
     CounterBits(u32),
     /// A filter of another design than [`Standard`](super::Standard) for a
     /// scheme that has only that.

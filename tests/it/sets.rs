@@ -173,6 +173,8 @@ fn sets_are_described_compared_and_verified() {
     let ran = work.set("verify b.bits", "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("b.bits: byte"), "{}", ran.err);
+    let ran = workspace().set("plot b.bits -o map.png --ipv4", "");
+    ran.refused("b.bits has 4294967296, which is no IPv4 address");
 }
 
 #[test]

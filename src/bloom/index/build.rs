@@ -143,7 +143,9 @@ impl Builder {
             rate: header.rate,
         };
         if header.group_blocks != recipe.group_blocks() as u64 {
-            return Err(Error::usage("this index has groups of another size: build it again"));
+            let index = index.as_ref().display();
+            let what = format!("{index} has groups of another size: build it again");
+            return Err(Error::usage(what));
         }
         // The last group gets other filters: it may have had fewer blocks.
         let kept = header.groups().saturating_sub(1);

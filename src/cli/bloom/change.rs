@@ -1,12 +1,12 @@
 //! Filters made and changed.
 
 use super::args::{ChangeArgs, Count, KindChoice, LineArgs, SizeArgs};
-use super::job;
+use super::{check_is_file, job};
 use crate::bloom::AnyFilter;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::LineJob;
 use crate::bloom::spool::rereadable;
-use crate::cli::bitset::{Source, is_stdin, or_stdin};
+use crate::cli::bitset::{Source, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
 use crate::output::lock;
@@ -124,9 +124,7 @@ fn change(
     path: &Path,
     change: impl FnOnce(&mut AnyFilter) -> Result<()>,
 ) -> Result<()> {
-    if is_stdin(path) {
-        return Err(Error::usage("a filter is a file, not standard input"));
-    }
+    check_is_file(path)?;
     let _bar = source.bar(true);
     let _lock = lock(path)?;
     let mut file = FilterFile::load(path)?;

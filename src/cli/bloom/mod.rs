@@ -9,14 +9,15 @@ mod plan;
 mod screen;
 mod size;
 
-use super::bitset::{Answer, Source};
+use super::bitset::{Answer, Source, is_stdin};
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
 use args::{BloomCommand, LineArgs, TargetArgs};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) use args::BloomArgs;
 
@@ -61,6 +62,19 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
         }
     }
     Ok(Answer::Yes)
+}
+
+/// Opens a filter to be asked.
+fn open(filter: &Path) -> Result<FilterFile> {
+    check_is_file(filter)?;
+    FilterFile::open(filter)
+}
+
+fn check_is_file(filter: &Path) -> Result<()> {
+    if is_stdin(filter) {
+        return Err(Error::usage("a filter is a file, not standard input"));
+    }
+    Ok(())
 }
 
 impl From<LineArgs> for LineRules {

@@ -4,7 +4,7 @@ use super::args::{DesignChoice, PlanArgs};
 use super::describe::percent;
 use super::size::{Size, spec};
 use crate::bloom::common_lines::{Facts, Plan, bits_for};
-use crate::bloom::{BuildError, Spec, params};
+use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
 use crate::error::Result;
@@ -24,9 +24,9 @@ struct Row {
 impl DesignChoice {
     fn name(self) -> &'static str {
         match self {
-            Self::Standard => "standard",
-            Self::Blocked => "blocked",
-            Self::Counting => "counting",
+            Self::Standard => Standard::NAME,
+            Self::Blocked => Blocked::NAME,
+            Self::Counting => Counting::NAME,
         }
     }
 

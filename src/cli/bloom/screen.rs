@@ -1,12 +1,11 @@
 //! Streams of lines held against filters, and against each other.
 
 use super::args::{LineArgs, PlainChoice, TargetArgs};
-use super::{Out, job, plan};
+use super::{Out, job, open, plan};
 use crate::bloom::common_lines::{CommonLines, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
 use crate::bloom::lines::LineJob;
-use crate::bloom::filter_file::FilterFile;
 use crate::bloom::spool::rereadable;
 use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
@@ -17,14 +16,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Opens a filter to be asked.
-fn open(filter: &Path) -> Result<FilterFile> {
-    if is_stdin(filter) {
-        return Err(Error::usage("a filter is a file, not standard input"));
-    }
-    FilterFile::open(filter)
-}
 
 /// Says whether keys may be in the filter.
 pub(super) fn contains(
