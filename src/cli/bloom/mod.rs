@@ -99,12 +99,12 @@ fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
 
 /// Where lines go.
 struct Out {
-    to: Destined,
+    to: Target,
     bytes: u64,
 }
 
 /// Standard output, or a file that appears at the end.
-enum Destined {
+enum Target {
     Stdout(io::Stdout),
     Stream(std::fs::File, PathBuf),
     Atomic(AtomicFile),
@@ -113,10 +113,10 @@ enum Destined {
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
         let to = match &target.output {
-            None => Destined::Stdout(io::stdout()),
+            None => Target::Stdout(io::stdout()),
             Some(path) => match open_destination(path)? {
-                Destination::Stream(file) => Destined::Stream(file, path.clone()),
-                Destination::Atomic(file) => Destined::Atomic(file),
+                Destination::Stream(file) => Target::Stream(file, path.clone()),
+                Destination::Atomic(file) => Target::Atomic(file),
             },
         };
         Ok(Self { to, bytes: 0 })
@@ -127,12 +127,12 @@ impl Out {
         self.bytes += bytes.len() as u64;
         match &mut self.to {
             // Whole chunks, past the buffer for single lines.
-            Destined::Stdout(out) => {
+            Target::Stdout(out) => {
                 let mut out = out.lock();
                 out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io("write", "-"))
             }
-            Destined::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
-            Destined::Atomic(new) => {
+            Target::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
+            Target::Atomic(new) => {
                 new.file().write_all(bytes).map_err(Error::io("write", new.path()))
             }
         }
@@ -141,7 +141,7 @@ impl Out {
     fn commit(self, source: &Source) -> Result<()> {
         source.note("written_bytes", self.bytes);
         match self.to {
-            Destined::Atomic(new) => new.commit(),
+            Target::Atomic(new) => new.commit(),
             _ => Ok(()),
         }
     }
