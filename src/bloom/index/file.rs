@@ -13,6 +13,20 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// An index without its data.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::index::{Builder, IndexFile, path_of};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let data = folder.path().join("ids.txt");
+/// std::fs::write(&data, "3\n7\n")?;
+/// Builder::new().build(&data, path_of(&data))?;
+/// let stat = IndexFile::open(path_of(&data))?.stat();
+/// assert_eq!((stat.rows, stat.is_sorted, stat.data_bytes), (2, true, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct IndexFile {
     path: PathBuf,
