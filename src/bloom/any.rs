@@ -12,6 +12,19 @@ use std::io;
 use std::path::Path;
 
 /// A filter of one of the three designs, as files have them.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::{AnyFilter, BlockedBloomFilter, BloomFilter, Mismatch};
+///
+/// let mut seen = AnyFilter::Standard(BloomFilter::new(1000, 0.01)?);
+/// assert!(seen.insert("fox") && seen.contains("fox"));
+/// assert_eq!(seen.design(), "standard");
+/// let other = AnyFilter::Blocked(BlockedBloomFilter::new(1000, 0.01)?);
+/// assert_eq!(seen.union_assign(&other), Err(Mismatch::Design("standard", "blocked")));
+/// # Ok::<(), bitsort::bloom::BuildError>(())
+/// ```
 #[derive(Debug)]
 pub enum AnyFilter<S = Memory> {
     /// Bits anywhere.

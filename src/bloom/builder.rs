@@ -3,7 +3,7 @@
 use super::design::{Design, Layout, Spec, Standard};
 use super::filter::{Filter, Goal};
 use super::memory::Memory;
-use super::params::{MAX_HASHES, real, whole};
+use super::params::{MAX_HASHES, is_rate, real, whole};
 use super::scheme::Scheme;
 use crate::error::Error;
 use std::io;
@@ -28,8 +28,8 @@ pub enum BuildError {
     /// The number of hash functions is 0 or more than 255.
     #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
     Hashes(u32),
-    /// Counters of this size are not made.
-    #[error("counters have 2, 4 or 8 bits, not {0}")]
+    /// Counters of this size are not made, or none at all in a filter of this design.
+    #[error("only counting filters have counters, of 2, 4 or 8 bits; not {0}")]
     CounterBits(u32),
     /// A filter of another design than [`Standard`](super::Standard) for a
     /// scheme that has only that.
@@ -64,6 +64,11 @@ impl From<BuildError> for Error {
             other => Self::usage(other.to_string()),
         }
     }
+}
+
+/// Refuses what is no rate of false positives.
+pub(crate) fn check_rate(rate: f64) -> Result<(), BuildError> {
+    if is_rate(rate) { Ok(()) } else { Err(BuildError::Rate(rate)) }
 }
 
 /// Collects what is known of a filter; [`build`](Self::build) makes it.
@@ -212,9 +217,7 @@ impl<D: Design> Builder<D> {
         if self.keys == Some(0) {
             return Err(BuildError::NoKeys);
         }
-        if let Some(rate) = self.rate.filter(|rate| !(*rate > 0.0 && *rate < 1.0)) {
-            return Err(BuildError::Rate(rate));
-        }
+        self.rate.map_or(Ok(()), check_rate)?;
         if let Some(bits) = self.bits_per_key.filter(|bits| !(*bits > 0.0 && bits.is_finite())) {
             return Err(BuildError::BitsPerKey(bits));
         }

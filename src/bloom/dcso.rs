@@ -22,12 +22,13 @@
 //! ```
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::builder::BuildError;
+use super::builder::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
 use super::file::{damaged, save_with};
 use super::filter::{BloomFilter, Filter, Goal};
 use super::memory::{Memory, Storage};
-use super::params::{MAX_HASHES, real, whole};
+use super::page::{Damage, hashes_of};
+use super::params::{is_rate, real, whole};
 use super::scheme::Scheme;
 use crate::bits::map;
 use crate::error::{Error, Result};
@@ -44,9 +45,7 @@ pub fn filter(keys: u64, rate: f64) -> Result<BloomFilter, BuildError> {
     if keys == 0 {
         return Err(BuildError::NoKeys);
     }
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(BuildError::Rate(rate));
-    }
+    check_rate(rate)?;
     let bits = (real(keys) * rate.ln() / (LN_2 * LN_2)).ceil().abs();
     let hashes = whole(LN_2 * bits / real(keys));
     let mut filter = BloomFilter::builder()
@@ -59,7 +58,8 @@ pub fn filter(keys: u64, rate: f64) -> Result<BloomFilter, BuildError> {
 }
 
 const VERSION: u8 = 1;
-const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+pub(super) const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+pub(super) const PACKED: &str = "the file is packed: unpack it with gunzip first";
 const FIELDS: usize = 6;
 
 /// Reads a file of `bloom`: the filter, and the data behind it.
@@ -86,9 +86,9 @@ struct Parts<'a> {
     data: &'a [u8],
 }
 
-fn parse(file: &[u8]) -> Result<Parts<'_>, (u64, &'static str)> {
+fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if file.starts_with(&GZIP_MAGIC) {
-        return Err((0, "the file is packed: unpack it with gunzip first"));
+        return Err((0, PACKED));
     }
     let Some((fields, rest)) = file.as_chunks::<8>().0.split_first_chunk::<FIELDS>() else {
         return Err((file.len() as u64, "the file ends inside of its header"));
@@ -98,13 +98,10 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, (u64, &'static str)> {
         return Err((0, "this version of the format is not known to this program"));
     }
     let goal = Goal { keys, rate: f64::from_bits(rate) };
-    if !(goal.rate > 0.0 && goal.rate < 1.0) {
+    if !is_rate(goal.rate) {
         return Err((16, "there can be no such rate of false positives"));
     }
-    let hashes = u32::try_from(hashes)
-        .ok()
-        .filter(|hashes| (1..=MAX_HASHES).contains(hashes))
-        .ok_or((24, "there can be no such number of hash functions"))?;
+    let hashes = hashes_of(hashes, 24)?;
     let count = usize::try_from(cells.div_ceil(64)).ok().filter(|count| *count > 0);
     let words = count.and_then(|count| rest.get(..count));
     let words = words.ok_or((32, "the number of bits is not that of the file"))?;
@@ -126,9 +123,8 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, (u64, &'static str)> {
 pub fn is_dcso_file(bytes: &[u8]) -> bool {
     let Some(fields) = bytes.as_chunks::<8>().0.first_chunk::<FIELDS>() else { return false };
     let [flags, _, rate, hashes, cells, _] = fields.map(u64::from_le_bytes);
-    let rate = f64::from_bits(rate);
-    let hashes = hashes > 0 && hashes <= u64::from(MAX_HASHES);
-    flags == u64::from(VERSION) && rate > 0.0 && rate < 1.0 && hashes && cells > 0
+    let is_sound = is_rate(f64::from_bits(rate)) && hashes_of(hashes, 0).is_ok();
+    flags == u64::from(VERSION) && is_sound && cells > 0
 }
 
 /// Writes a file that `bloom` reads, whole or not at all.

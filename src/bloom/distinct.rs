@@ -8,9 +8,8 @@
 
 use super::exact::{Inserted, LineSet};
 use super::lines::{Batch, LineJob};
-use super::records::{Cut, Parts, Records, merge};
-use crate::error::{Error, Result};
-use crate::progress::Progress;
+use super::records::{Cut, Parts, Records, check, merge, merge_lines};
+use crate::error::Result;
 use std::path::{Path, PathBuf};
 
 /// Finds the lines that differ.
@@ -18,20 +17,6 @@ pub(crate) struct Distinct<'a> {
     pub(crate) job: LineJob<'a>,
     pub(crate) memory_bytes: u64,
     pub(crate) folder: &'a Path,
-}
-
-/// Records between two looks for signals.
-const CHECK_RECORDS: u64 = 1 << 16;
-
-/// Bytes of output that are gathered.
-const OUT_BYTES: usize = 1 << 16;
-
-/// Ends a run when a signal came.
-pub(super) fn check(progress: &Progress, records: u64) -> Result<()> {
-    if records.is_multiple_of(CHECK_RECORDS) && progress.is_cancelled() {
-        return Err(Error::Interrupted);
-    }
-    Ok(())
 }
 
 impl Distinct<'_> {
@@ -51,7 +36,7 @@ impl Distinct<'_> {
             out.clear();
             let mut new = Vec::new();
             rules.batches(bytes, |batch: &Batch<'_>| {
-                hash_ahead(&set, batch, &mut hashes);
+                set.hash_ahead(&batch.keys, &mut hashes);
                 new.clear();
                 for ((key, &hash), span) in batch.keys.iter().zip(&hashes).zip(&batch.spans) {
                     let inserted = decide(&mut set, spilled.is_some(), key, hash)?;
@@ -130,32 +115,6 @@ impl Distinct<'_> {
     }
 }
 
-/// Hashes a batch and asks for the memory of its lines.
-pub(super) fn hash_ahead(set: &LineSet, batch: &Batch<'_>, hashes: &mut Vec<u64>) {
-    hashes.clear();
-    hashes.extend(batch.keys.iter().map(|key| {
-        let hash = LineSet::hash(key);
-        set.ask_ahead(hash);
-        hash
-    }));
-}
-
-/// Appends a line to `out`; hands that over once it is much.
-pub(super) fn put(
-    line: &[u8],
-    terminator: u8,
-    out: &mut Vec<u8>,
-    consume: &mut impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    out.extend_from_slice(line);
-    out.push(terminator);
-    if out.len() >= OUT_BYTES {
-        consume(out)?;
-        out.clear();
-    }
-    Ok(())
-}
-
 /// Adds a line to a set, or says that it is not known to one that got full.
 #[inline]
 fn decide(set: &mut LineSet, is_full: bool, key: &[u8], hash: u64) -> Result<Inserted> {
@@ -164,20 +123,4 @@ fn decide(set: &mut LineSet, is_full: bool, key: &[u8], hash: u64) -> Result<Ins
         true if set.contains(key, hash) => Ok(Inserted::Known),
         true => Ok(Inserted::Full),
     }
-}
-
-/// Merges files of lines into `consume`.
-pub(super) fn merge_lines(
-    files: Vec<Records>,
-    terminator: u8,
-    progress: &Progress,
-    mut consume: impl FnMut(&[u8]) -> Result<()>,
-) -> Result<()> {
-    let (mut out, mut count) = (Vec::new(), 0);
-    merge(files, |_, line| {
-        count += 1;
-        check(progress, count)?;
-        put(line, terminator, &mut out, &mut consume)
-    })?;
-    if out.is_empty() { Ok(()) } else { consume(&out) }
 }

@@ -56,16 +56,21 @@ impl LineSet {
         self.table.words().len()
     }
 
-    /// The hash of a line for [`ask_ahead`](Self::ask_ahead) and others.
+    /// The hash by which a line is found.
     #[inline]
     pub(super) fn hash(line: &[u8]) -> u64 {
         xxh3_64(line)
     }
 
-    /// Asks for the memory of a line that is going to be looked for.
-    #[inline]
-    pub(super) fn ask_ahead(&self, hash: u64) {
-        prefetch(self.table.words(), slot_of(hash) & (self.slots() - 1));
+    /// The hashes of lines that are going to be looked for, for whose memory it asks.
+    pub(super) fn hash_ahead(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
+        let (slots, mask) = (self.table.words(), self.slots() - 1);
+        hashes.clear();
+        hashes.extend(lines.iter().map(|line| {
+            let hash = Self::hash(line);
+            prefetch(slots, slot_of(hash) & mask);
+            hash
+        }));
     }
 
     /// The slot of a line, and its place if it is in.

@@ -6,10 +6,10 @@ use super::design::{Blocked, Counting, Design, Layout};
 use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
-use crate::bits::map;
-use crate::bits::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
+use super::page::Damage;
+use crate::bits::{BLOCK_LOG, HEADER_BYTES, map, verify_checksums};
 use crate::error::{Error, Result};
-use crate::output::{Destination, open_destination};
+use crate::output::{AtomicFile, Destination, open_destination};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -65,17 +65,27 @@ impl<D: Design, S: Storage> Filter<D, S> {
 
 /// Makes a file appear that `write` wrote completely.
 pub(super) fn save_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
+    write_whole(path, write, AtomicFile::commit)
+}
+
+/// Has `write` write what `path` names: a stream, or a new file that `commit` puts in
+/// its place.
+pub(super) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&File) -> io::Result<()>,
+    commit: impl FnOnce(AtomicFile) -> Result<()>,
+) -> Result<()> {
     match open_destination(path)? {
         Destination::Stream(file) => write(&file).map_err(Error::io("write", path)),
         Destination::Atomic(new) => {
             write(new.file()).map_err(Error::io("write", path))?;
-            new.commit()
+            commit(new)
         }
     }
 }
 
 /// Names a file in what is wrong with it.
-pub(super) fn damaged(path: &Path) -> impl Fn((u64, &'static str)) -> Error {
+pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }
 }

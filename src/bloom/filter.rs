@@ -60,7 +60,19 @@ pub type BlockedBloomFilter<S = Memory> = Filter<Blocked, S>;
 
 /// A filter of counters, from which keys can be removed.
 ///
-/// See [`remove`](CountingBloomFilter::remove) for what that takes.
+/// It takes as many times the bits of a [`BloomFilter`] as a counter has; 4 if nothing
+/// else is asked for. See [`remove`](CountingBloomFilter::remove) for what may be removed.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::CountingBloomFilter;
+///
+/// let mut open = CountingBloomFilter::new(1000, 0.01)?;
+/// open.extend(["fox", "dog", "fox"]);
+/// assert_eq!((open.count("fox"), open.count("dog"), open.count("cat")), (2, 1, 0));
+/// # Ok::<(), bitsort::bloom::BuildError>(())
+/// ```
 pub type CountingBloomFilter<S = Memory> = Filter<Counting, S>;
 
 /// What a filter was made for.
@@ -187,13 +199,14 @@ impl<D: Design, S: Storage> Filter<D, S> {
         self.spec.hashes
     }
 
-    /// How positions follow from keys.
+    /// How positions follow from keys, with the seed.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.spec.scheme
     }
 
-    /// All of these.
+    /// Number and size of the cells, number of hash functions, and scheme: what two
+    /// filters have to share to be joined.
     #[must_use]
     pub fn spec(&self) -> Spec {
         self.spec
@@ -261,7 +274,18 @@ impl<D: Design, S: Storage> Filter<D, S> {
         D::rate(&self.spec, self.words.words())
     }
 
-    /// The rate of false positives with `keys` keys, in theory.
+    /// The rate of false positives with `keys` keys, in theory; see [`params`](super::params).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::BloomFilter;
+    ///
+    /// let filter = BloomFilter::new(1000, 0.01)?;
+    /// let rates = [1000, 2000].map(|keys| format!("{:.3}", filter.rate_with(keys)));
+    /// assert_eq!(rates, ["0.010", "0.157"]);
+    /// # Ok::<(), bitsort::bloom::BuildError>(())
+    /// ```
     #[must_use]
     pub fn rate_with(&self, keys: u64) -> f64 {
         D::rate_with(&self.spec, keys)

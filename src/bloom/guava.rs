@@ -29,11 +29,12 @@
 //! ```
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::builder::BuildError;
+use super::builder::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
 use super::file::{damaged, save_with};
 use super::filter::{BloomFilter, Filter, Goal};
 use super::memory::{Memory, Storage};
+use super::page::Damage;
 use super::params::real;
 use super::scheme::Scheme;
 use crate::bits::map;
@@ -73,9 +74,7 @@ pub struct Options {
 /// If `rate` is not between 0 and 1, if Guava cannot make such a filter, or if
 /// there is not so much memory.
 pub fn filter(keys: u64, rate: f64, options: Options) -> Result<BloomFilter, BuildError> {
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(BuildError::Rate(rate));
-    }
+    check_rate(rate)?;
     let keys = keys.max(1);
     let bits = optimal_bits(keys, rate);
     let words = bits.div_ceil(64);
@@ -162,7 +161,7 @@ fn estimated(filter: &BloomFilter) -> u64 {
 /// What a file holds: words of big-endian bytes.
 type Parts<'a> = (Spec, &'a [[u8; 8]]);
 
-fn parse(file: &[u8]) -> Result<Parts<'_>, (u64, &'static str)> {
+fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     let &[strategy, hashes, c0, c1, c2, c3, ref words @ ..] = file else {
         return Err((file.len() as u64, "the file ends inside of its header"));
     };

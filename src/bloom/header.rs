@@ -3,16 +3,14 @@
 
 use super::design::{Blocked, Counting, Layout, Spec, Standard};
 use super::filter::Goal;
-use super::params::MAX_HASHES;
+use super::page::{self, Damage, Format};
+use super::params::is_rate;
 use super::scheme::Scheme;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use xxhash_rust::xxh3::xxh3_64;
 
-/// What every `.bloom` file begins with: the line ends show damage by programs
-/// that take it for text.
+/// What every `.bloom` file begins with.
 pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
-const VERSION: u32 = 1;
-const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bloom file" };
 const NAME_BYTES: usize = 16;
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
@@ -24,8 +22,6 @@ pub(super) struct Header {
     pub(super) key_count: u64,
     pub(super) goal: Option<Goal>,
 }
-
-type Damage = (u64, &'static str);
 
 impl Header {
     /// Bytes of the words; `None` if they are too many for a file.
@@ -66,15 +62,11 @@ impl Header {
             checksums.len,
             checksums.end(),
         ];
-        let mut page = Vec::with_capacity(HEADER_BYTES);
-        page.extend(MAGIC);
-        page.extend(VERSION.to_le_bytes());
-        page.extend([self.design, u8::try_from(self.spec.cell_bits).ok()?, BLOCK_LOG, 0]);
+        let cell_bits = u8::try_from(self.spec.cell_bits).ok()?;
+        let mut page = FORMAT.begin([self.design, cell_bits, BLOCK_LOG, 0]);
         page.extend(name);
         page.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
-        page.resize(CHECKSUM_AT, 0);
-        page.extend(xxh3_64(&page).to_le_bytes());
-        page.try_into().ok()
+        page::seal(page)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -83,23 +75,7 @@ impl Header {
     ///
     /// What is wrong, and at which byte.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
-        let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
-            return Err((file.len() as u64, "the file ends inside of its header"));
-        };
-        if !page.starts_with(&MAGIC) {
-            return Err((0, "this is no .bloom file"));
-        }
-        let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
-        if xxh3_64(covered).to_le_bytes() != *sum {
-            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
-        }
-        let (head, rest) = page.split_at(16);
-        let &[.., v0, v1, v2, v3, design, cell_bits, block_log, _] = head else {
-            return Err((8, "the header is incomplete"));
-        };
-        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
-            return Err((8, "this version of the format is not known to this program"));
-        }
+        let ([design, cell_bits, block_log, _], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG {
             return Err((14, "blocks of this size are not known to this program"));
         }
@@ -112,13 +88,10 @@ impl Header {
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let scheme = Scheme::from_name(name, seed)
             .ok_or((16, "this hash function is not known to this program"))?;
-        let hashes = u32::try_from(hashes)
-            .ok()
-            .filter(|hashes| (1..=MAX_HASHES).contains(hashes))
-            .ok_or((40, "there can be no such number of hash functions"))?;
+        let hashes = page::hashes_of(hashes, 40)?;
         let goal = match keys {
             0 => None,
-            _ if rate > 0.0 && rate < 1.0 => Some(Goal { keys, rate }),
+            _ if is_rate(rate) => Some(Goal { keys, rate }),
             _ => return Err((72, "there can be no such rate of false positives")),
         };
         let spec = Spec { cells, hashes, cell_bits: cell_bits.into(), scheme };

@@ -2,11 +2,16 @@
 
 use super::design::Plain;
 use super::filter::Filter;
-use crate::error::Result;
+use super::index::fields;
+use crate::error::{Error, Result};
 use crate::input::{ChunkJob, LineChunk, LineReader};
+use crate::text::{Column, Selector};
 use memchr::memchr_iter;
+use std::fs::File;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What of a line is its key.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +25,10 @@ pub(crate) struct LineRules {
 }
 
 /// Lines that are looked at together.
-pub(crate) const BATCH: usize = 1024;
+const BATCH: usize = 1024;
+/// Pieces of a file whose lines are counted for an estimate, and their size.
+const PIECES: u64 = 32;
+const PIECE_BYTES: usize = 1 << 15;
 
 /// Some lines in a row.
 #[derive(Debug, Default)]
@@ -40,6 +48,18 @@ impl LineRules {
         }
     }
 
+    /// The key of every line of `bytes`, and where the line lies, with its
+    /// terminator.
+    fn keys(self, bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+        let mut start = 0;
+        memchr_iter(self.terminator, bytes).filter_map(move |end| {
+            let span = start..end + 1;
+            start = span.end;
+            let key = self.key(&bytes[span.start..end]);
+            (!(self.skip_empty && key.is_empty())).then_some((key, span))
+        })
+    }
+
     /// Hands all lines of `bytes`, each with its terminator, to `visit`, some at
     /// a time.
     pub(crate) fn batches<'a>(
@@ -48,14 +68,9 @@ impl LineRules {
         mut visit: impl FnMut(&Batch<'a>) -> Result<()>,
     ) -> Result<()> {
         let mut batch = Batch::default();
-        let mut start = 0;
-        for end in memchr_iter(self.terminator, bytes) {
-            let key = self.key(&bytes[start..end]);
-            if !(self.skip_empty && key.is_empty()) {
-                batch.keys.push(key);
-                batch.spans.push(start..end + 1);
-            }
-            start = end + 1;
+        for (key, span) in self.keys(bytes) {
+            batch.keys.push(key);
+            batch.spans.push(span);
             if batch.keys.len() == BATCH {
                 visit(&batch)?;
                 batch.keys.clear();
@@ -83,13 +98,29 @@ impl LineRules {
 
     /// Number of keys in `bytes`.
     pub(crate) fn count(self, bytes: &[u8]) -> u64 {
-        let mut count = 0;
-        let counted = self.batches(bytes, |batch| {
-            count += batch.keys.len() as u64;
-            Ok(())
-        });
-        debug_assert!(counted.is_ok(), "counting does not fail");
-        count
+        self.keys(bytes).count() as u64
+    }
+
+    /// About how many lines a regular file has; 0 of what is none, or cannot be
+    /// opened: reading it says why.
+    pub(crate) fn estimated_lines(self, path: &Path) -> Result<u64> {
+        let Ok(file) = File::open(path) else { return Ok(0) };
+        let metadata = file.metadata().map_err(Error::io("read", path))?;
+        if !metadata.is_file() {
+            return Ok(0);
+        }
+        let len = metadata.len();
+        let pieces = len.div_ceil(PIECE_BYTES as u64).min(PIECES);
+        let step = if pieces == PIECES { len / PIECES } else { PIECE_BYTES as u64 };
+        let mut buffer = vec![0; PIECE_BYTES];
+        let (mut bytes, mut lines) = (0, 0);
+        for piece in 0..pieces {
+            let read = file.read_at(&mut buffer, piece * step).map_err(Error::io("read", path))?;
+            bytes += read as u64;
+            lines += memchr_iter(self.terminator, &buffer[..read]).count() as u64;
+        }
+        let estimate = u128::from(lines) * u128::from(len) / u128::from(bytes.max(1));
+        Ok(u64::try_from(estimate).unwrap_or(u64::MAX) + u64::from(len > 0))
     }
 }
 
@@ -142,6 +173,68 @@ impl LineJob<'_> {
         self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
+    /// Hands to `consume` the lines of `paths` to whose keys `ask` gives the answer
+    /// `wanted`.
+    pub(crate) fn copy_lines(
+        &self,
+        paths: Vec<PathBuf>,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |bytes: &[u8], out: &mut Vec<u8>| {
+            self.rules.copy(bytes, wanted, out, |keys, answers| {
+                ask(keys, answers);
+                Ok(())
+            })
+        };
+        self.run(paths, work, consume)
+    }
+
+    /// Hands to `consume` the records of delimited text to whose fields `ask` gives
+    /// the answer `wanted`, and every header that names the column. A field that
+    /// a record does not have is empty.
+    pub(crate) fn copy_records(
+        &self,
+        paths: Vec<PathBuf>,
+        selector: &Selector,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
+            out.clear();
+            let bytes = chunk.lines();
+            let mut start = 0;
+            if chunk.first && matches!(selector.column, Column::Name(_)) {
+                // All of a chunk if a quote is never closed.
+                start = bytes.len().min(selector.first_record(bytes).len() + 1);
+                out.extend_from_slice(&bytes[..start]);
+            }
+            let records = selector.records(&bytes[start..], chunk.column).map(|(record, _)| {
+                let span = start + record.start..start + record.end;
+                let row = &bytes[span.clone()];
+                let row = row.strip_suffix(b"\r").unwrap_or(row);
+                let field = fields(row, selector.delimiter).nth(chunk.column);
+                (field.unwrap_or_default(), span.start..span.end + 1)
+            });
+            let mut records =
+                records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
+            let mut answers = Vec::new();
+            loop {
+                let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
+                if fields.is_empty() {
+                    return Ok(());
+                }
+                let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
+                ask(&keys, &mut answers);
+                Batch { keys, spans }.copy(bytes, &answers, wanted, out);
+            }
+        };
+        let reader = LineReader::of_records(paths, Some(selector.clone()));
+        self.chunks.run(reader, || Ok(Vec::new()), work, |out, _| consume(out))
+    }
+
     /// Hands chunks of the lines of `paths` to `visit`, one after the other.
     pub(crate) fn each(
         &self,
@@ -149,6 +242,17 @@ impl LineJob<'_> {
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         self.chunks.each(self.reader(paths), |chunk| visit(chunk.lines()))
+    }
+
+    /// Number of keys in the lines of `paths`.
+    pub(crate) fn count(&self, paths: Vec<PathBuf>) -> Result<u64> {
+        let count = AtomicU64::new(0);
+        let work = |bytes: &[u8], _: &mut Vec<u8>| {
+            count.fetch_add(self.rules.count(bytes), Ordering::Relaxed);
+            Ok(())
+        };
+        self.run(paths, work, |_| Ok(()))?;
+        Ok(count.into_inner())
     }
 
     /// Adds the keys of all lines of `paths` to `filter`.

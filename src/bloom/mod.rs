@@ -43,7 +43,7 @@ mod anywhere;
 mod blocked;
 mod builder;
 #[cfg(feature = "cli")]
-pub(crate) mod common;
+pub(crate) mod common_lines;
 mod counting;
 pub mod dcso;
 mod design;
@@ -54,6 +54,8 @@ mod exact;
 mod file;
 mod filter;
 #[cfg(feature = "cli")]
+pub(crate) mod filter_file;
+#[cfg(feature = "cli")]
 pub(crate) mod growing;
 pub mod guava;
 mod header;
@@ -63,8 +65,7 @@ mod key;
 pub(crate) mod lines;
 mod memory;
 mod murmur;
-#[cfg(feature = "cli")]
-pub(crate) mod opened;
+mod page;
 pub mod params;
 mod rate;
 #[cfg(feature = "cli")]
@@ -78,6 +79,8 @@ mod tests;
 
 pub use algebra::Mismatch;
 pub use any::AnyFilter;
+#[cfg(feature = "cli")]
+pub(crate) use builder::check_rate;
 pub use builder::{BuildError, Builder};
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
 pub use file::is_bloom_file;

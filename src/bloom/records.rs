@@ -4,6 +4,7 @@
 //! ascend in every file.
 
 use crate::error::{Error, Result};
+use crate::progress::Progress;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -13,6 +14,10 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const HEAD_BYTES: usize = 12;
+/// Records between two looks for signals.
+const CHECK_RECORDS: u64 = 1 << 16;
+/// Bytes of output that are gathered.
+const OUT_BYTES: usize = 1 << 16;
 
 /// A temporary file without a name, so that not even a kill leaves it behind.
 pub(super) struct Records {
@@ -216,6 +221,46 @@ pub(super) fn merge(
                 std::collections::binary_heap::PeekMut::pop(top);
             }
         }
+    }
+    Ok(())
+}
+
+/// Appends a line to `out`; hands that over once it is much.
+pub(super) fn put(
+    line: &[u8],
+    terminator: u8,
+    out: &mut Vec<u8>,
+    consume: &mut impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    out.extend_from_slice(line);
+    out.push(terminator);
+    if out.len() >= OUT_BYTES {
+        consume(out)?;
+        out.clear();
+    }
+    Ok(())
+}
+
+/// Merges files of lines into `consume`.
+pub(super) fn merge_lines(
+    files: Vec<Records>,
+    terminator: u8,
+    progress: &Progress,
+    mut consume: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let (mut out, mut count) = (Vec::new(), 0);
+    merge(files, |_, line| {
+        count += 1;
+        check(progress, count)?;
+        put(line, terminator, &mut out, &mut consume)
+    })?;
+    if out.is_empty() { Ok(()) } else { consume(&out) }
+}
+
+/// Ends a run when a signal came.
+pub(super) fn check(progress: &Progress, records: u64) -> Result<()> {
+    if records.is_multiple_of(CHECK_RECORDS) && progress.is_cancelled() {
+        return Err(Error::Interrupted);
     }
     Ok(())
 }

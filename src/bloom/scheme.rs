@@ -10,6 +10,17 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 ///
 /// [`Scheme::Xxh3`] is this crate's own; filters of the others are what Guava
 /// and DCSO's `bloom` read and write.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::{BloomFilter, Scheme};
+///
+/// let filter = BloomFilter::builder().bits(64).hashes(3).seed(7).build()?;
+/// assert_eq!(filter.scheme(), Scheme::Xxh3 { seed: 7 });
+/// assert_eq!((filter.scheme().name(), filter.scheme().seed()), ("xxh3-64", 7));
+/// # Ok::<(), bitsort::bloom::BuildError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {

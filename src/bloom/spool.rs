@@ -3,11 +3,9 @@
 use super::lines::LineJob;
 use crate::error::{Error, Result};
 use crate::input::{check_end, open_file};
-use memchr::memchr_iter;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A temporary file without a name, so that not even a kill leaves it behind.
@@ -17,7 +15,7 @@ pub(crate) struct Spooled(File);
 impl Spooled {
     /// Copies what `path` names, unless it is a regular file: that can be read
     /// again. `-` is standard input.
-    pub(crate) fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
+    fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
         let mut input = open_file(path)?;
         let before = input.metadata().map_err(Error::io("read", path))?;
         if before.is_file() && path != Path::new("-") {
@@ -44,33 +42,24 @@ impl Spooled {
     }
 
     /// A path under which this process can open it, from its beginning.
-    pub(crate) fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
     }
 }
 
-/// Pieces of a file that are looked at, and their size.
-const PIECES: u64 = 32;
-const PIECE_BYTES: u64 = 1 << 15;
-
-/// About how many lines a regular file has; 0 of what is none, or cannot be
-/// opened: reading it says why.
-pub(crate) fn estimated_lines(path: &Path, job: &LineJob<'_>) -> Result<u64> {
-    let Ok(file) = File::open(path) else { return Ok(0) };
-    let metadata = file.metadata().map_err(Error::io("read", path))?;
-    if !metadata.is_file() {
-        return Ok(0);
-    }
-    let len = metadata.len();
-    let pieces = if len <= PIECES * PIECE_BYTES { len.div_ceil(PIECE_BYTES) } else { PIECES };
-    let step = if pieces == PIECES { len / PIECES } else { PIECE_BYTES };
-    let mut buffer = vec![0; 1 << 15];
-    let (mut bytes, mut lines) = (0, 0);
-    for piece in 0..pieces {
-        let read = file.read_at(&mut buffer, piece * step).map_err(Error::io("read", path))?;
-        bytes += read as u64;
-        lines += memchr_iter(job.rules.terminator, &buffer[..read]).count() as u64;
-    }
-    let estimate = u128::from(lines) * u128::from(len) / u128::from(bytes.max(1));
-    Ok(u64::try_from(estimate).unwrap_or(u64::MAX) + u64::from(len > 0))
+/// Paths under which the same lines can be read more than once: of files their own, of
+/// streams those of copies, which are gone when they are dropped.
+pub(crate) fn rereadable(
+    paths: Vec<PathBuf>,
+    folder: &Path,
+    job: &LineJob<'_>,
+) -> Result<(Vec<PathBuf>, Vec<Spooled>)> {
+    let mut copies = Vec::new();
+    let paths = paths.into_iter().map(|path| {
+        let copy = Spooled::of(&path, folder, job)?;
+        let path = copy.as_ref().map_or(path, Spooled::path);
+        copies.extend(copy);
+        Ok(path)
+    });
+    Ok((paths.collect::<Result<_>>()?, copies))
 }

@@ -1,7 +1,8 @@
-//! Which column has the numbers, as typed.
+//! Which column has the values, and other bytes, as typed.
 
 use crate::sort::Sort;
 use crate::text::{Column, Selector};
+use std::str::FromStr;
 
 /// One column of delimited text or of a table.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -10,9 +11,9 @@ pub(super) struct ColumnArgs {
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
 
-    /// Byte between the fields of delimited text; `\t` is a tab
-    #[arg(long, value_name = "BYTE", default_value = ",", requires = "column", value_parser = delimiter)]
-    delimiter: u8,
+    /// Byte between the fields of delimited text, such as , or \t
+    #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
+    delimiter: Byte,
 }
 
 impl ColumnArgs {
@@ -26,23 +27,61 @@ impl ColumnArgs {
 
     /// How to find it in delimited text.
     pub(super) fn selector(&self) -> Option<Selector> {
-        let delimiter = self.delimiter;
+        let Byte(delimiter) = self.delimiter;
         self.column().map(|column| Selector { column, delimiter, terminator: b'\n' })
     }
 
     /// A sort of the values of the column.
     pub(super) fn of(&self, sort: Sort) -> Sort {
         match self.column() {
-            Some(column) => sort.column(column, self.delimiter),
+            Some(column) => sort.column(column, self.delimiter.0),
             None => sort,
         }
     }
 }
 
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] => Ok(*byte),
-        b"\\t" => Ok(b'\t'),
-        _ => Err("expected one byte, or \\t".into()),
+/// A byte, typed as itself or as `\t`, `\0`, `\\` or `\xHH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Byte(pub(super) u8);
+
+impl FromStr for Byte {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let byte = match text.as_bytes() {
+            [byte] => Some(*byte),
+            b"\\t" => Some(b'\t'),
+            b"\\0" => Some(0),
+            b"\\\\" => Some(b'\\'),
+            [b'\\', b'x', high, low] => {
+                let digit = |digit: &u8| char::from(*digit).to_digit(16);
+                let number = digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low);
+                number.and_then(|number| u8::try_from(number).ok())
+            }
+            _ => None,
+        };
+        byte.map(Self).ok_or("expected one byte, or one of \\t, \\0, \\\\ and \\xHH")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_is_typed_as_itself_or_escaped() {
+        for (text, byte) in [
+            (",", b','),
+            ("\\", b'\\'),
+            ("\\t", b'\t'),
+            ("\\0", 0),
+            ("\\\\", b'\\'),
+            ("\\x1F", 0x1F),
+        ] {
+            assert_eq!(text.parse(), Ok(Byte(byte)), "{text}");
+        }
+        for text in ["", "ab", "ä", "\\n", "\\xG1", "\\x1", "\\x+1"] {
+            assert!(text.parse::<Byte>().is_err(), "{text}");
+        }
     }
 }

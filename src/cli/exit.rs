@@ -3,13 +3,15 @@
 use super::signals::Signals;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::set::SetFile;
 use crate::sys::raise_file_limit;
 use std::error::Error as _;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The answer is no: an input is not sorted.
+/// The answer is no: an input is not sorted, a set lacks a value, a promise is broken.
 pub(super) const NO: u8 = 1;
 /// Something went wrong.
 pub(super) const TROUBLE: u8 = 2;
@@ -72,11 +74,19 @@ fn fail(program: &str, error: &Error) -> ExitCode {
 /// What the user of this program can do next.
 fn hint(program: &str, error: &Error) -> Option<&'static str> {
     match error {
+        Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
+            Some("it is a set already: bitset cat prints it, bitset or joins it with others")
+        }
         Error::MalformedLine { .. } if program == "bitset" => {
             Some("--skip-invalid of build and filter leaves such lines out")
         }
         other => other.hint(),
     }
+}
+
+/// Whether a file that was taken for text is a set; one that cannot be opened is none.
+fn is_set_file(path: &Path) -> bool {
+    path != Path::new("-") && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }
 
 /// Prints to standard error; if even that fails there is nobody to tell.

@@ -10,3 +10,4 @@ mod limits;
 mod progress;
 mod signals;
 mod stats;
+mod stdout;

@@ -1,5 +1,6 @@
 //! A progress bar, on a terminal only.
 
+use super::exit::say;
 use crate::progress::{Phase, Progress};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
@@ -35,54 +36,68 @@ impl Bar {
             When::Always => true,
             When::Never => false,
         };
+        if !wanted {
+            return None;
+        }
         let progress = Arc::clone(progress);
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let draw = move || {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let style = "{prefix:>8} [{wide_bar}] {msg} {eta}";
-            if let Ok(style) = ProgressStyle::with_template(style) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            let (mut shown, mut since) = (Phase::Survey, Instant::now());
-            // Once more at the end: short runs are shown, and how runs ended.
-            let mut is_last = false;
-            while !is_last {
-                is_last = stopped.load(Ordering::Relaxed);
-                let (phase, done, total) = progress.snapshot();
-                if phase != shown {
-                    bar.reset();
-                    (shown, since) = (phase, Instant::now());
-                }
-                bar.set_prefix(match phase {
-                    Phase::Survey => "looking",
-                    Phase::Load => "reading",
-                    Phase::Emit => "writing",
-                    Phase::Walk => "walking",
-                });
-                match total {
-                    0 => bar.unset_length(),
-                    total => bar.set_length(total),
-                }
-                bar.set_position(done);
-                let passed = since.elapsed().max(INTERVAL).as_millis();
-                let rate = u64::try_from(u128::from(done) * 1000 / passed).unwrap_or(u64::MAX);
-                bar.set_message(match phase {
-                    Phase::Emit => format!("{done} values, {rate}/s"),
-                    Phase::Walk => format!("{} %", 100 * done / total.max(1)),
-                    _ => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate)),
-                });
-                if when == When::Always && bar.is_hidden() {
-                    super::exit::say(&format!("{} {}", bar.prefix(), bar.message()));
-                }
-                if !is_last {
-                    thread::park_timeout(INTERVAL);
-                }
-            }
-            bar.finish_and_clear();
-        };
-        let thread = wanted.then(|| thread::Builder::new().name("progress".into()).spawn(draw));
-        thread.and_then(Result::ok).map(|thread| Self { stop, thread: Some(thread) })
+        let draw = move || draw(&progress, &stopped, when);
+        // A bar that cannot be drawn is no reason not to run.
+        let thread = thread::Builder::new().name("progress".into()).spawn(draw).ok()?;
+        Some(Self { stop, thread: Some(thread) })
+    }
+}
+
+fn draw(progress: &Progress, stopped: &AtomicBool, when: When) {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{prefix:>8} [{wide_bar}] {msg} {eta}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let (mut shown, mut since) = (Phase::Survey, Instant::now());
+    // Once more at the end: short runs are shown, and how runs ended.
+    let mut is_last = false;
+    while !is_last {
+        is_last = stopped.load(Ordering::Relaxed);
+        let (phase, done, total) = progress.snapshot();
+        if phase != shown {
+            bar.reset();
+            (shown, since) = (phase, Instant::now());
+        }
+        match total {
+            0 => bar.unset_length(),
+            total => bar.set_length(total),
+        }
+        bar.set_position(done);
+        bar.set_prefix(name(phase));
+        bar.set_message(message(phase, done, total, since.elapsed()));
+        if when == When::Always && bar.is_hidden() {
+            say(&format!("{} {}", bar.prefix(), bar.message()));
+        }
+        if !is_last {
+            thread::park_timeout(INTERVAL);
+        }
+    }
+    bar.finish_and_clear();
+}
+
+const fn name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Survey => "looking",
+        Phase::Load => "reading",
+        Phase::Emit => "writing",
+        Phase::Walk => "walking",
+    }
+}
+
+/// How far a phase is, and how fast, in what it counts.
+fn message(phase: Phase, done: u64, total: u64, passed: Duration) -> String {
+    let millis = passed.max(INTERVAL).as_millis();
+    let rate = u64::try_from(u128::from(done) * 1000 / millis).unwrap_or(u64::MAX);
+    match phase {
+        Phase::Emit => format!("{done} values, {rate}/s"),
+        Phase::Walk => format!("{} %", 100 * done / total.max(1)),
+        Phase::Survey | Phase::Load => format!("{}, {}/s", HumanBytes(done), HumanBytes(rate)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A report as text or JSON.
 
 use crate::size::ByteSize;
-use crate::sort::Report;
+use crate::sort::{Report, Strategy};
 use crate::sys::peak_resident_bytes;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -25,12 +25,12 @@ pub(super) fn render(report: &Report, format: StatsFormat) -> String {
 }
 
 fn strategy(report: &Report) -> &'static str {
-    report.strategy.map_or("merge", crate::sort::Strategy::name)
+    report.strategy.map_or("merge", Strategy::name)
 }
 
 fn text(report: &Report) -> String {
     let size = |bytes| ByteSize::from_bytes(bytes).to_string();
-    let seconds = |time: std::time::Duration| format!("{:.2} s", time.as_secs_f64());
+    let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
     let Report { lines, written, dropped, rejected, blank, headers, passes, .. } = report;
     let peak = report.peak_resident_bytes.map_or("unknown".into(), size);
     format!(

@@ -53,10 +53,6 @@ fn error(error: ArrowError) -> io::Error {
     }
 }
 
-fn is_integer(kind: &DataType) -> bool {
-    kind.is_integer()
-}
-
 /// A message as it lies in a file.
 struct Framed {
     /// The metadata, without what stands before it.
@@ -154,18 +150,12 @@ impl ArrowTable {
             Outline::of_stream(&bytes)?
         };
         let Outline { schema, version, batches, rows } = outline;
-        let candidate = |kind: &DataType| (!is_integer(kind)).then(|| kind.to_string());
-        let fields = schema.fields().iter();
-        let candidates: Vec<_> = fields
-            .map(|field| Candidate {
-                name: field.name().clone(),
-                other: candidate(field.data_type()),
-            })
-            .collect();
-        let column = choose(&candidates, wanted)?;
-        if rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows)).is_none() {
-            return Err(invalid("the record batches have 2^64 rows or more").into());
-        }
+        let candidates = schema.fields().iter().map(|field| {
+            let kind = field.data_type();
+            let other = (!kind.is_integer()).then(|| kind.to_string());
+            Candidate { name: field.name().clone(), other }
+        });
+        let column = choose(&candidates.collect::<Vec<_>>(), wanted)?;
         let decoder = FileDecoder::new(Arc::new(schema), version).with_projection(vec![column]);
         Ok(Opened { table: Self { bytes, decoder, batches }, rows })
     }

@@ -42,7 +42,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// Both of them, in the order in which help texts list them.
+    /// Both of them, in the order in which programs list them.
     pub const ALL: [Self; 2] = [Self::Parquet, Self::Arrow];
 
     /// The name used on the command line.

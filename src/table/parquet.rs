@@ -5,7 +5,8 @@ use super::bytes::{FileBytes, too_large};
 use super::reader::{Candidate, Opened, Refused, choose, invalid};
 use crate::text::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
-use ::parquet::column::reader::{ColumnReader, get_column_reader};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use ::parquet::data_type::{Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::SerializedPageReader;
@@ -38,8 +39,8 @@ pub(super) struct ParquetPiece {
 
 /// The two physical types of integers, each with what was read last.
 enum Raw {
-    Int32(::parquet::column::reader::ColumnReaderImpl<::parquet::data_type::Int32Type>, Vec<i32>),
-    Int64(::parquet::column::reader::ColumnReaderImpl<::parquet::data_type::Int64Type>, Vec<i64>),
+    Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
 }
 
 /// An error of the file system as it was, or bytes that make no sense.
@@ -121,9 +122,6 @@ impl ParquetTable {
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
         let rows = rows.map_err(|_| invalid("a row group has less than no rows"))?;
-        if rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows)).is_none() {
-            return Err(invalid("the row groups have 2^64 rows or more").into());
-        }
         let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed };
         Ok(Opened { table, rows })
     }

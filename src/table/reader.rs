@@ -90,7 +90,13 @@ impl Table {
         };
         let name = name.to_owned();
         match opened {
-            Ok((content, rows)) => Ok(Self { name, content, rows }),
+            Ok((content, rows)) => {
+                if rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows)).is_none() {
+                    let source = invalid("it says that it has 2^64 rows or more");
+                    return Err(Error::io("read", name)(source));
+                }
+                Ok(Self { name, content, rows })
+            }
             Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
             Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
         }
@@ -183,10 +189,7 @@ pub(super) struct Candidate {
 const LISTED: usize = 12;
 
 /// Number (from 0) of the wanted column.
-pub(super) fn choose(
-    candidates: &[Candidate],
-    wanted: Option<&Column>,
-) -> std::result::Result<usize, Refused> {
+pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Result<usize, Refused> {
     let list = |integers_only: bool| {
         let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
         let mut names = names.map(|found| found.name.as_str());
@@ -200,10 +203,8 @@ pub(super) fn choose(
     let index = match wanted {
         Some(Column::Name(name)) => {
             let Some(index) = candidates.iter().position(|found| found.name == *name) else {
-                return refused(format!(
-                    "no column is named \"{name}\"; there are {}",
-                    list(false)
-                ));
+                let there = list(false);
+                return refused(format!("no column is named \"{name}\"; there are {there}"));
             };
             index
         }
@@ -217,9 +218,7 @@ pub(super) fn choose(
             match (integers.next(), integers.next()) {
                 (Some((index, _)), None) => index,
                 (None, _) => return refused(format!("no column of integers in {}", list(false))),
-                _ => {
-                    return refused(format!("several columns of integers: {}", list(true)));
-                }
+                _ => return refused(format!("several columns of integers: {}", list(true))),
             }
         }
     };

@@ -66,6 +66,36 @@ fn commands_that_copy_write_files_too() {
     assert_eq!(work.names(), ["k", "k.bloom", "l"]);
 }
 
+#[test]
+fn rows_are_copied_by_a_key_in_one_of_their_columns() {
+    let work = workspace();
+    let rows = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n3,cow\n4\n5,\"f\"\"x\"\n";
+    work.write("rows", rows);
+    let kept = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n4\n";
+    for (line, input, expected) in [
+        ("k.bloom rows --column animal", "", kept),
+        ("k.bloom --column 2", rows, &kept["n,animal\n".len()..]),
+        ("k.bloom rows --column animal --skip-empty", "", &kept.replace("\n\n4\n", "\n")),
+        ("-v k.bloom rows --column animal", "", "n,animal\n3,cow\n5,\"f\"\"x\"\n"),
+        ("k.bloom --column 1 --delimiter ;", "fox;1\nf;2\ndog;3", "fox;1\ndog;3\n"),
+        ("k.bloom --column id", "id", "id\n"),
+        ("k.bloom --column id", "", ""),
+        ("k.bloom --column id", "id,\"n\nfox", "id,\"n\nfox\n"),
+    ] {
+        for threads in [1, 2] {
+            let limits = format!("--threads {threads} --mem 64K");
+            let ran = work.set(&format!("bloom filter {line} {limits}"), input);
+            assert_eq!(ran.quiet(), expected, "{line}");
+        }
+    }
+    work.set("bloom build - -o odd.bloom", "f\"x\n").quiet();
+    let ran = work.set("bloom filter odd.bloom rows --column 2", "");
+    assert_eq!(ran.quiet(), "5,\"f\"\"x\"\n");
+    work.set("bloom filter k.bloom rows --column no", "").refused("no column is named \"no\"");
+    work.set("bloom filter k.bloom rows --column 2 -z", "").refused("end in a newline");
+    work.set("bloom filter k.bloom rows --delimiter ;", "").refused("--column");
+}
+
 fn numbered(word: &str, count: u32) -> String {
     let lines: Vec<String> = (0..count).map(|id| format!("{word}{id}\n")).collect();
     lines.concat()
@@ -226,6 +256,12 @@ fn what_cannot_be_done_is_refused() {
         ("contains packed x", "gunzip"),
         ("contains . x", "directory"),
         ("contains - x", "a filter is a file"),
+        ("add - x", "a filter is a file"),
+        ("info -", "a filter is a file"),
+        ("verify -", "a filter is a file"),
+        ("convert - -o y", "a filter is a file"),
+        ("merge - k.bloom -o y", "a filter is a file"),
+        ("intersect k.bloom - -o y", "a filter is a file"),
         ("filter k.bloom missing", "cannot open missing"),
         ("filter k.bloom .", "directory"),
         ("dedup missing", "cannot open missing"),

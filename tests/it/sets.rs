@@ -173,6 +173,8 @@ fn sets_are_described_compared_and_verified() {
     let ran = work.set("verify b.bits", "");
     assert_eq!(ran.code, Some(2));
     assert!(ran.err.contains("b.bits: byte"), "{}", ran.err);
+    let ran = workspace().set("plot b.bits -o map.png --ipv4", "");
+    ran.refused("b.bits has 4294967296, which is no IPv4 address");
 }
 
 #[test]
@@ -212,6 +214,10 @@ fn sets_of_other_programs_are_recognized_and_read() {
         "65541\n65543\n65544\n"
     );
     assert!(work.set("convert java", "").err.contains("cannot convert"));
+    work.set("convert raw --from bitmap-lsb --base 7", "").refused("--base is a multiple of 65536");
+    let help = work.set("convert --help", "").quiet();
+    let words: Vec<&str> = help.split_whitespace().collect();
+    assert!(words.join(" ").contains("first bit of a raw bitmap, a multiple of 65536"), "{help}");
 }
 
 #[test]
@@ -311,6 +317,11 @@ fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
     }
     let ran = work.set("build", "x\n");
     assert!(ran.err.contains("hint: --skip-invalid of build and filter"), "{}", ran.err);
+    for line in ["build b.bits", "build a c.roaring -o out", "filter a b.bits"] {
+        let ran = work.set(line, "");
+        ran.refused("expected a digit");
+        assert!(ran.err.contains("hint: it is a set already: bitset cat"), "{}", ran.err);
+    }
     assert_eq!(work.set("sample - 18446744073709551615", "5\n4\n5\n").quiet(), "4\n5\n");
 }
 

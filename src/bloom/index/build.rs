@@ -1,11 +1,10 @@
 //! From a file to its index.
 
-use super::super::builder::BuildError;
+use super::super::builder::check_rate;
 use super::super::params::hashes_for_rate;
 use super::data::Data;
 use super::digest::{Digest, Recipe};
 use super::file::{IndexFile, Stat};
-use super::header::Header;
 use super::key::KeyRule;
 use super::lookup::BlockIndex;
 use super::rows::rows;
@@ -15,6 +14,7 @@ use crate::output::{AtomicFile, Destination, is_same_file, open_destination};
 use crate::progress::{Phase, Progress};
 use crate::size::ByteSize;
 use crate::sys::{Machine, joined, start};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -105,9 +105,7 @@ impl Builder {
     /// If the file cannot be read, the index cannot be written, or the rate or
     /// the size of blocks are out of their ranges.
     pub fn build(&self, data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Stat> {
-        if !(self.rate > 0.0 && self.rate < 1.0) {
-            return Err(BuildError::Rate(self.rate).into());
-        }
+        check_rate(self.rate)?;
         if self.block.bytes() == 0 {
             return Err(Error::usage("a block has at least one byte"));
         }
@@ -119,8 +117,7 @@ impl Builder {
         };
         let data = Data::open(data.as_ref())?;
         let new = destination(data.path(), index.as_ref())?;
-        let writer = Writer::new(new.file());
-        self.write(&data, &recipe, writer, 0).map_err(named(index.as_ref()))?;
+        self.write(&data, 0, &recipe, Writer::new(new.file()), index.as_ref())?;
         commit(new)
     }
 
@@ -146,7 +143,9 @@ impl Builder {
             rate: header.rate,
         };
         if header.group_blocks != recipe.group_blocks() as u64 {
-            return Err(Error::usage("this index has groups of another size: build it again"));
+            let index = index.as_ref().display();
+            let what = format!("{index} has groups of another size: build it again");
+            return Err(Error::usage(what));
         }
         // The last group gets other filters: it may have had fewer blocks.
         let kept = header.groups().saturating_sub(1);
@@ -163,24 +162,26 @@ impl Builder {
         let mut writer = Writer::new(new.file());
         writer.copy(old.index(), kept, last).map_err(Error::io("write", index.as_ref()))?;
         let from = usize::try_from(from).unwrap_or(usize::MAX);
-        self.write(old.data(), &recipe, writer, from).map_err(named(index.as_ref()))?;
+        self.write(old.data(), from, &recipe, writer, index.as_ref())?;
         commit(new)
     }
 
-    /// Reads the data from a place on, and completes the index.
+    /// Reads the data from a place on, and completes the index; its name is for
+    /// messages.
     fn write(
         &self,
         data: &Data,
+        mut at: usize,
         recipe: &Recipe,
         mut writer: Writer<'_>,
-        mut at: usize,
-    ) -> Result<Header, Trouble> {
+        index: &Path,
+    ) -> Result<()> {
         let bytes = data.bytes();
         let threads = self.threads.clamp(1, MAX_THREADS);
         self.progress.enter(Phase::Load, bytes.len().saturating_sub(at) as u64);
         while at < bytes.len() {
             if self.progress.is_cancelled() {
-                return Err(Error::Interrupted.into());
+                return Err(Error::Interrupted);
             }
             data.check_length()?;
             let begin = at;
@@ -192,39 +193,19 @@ impl Builder {
                 groups.push(blocks);
             }
             let is_sorted = writer.is_sorted();
-            let digests = std::thread::scope(|scope| {
+            let digests: io::Result<Vec<_>> = std::thread::scope(|scope| {
                 let work = |blocks| move || Digest::of(bytes, blocks, recipe, is_sorted);
                 let workers: Vec<_> =
                     groups.iter().map(|blocks| start(scope, work(blocks))).collect();
-                let results = workers.into_iter().map(|worker| worker.map(joined));
-                results.collect::<Result<Vec<_>, _>>()
+                workers.into_iter().map(|worker| worker.map(joined)).collect()
             });
-            for digest in digests.map_err(Trouble::Write)? {
-                writer.push(&digest?).map_err(Trouble::Write)?;
+            for digest in digests.map_err(Error::io("write", index))? {
+                writer.push(&digest?).map_err(Error::io("write", index))?;
             }
             self.progress.read((at - begin) as u64);
         }
         data.check_length()?; // what lies behind the end in its page is 0, and no fault
-        writer.finish(recipe, bytes.len() as u64).map_err(Trouble::Write)
-    }
-}
-
-/// What can go wrong on the way, of which the index's name is not known there.
-enum Trouble {
-    Other(Error),
-    Write(std::io::Error),
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Other(error)
-    }
-}
-
-fn named(index: &Path) -> impl FnOnce(Trouble) -> Error {
-    move |trouble| match trouble {
-        Trouble::Other(error) => error,
-        Trouble::Write(source) => Error::io("write", index)(source),
+        writer.finish(recipe, bytes.len() as u64).map_err(Error::io("write", index))
     }
 }
 

@@ -97,8 +97,8 @@ impl Order {
 }
 
 impl Digest {
-    /// Reads the blocks of a group. Their order is looked at only where it may
-    /// still matter.
+    /// Reads the blocks of a group. The order of their keys is looked at only where it
+    /// may still matter.
     pub(super) fn of(
         data: &[u8],
         blocks: &[Range<usize>],
@@ -139,16 +139,22 @@ impl Digest {
             hashes.append(&mut of_block);
         }
         let shape = Shape::for_rate(&counts, recipe.hashes, recipe.rate);
-        let words = shape.words().ok_or(BuildError::TooLarge)?;
-        let words = usize::try_from(words).map_err(|_| BuildError::TooLarge)?;
-        let mut filters = vec![0; words];
-        let mut hashes = hashes.into_iter();
-        for (block, &count) in counts.iter().enumerate() {
-            for hash in hashes.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
-                shape.insert(&mut filters, block, Hash([hash, 0]));
-            }
-        }
+        let filters = filters(shape, &counts, hashes)?;
         let keys = counts.iter().sum();
         Ok(Self { shape, filters, blocks: table, rows: row_count, keys, order })
     }
+}
+
+/// The filters of blocks that have so many keys each, whose hashes follow each other.
+fn filters(shape: Shape, counts: &[u64], hashes: Vec<u64>) -> Result<Vec<u64>, BuildError> {
+    let words = shape.words().ok_or(BuildError::TooLarge)?;
+    let words = usize::try_from(words).map_err(|_| BuildError::TooLarge)?;
+    let mut filters = vec![0; words];
+    let mut hashes = hashes.into_iter();
+    for (block, &count) in counts.iter().enumerate() {
+        for hash in hashes.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            shape.insert(&mut filters, block, Hash([hash, 0]));
+        }
+    }
+    Ok(filters)
 }

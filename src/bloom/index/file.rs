@@ -2,17 +2,31 @@
 //! fit together is an error.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+use super::super::page::Damage;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
 use super::key::KeyRule;
 use super::sliced::Shape;
-use crate::bits::map;
-use crate::bits::{Section, verify_checksums};
+use crate::bits::{Section, map, verify_checksums};
 use crate::error::{Error, Result};
 use memmap2::Mmap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// An index without its data.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::index::{Builder, IndexFile, path_of};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let data = folder.path().join("ids.txt");
+/// std::fs::write(&data, "3\n7\n")?;
+/// Builder::new().build(&data, path_of(&data))?;
+/// let stat = IndexFile::open(path_of(&data))?.stat();
+/// assert_eq!((stat.rows, stat.is_sorted, stat.data_bytes), (2, true, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct IndexFile {
     path: PathBuf,
@@ -211,7 +225,7 @@ impl IndexFile {
     }
 }
 
-fn damaged(path: &Path) -> impl Fn((u64, &'static str)) -> Error {
+fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::DamagedIndex { input: input.clone(), offset, what }
 }

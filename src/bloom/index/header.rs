@@ -1,17 +1,15 @@
 //! The first page of an index; specified in `docs/index-format.md`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::super::params::MAX_HASHES;
+use super::super::page::{self, Damage, Format};
+use super::super::params::is_rate;
 use super::key::{KeyRule, MAX_COLUMNS};
 use super::sliced::MAX_BLOCKS;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use xxhash_rust::xxh3::xxh3_64;
 
-/// What every index begins with: the line ends show damage by programs that
-/// take it for text.
-pub(super) const MAGIC: [u8; 8] = *b"\x89BIX\x0D\x0A\x1A\x0A";
-const VERSION: u32 = 1;
-const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+/// What every index begins with.
+const FORMAT: Format =
+    Format { magic: *b"\x89BIX\x0D\x0A\x1A\x0A", version: 1, refusal: "this is no index" };
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
 /// Bytes of what is known of a group: place and bits of its filters, rows, keys.
@@ -55,9 +53,15 @@ pub(super) struct Sections {
     pub(super) checksums: Section,
 }
 
-type Damage = (u64, &'static str);
+impl Sections {
+    /// In the order in which they lie.
+    const fn all(&self) -> [Section; 6] {
+        [self.filters, self.groups, self.blocks, self.places, self.bounds, self.checksums]
+    }
+}
 
 impl Header {
+    /// Number of groups of blocks.
     pub(super) fn groups(&self) -> u64 {
         self.blocks.div_ceil(self.group_blocks.max(1))
     }
@@ -90,10 +94,7 @@ impl Header {
             KeyRule::Prefix(len) => (3, 0, *len, &[][..]),
             KeyRule::Until(byte) => (4, *byte, 0, &[][..]),
         };
-        let mut page = Vec::with_capacity(HEADER_BYTES);
-        page.extend(MAGIC);
-        page.extend(VERSION.to_le_bytes());
-        page.extend([kind, byte, BLOCK_LOG, self.is_sorted.into()]);
+        let mut page = FORMAT.begin([kind, byte, BLOCK_LOG, self.is_sorted.into()]);
         let numbers = [
             prefix,
             self.block_bytes,
@@ -107,16 +108,14 @@ impl Header {
             self.keys,
         ];
         page.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        for section in [at.filters, at.groups, at.blocks, at.places, at.bounds, at.checksums] {
+        for section in at.all() {
             page.extend(section.offset.to_le_bytes());
             page.extend(section.len.to_le_bytes());
         }
         page.extend(at.checksums.end().to_le_bytes());
         page.extend((columns.len() as u64).to_le_bytes());
         page.extend(columns.iter().flat_map(|number| number.to_le_bytes()));
-        page.resize(CHECKSUM_AT, 0);
-        page.extend(xxh3_64(&page).to_le_bytes());
-        page.try_into().ok()
+        page::seal(page)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -125,23 +124,7 @@ impl Header {
     ///
     /// What is wrong, and at which byte.
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
-        if !file.starts_with(&MAGIC) {
-            return Err((0, "this is no index"));
-        }
-        let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
-            return Err((file.len() as u64, "the file ends inside of its header"));
-        };
-        let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
-        if xxh3_64(covered).to_le_bytes() != *sum {
-            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
-        }
-        let (head, rest) = page.split_at(16);
-        let &[.., v0, v1, v2, v3, kind, byte, block_log, flags] = head else {
-            return Err((8, "the header is incomplete"));
-        };
-        if u32::from_le_bytes([v0, v1, v2, v3]) != VERSION {
-            return Err((8, "this version of the format is not known to this program"));
-        }
+        let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {
             return Err((14, "this layout is not known to this program"));
         }
@@ -152,27 +135,19 @@ impl Header {
         let (block_count, rows, keys) = (next(), next(), next());
         let said: [u64; 14] = std::array::from_fn(|_| next());
         let [_, filters_len, _, _, _, _, _, _, _, bounds_len, _, _, file_len, columns] = said;
-        let columns = usize::try_from(columns).ok().filter(|columns| *columns <= MAX_COLUMNS);
-        let columns = columns.and_then(|columns| {
-            let (numbers, _) = rest.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
-            Some(numbers.get(..columns)?.iter().copied().map(u32::from_le_bytes).collect())
-        });
-        let columns: Vec<u32> = columns.ok_or((200, "there can be no such number of columns"))?;
+        let columns = columns_of(rest, columns).ok_or(NO_SUCH_COLUMNS)?;
         let rule = match kind {
             1 => KeyRule::Row,
-            2 => KeyRule::columns(columns, byte).map_err(|_| (200, "no such columns"))?,
+            2 => KeyRule::columns(columns, byte).map_err(|_| NO_SUCH_COLUMNS)?,
             3 => KeyRule::Prefix(prefix),
             4 => KeyRule::Until(byte),
             _ => return Err((12, "this kind of key is not known to this program")),
         };
-        let hashes = u32::try_from(hashes)
-            .ok()
-            .filter(|hashes| (1..=MAX_HASHES).contains(hashes))
-            .ok_or((40, "there can be no such number of hash functions"))?;
+        let hashes = page::hashes_of(hashes, 40)?;
         if block_bytes == 0 || !(1..=MAX_BLOCKS as u64).contains(&group_blocks) {
             return Err((24, "there can be no such blocks"));
         }
-        if !(rate > 0.0 && rate < 1.0) {
+        if !is_rate(rate) {
             return Err((48, "there can be no such rate of false positives"));
         }
         if block_count > data_len || (block_count == 0) != (data_len == 0) {
@@ -195,8 +170,7 @@ impl Header {
             bounds_len,
         };
         let at = header.sections().ok_or((96, "the sections do not fit in a file"))?;
-        let sections = [at.filters, at.groups, at.blocks, at.places, at.bounds, at.checksums];
-        let expected = sections.iter().flat_map(|section| [section.offset, section.len]);
+        let expected = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
         if !expected.eq(said.iter().take(12).copied()) || !filters_len.is_multiple_of(64) {
             return Err((96, "a section is not where it can be"));
         }
@@ -206,4 +180,13 @@ impl Header {
         }
         Ok((header, at))
     }
+}
+
+const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
+
+/// The numbers of so many columns, which stand behind 24 other fields.
+fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {
+    let count = usize::try_from(count).ok().filter(|count| *count <= MAX_COLUMNS)?;
+    let (numbers, _) = fields.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
+    Some(numbers.get(..count)?.iter().copied().map(u32::from_le_bytes).collect())
 }

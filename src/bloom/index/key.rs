@@ -115,30 +115,29 @@ impl KeyRule {
             let text = text.escape_ascii();
             return Err(Error::usage(format!("\"{text}\" has more than {wanted} columns")));
         }
-        let mut key = Vec::with_capacity(text.len());
-        for index in 0..wanted {
-            if index > 0 {
-                key.push(delimiter);
-            }
-            append(&mut key, fields.get(index).map_or(&[][..], |field| field), delimiter);
-        }
-        Ok(key.into())
+        let fields = (0..wanted).map(|index| fields.get(index).map_or(&[][..], |field| field));
+        Ok(joined(fields, delimiter, text.len()).into())
     }
 
-    /// The key of these columns.
+    /// The key of a row that has these fields in the columns of the rule, in their
+    /// order; of all other rules, the fields one after the other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::index::KeyRule;
+    ///
+    /// let rule = KeyRule::columns(vec![2, 1], b',')?;
+    /// assert_eq!(rule.join(&["Oslo", "x,y"]), b"Oslo,\"x,y\"");
+    /// assert_eq!(rule.join(&["Oslo", "x,y"]), *rule.key_of(b"\"x,y\",Oslo"));
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
     #[must_use]
     pub fn join(&self, fields: &[impl AsRef<[u8]>]) -> Vec<u8> {
         let Self::Columns(columns) = self else {
             return fields.iter().flat_map(AsRef::as_ref).copied().collect();
         };
-        let mut key = Vec::new();
-        for (index, field) in fields.iter().enumerate() {
-            if index > 0 {
-                key.push(columns.delimiter);
-            }
-            append(&mut key, field.as_ref(), columns.delimiter);
-        }
-        key
+        joined(fields.iter().map(AsRef::as_ref), columns.delimiter, 0)
     }
 }
 
@@ -220,20 +219,29 @@ impl Columns {
         }
         let last = self.numbers.iter().max().map_or(0, |last| *last as usize);
         let fields: Vec<_> = fields(row, self.delimiter).take(last).collect();
-        let mut key = Vec::with_capacity(row.len());
-        for (index, number) in self.numbers.iter().enumerate() {
-            if index > 0 {
-                key.push(self.delimiter);
-            }
-            let field = fields.get(*number as usize - 1).map_or(&[][..], |field| field);
-            append(&mut key, field, self.delimiter);
-        }
-        key.into()
+        let found = |number: &u32| fields.get(*number as usize - 1).map_or(&[][..], |field| field);
+        joined(self.numbers.iter().map(found), self.delimiter, row.len()).into()
     }
 }
 
 fn before(row: &[u8], byte: u8) -> &[u8] {
     row.iter().position(|&found| found == byte).map_or(row, |end| &row[..end])
+}
+
+/// Fields with the delimiter between them; about so many bytes.
+fn joined<'f>(
+    fields: impl Iterator<Item = &'f [u8]>,
+    delimiter: u8,
+    expected_bytes: usize,
+) -> Vec<u8> {
+    let mut key = Vec::with_capacity(expected_bytes);
+    for (index, field) in fields.enumerate() {
+        if index > 0 {
+            key.push(delimiter);
+        }
+        append(&mut key, field, delimiter);
+    }
+    key
 }
 
 /// Appends a field, in quotes if it needs them.
@@ -252,7 +260,7 @@ fn append(key: &mut Vec<u8>, field: &[u8], delimiter: u8) {
 }
 
 /// The fields of a row, without their quotes.
-fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
+pub(in crate::bloom) fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let mut rest = Some(row);
     std::iter::from_fn(move || {
         let bytes = rest?;

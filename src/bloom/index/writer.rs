@@ -134,7 +134,7 @@ impl<'f> Writer<'f> {
     }
 
     /// Completes the file, of so many bytes of data.
-    pub(super) fn finish(mut self, recipe: &Recipe, data_len: u64) -> io::Result<Header> {
+    pub(super) fn finish(mut self, recipe: &Recipe, data_len: u64) -> io::Result<()> {
         self.out.copy(&mut self.groups)?;
         self.out.copy(&mut self.blocks)?;
         let mut bounds_len = 0;
@@ -159,8 +159,7 @@ impl<'f> Writer<'f> {
             bounds_len,
         };
         let page = header.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
-        self.out.finish(&page)?;
-        Ok(header)
+        self.out.finish(&page)
     }
 }
 

@@ -41,6 +41,11 @@ pub(super) const fn whole(number: f64) -> u64 {
     number.ceil() as u64
 }
 
+/// Whether `p` is a rate that a filter can have: more than 0 and less than 1.
+pub(super) fn is_rate(p: f64) -> bool {
+    p > 0.0 && p < 1.0
+}
+
 /// Bits for `n` keys at a rate of `p` with the best `k`:
 /// m = ⌈−n ln p / (ln 2)²⌉.
 ///

@@ -1,7 +1,6 @@
 //! Commands and flags as typed.
 
-pub(super) use super::choices::{ForeignChoice, FormatChoice};
-use super::choices::{binding, natural};
+use super::choices::{ForeignChoice, FormatChoice, binding, natural};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
@@ -280,7 +279,7 @@ pub(super) enum Command {
         /// What it is, if its content does not say so
         #[arg(long)]
         from: Option<ForeignChoice>,
-        /// Value of the first bit of a raw bitmap
+        /// Value of the first bit of a raw bitmap, a multiple of 65536
         #[arg(long, default_value_t = 0)]
         base: u64,
         #[command(flatten)]

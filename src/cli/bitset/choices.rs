@@ -1,5 +1,9 @@
 //! Names of formats, numbers and bindings as typed.
 
+use crate::format::Format;
+use crate::set::SetFormat;
+use crate::set::foreign::BitOrder;
+use crate::table::TableFormat;
 use crate::text::{Line, parse_line};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,12 +24,27 @@ pub(super) enum FormatChoice {
     U32le,
     /// 8 bytes a value, least significant byte first
     U64le,
-    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
     /// A Parquet file with a column `value`, in a build with the feature columnar
-    Parquet,
     #[cfg_attr(not(feature = "columnar"), value(hide = true))]
+    Parquet,
     /// An Arrow file with a column `value`, in a build with the feature columnar
+    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
     Arrow,
+}
+
+impl From<FormatChoice> for SetFormat {
+    fn from(choice: FormatChoice) -> Self {
+        match choice {
+            FormatChoice::Text => Self::Values(Format::Text),
+            FormatChoice::Bits => Self::Bits,
+            FormatChoice::Dense => Self::DenseBits,
+            FormatChoice::Roaring => Self::Roaring,
+            FormatChoice::U32le => Self::Values(Format::U32Le),
+            FormatChoice::U64le => Self::Values(Format::U64Le),
+            FormatChoice::Parquet => Self::Table(TableFormat::Parquet),
+            FormatChoice::Arrow => Self::Table(TableFormat::Arrow),
+        }
+    }
 }
 
 /// What `convert` reads where content says nothing.
@@ -35,6 +54,15 @@ pub(super) enum ForeignChoice {
     BitmapLsb,
     /// A raw bitmap, the most significant bit of a byte first
     BitmapMsb,
+}
+
+impl From<ForeignChoice> for BitOrder {
+    fn from(choice: ForeignChoice) -> Self {
+        match choice {
+            ForeignChoice::BitmapLsb => Self::LeastFirst,
+            ForeignChoice::BitmapMsb => Self::MostFirst,
+        }
+    }
 }
 
 /// A value is typed as it stands on a line.

@@ -1,15 +1,14 @@
 //! Sets described.
 
-use super::join::print;
 use super::source::Source;
+use crate::cli::stdout::{print, print_line};
 use crate::container::{Container, Op, plain_bytes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
 use crate::size::ByteSize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Ranges of the histogram.
@@ -20,6 +19,8 @@ const BAR_WIDTH: usize = 40;
 /// What a walk over all containers finds.
 #[derive(Debug, Default)]
 struct Survey {
+    /// The smallest value and the largest.
+    ends: Option<(u64, u64)>,
     arrays: u64,
     bitmaps: u64,
     run_containers: u64,
@@ -31,12 +32,20 @@ struct Survey {
     histogram: [u64; BARS],
 }
 
-fn survey(source: &Source, set: &SetFile, ends: Option<(u64, u64)>) -> Result<Survey> {
-    let mut found = Survey::default();
+impl Survey {
+    /// Bytes of a dense `.bits` file of the set.
+    fn dense_bytes(&self) -> u128 {
+        self.ends.map_or(0, |(min, max)| dense_bytes(min, max))
+    }
+}
+
+fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
+    let (view, damaged) = (set.view(), set.damaged());
+    let ends = view.min().map_err(&damaged)?.zip(view.max().map_err(&damaged)?);
+    let mut found = Survey { ends, ..Survey::default() };
     let Some((min, max)) = ends else { return Ok(found) };
     let step = bar_step(min, max);
-    let mut cursor = set.view().cursor();
-    let damaged = set.damaged();
+    let mut cursor = view.cursor();
     let mut before: Option<u64> = None;
     while let Some((key, container)) = cursor.next().map_err(&damaged)? {
         source.check()?;
@@ -88,64 +97,71 @@ fn kind(set: &SetFile) -> &'static str {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+/// Prints sizes of a set, how its values lie, and a histogram of them.
 pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     let set = source.open(path)?;
-    let view = set.view();
-    let ends = view.min().map_err(set.damaged())?.zip(view.max().map_err(set.damaged())?);
-    let found = survey(source, &set, ends)?;
+    let found = survey(source, &set)?;
+    if as_json { print_line(json_of(&set, &found)) } else { print(text_of(&set, &found)) }
+}
+
+/// Share of the numbers from the smallest value to the largest that are values.
+#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+fn density(set: &SetFile, found: &Survey) -> f64 {
+    let Some((min, max)) = found.ends else { return 0.0 };
+    set.cardinality() as f64 / ((max - min) as f64 + 1.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a size")]
+fn json_of(set: &SetFile, found: &Survey) -> Value {
     let (first, last) = set.universe();
-    let span = ends.map_or(0.0, |(min, max)| (max - min) as f64 + 1.0);
-    let density = if span > 0.0 { set.cardinality() as f64 / span } else { 0.0 };
-    let dense = ends.map_or(0, |(min, max)| dense_bytes(min, max));
-    if as_json {
-        return print(json!({
-            "kind": kind(&set),
-            "representation": set.representation().name(),
-            "file_bytes": set.file_bytes(),
-            "cardinality": set.cardinality(),
-            "min": ends.map(|(min, _)| min),
-            "max": ends.map(|(_, max)| max),
-            "universe": [first, last],
-            "density": density,
-            "runs": found.runs,
-            "containers": {
-                "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
-            },
-            "dense_bytes": dense as f64,
-            "roaring_bytes": found.roaring_bytes,
-            "histogram": found.histogram,
-        }));
-    }
+    json!({
+        "kind": kind(set),
+        "representation": set.representation().name(),
+        "file_bytes": set.file_bytes(),
+        "cardinality": set.cardinality(),
+        "min": found.ends.map(|(min, _)| min),
+        "max": found.ends.map(|(_, max)| max),
+        "universe": [first, last],
+        "density": density(set, found),
+        "runs": found.runs,
+        "containers": {
+            "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
+        },
+        "dense_bytes": found.dense_bytes() as f64,
+        "roaring_bytes": found.roaring_bytes,
+        "histogram": found.histogram,
+    })
+}
+
+fn text_of(set: &SetFile, found: &Survey) -> String {
     let size = |bytes: u64| ByteSize::from_bytes(bytes);
-    let mut text = String::new();
-    let dense = u64::try_from(dense).unwrap_or(u64::MAX);
-    let (min, max) = ends
-        .map_or(("none".into(), "none".into()), |(min, max)| (min.to_string(), max.to_string()));
+    let none = || ("none".into(), "none".into());
+    let (min, max) = found.ends.map_or_else(none, |(min, max)| (min.to_string(), max.to_string()));
+    let (first, last) = set.universe();
     let numbered = set.representation() != Representation::Dense;
-    let _ = write!(
-        text,
+    let mut text = format!(
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
-         largest      {max}\nuniverse     {first} to {last}\ndensity      {density:.6} between \
+         largest      {max}\nuniverse     {first} to {last}\ndensity      {:.6} between \
          smallest and largest\nruns         {}\n{}   {}: {} arrays, {} bitmaps, {} of runs\n\
          would take   {} as a dense .bits file, {} as a portable roaring file\n",
-        kind(&set),
+        kind(set),
         set.representation().name(),
         size(set.file_bytes()),
         set.cardinality(),
+        density(set, found),
         found.runs,
         if numbered { "containers" } else { "pieces    " },
         found.containers,
         found.arrays,
         found.bitmaps,
         found.run_containers,
-        size(dense),
+        size(u64::try_from(found.dense_bytes()).unwrap_or(u64::MAX)),
         size(found.roaring_bytes),
-    ); // a string takes all
-    if let Some((min, max)) = ends {
+    );
+    if let Some((min, max)) = found.ends {
         histogram(&mut text, min, max, &found.histogram);
     }
-    io::stdout().write_all(text.as_bytes()).map_err(Error::io("write", "-"))
+    text
 }
 
 fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
@@ -184,13 +200,13 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
         _ => "neither is a subset",
     };
     if as_json {
-        return print(json!({
+        return print_line(json!({
             "a": size_a, "b": size_b, "intersection": both, "union": either,
             "only_a": only_a, "only_b": only_b, "jaccard": jaccard,
             "a_subset_of_b": only_a == 0, "b_subset_of_a": only_b == 0,
         }));
     }
-    print(format_args!(
+    print_line(format_args!(
         "A             {size_a}\nB             {size_b}\nintersection  {both}\nunion         {either}\n\
          only in A     {only_a}\nonly in B     {only_b}\nJaccard       {jaccard:.6}\nrelation      {relation}"
     ))
@@ -204,7 +220,7 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
         set.verify_watched(source.progress())?;
         drop(bar);
         source.note("values", set.cardinality());
-        print(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
+        print_line(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Sets of other programs.
 
-use super::args::{ForeignChoice, Target};
-use super::join::print;
+use super::args::Target;
+use super::choices::ForeignChoice;
 use super::source::Source;
 use crate::bits::map;
+use crate::cli::stdout::print_line;
 use crate::error::Result;
-use crate::set::foreign::{self, BitOrder, Foreign};
+use crate::set::foreign::{self, Foreign};
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
         let found = Foreign::of(&map(path)?);
-        print(format_args!("{}: {found}", path.display()))?;
+        print_line(format_args!("{}: {found}", path.display()))?;
     }
     Ok(())
 }
@@ -27,12 +28,8 @@ pub(super) fn convert(
     target: &Target,
 ) -> Result<()> {
     let bytes = map(path)?;
-    let order = from.map(|choice| match choice {
-        ForeignChoice::BitmapLsb => BitOrder::LeastFirst,
-        ForeignChoice::BitmapMsb => BitOrder::MostFirst,
-    });
-    let decoded = match order {
-        Some(order) => foreign::raw_bitmap(&bytes, order, base)?,
+    let decoded = match from {
+        Some(choice) => foreign::raw_bitmap(&bytes, choice.into(), base)?,
         None => foreign::decode(&bytes, &path.display().to_string())?,
     };
     let blame = decoded.blame();

@@ -2,11 +2,11 @@
 
 use super::args::{JoinArgs, Target};
 use super::source::Source;
+use crate::cli::stdout::print_line;
 use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::set::plan::Plan;
 use crate::set::{Expression, SetFile};
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// How sets are joined.
@@ -17,11 +17,6 @@ pub(super) enum How {
     Xor,
     AndNot,
     AtLeast(usize),
-}
-
-/// Prints a line on standard output.
-pub(super) fn print(line: impl std::fmt::Display) -> Result<()> {
-    writeln!(io::stdout(), "{line}").map_err(Error::io("write", "-"))
 }
 
 /// Joins sets into the target, or counts what would be there.
@@ -78,7 +73,7 @@ fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Res
         let count = plan.cardinality(source.progress())?;
         drop(bar);
         source.note("values", u64::try_from(count).unwrap_or(u64::MAX));
-        return print(count);
+        return print_line(count);
     }
     source.write(target, |sink| plan.run(sink, source.progress()))
 }

@@ -46,7 +46,9 @@ fn map(set: &SetFile, order: Option<u32>, ipv4: bool) -> Result<Map> {
     // The universe is a square: 4 to some power, from 0 on.
     let bits = if ipv4 { 32 } else { (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2) };
     if ipv4 && max > u32::MAX.into() {
-        return Err(Error::usage("a value above 2^32 - 1 is no IPv4 address"));
+        let path = set.path().display();
+        let what = format!("{path} has {max}, which is no IPv4 address: leave out --ipv4");
+        return Err(Error::usage(what));
     }
     let order = order.unwrap_or(9).min(bits / 2);
     let cell_bits = bits - 2 * order;

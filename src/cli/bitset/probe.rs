@@ -1,8 +1,8 @@
 //! Streams of values asked against a set.
 
 use super::Answer;
-use super::join::print;
 use super::source::{Source, is_stdin, or_stdin};
+use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::set::SetFile;
@@ -17,7 +17,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
     let (view, damaged) = (set.view(), set.damaged());
     if let [value] = values {
         let found = view.contains(*value).map_err(damaged)?;
-        print(found)?;
+        print_line(found)?;
         return Ok(found.into());
     }
     let mut all = true;
@@ -25,7 +25,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
         for &value in values {
             let found = view.contains(value).map_err(&damaged)?;
             all &= found;
-            print(format_args!("{value}\t{found}"))?;
+            print_line(format_args!("{value}\t{found}"))?;
         }
         return Ok(all.into());
     }

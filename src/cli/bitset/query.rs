@@ -1,12 +1,12 @@
 //! Questions with one answer, or a list of them.
 
 use super::Answer;
-use super::join::print;
 use super::source::Source;
+use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::set::SetFile;
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 pub(super) fn count(source: &Source, path: &Path, range: Option<(u64, u64)>) -> Result<()> {
@@ -15,12 +15,12 @@ pub(super) fn count(source: &Source, path: &Path, range: Option<(u64, u64)>) -> 
         None => set.cardinality(),
         Some((first, last)) => set.view().range_cardinality(first, last).map_err(set.damaged())?,
     };
-    print(count)
+    print_line(count)
 }
 
 fn print_found(found: Option<u64>) -> Result<Answer> {
     if let Some(value) = found {
-        print(value)?;
+        print_line(value)?;
     }
     Ok(found.is_some().into())
 }
@@ -37,7 +37,7 @@ pub(super) fn max(source: &Source, path: &Path) -> Result<Answer> {
 
 pub(super) fn rank(source: &Source, path: &Path, value: u64) -> Result<()> {
     let set = source.open(path)?;
-    print(set.view().rank(value).map_err(set.damaged())?)
+    print_line(set.view().rank(value).map_err(set.damaged())?)
 }
 
 pub(super) fn select(
@@ -69,17 +69,12 @@ fn nearest_rank(count: u64, share: f64) -> u64 {
     rank.clamp(1, count.max(1)) - 1
 }
 
-/// Standard output, buffered.
-fn lines() -> BufWriter<io::Stdout> {
-    BufWriter::with_capacity(1 << 16, io::stdout())
-}
-
 pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Result<()> {
     print_range(source, &source.open(path)?, first, last)
 }
 
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
-    let mut out = lines();
+    let mut out = buffered();
     for value in set.view().iter_from(first) {
         let value = value.map_err(set.damaged())?;
         if value > last {
@@ -93,7 +88,7 @@ fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<
 
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
     let set = source.open(path)?;
-    let mut out = lines();
+    let mut out = buffered();
     let mut before = None;
     for value in set.view() {
         let value = value.map_err(set.damaged())?;
@@ -121,7 +116,7 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
             ranks.insert(last);
         }
     }
-    let mut out = lines();
+    let mut out = buffered();
     for rank in ranks {
         source.check()?;
         if let Some(value) = set.view().select(rank).map_err(set.damaged())? {

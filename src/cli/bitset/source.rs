@@ -1,6 +1,6 @@
 //! Where sets come from and go to.
 
-use super::args::{FormatChoice, Limits, Target};
+use super::args::{Limits, Target};
 use crate::bits::{ContainerSink, Spool};
 use crate::cli::columns::ColumnArgs;
 use crate::cli::exit::say;
@@ -176,12 +176,7 @@ impl Source {
     }
 
     /// What is done, and whether somebody wants it to end.
-    pub(in crate::cli) fn progress(&self) -> &Progress {
-        &self.progress
-    }
-
-    /// The same, to be handed on.
-    pub(in crate::cli) fn shared_progress(&self) -> &Arc<Progress> {
+    pub(in crate::cli) fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
@@ -234,21 +229,6 @@ impl Target {
             }
             (None, _, Some("roaring")) => SetFormat::Roaring,
             (None, Some(_), _) => SetFormat::Bits,
-        }
-    }
-}
-
-impl From<FormatChoice> for SetFormat {
-    fn from(choice: FormatChoice) -> Self {
-        match choice {
-            FormatChoice::Text => Self::Values(Format::Text),
-            FormatChoice::Bits => Self::Bits,
-            FormatChoice::Dense => Self::DenseBits,
-            FormatChoice::Roaring => Self::Roaring,
-            FormatChoice::U32le => Self::Values(Format::U32Le),
-            FormatChoice::U64le => Self::Values(Format::U64Le),
-            FormatChoice::Parquet => Self::Table(TableFormat::Parquet),
-            FormatChoice::Arrow => Self::Table(TableFormat::Arrow),
         }
     }
 }

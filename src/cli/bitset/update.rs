@@ -3,10 +3,11 @@
 use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
+use crate::cli::stdout::buffered;
 use crate::error::{Error, Result};
 use crate::input::{check_end, open_file};
 use crate::set::{IntegerSet, SetFile, update_watched};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 /// Values that were typed, or those of standard input.
@@ -38,7 +39,7 @@ pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
 pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = buffered();
     let (mut before, mut after) = (old.view().iter(), new.view().iter());
     let mut next_old = before.next().transpose().map_err(old.damaged())?;
     let mut next_new = after.next().transpose().map_err(new.damaged())?;

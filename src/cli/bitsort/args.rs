@@ -1,10 +1,10 @@
 //! Flags as typed.
 
-use super::super::columns::ColumnArgs;
-use super::super::generate::{self, Generate};
-use super::super::limits::MemoryLimit;
-use super::super::progress::When;
-use super::super::stats::StatsFormat;
+use crate::cli::columns::ColumnArgs;
+use crate::cli::generate::{self, Generate};
+use crate::cli::limits::MemoryLimit;
+use crate::cli::progress::When;
+use crate::cli::stats::StatsFormat;
 use crate::format::Format;
 use crate::set::SetFormat;
 use crate::sort::Strategy;

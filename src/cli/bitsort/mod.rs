@@ -7,6 +7,7 @@ use super::exit::{self, NO, say};
 use super::generate;
 use super::progress::{Bar, When};
 use super::stats::render;
+use super::stdout::print;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::{self, SetFormat};
@@ -14,7 +15,7 @@ use crate::sort::{Report, Sort};
 use crate::sys::Machine;
 use args::{OutputFormat, SortArgs};
 use clap::CommandFactory;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -52,8 +53,7 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     let machine = Machine::detect();
     let sort = args.to_sort(&machine)?.progress(Arc::clone(progress));
     if args.explain {
-        let explanation = sort.explain()?;
-        write!(io::stdout(), "{explanation}").map_err(Error::io("write", "-"))?;
+        print(sort.explain()?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let when = if args.quiet { When::Never } else { args.progress };

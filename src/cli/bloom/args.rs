@@ -1,6 +1,7 @@
 //! Subcommands and flags as typed.
 
 use super::index::IndexCommand;
+use crate::cli::columns::ColumnArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -26,7 +27,6 @@ pub(in crate::cli) struct BloomArgs {
     pub(super) command: BloomCommand,
 }
 
-// Commands on an index of blocks of keys: see `index.rs` if it is there.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum BloomCommand {
     /// Find the lines of keys in a large file without reading it all
@@ -74,6 +74,8 @@ pub(super) enum BloomCommand {
         /// Copy the lines that are certainly not in it
         #[arg(short = 'v', long)]
         invert: bool,
+        #[command(flatten)]
+        columns: ColumnArgs,
         #[command(flatten)]
         lines: LineArgs,
         #[command(flatten)]

@@ -1,12 +1,12 @@
 //! Filters made and changed.
 
-use super::args::{ChangeArgs, KindChoice, LineArgs, SizeArgs};
-use super::job;
+use super::args::{ChangeArgs, Count, KindChoice, LineArgs, SizeArgs};
+use super::{check_is_file, job};
 use crate::bloom::AnyFilter;
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::LineJob;
-use crate::bloom::opened::FilterFile;
-use crate::bloom::spool::Spooled;
-use crate::cli::bitset::{Source, is_stdin, or_stdin};
+use crate::bloom::spool::rereadable;
+use crate::cli::bitset::{Source, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
 use crate::output::lock;
@@ -30,46 +30,21 @@ pub(super) fn build(
     let files = or_stdin(files);
     // What is counted is read again.
     let unchanged = Unchanged::of(files.iter().filter(|_| size.keys.is_none()));
-    let (files, keys, _spools) = match size.keys {
-        Some(keys) => (files, keys.0, Vec::new()),
-        None => counted(source, &job, files)?,
+    let (files, keys, _copies) = if let Some(Count(keys)) = size.keys {
+        (files, keys, Vec::new())
+    } else {
+        let (files, copies) = rereadable(files, source.folder(), &job)?;
+        // A filter of nothing is a filter too.
+        let keys = job.count(files.clone())?.max(1);
+        (files, keys, copies)
     };
-    // A filter of nothing is a filter too.
-    let mut file = size.filter(if size.keys.is_some() { keys } else { keys.max(1) }, to)?;
+    let mut file = size.filter(keys, to)?;
     insert(&mut file.filter, &job, files)?;
     unchanged.check()?;
     source.note("keys", file.filter.key_count());
     file.save(output, to.into())?;
     source.note_file(output);
     Ok(())
-}
-
-/// Counts lines; gives files that have the same lines and can be read.
-fn counted(
-    source: &Source,
-    job: &LineJob<'_>,
-    files: Vec<PathBuf>,
-) -> Result<(Vec<PathBuf>, u64, Vec<Spooled>)> {
-    let mut count = 0;
-    let (mut paths, mut spools) = (Vec::new(), Vec::new());
-    for file in files {
-        let spooled = Spooled::of(&file, source.folder(), job)?;
-        let path = spooled.as_ref().map_or(file, Spooled::path);
-        spools.extend(spooled);
-        job.run(
-            vec![path.clone()],
-            |bytes, out| {
-                out.extend_from_slice(&job.rules.count(bytes).to_le_bytes());
-                Ok(())
-            },
-            |counted| {
-                count += counted.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
-                Ok(())
-            },
-        )?;
-        paths.push(path);
-    }
-    Ok((paths, count, spools))
 }
 
 fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Result<()> {
@@ -149,9 +124,7 @@ fn change(
     path: &Path,
     change: impl FnOnce(&mut AnyFilter) -> Result<()>,
 ) -> Result<()> {
-    if is_stdin(path) {
-        return Err(Error::usage("a filter is a file, not standard input"));
-    }
+    check_is_file(path)?;
     let _bar = source.bar(true);
     let _lock = lock(path)?;
     let mut file = FilterFile::load(path)?;

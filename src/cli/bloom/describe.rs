@@ -1,36 +1,27 @@
 //! Filters described and checked.
 
 use super::args::LineArgs;
-use super::job;
-use crate::bloom::opened::{FilterFile, FilterKind};
-use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage};
+use super::{job, open};
+use crate::bloom::filter_file::FilterKind;
+use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
+use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::progress::Phase;
 use crate::size::ByteSize;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Prints an object for programs.
-fn print_json(value: &Value) -> Result<()> {
-    print(format!("{value}\n"))
-}
-
-pub(super) fn print(text: impl AsRef<str>) -> Result<()> {
-    io::stdout().write_all(text.as_ref().as_bytes()).map_err(Error::io("write", "-"))
-}
-
 /// Describes a filter.
 pub(super) fn info(path: &Path, json: bool) -> Result<()> {
-    let opened = FilterFile::open(path)?;
+    let opened = open(path)?;
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
-        return print_json(&json!({
+        return print_line(json!({
             "file": opened.kind.name(),
             "design": filter.design(),
             "hash": spec.scheme().name(),
@@ -149,7 +140,7 @@ pub(super) fn verify(
     json: bool,
     lines: LineArgs,
 ) -> Result<Answer> {
-    let file = FilterFile::open(path)?;
+    let file = open(path)?;
     if file.kind == FilterKind::Bloom {
         AnyFilter::<Mapped>::open(path)?.verify(path)?;
     }
@@ -160,44 +151,73 @@ pub(super) fn verify(
             path.display()
         )));
     };
-    if !(promised > 0.0 && promised < 1.0) {
-        return Err(crate::bloom::BuildError::Rate(promised).into());
-    }
+    check_rate(promised)?;
     let bar = source.bar(true);
     let missing = missing_keys(source, filter, files, lines)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
     drop(bar);
     source.note("probes", measured.probes);
-    let (low, high) = measured.interval(Confidence::Percent99);
-    let kept = low <= promised;
-    if json {
-        print_json(&json!({
-            "promised_rate": promised,
-            "measured_rate": measured.rate(),
-            "probes": measured.probes,
-            "false_positives": measured.false_positives,
+    let found = Verified { promised, measured, missing };
+    print(if json { format!("{}\n", found.json()) } else { found.text() })?;
+    Ok(found.is_kept().into())
+}
+
+/// What became of a promise.
+struct Verified {
+    /// Rate of false positives.
+    promised: f64,
+    measured: MeasuredRate,
+    /// Keys that should be in, and are not; nothing if none were named.
+    missing: Option<u64>,
+}
+
+impl Verified {
+    fn interval(&self) -> (f64, f64) {
+        self.measured.interval(Confidence::Percent99)
+    }
+
+    /// Whether the rate may be the promised one, or is lower.
+    fn rate_is_kept(&self) -> bool {
+        let (low, _) = self.interval();
+        low <= self.promised
+    }
+
+    /// Whether no key is missing either, which a filter promises without a word.
+    fn is_kept(&self) -> bool {
+        self.rate_is_kept() && self.missing.unwrap_or(0) == 0
+    }
+
+    fn json(&self) -> Value {
+        let (low, high) = self.interval();
+        json!({
+            "promised_rate": self.promised,
+            "measured_rate": self.measured.rate(),
+            "probes": self.measured.probes,
+            "false_positives": self.measured.false_positives,
             "interval_99": [low, high],
-            "missing_keys": missing,
-            "kept": kept && missing.unwrap_or(0) == 0,
-        }))?;
-    } else {
-        let verdict = if kept { "kept" } else { "broken" };
-        let mut text = format!(
+            "missing_keys": self.missing,
+            "kept": self.is_kept(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let (low, high) = self.interval();
+        let missing = self.missing.map(|missing| format!("missing   {missing} keys\n"));
+        format!(
             "promised  {} false positives\n\
              measured  {}: {} of {} random keys\n\
              interval  {} to {}, 99 % sure\n\
-             promise   {verdict}\n",
-            percent(promised),
-            percent(measured.rate()),
-            measured.false_positives,
-            measured.probes,
+             promise   {}\n{}",
+            percent(self.promised),
+            percent(self.measured.rate()),
+            self.measured.false_positives,
+            self.measured.probes,
             percent(low),
             percent(high),
-        );
-        text += &missing.map_or(String::new(), |missing| format!("missing   {missing} keys\n"));
-        print(text)?;
+            if self.rate_is_kept() { "kept" } else { "broken" },
+            missing.unwrap_or_default(),
+        )
     }
-    Ok((kept && missing.unwrap_or(0) == 0).into())
 }
 
 /// Number of lines that are not in; `None` if there are no files.

@@ -1,17 +1,18 @@
 //! Files of keys that are searched through an index.
 
 use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
-use crate::cli::bitset::Source;
+use crate::cli::bitset::{Answer, Source};
+use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
+use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
 use crate::size::ByteSize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, BufWriter, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,7 @@ Examples:
 /// What the user typed.
 #[derive(Debug, clap::Subcommand)]
 #[command(after_help = EXAMPLES)]
-pub(in crate::cli) enum IndexCommand {
+pub(super) enum IndexCommand {
     /// Make the index of a file, beside it
     Build(BuildArgs),
     /// Print the lines of keys
@@ -49,7 +50,7 @@ pub(in crate::cli) enum IndexCommand {
 }
 
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct BuildArgs {
+pub(super) struct BuildArgs {
     /// A file of rows, one a line
     #[arg(required_unless_present = "key")]
     data: Option<PathBuf>,
@@ -80,7 +81,7 @@ pub(in crate::cli) struct BuildArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct GetArgs {
+pub(super) struct GetArgs {
     /// The file
     data: PathBuf,
 
@@ -94,30 +95,8 @@ pub(in crate::cli) struct GetArgs {
 
 impl IndexCommand {
     /// Whether it reads much and prints nothing meanwhile.
-    pub(in crate::cli) fn writes_file(&self) -> bool {
+    fn writes_file(&self) -> bool {
         matches!(self, Self::Build(_) | Self::Verify { .. })
-    }
-}
-
-/// A byte, typed as itself or as `\t`, `\0`, `\\` or `\xHH`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Byte(u8);
-
-impl FromStr for Byte {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let byte = match text.as_bytes() {
-            [byte] => Some(*byte),
-            b"\\t" => Some(b'\t'),
-            b"\\0" => Some(0),
-            b"\\\\" => Some(b'\\'),
-            [b'\\', b'x', digits @ ..] if digits.len() == 2 => {
-                std::str::from_utf8(digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok())
-            }
-            _ => None,
-        };
-        byte.map(Self).ok_or("expected one byte, or one of \\t, \\0, \\\\ and \\xHH")
     }
 }
 
@@ -136,23 +115,26 @@ fn key_rule(words: &[OsString], delimiter: Byte) -> Result<KeyRule> {
     }
 }
 
-/// Runs a command; tells whether the answer is yes.
-pub(in crate::cli) fn run(command: IndexCommand, source: &Source) -> Result<bool> {
+/// Runs a command.
+pub(super) fn run(source: &Source, command: IndexCommand) -> Result<Answer> {
+    let _bar = source.bar(command.writes_file());
     match command {
-        IndexCommand::Build(args) => build(args, source).map(|()| true),
-        IndexCommand::Get(args) => get(&args, source),
+        IndexCommand::Build(args) => build(source, args)?,
+        IndexCommand::Get(args) => return get(source, &args),
         IndexCommand::Stat { index, json } => {
-            print(&describe(&IndexFile::open(&index)?.stat(), json)).map(|()| true)
+            let stat = IndexFile::open(&index)?.stat();
+            print(if json { format!("{}\n", as_json(&stat)) } else { as_text(&stat) })?;
         }
         IndexCommand::Verify { data, index } => {
             let index = index.unwrap_or_else(|| path_of(&data));
             BlockIndex::open(&data, &index)?.verify_watched(source.progress())?;
-            print("ok\n").map(|()| true)
+            print_line("ok")?;
         }
     }
+    Ok(Answer::Yes)
 }
 
-fn build(mut args: BuildArgs, source: &Source) -> Result<()> {
+fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
     // A row is a row of nothing else: what follows the word is the file.
     if args.data.is_none() && args.key.len() == 2 && args.key[0] == "row" {
         args.data = args.key.pop().map(PathBuf::from);
@@ -160,7 +142,7 @@ fn build(mut args: BuildArgs, source: &Source) -> Result<()> {
     let data = args.data.ok_or_else(|| Error::usage("name the file that is to be indexed"))?;
     let index = args.output.unwrap_or_else(|| path_of(&data));
     let builder = Builder::new().threads(source.threads());
-    let builder = builder.progress(Arc::clone(source.shared_progress()));
+    let builder = builder.progress(Arc::clone(source.progress()));
     if args.append {
         builder.extend(&data, &index)?;
     } else {
@@ -171,10 +153,10 @@ fn build(mut args: BuildArgs, source: &Source) -> Result<()> {
     Ok(())
 }
 
-fn get(args: &GetArgs, source: &Source) -> Result<bool> {
+fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
     let index = BlockIndex::open(&args.data, &index)?;
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = buffered();
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
     let mut ask = |key: &[u8]| -> Result<()> {
         source.check()?;
@@ -215,7 +197,7 @@ fn get(args: &GetArgs, source: &Source) -> Result<bool> {
         }
     }
     source.progress().read(total.read_bytes);
-    Ok(found == keys)
+    Ok((found == keys).into())
 }
 
 fn summary(total: &LookupReport, keys: u64, found: u64) -> String {
@@ -247,27 +229,27 @@ fn typed(rule: &KeyRule) -> String {
     }
 }
 
+fn as_json(stat: &Stat) -> Value {
+    json!({
+        "key": typed(&stat.rule),
+        "sorted": stat.is_sorted,
+        "data_bytes": stat.data_bytes,
+        "data_checksum": format!("{:016x}", stat.data_checksum),
+        "rows": stat.rows,
+        "keys": stat.keys,
+        "blocks": stat.blocks,
+        "block_bytes": stat.block_bytes,
+        "group_blocks": stat.group_blocks,
+        "rate": stat.rate,
+        "hashes": stat.hashes,
+        "filter_bytes": stat.filter_bytes,
+        "bounds_bytes": stat.bounds_bytes,
+        "index_bytes": stat.index_bytes,
+    })
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a proportion")]
-fn describe(stat: &Stat, as_json: bool) -> String {
-    if as_json {
-        let object = json!({
-            "key": typed(&stat.rule),
-            "sorted": stat.is_sorted,
-            "data_bytes": stat.data_bytes,
-            "data_checksum": format!("{:016x}", stat.data_checksum),
-            "rows": stat.rows,
-            "keys": stat.keys,
-            "blocks": stat.blocks,
-            "block_bytes": stat.block_bytes,
-            "group_blocks": stat.group_blocks,
-            "rate": stat.rate,
-            "hashes": stat.hashes,
-            "filter_bytes": stat.filter_bytes,
-            "bounds_bytes": stat.bounds_bytes,
-            "index_bytes": stat.index_bytes,
-        });
-        return format!("{object}\n");
-    }
+fn as_text(stat: &Stat) -> String {
     let size = |bytes: u64| ByteSize::from_bytes(bytes);
     let share = 100.0 * stat.index_bytes as f64 / stat.data_bytes as f64;
     let share =
@@ -293,10 +275,6 @@ fn describe(stat: &Stat, as_json: bool) -> String {
     text
 }
 
-fn print(text: &str) -> Result<()> {
-    io::stdout().write_all(text.as_bytes()).map_err(Error::io("write", Path::new("-")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,7 +290,5 @@ mod tests {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
             assert!(key_rule(&words, Byte(b',')).is_err(), "{text}");
         }
-        assert_eq!("\\x1F".parse(), Ok(Byte(0x1F)));
-        assert!("\\xG1".parse::<Byte>().is_err() && "ab".parse::<Byte>().is_err());
     }
 }

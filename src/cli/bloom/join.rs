@@ -1,7 +1,8 @@
 //! Filters joined, and written for other programs.
 
 use super::args::{JoinArgs, KindChoice};
-use crate::bloom::opened::FilterFile;
+use super::{check_is_file, open};
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::{AnyFilter, Mismatch};
 use crate::cli::bitset::Source;
 use crate::error::{Error, Result};
@@ -24,10 +25,11 @@ fn join(
 ) -> Result<()> {
     let Some((first, others)) = args.filters.split_first() else { return Ok(()) };
     let _bar = source.bar(true);
+    check_is_file(first)?;
     let mut joined = FilterFile::load(first)?;
     for path in others {
         source.check()?;
-        let other = FilterFile::open(path)?;
+        let other = open(path)?;
         join(&mut joined.filter, &other).map_err(|mismatch| {
             Error::usage(format!("{} and {}: {mismatch}", first.display(), path.display()))
         })?;
@@ -39,7 +41,7 @@ fn join(
 
 /// Writes a filter as another kind of file.
 pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoice) -> Result<()> {
-    FilterFile::open(path)?.save(output, to.into())?;
+    open(path)?.save(output, to.into())?;
     source.note_file(output);
     Ok(())
 }

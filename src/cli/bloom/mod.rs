@@ -9,24 +9,22 @@ mod plan;
 mod screen;
 mod size;
 
-use super::bitset::{Answer, Source};
+use super::bitset::{Answer, Source, is_stdin};
+use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
 use args::{BloomCommand, LineArgs, TargetArgs};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) use args::BloomArgs;
 
 /// Runs a command.
 pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     match args.command {
-        BloomCommand::Index(command) => {
-            let _bar = source.bar(command.writes_file());
-            return index::run(command, source).map(Answer::from);
-        }
+        BloomCommand::Index(command) => return index::run(source, command),
         BloomCommand::Plan(args) => plan::plan(source, &args)?,
         BloomCommand::Build { files, output, size, to, lines } => {
             change::build(source, files, &output, &size, to, lines)?;
@@ -36,8 +34,9 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
         BloomCommand::Contains { filter, keys, files, lines } => {
             return screen::contains(source, &filter, &keys, files, lines);
         }
-        BloomCommand::Filter { filter, files, invert, lines, target } => {
-            screen::filter(source, &filter, files, invert, lines, &target)?;
+        BloomCommand::Filter { filter, files, invert, columns, lines, target } => {
+            let column = columns.selector();
+            screen::filter(source, &filter, files, !invert, column.as_ref(), lines, &target)?;
         }
         BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
             let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };
@@ -65,6 +64,19 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
+/// Opens a filter to be asked.
+fn open(filter: &Path) -> Result<FilterFile> {
+    check_is_file(filter)?;
+    FilterFile::open(filter)
+}
+
+fn check_is_file(filter: &Path) -> Result<()> {
+    if is_stdin(filter) {
+        return Err(Error::usage("a filter is a file, not standard input"));
+    }
+    Ok(())
+}
+
 impl From<LineArgs> for LineRules {
     fn from(args: LineArgs) -> Self {
         let LineArgs { zero, crlf, skip_empty } = args;
@@ -87,12 +99,12 @@ fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
 
 /// Where lines go.
 struct Out {
-    to: Destined,
+    to: Target,
     bytes: u64,
 }
 
 /// Standard output, or a file that appears at the end.
-enum Destined {
+enum Target {
     Stdout(io::Stdout),
     Stream(std::fs::File, PathBuf),
     Atomic(AtomicFile),
@@ -101,10 +113,10 @@ enum Destined {
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
         let to = match &target.output {
-            None => Destined::Stdout(io::stdout()),
+            None => Target::Stdout(io::stdout()),
             Some(path) => match open_destination(path)? {
-                Destination::Stream(file) => Destined::Stream(file, path.clone()),
-                Destination::Atomic(file) => Destined::Atomic(file),
+                Destination::Stream(file) => Target::Stream(file, path.clone()),
+                Destination::Atomic(file) => Target::Atomic(file),
             },
         };
         Ok(Self { to, bytes: 0 })
@@ -115,12 +127,12 @@ impl Out {
         self.bytes += bytes.len() as u64;
         match &mut self.to {
             // Whole chunks, past the buffer for single lines.
-            Destined::Stdout(out) => {
+            Target::Stdout(out) => {
                 let mut out = out.lock();
                 out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io("write", "-"))
             }
-            Destined::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
-            Destined::Atomic(new) => {
+            Target::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
+            Target::Atomic(new) => {
                 new.file().write_all(bytes).map_err(Error::io("write", new.path()))
             }
         }
@@ -129,7 +141,7 @@ impl Out {
     fn commit(self, source: &Source) -> Result<()> {
         source.note("written_bytes", self.bytes);
         match self.to {
-            Destined::Atomic(new) => new.commit(),
+            Target::Atomic(new) => new.commit(),
             _ => Ok(()),
         }
     }

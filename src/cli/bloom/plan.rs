@@ -1,11 +1,12 @@
 //! What filters would take.
 
 use super::args::{DesignChoice, PlanArgs};
-use super::describe::{percent, print};
+use super::describe::percent;
 use super::size::{Size, spec};
-use crate::bloom::common::{Facts, Plan, bits_for};
-use crate::bloom::{BuildError, Spec, params};
+use crate::bloom::common_lines::{Facts, Plan, bits_for};
+use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
+use crate::cli::stdout::{print, print_line};
 use crate::error::Result;
 use crate::size::ByteSize;
 use crate::sys::Machine;
@@ -23,9 +24,9 @@ struct Row {
 impl DesignChoice {
     fn name(self) -> &'static str {
         match self {
-            Self::Standard => "standard",
-            Self::Blocked => "blocked",
-            Self::Counting => "counting",
+            Self::Standard => Standard::NAME,
+            Self::Blocked => Blocked::NAME,
+            Self::Counting => Counting::NAME,
         }
     }
 
@@ -67,7 +68,7 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
     }
     if args.json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
-        return print(format!("{}\n", Value::from(rows)));
+        return print_line(Value::from(rows));
     }
     let memory = Machine::detect().memory_bytes;
     let mut text = format!(
@@ -152,7 +153,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         }
         None => "none: it would let nearly everything pass".into(),
     };
-    let wanted = if full_bytes > plan.filter_budget {
+    let wanted = if full_bytes > plan.filter_budget_bytes {
         format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
     } else {
         String::new()
@@ -171,7 +172,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         smaller.lines,
         larger.lines,
         size(memory_bytes),
-        plan.set_budget / (line_bytes(larger) + OVERHEAD_BYTES),
+        plan.set_budget_bytes / (line_bytes(larger) + OVERHEAD_BYTES),
         size(spilled.saturating_add(survivors)),
     ))
 }

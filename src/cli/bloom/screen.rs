@@ -1,29 +1,21 @@
 //! Streams of lines held against filters, and against each other.
 
 use super::args::{LineArgs, PlainChoice, TargetArgs};
-use super::{Out, job, plan};
-use crate::bloom::common::{Common, Facts};
+use super::{Out, job, open, plan};
+use crate::bloom::common_lines::{CommonLines, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
 use crate::bloom::lines::LineJob;
-use crate::bloom::opened::FilterFile;
-use crate::bloom::spool::{Spooled, estimated_lines};
-use crate::bloom::{Blocked, Plain, Standard};
+use crate::bloom::spool::rereadable;
+use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
+use crate::text::Selector;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Opens a filter to be asked.
-fn open(filter: &Path) -> Result<FilterFile> {
-    if is_stdin(filter) {
-        return Err(Error::usage("a filter is a file, not standard input"));
-    }
-    FilterFile::open(filter)
-}
 
 /// Says whether keys may be in the filter.
 pub(super) fn contains(
@@ -79,30 +71,34 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(end.as_bytes());
 }
 
-/// Copies the lines that may be in the filter, or those that are not.
+/// Copies the lines that may be in the filter, if these are `wanted`, or those that
+/// are not. With a column a line is a record, and its field there is the key.
 pub(super) fn filter(
     source: &Source,
     path: &Path,
     files: Vec<PathBuf>,
-    invert: bool,
+    wanted: bool,
+    column: Option<&Selector>,
     lines: LineArgs,
     target: &TargetArgs,
 ) -> Result<()> {
+    if lines.zero && column.is_some() {
+        return Err(Error::usage("records of delimited text end in a newline, not in NUL"));
+    }
     let filter = open(path)?.filter;
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
     let job = job(source, lines);
-    let work = |bytes: &[u8], copied: &mut Vec<u8>| {
-        job.rules.copy(bytes, !invert, copied, |keys, found| {
-            filter.contains_many(keys, found);
-            Ok(())
-        })
-    };
+    let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
     let mut count = 0;
-    job.run(or_stdin(files), work, |copied| {
+    let consume = |copied: &[u8]| {
         count += copied_lines(source, &job, copied);
         out.write(copied)
-    })?;
+    };
+    match column {
+        Some(selector) => job.copy_records(or_stdin(files), selector, wanted, ask, consume)?,
+        None => job.copy_lines(or_stdin(files), wanted, ask, consume)?,
+    }
     source.note("written", count);
     out.commit(source)
 }
@@ -163,7 +159,7 @@ fn dedup_by<D: Plain>(
     out: &mut Out,
 ) -> Result<()> {
     let guess = || -> Result<u64> {
-        let counts = files.iter().map(|file| estimated_lines(file, job));
+        let counts = files.iter().map(|file| job.rules.estimated_lines(file));
         let sum = counts.sum::<Result<u64>>()?;
         Ok(sum.max(FIRST_KEYS))
     };
@@ -200,28 +196,20 @@ pub(super) fn common(
     if files.iter().all(|file| is_stdin(file)) {
         return Err(Error::usage("standard input can be one file only"));
     }
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(crate::bloom::BuildError::Rate(rate).into());
-    }
+    check_rate(rate)?;
     let job = job(source, lines);
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
-    let mut spools = Vec::new();
-    let mut paths = Vec::new();
-    for file in files {
-        let spooled = Spooled::of(&file, source.folder(), &job)?;
-        paths.push(spooled.as_ref().map_or(file, Spooled::path));
-        spools.extend(spooled);
-    }
+    let (paths, _copies) = rereadable(files.into(), source.folder(), &job)?;
     let [a, b] = &paths[..] else { return Ok(()) };
     let unchanged = Unchanged::of(&paths); // both are read twice
-    let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
+    let facts = [Facts::of(a, job.rules)?, Facts::of(b, job.rules)?];
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
         out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
         return out.commit(source);
     }
-    let common = Common { job, memory_bytes, rate, folder: source.folder() };
+    let common = CommonLines { job, memory_bytes, rate, folder: source.folder() };
     let mut count = 0;
     common.run([a, b], facts, |lines| {
         count += job.rules.count(lines);

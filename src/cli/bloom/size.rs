@@ -1,9 +1,9 @@
 //! Filters of the size that was asked for.
 
 use super::args::{DesignChoice, KindChoice, SizeArgs};
-use crate::bloom::opened::{FilterFile, FilterKind, guava_filter};
+use crate::bloom::filter_file::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
-use crate::bloom::{BuildError, dcso};
+use crate::bloom::{BuildError, dcso, guava};
 use crate::error::{Error, Result};
 
 /// The rate of who asks for none.
@@ -99,7 +99,10 @@ impl SizeArgs {
     pub(super) fn filter(&self, keys: u64, to: KindChoice) -> Result<FilterFile<Memory>> {
         let filter = match to {
             KindChoice::Bloom => self.own(keys)?,
-            KindChoice::Guava => AnyFilter::Standard(guava_filter(keys, self.known_rate())?),
+            KindChoice::Guava => {
+                let options = guava::Options::default();
+                AnyFilter::Standard(guava::filter(keys, self.known_rate(), options)?)
+            }
             KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
         };
         Ok(FilterFile::new(filter, to.into()))

@@ -1,13 +1,12 @@
 //! Filter files of any kind, told apart by content.
 
 use super::any::AnyFilter;
-use super::file::{is_bloom_file, save_with};
-use super::filter::BloomFilter;
+use super::file::{damaged, is_bloom_file, write_whole};
 use super::memory::{Mapped, Memory, Storage};
 use super::{dcso, guava};
 use crate::bits::map;
 use crate::error::{Error, Result};
-use crate::output::{Destination, open_destination};
+use crate::output::AtomicFile;
 use std::fs::File;
 use std::path::Path;
 
@@ -40,16 +39,13 @@ impl FilterKind {
             Self::Dcso
         } else if guava::is_guava_file(&bytes, bytes.len() as u64) {
             Self::Guava
-        } else if bytes.starts_with(&[0x1F, 0x8B]) {
-            return Err(damaged(path, "the file is packed: unpack it with gunzip first"));
+        } else if bytes.starts_with(&dcso::GZIP_MAGIC) {
+            return Err(damaged(path)((0, dcso::PACKED)));
         } else {
-            return Err(damaged(path, "this is no filter, neither of this program nor of others"));
+            let what = "this is no filter, neither of this program nor of others";
+            return Err(damaged(path)((0, what)));
         })
     }
-}
-
-fn damaged(path: &Path, what: &'static str) -> Error {
-    Error::Damaged { input: path.display().to_string(), offset: 0, what }
 }
 
 /// Words in memory or in a mapped file.
@@ -81,11 +77,12 @@ pub(crate) struct FilterFile<S = Held> {
 impl FilterFile {
     /// Opens a filter to be asked: own files where they lie, others in memory.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        if FilterKind::of(path)? == FilterKind::Bloom {
+        let kind = FilterKind::of(path)?;
+        if kind == FilterKind::Bloom {
             let filter = AnyFilter::open(path)?.map_storage(Held::Mapped);
-            return Ok(Self { filter, kind: FilterKind::Bloom, data: Vec::new() });
+            return Ok(Self { filter, kind, data: Vec::new() });
         }
-        let FilterFile { filter, kind, data } = FilterFile::load(path)?;
+        let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
         Ok(Self { filter: filter.map_storage(Held::Memory), kind, data })
     }
 }
@@ -98,7 +95,10 @@ impl FilterFile<Memory> {
 
     /// Reads a filter, to be changed, after its checksums were checked.
     pub(crate) fn load(path: &Path) -> Result<Self> {
-        let kind = FilterKind::of(path)?;
+        Self::load_as(path, FilterKind::of(path)?)
+    }
+
+    fn load_as(path: &Path, kind: FilterKind) -> Result<Self> {
         let (filter, data) = match kind {
             FilterKind::Bloom => (AnyFilter::load(path)?, Vec::new()),
             FilterKind::Guava => (AnyFilter::Standard(guava::load(path)?), Vec::new()),
@@ -115,7 +115,7 @@ impl<S: Storage> FilterFile<S> {
     /// Writes the filter, whole or not at all, as a file of this kind.
     pub(crate) fn save(&self, path: &Path, kind: FilterKind) -> Result<()> {
         match (kind, &self.filter) {
-            (FilterKind::Bloom, filter) => save_with(path, |out| filter.write_to(out)),
+            (FilterKind::Bloom, filter) => filter.save(path),
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::save(filter, path),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => dcso::save(filter, &self.data, path),
             (kind, filter) => Err(Error::usage(format!(
@@ -136,17 +136,6 @@ impl<S: Storage> FilterFile<S> {
             }
             (_, filter) => filter.write_to(out),
         };
-        match open_destination(path)? {
-            Destination::Stream(out) => write(&out).map_err(Error::io("write", path)),
-            Destination::Atomic(new) => {
-                write(new.file()).map_err(Error::io("write", path))?;
-                new.commit_durably()
-            }
-        }
+        write_whole(path, write, AtomicFile::commit_durably)
     }
-}
-
-/// A filter as Guava makes it.
-pub(crate) fn guava_filter(keys: u64, rate: f64) -> Result<BloomFilter> {
-    Ok(guava::filter(keys, rate, guava::Options::default())?)
 }

@@ -13,85 +13,16 @@
 //! order of the first file, each once: parts are merged by the numbers of their
 //! lines.
 
-use super::distinct::{check, hash_ahead, merge_lines, put};
+mod plan;
+
 use super::exact::{Inserted, LineSet};
 use super::filter::{BlockedBloomFilter, Filter};
 use super::lines::LineJob;
-use super::params::BLOCK_BITS;
-use super::records::{Cut, Parts, Records, merge};
-use super::spool::estimated_lines;
-use crate::error::{Error, Result};
+use super::records::{Cut, Parts, Records, check, merge, merge_lines, put};
+use crate::error::Result;
+use plan::screen_bits;
+pub(crate) use plan::{Facts, Plan, bits_for};
 use std::path::{Path, PathBuf};
-
-/// What is known of a file before it is read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
-    pub(crate) bytes: u64,
-    /// About how many.
-    pub(crate) lines: u64,
-}
-
-impl Facts {
-    pub(crate) fn of(path: &Path, job: &LineJob<'_>) -> Result<Self> {
-        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
-        if metadata.is_dir() {
-            return Err(Error::directory("read", path));
-        }
-        Ok(Self { bytes: metadata.len(), lines: estimated_lines(path, job)? })
-    }
-}
-
-/// How memory is divided, and what comes of it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Plan {
-    /// Which file is the smaller one.
-    pub(crate) smaller: usize,
-    /// About how many lines it has.
-    pub(crate) keys: u64,
-    /// Of each of the two filters.
-    pub(crate) filter_budget: u64,
-    pub(crate) set_budget: u64,
-    /// Lines that the second filter is made for.
-    pub(crate) survivors: u64,
-}
-
-/// Fewer bits a line screen nothing.
-const LEAST_BITS_PER_KEY: u64 = 2;
-
-impl Plan {
-    /// Divides the memory. Of 16 parts, each filter takes 3, the set 7 while
-    /// both may be there, buffers 1, and chunks of lines the rest.
-    pub(crate) fn new(facts: [Facts; 2], rate: f64, memory_bytes: u64) -> Self {
-        let [a, b] = facts;
-        let smaller = usize::from(b.bytes < a.bytes);
-        let part = memory_bytes / 16;
-        let keys = facts[smaller].lines.max(1);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let passing = (rate * facts[1 - smaller].lines as f64) as u64;
-        let survivors = keys.saturating_add(passing).min(facts[1 - smaller].lines).max(1);
-        let (filter_budget, set_budget) = (3 * part, 7 * part);
-        Self { smaller, keys, filter_budget, set_budget, survivors }
-    }
-
-    /// Bits of the first filter; none if it would let nearly everything pass.
-    pub(crate) fn filter_bits(&self, rate: f64) -> Result<Option<u64>> {
-        screen_bits(self.keys, rate, self.filter_budget)
-    }
-}
-
-/// Bits of a filter for so many keys at this rate.
-pub(crate) fn bits_for(keys: u64, rate: f64) -> Result<u64> {
-    let builder = BlockedBloomFilter::builder().keys(keys).rate(rate);
-    Ok(builder.spec()?.size_bytes().saturating_mul(8))
-}
-
-fn screen_bits(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<u64>> {
-    let bits = bits_for(keys, rate)?.min(budget_bytes.saturating_mul(8));
-    // Whole cache lines, which is what a blocked filter takes.
-    let bits = bits - bits % BLOCK_BITS;
-    Ok(Some(bits).filter(|bits| *bits > 0 && bits / keys >= LEAST_BITS_PER_KEY))
-}
 
 /// A filter for `keys` keys of at most so many bytes; none if it would screen
 /// nothing.
@@ -101,7 +32,7 @@ fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloom
 }
 
 /// Finds the lines that two files share.
-pub(crate) struct Common<'a> {
+pub(crate) struct CommonLines<'a> {
     pub(crate) job: LineJob<'a>,
     pub(crate) memory_bytes: u64,
     /// Of false positives of the filters.
@@ -128,7 +59,7 @@ impl Survivors<'_> {
         job.rules.batches(bytes, |batch| {
             let mut keys = batch.keys.iter();
             if self.spilled.is_none() {
-                hash_ahead(&self.set, batch, &mut hashes);
+                self.set.hash_ahead(&batch.keys, &mut hashes);
                 let full = self.insert(&batch.keys, &hashes)?;
                 keys = full.map_or(&[][..], |full| &batch.keys[full..]).iter();
             }
@@ -159,7 +90,7 @@ impl Survivors<'_> {
 
     /// Moves the set to temporary files.
     fn spill(&mut self) -> Result<()> {
-        let mut screen = screen(self.plan.survivors, self.rate, self.plan.filter_budget)?;
+        let mut screen = screen(self.plan.survivors, self.rate, self.plan.filter_budget_bytes)?;
         let mut parts = self.cut.parts(0)?;
         self.set.for_each(|line, _| {
             if let Some(screen) = &mut screen {
@@ -175,7 +106,7 @@ impl Survivors<'_> {
     }
 }
 
-impl Common<'_> {
+impl CommonLines<'_> {
     /// Hands the lines that both files have, each once, in the order of the
     /// first one, to `consume`; each is a key and a terminator.
     pub(crate) fn run(
@@ -225,12 +156,12 @@ impl Common<'_> {
         smaller: Vec<PathBuf>,
         larger: Vec<PathBuf>,
     ) -> Result<Survivors<'_>> {
-        let mut filter = screen(plan.keys, self.rate, plan.filter_budget)?;
+        let mut filter = screen(plan.keys, self.rate, plan.filter_budget_bytes)?;
         if let Some(filter) = &mut filter {
             self.job.insert_into(filter, smaller)?;
         }
         let mut survivors = Survivors {
-            set: LineSet::new(plan.set_budget)?,
+            set: LineSet::new(plan.set_budget_bytes)?,
             cut: Cut::within(self.memory_bytes / 2, self.folder),
             spilled: None,
             screen: None,
@@ -256,7 +187,7 @@ impl Common<'_> {
             let (mut hashes, mut known) = (Vec::new(), Vec::new());
             let set = set.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             rules.batches(bytes, |batch| {
-                hash_ahead(&set, batch, &mut hashes);
+                set.hash_ahead(&batch.keys, &mut hashes);
                 known.clear();
                 let pairs = batch.keys.iter().zip(&hashes);
                 known.extend(pairs.map(|(key, &hash)| set.contains(key, hash)));
