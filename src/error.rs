@@ -284,7 +284,9 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "free some space, or choose another folder (-o for the output, -T for temporary files)"
             }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => "raise --mem",
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
+                "raise --mem, or lower --threads, which share it"
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
                 "name the files inside it"
             }

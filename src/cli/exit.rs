@@ -4,7 +4,7 @@ use super::signals::Signals;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::SetFile;
-use crate::sys::raise_file_limit;
+use crate::sys::{Standard, raise_file_limit};
 use std::error::Error as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,7 +21,8 @@ pub(super) const TROUBLE: u8 = 2;
 pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
     A::try_parse().map_err(|told| {
         // Help and versions go to standard output, and may not arrive there.
-        match told.print().and_then(|()| io::stdout().flush()) {
+        let open = if told.use_stderr() { Ok(()) } else { Standard::Output.check() };
+        match open.and_then(|()| told.print()).and_then(|()| io::stdout().flush()) {
             Err(cause) if !told.use_stderr() => fail(program, &Error::io("write", "-")(cause)),
             _ if told.use_stderr() => ExitCode::from(TROUBLE),
             _ => ExitCode::SUCCESS,
@@ -77,7 +78,7 @@ fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
             Some("it is a set already: bitset cat prints it, bitset or joins it with others")
         }
-        Error::MalformedLine { .. } if program == "bitset" => {
+        Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
             Some("--skip-invalid of build and filter leaves such lines out")
         }
         other => other.hint(),

@@ -1,5 +1,6 @@
 //! Manual pages, completions of shells, and what `--version` says.
 
+use super::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use clap::Command;
@@ -56,7 +57,7 @@ pub(super) fn write(mut command: Command, what: Generate) -> Result<()> {
         }
         None => manual(&mut command, &mut out).map_err(Error::io("write", "-"))?,
     }
-    io::stdout().write_all(&out).map_err(Error::io("write", "-"))
+    stdout()?.write_all(&out).map_err(Error::io("write", "-"))
 }
 
 /// One page, with a section for each command.

@@ -25,6 +25,8 @@ pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
 pub(crate) use lines::{LineChunk, LineReader, open_file};
+#[cfg(feature = "cli")]
+pub(crate) use open::standard_input;
 pub(crate) use open::{Input, OpenOptions, Opened, open_all};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};

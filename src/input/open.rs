@@ -3,6 +3,7 @@
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::format::Format;
+use crate::sys::Standard;
 use crate::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
 use crate::text::Column;
 use std::fs::File;
@@ -104,7 +105,8 @@ impl Input {
 
 /// Standard input as a file of its own.
 pub(crate) fn standard_input() -> Result<File> {
-    let descriptor = io::stdin().as_fd().try_clone_to_owned();
+    let open = Standard::Input.check();
+    let descriptor = open.and_then(|()| io::stdin().as_fd().try_clone_to_owned());
     descriptor.map(File::from).map_err(Error::io("open", "-"))
 }
 
@@ -201,8 +203,13 @@ impl Stream {
         let read = self.fill(&mut head)?;
         head.truncate(read);
         if let Some(format) = TableFormat::of_content(&head) {
-            let what =
-                format!("it is a {format} file: name the file, a pipe cannot be gone back in");
+            let what = if cfg!(feature = "columnar") {
+                format!("it is in {format} format: name the file, a pipe cannot be gone back in")
+            } else {
+                format!(
+                    "it is in {format} format: build with --features columnar and name the file"
+                )
+            };
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let Some(format) = Compression::of_content(&head) else {

@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all.
 
 use crate::error::{Error, Result};
+use crate::sys::Standard;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -51,7 +52,10 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
         other => other.strip_prefix("/dev/fd/").or_else(|| other.strip_prefix("/proc/self/fd/"))?,
     };
     Some(match number {
-        "1" => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        "1" => {
+            let open = Standard::Output.check();
+            open.and_then(|()| io::stdout().as_fd().try_clone_to_owned()).map(File::from)
+        }
         "2" => io::stderr().as_fd().try_clone_to_owned().map(File::from),
         _ => OpenOptions::new().append(true).open(path),
     })

@@ -1,5 +1,6 @@
 //! Everything that asks the operating system.
 
+mod closed;
 mod disk;
 mod limits;
 mod lines;
@@ -9,6 +10,7 @@ mod map;
 mod memory;
 mod threads;
 
+pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;

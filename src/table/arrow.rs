@@ -20,6 +20,8 @@ const MAGIC: &[u8] = b"ARROW1";
 const HEAD_BYTES: u64 = 8;
 /// The bytes of the footer, and the magic number.
 const TAIL_BYTES: u64 = 10;
+/// The mark at the end of a stream.
+const END_BYTES: u64 = 8;
 /// Stands before the length of a message.
 const CONTINUATION: [u8; 4] = [0xFF; 4];
 
@@ -136,6 +138,11 @@ impl Outline {
                 batches.push(Block::new(at.cast_signed(), head_bytes, body.cast_signed()));
             }
             at += found.head_bytes + body;
+        }
+        if bytes.len > at.saturating_add(END_BYTES) {
+            return Err(invalid(
+                "something follows the end of the stream: make it a file of its own",
+            ));
         }
         Ok(Self { schema, version, batches, rows })
     }

@@ -202,10 +202,14 @@ pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Resul
     let refused = |what: String| Err(Refused::Column(what));
     let index = match wanted {
         Some(Column::Name(name)) => {
-            let Some(index) = candidates.iter().position(|found| found.name == *name) else {
+            let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
+            let (Some(index), another) = (named.next(), named.next()) else {
                 let there = list(false);
                 return refused(format!("no column is named \"{name}\"; there are {there}"));
             };
+            if another.is_some() {
+                return refused(format!("several columns are named \"{name}\": give its number"));
+            }
             index
         }
         Some(Column::Number(number)) => match number.checked_sub(1) {

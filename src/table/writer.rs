@@ -45,21 +45,47 @@ enum Encoder<W: Write + Send> {
     Arrow(Box<FileWriter<Counting<W>>>, SchemaRef),
 }
 
-/// Counts the bytes that pass.
+/// Counts the bytes that pass. The first ones are held back, and lost without
+/// [`finish`](Self::finish): a run that fails before there are rows writes nothing.
 struct Counting<W> {
     out: W,
+    held: Vec<u8>,
     bytes: u64,
+}
+
+/// What stands before the rows takes less.
+const HELD_BYTES: usize = 4 << 10;
+
+impl<W: Write> Counting<W> {
+    fn release(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.held)?;
+        self.held.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<u64> {
+        self.release()?;
+        self.out.flush()?;
+        Ok(self.bytes)
+    }
 }
 
 impl<W: Write> Write for Counting<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
+        let begins = self.bytes == self.held.len() as u64;
+        let written = if begins && self.held.len() + bytes.len() <= HELD_BYTES {
+            self.held.extend_from_slice(bytes);
+            bytes.len()
+        } else {
+            self.release()?;
+            self.out.write(bytes)?
+        };
         self.bytes += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        Ok(()) // at the end
     }
 }
 
@@ -93,7 +119,7 @@ impl<W: Write + Send> TableWriter<W> {
         counted: bool,
         memory_bytes: u64,
     ) -> io::Result<Self> {
-        let out = Counting { out, bytes: 0 };
+        let out = Counting { out, held: Vec::new(), bytes: 0 };
         // A column cannot be called as the other one.
         let name = if counted && name == COUNT { "value" } else { name };
         let names = if counted { vec![name, COUNT] } else { vec![name] };
@@ -116,15 +142,14 @@ impl<W: Write + Send> TableWriter<W> {
         if !self.columns[0].is_empty() {
             self.write_group()?;
         }
-        let mut out = match self.encoder {
+        let out = match self.encoder {
             Encoder::Parquet(writer) => writer.into_inner().map_err(parquet_error)?,
             Encoder::Arrow(mut writer, _) => {
                 writer.finish().map_err(arrow_error)?;
                 writer.into_inner().map_err(arrow_error)?
             }
         };
-        out.flush()?;
-        Ok(out.bytes)
+        out.finish()
     }
 
     fn take(&mut self, number: u64) -> io::Result<()> {

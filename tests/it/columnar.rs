@@ -161,11 +161,34 @@ fn columns_that_cannot_be_read_are_named_with_those_that_can() {
     work.set("build users -o out", "").refused("several columns of integers");
     assert_eq!(work.names(), ["users"]);
     let content = fs::read(work.file("users")).unwrap();
-    work.run_with("", &content).refused("it is a Parquet file: name the file");
+    work.run_with("", &content).refused("it is in Parquet format: name the file");
     // One that can be gone back in is no pipe.
     let mut command = work.command(["--column", "id"]);
     let output = command.stdin(File::open(work.file("users")).unwrap()).output().unwrap();
     assert_eq!(output.stdout, b"1\n2\n");
+}
+
+#[test]
+fn columns_of_one_name_are_told_apart_by_their_number() {
+    let work = Workspace::new();
+    let column = |ids: Vec<i64>| Arc::new(Int64Array::from(ids)) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("id", column(vec![1])), ("id", column(vec![2]))]);
+    let batch = batch.unwrap();
+    let mut writer = FileWriter::try_new(File::create(work.file("t")).unwrap(), &batch.schema());
+    writer.as_mut().unwrap().write(&batch).unwrap();
+    writer.unwrap().finish().unwrap();
+    work.run("t --column id").refused("t: several columns are named \"id\": give its number");
+    assert_eq!(work.run("t --column 2").quiet(), "2\n");
+}
+
+#[test]
+fn a_run_that_fails_prints_no_part_of_a_table() {
+    let work = Workspace::new();
+    for format in ["parquet", "arrow"] {
+        work.run_with(&format!("--to {format}"), b"1\nx\n").refused("-:2: byte 2");
+        work.run(&format!("--to {format} nosuch")).refused("cannot open nosuch");
+        work.set(&format!("build --to {format}"), "1\nx\n").refused("-:2: byte 2");
+    }
 }
 
 #[test]
@@ -227,6 +250,9 @@ fn arrow_files_and_streams_are_read() {
             writer.write(batch).unwrap();
         }
         writer.finish().unwrap();
+        let stream = fs::read(work.file("stream")).unwrap();
+        work.write("two", [&stream[..], &stream].concat());
+        work.run("two --column id").refused("something follows the end of the stream");
         for name in ["file", "stream"] {
             for limits in ["", "--mem 64M", "--strategy multi-pass"] {
                 let ran = work.run(&format!("{name} --column id {limits}"));

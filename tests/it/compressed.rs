@@ -109,3 +109,29 @@ fn what_needs_more_memory_to_unpack_is_refused() {
     }
     assert_eq!(work.run("ids --mem 2G").quiet(), sorted);
 }
+
+#[test]
+fn what_stands_around_compressed_data_is_passed_over_or_named() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(3_000);
+    if let Some(packed) = through("gzip", &["-c"], text.as_bytes()) {
+        // Tapes fill their last block.
+        for zeros in [1, 512, 100_000] {
+            let padded = [&packed[..], &vec![0; zeros]].concat();
+            assert_eq!(work.run_with("", &padded).quiet(), sorted);
+            let twice = [&padded[..], &packed].concat();
+            assert_eq!(work.run_with("-u", &twice).quiet(), sorted);
+        }
+        let behind = [&packed[..], b"junk"].concat();
+        work.run_with("-o out", &behind).refused("is not compressed with gzip");
+        assert_eq!(work.names(), Vec::<String>::new());
+    }
+    if let Some(packed) = through("zstd", &["-c"], text.as_bytes()) {
+        // A frame for others, with which pzstd begins: RFC 8878, 3.1.2.
+        let skipped = [0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4];
+        let whole = [&skipped[..], &packed, &skipped].concat();
+        assert_eq!(work.run_with("", &whole).quiet(), sorted);
+        work.write("ids", &whole);
+        assert_eq!(work.run("ids").quiet(), sorted);
+    }
+}

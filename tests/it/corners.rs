@@ -166,8 +166,8 @@ fn options_that_would_be_ignored_are_refused() {
     for line in [
         "-c --count ids",
         "-c --to u32le ids",
-        "-c --stats ids",
         "-c --explain ids",
+        "--explain --stats ids",
         "-C --strategy spill ids",
         "-m --strategy spill ids",
         "-m --no-spill ids",
@@ -181,4 +181,100 @@ fn options_that_would_be_ignored_are_refused() {
         assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{line}: {}", ran.err);
     }
     assert_eq!(work.names(), ["ids"]);
+}
+
+#[test]
+fn a_check_tells_what_it_took() {
+    let work = Workspace::new();
+    work.write("ids", "1\n2\n");
+    let ran = work.run("-c --stats=json ids");
+    let told: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!(
+        (ran.code, &told["read_bytes"], &told["disorders"]),
+        (Some(0), &4.into(), &0.into())
+    );
+    let ran = work.run("-C -r --stats=json ids");
+    let told: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((ran.code, &told["disorders"]), (Some(1), &1.into()));
+}
+
+/// Runs a line of the shell, in which `$P` is a program.
+fn shell(work: &Workspace, program: &str, line: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).env("P", program).current_dir(work.path());
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn streams_that_are_closed_are_no_empty_files() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    work.write("keep", "5\n");
+    let (bitsort, bitset) = (env!("CARGO_BIN_EXE_bitsort"), env!("CARGO_BIN_EXE_bitset"));
+    for (program, line) in [
+        (bitsort, "$P -o keep <&-"),
+        (bitsort, "$P --files0-from=- -o keep <&-"),
+        (bitset, "$P build -o keep <&-"),
+        (bitset, "$P filter ids <&-"),
+        (bitset, "$P bloom dedup -o keep <&-"),
+    ] {
+        let (code, _, said) = shell(&work, program, line);
+        assert_eq!(code, Some(2), "{line}: {said}");
+        assert!(said.contains("cannot open -: Bad file descriptor"), "{line}: {said}");
+    }
+    for (program, line) in [
+        (bitsort, "$P ids >&-"),
+        (bitsort, "$P -o /dev/stdout ids >&-"),
+        (bitsort, "$P --explain ids >&-"),
+        (bitsort, "$P --version >&-"),
+        (bitset, "$P count ids >&-"),
+        (bitset, "$P cat ids >&-"),
+        (bitset, "$P or ids keep >&-"),
+        (bitset, "$P build ids --to text >&-"),
+        (bitset, "$P bloom dedup ids >&-"),
+        (bitset, "$P bloom plan -n 10 >&-"),
+    ] {
+        let (code, _, said) = shell(&work, program, line);
+        assert_eq!(code, Some(2), "{line}: {said}");
+        assert!(said.contains("Bad file descriptor"), "{line}: {said}");
+    }
+    assert_eq!(
+        shell(&work, bitsort, "$P ids -o out <&- >&-"),
+        (Some(0), String::new(), String::new())
+    );
+    assert_eq!((work.read("keep"), work.read("out")), ("5\n".to_owned(), "1\n2\n".to_owned()));
+}
+
+#[test]
+fn rejected_lines_do_not_replace_standard_output() {
+    let work = Workspace::new();
+    let bitsort = env!("CARGO_BIN_EXE_bitsort");
+    let (code, _, said) = shell(&work, bitsort, "echo 1 | $P --rejects out > out");
+    assert_eq!(code, Some(2));
+    assert!(said.contains("rejected lines cannot go to out: it is the output"), "{said}");
+    let (code, out, said) =
+        shell(&work, bitsort, "printf '1\nx\n' | $P --rejects /dev/stdout | cat");
+    assert_eq!((code, &*said), (Some(0), ""));
+    assert!(out.starts_with("1\n-\t2\t"), "{out}");
+}
+
+#[test]
+fn memory_that_may_not_be_reserved_is_not_asked_for() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    let line = "ulimit -v 2000000; $P ids";
+    let ran = shell(&work, env!("CARGO_BIN_EXE_bitsort"), line);
+    assert_eq!(ran, (Some(0), "1\n2\n".to_owned(), String::new()));
+}
+
+#[test]
+fn a_column_is_named_once() {
+    let work = Workspace::new();
+    work.write("ids", "id,name,id\n1,x,2\n");
+    work.run("--column id ids").refused("ids:1: 2 columns are named \"id\"");
+    work.run("--column nosuch ids").refused("ids:1: no column is named \"nosuch\"");
+    assert_eq!(work.run("--column name ids --invalid skip").quiet(), "");
+    work.run("ids -o nosuch/out").refused("cannot create nosuch/out: No such file or directory");
 }

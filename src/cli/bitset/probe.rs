@@ -2,13 +2,12 @@
 
 use super::Answer;
 use super::source::{Source, is_stdin, or_stdin};
-use crate::cli::stdout::print_line;
+use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::set::SetFile;
 use crate::set::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
 use crate::text::Selector;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Says whether values are in the set.
@@ -59,7 +58,7 @@ fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> R
     let chunks = ChunkJob { threads, chunk_bytes, progress: source.progress() };
     let filter = Filter { set, answer, column, skip_invalid, chunks };
     let _bar = source.bar(false);
-    let answered = filter.run(files, io::stdout())?;
+    let answered = filter.run(files, stdout()?)?;
     source.note("lines", answered.lines);
     source.note("found", answered.found);
     Ok(answered.all.into())

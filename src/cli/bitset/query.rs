@@ -74,7 +74,7 @@ pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Resu
 }
 
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
-    let mut out = buffered();
+    let mut out = buffered()?;
     for value in set.view().iter_from(first) {
         let value = value.map_err(set.damaged())?;
         if value > last {
@@ -88,7 +88,7 @@ fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<
 
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
     let set = source.open(path)?;
-    let mut out = buffered();
+    let mut out = buffered()?;
     let mut before = None;
     for value in set.view() {
         let value = value.map_err(set.damaged())?;
@@ -116,7 +116,7 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
             ranks.insert(last);
         }
     }
-    let mut out = buffered();
+    let mut out = buffered()?;
     for rank in ranks {
         source.check()?;
         if let Some(value) = set.view().select(rank).map_err(set.damaged())? {

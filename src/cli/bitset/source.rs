@@ -6,6 +6,7 @@ use crate::cli::columns::ColumnArgs;
 use crate::cli::exit::say;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
+use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::progress::Progress;
@@ -169,7 +170,7 @@ impl Source {
         let _bar = self.bar(target.output.is_some());
         let (_, report) = match &target.output {
             Some(path) => set::build(sort, path, target.format(), &self.folder),
-            None => set::build_stream(sort, io::stdout(), target.format(), &self.folder),
+            None => set::build_stream(sort, stdout()?, target.format(), &self.folder),
         }?;
         self.done().report = Some(report);
         Ok(())
@@ -206,7 +207,7 @@ impl Source {
         let _bar = self.bar(target.output.is_some());
         let written = match &target.output {
             Some(path) => write_file(path, format, &spool, false, produce),
-            None => write_stream(io::stdout(), Path::new("-"), format, &spool, produce),
+            None => write_stream(stdout()?, Path::new("-"), format, &spool, produce),
         }?;
         self.note("written", written.cardinality);
         self.note("written_bytes", written.bytes);

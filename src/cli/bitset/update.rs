@@ -39,7 +39,7 @@ pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
 pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
-    let mut out = buffered();
+    let mut out = buffered()?;
     let (mut before, mut after) = (old.view().iter(), new.view().iter());
     let mut next_old = before.next().transpose().map_err(old.damaged())?;
     let mut next_new = after.next().transpose().map_err(new.damaged())?;

@@ -77,11 +77,11 @@ pub(super) struct SortArgs {
     pub(super) threads: Option<usize>,
 
     /// Say whether the input is sorted, and where not; with -u, also equal neighbours
-    #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently", "count", "repeated", "to", "stats", "strategy", "explain", "rejects", "no_spill"])]
+    #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently", "count", "repeated", "to", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check: bool,
 
     /// Like --check, but say nothing
-    #[arg(short = 'C', long, conflicts_with_all = ["output", "merge", "count", "repeated", "to", "stats", "strategy", "explain", "rejects", "no_spill"])]
+    #[arg(short = 'C', long, conflicts_with_all = ["output", "merge", "count", "repeated", "to", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check_silently: bool,
 
     /// Merge inputs that are sorted already
@@ -129,7 +129,7 @@ pub(super) struct SortArgs {
     pub(super) explain: bool,
 
     /// Print counts, sizes and times to standard error when done
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "explain")]
     pub(super) stats: Option<StatsFormat>,
 
     /// When to show a progress bar

@@ -3,6 +3,8 @@
 
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
+use crate::input::standard_input;
+use crate::output::is_same_file;
 use crate::sort::{InvalidLines, Sort};
 use crate::sys::Machine;
 use std::ffi::OsString;
@@ -58,6 +60,17 @@ impl SortArgs {
             (Some(_), Some(InvalidChoice::Fail)) => {
                 return Err(Error::usage("--rejects collects what --invalid fail would end with"));
             }
+            // Standard output may be a file.
+            (Some(path), _)
+                if self.output.is_none()
+                    && is_same_file(path, Path::new("/dev/stdout"))
+                    && path.is_file() =>
+            {
+                let path = path.display();
+                return Err(Error::usage(format!(
+                    "rejected lines cannot go to {path}: it is the output"
+                )));
+            }
             (Some(path), _) => InvalidLines::Reject(path.clone()),
             (None, Some(InvalidChoice::Skip)) => InvalidLines::Skip,
             (None, Some(InvalidChoice::Fail) | None) => InvalidLines::Fail,
@@ -71,7 +84,7 @@ impl SortArgs {
         };
         let names = if list == Path::new("-") {
             let mut names = Vec::new();
-            io::stdin().read_to_end(&mut names).map_err(Error::io("read", "-"))?;
+            standard_input()?.read_to_end(&mut names).map_err(Error::io("read", "-"))?;
             names
         } else {
             fs::read(list).map_err(Error::io("read", list))?

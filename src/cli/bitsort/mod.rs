@@ -6,8 +6,8 @@ mod job;
 use super::exit::{self, NO, say};
 use super::generate;
 use super::progress::{Bar, When};
-use super::stats::render;
-use super::stdout::print;
+use super::stats::{Work, render};
+use super::stdout::{print, stdout};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::{self, SetFormat};
@@ -15,10 +15,10 @@ use crate::sort::{Report, Sort};
 use crate::sys::Machine;
 use args::{OutputFormat, SortArgs};
 use clap::CommandFactory;
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 const PROGRAM: &str = "bitsort";
 
@@ -40,7 +40,7 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
     let folder = args.temporary.first().cloned().unwrap_or_else(std::env::temp_dir);
     let built = match output {
         Some(path) => set::build(sort, path, format, &folder),
-        None => set::build_stream(sort, io::stdout(), format, &folder),
+        None => set::build_stream(sort, stdout()?, format, &folder),
     };
     built.map(|(_, report)| report)
 }
@@ -59,8 +59,20 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     let when = if args.quiet { When::Never } else { args.progress };
     let bar = Bar::show(progress, when);
     if args.check || args.check_silently {
+        let started = Instant::now();
         let found = sort.check()?;
         drop(bar);
+        if let Some(format) = args.stats {
+            let limit = args.mem.map(|limit| limit.on(&machine).bytes());
+            let work = Work {
+                counts: vec![("disorders", found.is_some().into())],
+                read_bytes: progress.read_bytes(),
+                memory_limit_bytes: limit.unwrap_or(machine.default_memory_limit()),
+                threads: 1,
+                time: started.elapsed(),
+            };
+            say(&work.render(format));
+        }
         let Some(disorder) = found else { return Ok(ExitCode::SUCCESS) };
         if !args.check_silently {
             say(&format!(
@@ -73,7 +85,7 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     let report = match (args.output_format(), &args.output) {
         (OutputFormat::Set(format), output) => to_set(args, sort, format, output.as_deref()),
         (_, Some(path)) => sort.to_file(path),
-        (_, None) => sort.to_writer(io::stdout()),
+        (_, None) => sort.to_writer(stdout()?),
     };
     drop(bar);
     let report = report?;

@@ -6,6 +6,7 @@ use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
+use crate::input::standard_input;
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -156,7 +157,7 @@ fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
 fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     let index = args.index.clone().unwrap_or_else(|| path_of(&args.data));
     let index = BlockIndex::open(&args.data, &index)?;
-    let mut out = buffered();
+    let mut out = buffered()?;
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
     let mut ask = |key: &[u8]| -> Result<()> {
         source.check()?;
@@ -170,7 +171,7 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
         Ok(())
     };
     if args.keys.is_empty() {
-        let (mut input, mut line) = (io::stdin().lock(), Vec::new());
+        let (mut input, mut line) = (io::BufReader::new(standard_input()?), Vec::new());
         while input.read_until(b'\n', &mut line).map_err(Error::io("read", "-"))? > 0 {
             let key = line.strip_suffix(b"\n").unwrap_or(&line);
             ask(key.strip_suffix(b"\r").unwrap_or(key))?;

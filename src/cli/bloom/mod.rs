@@ -10,6 +10,7 @@ mod screen;
 mod size;
 
 use super::bitset::{Answer, Source, is_stdin};
+use super::stdout::stdout;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
 use crate::error::{Error, Result};
@@ -113,7 +114,7 @@ enum Target {
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
         let to = match &target.output {
-            None => Target::Stdout(io::stdout()),
+            None => Target::Stdout(stdout()?),
             Some(path) => match open_destination(path)? {
                 Destination::Stream(file) => Target::Stream(file, path.clone()),
                 Destination::Atomic(file) => Target::Atomic(file),
