@@ -46,6 +46,15 @@ impl Compression {
         Self::ALL.into_iter().find(|format| format.suffix() == suffix)
     }
 
+    /// Refuses a name that promises compression, of a file that is not read as a
+    /// whole.
+    pub(crate) fn refuse_name(path: &Path, why: &str) -> Result<(), String> {
+        match Self::of_name(path) {
+            Some(_) => Err(format!("{}: {why}, so it cannot be compressed", path.display())),
+            None => Ok(()),
+        }
+    }
+
     fn suffix(self) -> &'static str {
         match self {
             Self::Gzip => "gz",

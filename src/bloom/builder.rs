@@ -3,7 +3,7 @@
 use super::design::{Design, Layout, Spec, Standard};
 use super::filter::{Filter, Goal};
 use super::memory::Memory;
-use super::params::{MAX_HASHES, is_rate, real, whole};
+use super::params::{BLOCK_BITS, MAX_HASHES, is_rate, real, whole};
 use super::scheme::Scheme;
 use crate::error::Error;
 use std::io;
@@ -195,7 +195,9 @@ impl<D: Design> Builder<D> {
             return Err(BuildError::Contradiction);
         }
         let cells = if let Some(rate) = self.rate {
-            D::cells_for_rate(keys()?, rate, self.hashes)
+            // The formulas are for many keys: at 1 %, three of them in 29 bits are
+            // taken for others 3.5 times in a hundred.
+            D::cells_for_rate(keys()?, rate, self.hashes).max(BLOCK_BITS)
         } else if let Some(bits_per_key) = self.bits_per_key {
             whole(real(keys()?) * bits_per_key)
         } else {

@@ -97,6 +97,9 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if flags.to_le_bytes().first() != Some(&VERSION) {
         return Err((0, "this version of the format is not known to this program"));
     }
+    if keys == 0 {
+        return Err((8, "it is made for no keys"));
+    }
     let goal = Goal { keys, rate: f64::from_bits(rate) };
     if !is_rate(goal.rate) {
         return Err((16, "there can be no such rate of false positives"));

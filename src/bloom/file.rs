@@ -8,6 +8,7 @@ use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
 use super::page::Damage;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, map, verify_checksums};
+use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::output::{AtomicFile, Destination, open_destination};
 use std::fs::File;
@@ -75,6 +76,7 @@ pub(super) fn write_whole(
     write: impl FnOnce(&File) -> io::Result<()>,
     commit: impl FnOnce(AtomicFile) -> Result<()>,
 ) -> Result<()> {
+    Compression::refuse_name(path, "a filter is asked where it lies").map_err(Error::usage)?;
     match open_destination(path)? {
         Destination::Stream(file) => write(&file).map_err(Error::io("write", path)),
         Destination::Atomic(new) => {

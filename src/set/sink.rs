@@ -89,8 +89,8 @@ fn pack(
     produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
 ) -> Result<Written> {
     let SetFormat::Values(values) = format else {
-        let what = "a set file is asked where it lies, so it cannot be compressed";
-        return Err(Error::usage(format!("{}: {what}", path.display())));
+        let why = "a set file is asked where it lies, so it cannot be compressed";
+        return Err(Error::usage(format!("{}: {why}", path.display())));
     };
     let packer = Packer::new(packing, file, PACK_BYTES).map_err(Error::io("write", path))?;
     let mut sink = ValueSink::new(packer, path, values);

@@ -1,6 +1,7 @@
 //! Where malformed lines go.
 
 use super::options::Sort;
+use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::input::{Input, Invalid};
 use crate::output::{AtomicFile, Destination, is_same_file, open_destination};
@@ -97,6 +98,8 @@ impl Rejects {
 
 impl RejectsFile {
     fn open(path: &Path, folders: &[PathBuf]) -> Result<Self> {
+        let why = "rejected lines may be forgotten and begun again";
+        Compression::refuse_name(path, why).map_err(Error::usage)?;
         let destination = open_destination(path)?;
         let file = match &destination {
             Destination::Atomic(new) => AtomicFile::file(new).try_clone(),

@@ -98,4 +98,10 @@ fn filters_of_others_are_refused_by_name() {
     assert!(packed.contains("gunzip"), "{packed}");
     fs::write(&path, []).unwrap();
     assert!(dcso::load(&path).is_err() && guava::load(&path).is_err());
+    let mut bytes = fs::read(data("dcso/keys.dcso")).unwrap();
+    bytes[8..16].fill(0);
+    fs::write(&path, bytes).unwrap();
+    assert!(dcso::load(&path).unwrap_err().to_string().contains("made for no keys"));
+    let packed = theirs.save(folder.path().join("x.gz")).unwrap_err().to_string();
+    assert!(packed.contains("cannot be compressed"), "{packed}");
 }

@@ -165,11 +165,11 @@ fn keys_are_removed_from_counting_filters() {
 fn a_filter_is_described_and_checked() {
     let work = workspace();
     let info = work.set("bloom info k.bloom", "").quiet();
-    assert!(info.contains("design    standard, 116 bits\n"), "{info}");
+    assert!(info.contains("design    standard, 512 bits\n"), "{info}");
     assert!(info.contains("goal      4 keys, 0.000100 % false positives\n"), "{info}");
     let json = work.set("bloom info k.bloom --json", "").quiet();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(116), Some(4)));
+    assert_eq!((json["cells"].as_u64(), json["counted_keys"].as_u64()), (Some(512), Some(4)));
     let many = numbered("", 4000);
     work.set("bloom build -n 4000 -o good", &many).quiet();
     work.set("bloom build -n 2000 --seed 3 -o full", &many).quiet();

@@ -182,3 +182,39 @@ fn updates_of_one_filter_wait_for_each_other() {
     assert_eq!(work.set("bloom contains f", &all.concat()).code, Some(0));
     assert_eq!(work.names(), ["f"]);
 }
+
+#[test]
+fn lines_are_compressed_as_the_name_says_and_files_of_bits_are_not() {
+    let work = Workspace::new();
+    let lines: String = (0..5000).map(|id| format!("https://example.org/{id}\n")).collect();
+    work.write("a", &lines);
+    work.set("bloom build a -o f.bloom", "").quiet();
+    for (number, line) in ["dedup a", "filter f.bloom a", "common a a"].into_iter().enumerate() {
+        for suffix in ["gz", "zst", "bz2", "xz"] {
+            let out = format!("{number}.{suffix}");
+            work.set(&format!("bloom {line} -o {out}"), "").quiet();
+            assert!(fs::read(work.file(&out)).unwrap().len() < lines.len() / 2, "{line} {suffix}");
+            assert_eq!(work.set(&format!("bloom dedup --exact {out}"), "").quiet(), lines);
+        }
+    }
+    let before = work.names();
+    for line in ["build a -o q.bloom.gz", "merge f.bloom f.bloom -o m.xz", "index build a -o a.bz2"]
+    {
+        work.set(&format!("bloom {line}"), "").refused("so it cannot be compressed");
+    }
+    work.run_with("--rejects r.gz", b"x\n").refused("so it cannot be compressed");
+    assert_eq!(work.names(), before);
+}
+
+#[test]
+fn a_filter_of_few_keys_keeps_its_promise() {
+    let work = Workspace::new();
+    for count in 1..12 {
+        let lines: String = (0..count).map(|id| format!("{id}\n")).collect();
+        for design in ["standard", "blocked", "counting"] {
+            work.set(&format!("bloom build -o f --design {design}"), &lines).quiet();
+            let ran = work.set("bloom verify f", "");
+            assert_eq!(ran.code, Some(0), "{count} {design}: {}", ran.out);
+        }
+    }
+}

@@ -142,10 +142,13 @@ fn files_are_changed_as_a_whole() {
     assert_eq!(work.set("apply b.bits changes", "").quiet(), "");
     assert_eq!(work.set("diff b.bits c.roaring", "").quiet(), "");
     let ran = work.set("apply b.bits", "+1\n*2\n");
-    assert!(ran.err.contains("-:2: expected +VALUE or -VALUE: \"*2\""), "{}", ran.err);
+    assert!(ran.err.contains("-:2: byte 3: expected +VALUE or -VALUE: \"*2\""), "{}", ran.err);
+    work.write("packed", [0x1F, 0x8B, 0xFF]);
+    let ran = work.set("apply b.bits packed", "");
+    assert!(ran.err.contains("packed:1: byte 0: expected +VALUE or -VALUE"), "{}", ran.err);
     let ran = work.set("add a 5", "");
     assert!(ran.err.contains("a is no set file"), "{}", ran.err);
-    assert_eq!(work.names(), ["a", "b.bits", "c.roaring", "changes"]);
+    assert_eq!(work.names(), ["a", "b.bits", "c.roaring", "changes", "packed"]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::key::KeyRule;
 use super::lookup::BlockIndex;
 use super::rows::rows;
 use super::writer::Writer;
+use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::output::{AtomicFile, Destination, is_same_file, open_destination};
 use crate::progress::{Phase, Progress};
@@ -219,6 +220,7 @@ fn destination(data: &Path, index: &Path) -> Result<AtomicFile> {
         let what = format!("{} cannot be its own index", data.display());
         return Err(Error::usage(what));
     }
+    Compression::refuse_name(index, "an index is asked where it lies").map_err(Error::usage)?;
     match open_destination(index)? {
         Destination::Atomic(new) => Ok(new),
         Destination::Stream(_) => {

@@ -75,24 +75,32 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
     let (name, file) = (path.display(), open_file(path)?);
     let before = file.metadata().map_err(Error::io("read", path))?;
     let (mut added, mut removed) = (IntegerSet::new(), IntegerSet::new());
-    for (number, line) in (1_u64..).zip(BufReader::new(&file).lines()) {
-        let line = line.map_err(Error::io("read", path))?;
+    let mut lines = BufReader::new(&file);
+    let (mut line, mut offset) = (Vec::new(), 0);
+    for number in 1_u64.. {
+        line.clear();
+        let bytes = lines.read_until(b'\n', &mut line).map_err(Error::io("read", path))? as u64;
+        if bytes == 0 {
+            break;
+        }
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
         let wrong = || {
-            let excerpt: String = line.chars().take(40).collect();
+            let excerpt = text[..text.len().min(40)].escape_ascii();
             Error::usage(format!(
-                "{name}:{number}: expected +VALUE or -VALUE: \"{}\"",
-                excerpt.escape_debug()
+                "{name}:{number}: byte {offset}: expected +VALUE or -VALUE: \"{excerpt}\""
             ))
         };
-        let (sign, digits) = line.split_at_checked(1).ok_or_else(wrong)?;
-        let digits_only = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let value: u64 = digits.parse().ok().filter(|_| digits_only).ok_or_else(wrong)?;
+        let (sign, digits) = text.split_first().ok_or_else(wrong)?;
+        let digits = digits.iter().all(u8::is_ascii_digit).then(|| str::from_utf8(digits).ok());
+        let value = digits.flatten().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
         // The last word on a value counts.
         let (into, out_of) = match sign {
-            "+" => (&mut added, &mut removed),
-            "-" => (&mut removed, &mut added),
+            b'+' => (&mut added, &mut removed),
+            b'-' => (&mut removed, &mut added),
             _ => return Err(wrong()),
         };
+        offset += bytes;
         into.insert(value)?;
         out_of.remove(value)?;
     }

@@ -13,10 +13,12 @@ use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
+use crate::compression::{Compression, Packer};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
 use args::{BloomCommand, LineArgs, TargetArgs};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -107,18 +109,32 @@ struct Out {
 /// Standard output, or a file that appears at the end.
 enum Target {
     Stdout(io::Stdout),
-    Stream(std::fs::File, PathBuf),
+    Stream(File, PathBuf),
     Atomic(AtomicFile),
+    Packed(Box<Packer<File>>, AtomicFile),
+}
+
+/// What packing may take.
+const PACK_BYTES: u64 = 16 << 20;
+
+impl Target {
+    fn open(path: &Path) -> Result<Self> {
+        let new = match open_destination(path)? {
+            Destination::Stream(file) => return Ok(Self::Stream(file, path.into())),
+            Destination::Atomic(new) => new,
+        };
+        let Some(packing) = Compression::of_name(path) else { return Ok(Self::Atomic(new)) };
+        let file = new.file().try_clone();
+        let packer = file.and_then(|file| Packer::new(packing, file, PACK_BYTES));
+        Ok(Self::Packed(Box::new(packer.map_err(Error::io("write", path))?), new))
+    }
 }
 
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
         let to = match &target.output {
             None => Target::Stdout(stdout()?),
-            Some(path) => match open_destination(path)? {
-                Destination::Stream(file) => Target::Stream(file, path.clone()),
-                Destination::Atomic(file) => Target::Atomic(file),
-            },
+            Some(path) => Target::open(path)?,
         };
         Ok(Self { to, bytes: 0 })
     }
@@ -136,6 +152,9 @@ impl Out {
             Target::Atomic(new) => {
                 new.file().write_all(bytes).map_err(Error::io("write", new.path()))
             }
+            Target::Packed(packer, new) => {
+                packer.write_all(bytes).map_err(Error::io("write", new.path()))
+            }
         }
     }
 
@@ -143,7 +162,11 @@ impl Out {
         source.note("written_bytes", self.bytes);
         match self.to {
             Target::Atomic(new) => new.commit(),
-            _ => Ok(()),
+            Target::Packed(packer, new) => {
+                packer.finish().map_err(Error::io("write", new.path()))?;
+                new.commit()
+            }
+            Target::Stdout(_) | Target::Stream(..) => Ok(()),
         }
     }
 }
