@@ -1,6 +1,8 @@
 //! What a program says last, and its exit status.
 
+use super::generate;
 use super::signals::Signals;
+use super::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::SetFile;
@@ -19,6 +21,12 @@ pub(super) const TROUBLE: u8 = 2;
 /// What was typed; or, where that is a request for help or makes no sense, the
 /// status to exit with after saying so.
 pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
+    // Alone it needs no table of all commands and flags, which takes a millisecond.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "--version") && words.next().is_none() {
+        let told = print_line(format_args!("{program} {}", generate::version()));
+        return Err(told.map_or_else(|error| fail(program, &error), |()| ExitCode::SUCCESS));
+    }
     A::try_parse().map_err(|told| {
         // Help and versions go to standard output, and may not arrive there.
         let open = if told.use_stderr() { Ok(()) } else { Standard::Output.check() };
