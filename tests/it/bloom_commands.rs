@@ -96,7 +96,7 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
     work.set("bloom filter k.bloom rows --delimiter ;", "").refused("--column");
 }
 
-fn numbered(word: &str, count: u32) -> String {
+pub(crate) fn numbered(word: &str, count: u32) -> String {
     let lines: Vec<String> = (0..count).map(|id| format!("{word}{id}\n")).collect();
     lines.concat()
 }

@@ -1,5 +1,6 @@
 //! Streams of lines through `bitset bloom`: exactness, limits, faults.
 
+use crate::bloom_commands::numbered;
 use crate::faults::SmallDisk;
 use crate::workspace::Workspace;
 use proptest::prelude::*;
@@ -186,7 +187,7 @@ fn updates_of_one_filter_wait_for_each_other() {
 #[test]
 fn lines_are_compressed_as_the_name_says_and_files_of_bits_are_not() {
     let work = Workspace::new();
-    let lines: String = (0..5000).map(|id| format!("https://example.org/{id}\n")).collect();
+    let lines = numbered("https://example.org/", 5000);
     work.write("a", &lines);
     work.set("bloom build a -o f.bloom", "").quiet();
     for (number, line) in ["dedup a", "filter f.bloom a", "common a a"].into_iter().enumerate() {
@@ -210,7 +211,7 @@ fn lines_are_compressed_as_the_name_says_and_files_of_bits_are_not() {
 fn a_filter_of_few_keys_keeps_its_promise() {
     let work = Workspace::new();
     for count in 1..12 {
-        let lines: String = (0..count).map(|id| format!("{id}\n")).collect();
+        let lines = numbered("", count);
         for design in ["standard", "blocked", "counting"] {
             work.set(&format!("bloom build -o f --design {design}"), &lines).quiet();
             let ran = work.set("bloom verify f", "");
