@@ -29,6 +29,9 @@ impl Signals {
     pub(super) fn watch(program: &'static str, cancel: &Arc<AtomicBool>) -> Result<Self> {
         let signals = Self { program, came: Arc::default() };
         let wake = signals.register(cancel).map_err(Error::io("watch signals of", program))?;
+        if signals.came.load(Ordering::Relaxed) != 0 {
+            signals.end(); // one that came before all was ready for it
+        }
         let watched = signals.clone();
         // Without it a run still ends, though not while it waits for a pipe.
         let _ = thread::Builder::new().name("signals".into()).spawn(move || watched.wait(wake));
@@ -38,12 +41,15 @@ impl Signals {
     /// Gives what a signal can be waited for with.
     fn register(&self, cancel: &Arc<AtomicBool>) -> io::Result<PipeReader> {
         let (wake, woken) = io::pipe()?;
+        let again = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
-            // In this order: the first signal finds the flag unset.
-            flag::register_conditional_default(signal, Arc::clone(cancel))?;
+            // First: from here on the signal no longer ends the process by itself.
             flag::register_usize(signal, Arc::clone(&self.came), number)?;
             flag::register(signal, Arc::clone(cancel))?;
+            // In this order: the first signal finds the flag unset.
+            flag::register_conditional_default(signal, Arc::clone(&again))?;
+            flag::register(signal, Arc::clone(&again))?;
             pipe::register(signal, woken.try_clone()?)?;
         }
         // A file that may not grow further is an error like others.
