@@ -269,6 +269,24 @@ impl<S: WordsMut> Bits<S> {
         }
     }
 
+    /// Becomes what `op` makes of this bitmap and `other`. O(words).
+    ///
+    /// # Errors
+    ///
+    /// If a value that would be added is outside of this universe; nothing is
+    /// changed then.
+    pub(crate) fn join_assign<T: Words<Word = S::Word>>(
+        &mut self,
+        op: Op,
+        other: &Bits<T>,
+    ) -> Result<(), OutsideUniverse> {
+        if matches!(op, Op::Or | Op::Xor) {
+            self.check_universe(other)?;
+        }
+        self.combine(op, other);
+        Ok(())
+    }
+
     /// Adds the values of `other`. O(words).
     ///
     /// # Errors
@@ -291,9 +309,7 @@ impl<S: WordsMut> Bits<S> {
         &mut self,
         other: &Bits<T>,
     ) -> Result<(), OutsideUniverse> {
-        self.check_universe(other)?;
-        self.combine(Op::Or, other);
-        Ok(())
+        self.join_assign(Op::Or, other)
     }
 
     /// Keeps the values that are in `other`, too. O(words).
@@ -316,8 +332,6 @@ impl<S: WordsMut> Bits<S> {
         &mut self,
         other: &Bits<T>,
     ) -> Result<(), OutsideUniverse> {
-        self.check_universe(other)?;
-        self.combine(Op::Xor, other);
-        Ok(())
+        self.join_assign(Op::Xor, other)
     }
 }

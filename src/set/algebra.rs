@@ -104,31 +104,20 @@ impl IntegerSet {
     }
 
     fn join_assign(&mut self, op: Op, other: &Self) -> Result<()> {
-        match (&mut self.0, &other.0) {
-            (Inner::Dense(bits, _), _) => {
-                if let Some(others) = other.bits() {
-                    let mut fits = true;
-                    match op {
-                        Op::And => bits.intersection_assign(&others),
-                        Op::AndNot => bits.difference_assign(&others),
-                        Op::Or => fits = bits.union_assign(&others).is_ok(),
-                        Op::Xor => fits = bits.symmetric_difference_assign(&others).is_ok(),
-                    }
-                    if fits {
-                        return Ok(());
-                    }
-                }
+        if let Inner::Dense(bits, _) = &mut self.0
+            && let Some(others) = other.bits()
+            && bits.join_assign(op, &others).is_ok()
+        {
+            return Ok(());
+        }
+        if let (Inner::Roaring(set), Inner::Roaring(others)) = (&mut self.0, &other.0) {
+            match op {
+                Op::And => *set &= others,
+                Op::Or => *set |= others,
+                Op::Xor => *set ^= others,
+                Op::AndNot => *set -= others,
             }
-            (Inner::Roaring(set), Inner::Roaring(others)) => {
-                match op {
-                    Op::And => *set &= others,
-                    Op::Or => *set |= others,
-                    Op::Xor => *set ^= others,
-                    Op::AndNot => *set -= others,
-                }
-                return Ok(());
-            }
-            _ => {}
+            return Ok(());
         }
         *self = self.join(op, other)?;
         Ok(())
