@@ -18,6 +18,9 @@ pub(crate) const MAGIC_BYTES: usize = 10;
 /// The share of a memory limit that packing, or unpacking, may take.
 pub(crate) const MEMORY_SHARE: u64 = 4;
 
+/// What packing a file, or encoding a table, may take where no limit is divided.
+pub(crate) const PACK_BYTES: u64 = 16 << 20;
+
 impl Compression {
     const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Bzip2, Self::Xz];
 

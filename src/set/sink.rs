@@ -1,7 +1,7 @@
 //! Ascending containers → files, streams and counts.
 
 use crate::bits::{BitsWriter, ContainerSink, Portable, PortableWriter, Representation, Spool};
-use crate::compression::{Compression, Packer};
+use crate::compression::{Compression, PACK_BYTES, Packer};
 use crate::container::Container;
 use crate::error::{Error, Result};
 use crate::format::Format;
@@ -53,9 +53,13 @@ pub(crate) fn write_file(
 ) -> Result<Written> {
     match open_destination(path)? {
         Destination::Atomic(new) => {
-            let written = match Compression::of_name(path) {
-                Some(packing) => pack(packing, new.file(), path, format, produce)?,
-                None => write_to(new.file(), path, format, spool, produce)?,
+            let packing = Compression::of_name(path);
+            let written = if let (Some(packing), SetFormat::Values(values)) = (packing, format) {
+                pack(packing, new.file(), path, values, produce)?
+            } else {
+                let why = "a set file is asked where it lies";
+                Compression::refuse_name(path, why).map_err(Error::usage)?;
+                write_to(new.file(), path, format, spool, produce)?
             };
             if durable { new.commit_durably() } else { new.commit() }?;
             Ok(written)
@@ -63,9 +67,6 @@ pub(crate) fn write_file(
         Destination::Stream(file) => write_stream(file, path, format, spool, produce),
     }
 }
-
-/// What packing a file, or encoding a table, may take.
-const PACK_BYTES: u64 = 16 << 20;
 
 fn tabulate(
     format: TableFormat,
@@ -85,13 +86,9 @@ fn pack(
     packing: Compression,
     file: &File,
     path: &Path,
-    format: SetFormat,
+    values: Format,
     produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
 ) -> Result<Written> {
-    let SetFormat::Values(values) = format else {
-        let why = "a set file is asked where it lies, so it cannot be compressed";
-        return Err(Error::usage(format!("{}: {why}", path.display())));
-    };
     let packer = Packer::new(packing, file, PACK_BYTES).map_err(Error::io("write", path))?;
     let mut sink = ValueSink::new(packer, path, values);
     produce(&mut sink)?;

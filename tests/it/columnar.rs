@@ -58,6 +58,13 @@ fn parquet(path: &Path, groups: &[&[i64]], properties: WriterPropertiesBuilder) 
     writer.close().unwrap();
 }
 
+/// Writes an Arrow file of one record batch.
+fn arrow(path: &Path, batch: &RecordBatch) {
+    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+}
+
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
 }
@@ -174,9 +181,7 @@ fn columns_of_one_name_are_told_apart_by_their_number() {
     let column = |ids: Vec<i64>| Arc::new(Int64Array::from(ids)) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("id", column(vec![1])), ("id", column(vec![2]))]);
     let batch = batch.unwrap();
-    let mut writer = FileWriter::try_new(File::create(work.file("t")).unwrap(), &batch.schema());
-    writer.as_mut().unwrap().write(&batch).unwrap();
-    writer.unwrap().finish().unwrap();
+    arrow(&work.file("t"), &batch);
     work.run("t --column id").refused("t: several columns are named \"id\": give its number");
     assert_eq!(work.run("t --column 2").quiet(), "2\n");
 }
@@ -265,9 +270,7 @@ fn arrow_files_and_streams_are_read() {
     }
     let tiny = Arc::new(Int8Array::from(vec![Some(3), None, Some(-1)])) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("tiny", tiny)]).unwrap();
-    let mut writer = FileWriter::try_new(File::create(work.file("t")).unwrap(), &batch.schema());
-    writer.as_mut().unwrap().write(&batch).unwrap();
-    writer.unwrap().finish().unwrap();
+    arrow(&work.file("t"), &batch);
     work.run("t").refused("t: row 3: expected a number of 0 or more: -1");
     assert_eq!(work.run("t --invalid skip").quiet(), "3\n");
 }

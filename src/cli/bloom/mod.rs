@@ -13,7 +13,7 @@ use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
-use crate::compression::{Compression, Packer};
+use crate::compression::{Compression, PACK_BYTES, Packer};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
@@ -113,9 +113,6 @@ enum Target {
     Atomic(AtomicFile),
     Packed(Box<Packer<File>>, AtomicFile),
 }
-
-/// What packing may take.
-const PACK_BYTES: u64 = 16 << 20;
 
 impl Target {
     fn open(path: &Path) -> Result<Self> {
