@@ -32,6 +32,11 @@ macro_rules! with_walk {
     };
 }
 
+#[cold] // what loops around a walk have in line is the one of this crate's own scheme
+fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {
+    with_walk!(spec, W => walk::<W>(hash, spec.cells, spec.hashes, visit))
+}
+
 /// Answers for a group of keys, cell by cell: of all keys the first cell, of
 /// those that have it the second, and so on. A round asks for the memory of the
 /// next, so that cells of many keys are on their way at a time, and only cells
@@ -84,7 +89,10 @@ macro_rules! anywhere {
     () => {
         #[inline]
         fn walk(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {
-            with_walk!(spec, W => walk::<W>(hash, spec.cells, spec.hashes, visit))
+            match spec.scheme {
+                Scheme::Xxh3 { .. } => walk::<XxhWalk>(hash, spec.cells, spec.hashes, visit),
+                _ => walk_foreign(spec, hash, visit),
+            }
         }
 
         #[inline]

@@ -47,6 +47,7 @@ impl Layout for Blocked {
     #[inline]
     fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
         let (line, first) = place_of(spec, hash);
+        prefetch(lines(words), line);
         set_bits(Level::best(), &mut words.as_chunks_mut().0[line], first, spec.hashes)
     }
 

@@ -84,9 +84,16 @@ impl Scheme {
     pub(super) fn hash<K: Key + ?Sized>(self, key: &K) -> Hash {
         key.with_bytes(|bytes| match self {
             Self::Xxh3 { seed } => Hash([xxh3_64_with_seed(bytes, seed), 0]),
-            Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3_x64_128(bytes)),
-            Self::Dcso => Hash([fnv1_64(bytes), 0]),
+            foreign => foreign.foreign_hash(bytes),
         })
+    }
+
+    #[cold] // one comparison, and this crate's own goes straight on
+    fn foreign_hash(self, bytes: &[u8]) -> Hash {
+        match self {
+            Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3_x64_128(bytes)),
+            _ => Hash([fnv1_64(bytes), 0]),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) enum Isa {
     /// AVX2 and BMI1/2, POPCNT, LZCNT: x86-64-v3.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ: Ice Lake, Zen 4 and later.
+    /// AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ, and GFNI: Ice Lake, Zen 4 and later.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
@@ -34,7 +34,8 @@ impl Level {
                     levels.push(Self(Isa::Avx2));
                     let foundation = has!("avx512f") && has!("avx512bw") && has!("avx512dq");
                     let counts = has!("avx512vl") && has!("avx512vpopcntdq");
-                    if foundation && counts && has!("avx512vbmi") && has!("avx512vbmi2") {
+                    let bytes = has!("avx512vbmi") && has!("avx512vbmi2") && has!("gfni");
+                    if foundation && counts && bytes {
                         levels.push(Self(Isa::Avx512));
                     }
                 }

@@ -5,6 +5,9 @@
 //! are looked at in a dozen instructions instead of eighty: four times as many
 //! keys are on their way to a large filter at a time.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::level::Isa;
@@ -33,7 +36,7 @@ pub(crate) fn has_bits(
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { has_bits_avx512(lines, place, count) },
+        Isa::Avx512 => unsafe { avx512::has_bits(lines, place, count) },
         _ => has_bits_scalar(lines, place, count),
     }
 }
@@ -50,7 +53,7 @@ pub(crate) fn have_bits(
     match level.isa() {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { have_bits_avx512(lines, places, count, found) },
+        Isa::Avx512 => unsafe { avx512::have_bits(lines, places, count, found) },
         _ => {
             for (found, &place) in found.iter_mut().zip(places) {
                 *found = has_bits_scalar(lines, place, count);
@@ -65,7 +68,7 @@ pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], first: u64, c
     match level.isa() {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { set_bits_avx512(line, first, count) },
+        Isa::Avx512 => unsafe { avx512::set_bits(line, first, count) },
         _ => set_bits_scalar(line, first, count),
     }
 }
@@ -101,111 +104,6 @@ fn has_bits_scalar(lines: &[[u64; LINE_WORDS]], (line, first): Place, count: u32
 #[inline]
 pub(crate) const fn split(bit: u64) -> [usize; 2] {
     [(bit >> 61) as usize, (bit >> 55 & 63) as usize]
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn have_bits_avx512(lines: &[[u64; LINE_WORDS]], places: &[Place], count: u32, found: &mut [bool]) {
-    for (found, &place) in found.iter_mut().zip(places) {
-        *found = has_bits_avx512(lines, place, count);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn has_bits_avx512(lines: &[[u64; LINE_WORDS]], (line, first): Place, count: u32) -> bool {
-    use std::arch::x86_64::{
-        _mm512_and_si512, _mm512_loadu_epi64, _mm512_mullo_epi64, _mm512_permutexvar_epi64,
-        _mm512_set1_epi64, _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_test_epi64_mask,
-    };
-    let Some(line) = lines.get(line) else { return false };
-    // SAFETY: `line` is 64 readable bytes; `loadu` needs no alignment.
-    let line = unsafe { _mm512_loadu_epi64(line.as_ptr().cast()) };
-    // SAFETY: as above, of `POWERS`.
-    let powers = unsafe { _mm512_loadu_epi64(POWERS.as_ptr().cast()) };
-    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), powers);
-    let mut left = count;
-    loop {
-        let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
-        let shifts = _mm512_and_si512(_mm512_srli_epi64::<55>(bits), _mm512_set1_epi64(63));
-        let shifted = _mm512_srlv_epi64(words, shifts);
-        let set = _mm512_test_epi64_mask(shifted, _mm512_set1_epi64(1));
-        let wanted = lowest(left);
-        if set & wanted != wanted {
-            return false;
-        }
-        if left <= 8 {
-            return true;
-        }
-        left -= 8;
-        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
-    }
-}
-
-/// The line is loaded once and stored once: a scalar store that a later load may
-/// or may not need holds up what comes behind it.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn set_bits_avx512(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
-    use std::arch::x86_64::{
-        _mm512_and_si512, _mm512_andnot_si512, _mm512_cmpeq_epi64_mask, _mm512_loadu_epi64,
-        _mm512_mask_or_epi64, _mm512_maskz_sllv_epi64, _mm512_mullo_epi64, _mm512_or_si512,
-        _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512,
-        _mm512_srli_epi64, _mm512_storeu_epi64, _mm512_test_epi64_mask,
-    };
-    // SAFETY: of `POWERS`, 64 readable bytes; `loadu` needs no alignment.
-    let powers = unsafe { _mm512_loadu_epi64(POWERS.as_ptr().cast()) };
-    let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), powers);
-    let mut left = count;
-    let mut added = [_mm512_setzero_si512(); 2];
-    while left > 0 {
-        let words = _mm512_srli_epi64::<61>(bits);
-        let shifts = _mm512_and_si512(_mm512_srli_epi64::<55>(bits), _mm512_set1_epi64(63));
-        let ones = _mm512_maskz_sllv_epi64(lowest(left), _mm512_set1_epi64(1), shifts);
-        for lane in 0..8 {
-            let of = _mm512_set1_epi64(lane);
-            let here = _mm512_cmpeq_epi64_mask(_mm512_permutexvar_epi64(of, words), lanes);
-            let half = &mut added[usize::from(lane % 2 == 1)];
-            *half = _mm512_mask_or_epi64(*half, here, *half, _mm512_permutexvar_epi64(of, ones));
-        }
-        left = left.saturating_sub(8);
-        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
-    }
-    let added = _mm512_or_si512(added[0], added[1]);
-    // SAFETY: `line` is 64 readable bytes; `loadu` needs no alignment.
-    let before = unsafe { _mm512_loadu_epi64(line.as_ptr().cast()) };
-    let new = _mm512_andnot_si512(before, added);
-    let after = _mm512_or_si512(before, added);
-    // SAFETY: as above, and writable.
-    unsafe { _mm512_storeu_epi64(line.as_mut_ptr().cast(), after) };
-    _mm512_test_epi64_mask(new, new) != 0
-}
-
-/// The lowest bits set, 8 at the most.
-#[cfg(target_arch = "x86_64")]
-const fn lowest(bits: u32) -> u8 {
-    if bits >= u8::BITS { u8::MAX } else { (1 << bits) - 1 }
-}
-
-#[cfg(target_arch = "x86_64")]
-const POWERS: [u64; LINE_WORDS] = powers();
-/// M to the power of 8.
-#[cfg(target_arch = "x86_64")]
-const NEXT: u64 = POWERS[LINE_WORDS - 1].wrapping_mul(MULTIPLIER);
-
-/// 1, M, M², … modulo 2^64.
-#[cfg(target_arch = "x86_64")]
-const fn powers() -> [u64; LINE_WORDS] {
-    let mut powers = [1_u64; LINE_WORDS];
-    let mut index = 1;
-    while index < LINE_WORDS {
-        powers[index] = powers[index - 1].wrapping_mul(MULTIPLIER);
-        index += 1;
-    }
-    powers
 }
 
 #[cfg(test)]

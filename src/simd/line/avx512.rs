@@ -1,0 +1,146 @@
+//! Eight bits of a line in 512-bit registers.
+
+use super::{LINE_WORDS, MULTIPLIER, Place, set_bits_scalar};
+use std::arch::x86_64::{
+    __m512i, _mm512_and_si512, _mm512_andnot_si512, _mm512_cmplt_epu64_mask,
+    _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_epi64, _mm512_maskz_rolv_epi64,
+    _mm512_maskz_sllv_epi64, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
+    _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512,
+    _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_epi64, _mm512_test_epi64_mask,
+};
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn have_bits(
+    lines: &[[u64; LINE_WORDS]],
+    places: &[Place],
+    count: u32,
+    found: &mut [bool],
+) {
+    for (found, &place) in found.iter_mut().zip(places) {
+        *found = has_bits(lines, place, count);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn has_bits(lines: &[[u64; LINE_WORDS]], (line, first): Place, count: u32) -> bool {
+    let Some(line) = lines.get(line) else { return false };
+    let line = load(line);
+    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(&POWERS));
+    let mut left = count;
+    loop {
+        let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
+        let shifts = _mm512_and_si512(_mm512_srli_epi64::<55>(bits), _mm512_set1_epi64(63));
+        let shifted = _mm512_srlv_epi64(words, shifts);
+        let set = _mm512_test_epi64_mask(shifted, _mm512_set1_epi64(1));
+        let wanted = lowest(left);
+        if set & wanted != wanted {
+            return false;
+        }
+        if left <= 8 {
+            return true;
+        }
+        left -= 8;
+        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
+    }
+}
+
+/// The line is loaded once and stored once: a scalar store that a later load may
+/// or may not need holds up what comes behind it.
+///
+/// The bits of eight lanes are one product of bit matrices: where `rows` says in
+/// which of the 8 words the bit of each lane is, and `columns` in which of its 64
+/// places, they are `transposed(rows) × columns`, of which an instruction
+/// multiplies 8 × 8 bits a lane. So few instructions leave room for more keys that
+/// wait for their lines side by side.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512vbmi,gfni")]
+pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
+    let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    let one = _mm512_set1_epi64(1);
+    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(&POWERS));
+    let mut left = count;
+    let mut added = _mm512_setzero_si512();
+    loop {
+        let wanted = _mm512_cmplt_epu64_mask(lanes, _mm512_set1_epi64(left.into()));
+        let words = _mm512_srli_epi64::<61>(bits);
+        let rows = _mm512_maskz_sllv_epi64(wanted, one, words);
+        let columns = _mm512_maskz_rolv_epi64(wanted, one, _mm512_srli_epi64::<55>(bits));
+        let rows = _mm512_gf2p8affine_epi64_epi8::<0>(
+            _mm512_set1_epi64(DIAGONAL.cast_signed()),
+            _mm512_permutexvar_epi8(load(&FIRSTS_REVERSED), rows),
+        );
+        let matrices = _mm512_gf2p8affine_epi64_epi8::<0>(
+            _mm512_set1_epi64(DIAGONAL.swap_bytes().cast_signed()),
+            _mm512_permutexvar_epi8(load(&TRANSPOSED_REVERSED), columns),
+        );
+        let product = _mm512_gf2p8affine_epi64_epi8::<0>(rows, matrices);
+        let ones = _mm512_permutexvar_epi8(load(&TRANSPOSED), product);
+        // Modulo 2: a bit that is meant twice is not there.
+        let there = _mm512_test_epi64_mask(_mm512_permutexvar_epi64(words, ones), columns);
+        if there != wanted {
+            return set_bits_scalar(line, first, count);
+        }
+        added = _mm512_or_si512(added, ones);
+        if left <= 8 {
+            break;
+        }
+        left -= 8;
+        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
+    }
+    let before = load(line);
+    let new = _mm512_andnot_si512(before, added);
+    let after = _mm512_or_si512(before, added);
+    // SAFETY: `line` is 64 writable bytes; `storeu` needs no alignment.
+    unsafe { _mm512_storeu_epi64(line.as_mut_ptr().cast(), after) };
+    _mm512_test_epi64_mask(new, new) != 0
+}
+
+/// Byte `i` has bit `i` set.
+const DIAGONAL: u64 = 0x8040_2010_0804_0201;
+
+/// From where each byte comes when byte `j` of word `i` goes to byte `i` of word `j`.
+const TRANSPOSED: [u64; LINE_WORDS] = bytes_from(false, true);
+/// The same, to byte `7 - i`.
+const TRANSPOSED_REVERSED: [u64; LINE_WORDS] = bytes_from(true, true);
+/// From where each byte comes when byte 0 of word `i` goes to byte `7 - i` of every word.
+const FIRSTS_REVERSED: [u64; LINE_WORDS] = bytes_from(true, false);
+
+const fn bytes_from(reversed: bool, of_own: bool) -> [u64; LINE_WORDS] {
+    let mut from = [0; LINE_WORDS];
+    let mut to = 0;
+    while to < 64 {
+        let (word, byte) = (to / 8, to as u64 % 8);
+        let of_word = if reversed { 7 - byte } else { byte };
+        from[word] |= (8 * of_word + if of_own { word as u64 } else { 0 }) << (8 * byte);
+        to += 1;
+    }
+    from
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load(words: &[u64; LINE_WORDS]) -> __m512i {
+    // SAFETY: `words` is 64 readable bytes; `loadu` needs no alignment.
+    unsafe { _mm512_loadu_epi64(words.as_ptr().cast()) }
+}
+
+/// The lowest bits set, 8 at the most.
+const fn lowest(bits: u32) -> u8 {
+    if bits >= u8::BITS { u8::MAX } else { (1 << bits) - 1 }
+}
+
+const POWERS: [u64; LINE_WORDS] = powers();
+/// M to the power of 8.
+const NEXT: u64 = POWERS[LINE_WORDS - 1].wrapping_mul(MULTIPLIER);
+
+/// 1, M, M², … modulo 2^64.
+const fn powers() -> [u64; LINE_WORDS] {
+    let mut powers = [1_u64; LINE_WORDS];
+    let mut index = 1;
+    while index < LINE_WORDS {
+        powers[index] = powers[index - 1].wrapping_mul(MULTIPLIER);
+        index += 1;
+    }
+    powers
+}
