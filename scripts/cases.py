@@ -17,14 +17,16 @@ DATA = {
 @dataclass
 class Entry:
     """One command of a case; the words IN, OUT, OTHER (a file of other numbers), SET (these as a
-    set) and MEMBER (one of them) are filled in. Without OUT, standard output is the output."""
+    set), FILTER and DCSO (as Bloom filters) and MEMBER (one of them) are filled in. Without OUT,
+    standard output is the output."""
 
     tool: str
     command: str
     data: str = "uniform-u32"
-    expect: str = "sorted"  # or unique, set, common, answer, copy
+    expect: str = "sorted"  # or unique, set, answer, copy, or a name that all of one output share
     lines: int = 0  # 0: as many as --count says
     slow: bool = False
+    needs: str = ""  # a program that may be absent
     environment: dict = field(default_factory=dict)
 
 
@@ -107,6 +109,23 @@ def cases(threads):
         "set-contains": Case(
             "one question to a set file, the whole process",
             [Entry("bitset contains", "bitset contains SET MEMBER", expect="answer")],
+        ),
+        "bloom-filter": Case(
+            "lines that a Bloom filter of as many others may have, one thread",
+            [
+                Entry("bitset bloom filter", "bitset bloom filter FILTER IN --threads 1", expect="maybe"),
+                Entry("bitset, DCSO's file", "bitset bloom filter DCSO IN --threads 1", expect="maybe-dcso"),
+                Entry("DCSO bloom", "sh -c 'exec bloom check $0 < $1' DCSO IN", expect="maybe-dcso", slow=True,
+                      needs="bloom", environment={"GOMAXPROCS": "1"}),
+            ],
+        ),
+        "bloom-dedup": Case(
+            "lines, each the first time, one thread",
+            [
+                Entry("bitset bloom dedup", "bitset bloom dedup IN --threads 1", expect="probably-new"),
+                Entry("bitset, --exact", "bitset bloom dedup --exact IN --threads 1", expect="new"),
+                Entry("runiq", "runiq IN", expect="new", slow=True, needs="runiq"),
+            ],
         ),
         "scale-lines": Case(
             "uniform 32-bit numbers by lines",

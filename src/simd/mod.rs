@@ -17,6 +17,8 @@ pub(crate) mod line;
 pub(crate) mod ones;
 pub(crate) mod order;
 pub(crate) mod parse;
+#[cfg(feature = "cli")]
+pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;
 pub(crate) mod runs;
