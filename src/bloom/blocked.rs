@@ -53,7 +53,9 @@ impl Layout for Blocked {
 
     #[inline]
     fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
-        has_bits(Level::best(), lines(words), place_of(spec, hash), spec.hashes)
+        let place = place_of(spec, hash);
+        prefetch(lines(words), place.0);
+        has_bits(Level::best(), lines(words), place, spec.hashes)
     }
 
     fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {

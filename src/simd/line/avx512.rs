@@ -2,11 +2,11 @@
 
 use super::{LINE_WORDS, MULTIPLIER, Place, set_bits_scalar};
 use std::arch::x86_64::{
-    __m512i, _mm512_and_si512, _mm512_andnot_si512, _mm512_cmplt_epu64_mask,
-    _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_epi64, _mm512_maskz_rolv_epi64,
+    __m512i, _mm512_andnot_si512, _mm512_cmplt_epu64_mask, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_loadu_epi64, _mm512_mask_testn_epi64_mask, _mm512_maskz_rolv_epi64,
     _mm512_maskz_sllv_epi64, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512,
-    _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_storeu_epi64, _mm512_test_epi64_mask,
+    _mm512_permutexvar_epi64, _mm512_rorv_epi64, _mm512_set1_epi64, _mm512_setr_epi64,
+    _mm512_setzero_si512, _mm512_srli_epi64, _mm512_storeu_epi64, _mm512_test_epi64_mask,
 };
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -30,11 +30,10 @@ pub(super) fn has_bits(lines: &[[u64; LINE_WORDS]], (line, first): Place, count:
     let mut left = count;
     loop {
         let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
-        let shifts = _mm512_and_si512(_mm512_srli_epi64::<55>(bits), _mm512_set1_epi64(63));
-        let shifted = _mm512_srlv_epi64(words, shifts);
-        let set = _mm512_test_epi64_mask(shifted, _mm512_set1_epi64(1));
-        let wanted = lowest(left);
-        if set & wanted != wanted {
+        // Rotated, by the place modulo 64, to the lowest bit.
+        let rotated = _mm512_rorv_epi64(words, _mm512_srli_epi64::<55>(bits));
+        let missing = _mm512_mask_testn_epi64_mask(wanted(left), rotated, _mm512_set1_epi64(1));
+        if missing != 0 {
             return false;
         }
         if left <= 8 {
@@ -43,6 +42,14 @@ pub(super) fn has_bits(lines: &[[u64; LINE_WORDS]], (line, first): Place, count:
         left -= 8;
         bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
     }
+}
+
+/// The lanes of the bits that are left, 8 at the most.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn wanted(left: u32) -> u8 {
+    let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    _mm512_cmplt_epu64_mask(lanes, _mm512_set1_epi64(left.into()))
 }
 
 /// The line is loaded once and stored once: a scalar store that a later load may
@@ -56,13 +63,12 @@ pub(super) fn has_bits(lines: &[[u64; LINE_WORDS]], (line, first): Place, count:
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vbmi,gfni")]
 pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
-    let lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
     let one = _mm512_set1_epi64(1);
     let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(&POWERS));
     let mut left = count;
     let mut added = _mm512_setzero_si512();
     loop {
-        let wanted = _mm512_cmplt_epu64_mask(lanes, _mm512_set1_epi64(left.into()));
+        let wanted = wanted(left);
         let words = _mm512_srli_epi64::<61>(bits);
         let rows = _mm512_maskz_sllv_epi64(wanted, one, words);
         let columns = _mm512_maskz_rolv_epi64(wanted, one, _mm512_srli_epi64::<55>(bits));
@@ -123,11 +129,6 @@ const fn bytes_from(reversed: bool, of_own: bool) -> [u64; LINE_WORDS] {
 fn load(words: &[u64; LINE_WORDS]) -> __m512i {
     // SAFETY: `words` is 64 readable bytes; `loadu` needs no alignment.
     unsafe { _mm512_loadu_epi64(words.as_ptr().cast()) }
-}
-
-/// The lowest bits set, 8 at the most.
-const fn lowest(bits: u32) -> u8 {
-    if bits >= u8::BITS { u8::MAX } else { (1 << bits) - 1 }
 }
 
 const POWERS: [u64; LINE_WORDS] = powers();
