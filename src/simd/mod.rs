@@ -17,7 +17,7 @@ pub(crate) mod line;
 pub(crate) mod ones;
 pub(crate) mod order;
 pub(crate) mod parse;
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", test))]
 pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;
