@@ -53,9 +53,7 @@ impl Layout for Blocked {
 
     #[inline]
     fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
-        let place = place_of(spec, hash);
-        prefetch(lines(words), place.0);
-        has_bits(Level::best(), lines(words), place, spec.hashes)
+        has_bits(Level::best(), lines(words), place_of(spec, hash), spec.hashes)
     }
 
     fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {
