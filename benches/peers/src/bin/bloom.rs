@@ -155,12 +155,12 @@ fn speed(n: u64, round: u32) {
         job();
         row("speed", subject, operation, x, round, started.elapsed().as_secs_f64() * 1e9 / x);
     };
+    let asked = [("contains, present", &keys), ("contains, absent", &absent)];
     macro_rules! ours {
         ($subject:literal, $many:literal, $new:expr) => {{
             let mut filter = $new;
             row("bytes", $subject, "memory", x, round, filter.size_bytes() as f64 / x);
             timed($subject, "insert", &mut || each(&keys, |key| filter.insert(key)));
-            let asked = [("contains, present", &keys), ("contains, absent", &absent)];
             for (operation, keys) in asked {
                 timed($subject, operation, &mut || each(keys, |key| filter.contains(key)));
             }
@@ -188,7 +188,7 @@ fn speed(n: u64, round: u32) {
         let mut peer = peer.hasher(Xxh3::default()).hashes(k);
         row("bytes", "fastbloom", "memory", x, round, peer.num_bits() as f64 / 8.0 / x);
         timed("fastbloom", "insert", &mut || each(&keys, |key| peer.insert(key)));
-        for (operation, keys) in [("contains, present", &keys), ("contains, absent", &absent)] {
+        for (operation, keys) in asked {
             timed("fastbloom", operation, &mut || each(keys, |key| peer.contains(key)));
         }
     }
@@ -198,7 +198,7 @@ fn speed(n: u64, round: u32) {
     let slots = (set.capacity() as f64 * 8.0 / 7.0).log2().ceil().exp2();
     row("bytes", "HashSet", "memory", x, round, slots * 9.0 / x);
     timed("HashSet", "insert", &mut || each(&keys, |&key| set.insert(key)));
-    for (operation, keys) in [("contains, present", &keys), ("contains, absent", &absent)] {
+    for (operation, keys) in asked {
         timed("HashSet", operation, &mut || each(keys, |key| set.contains(key)));
     }
 }
