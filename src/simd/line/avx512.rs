@@ -17,31 +17,59 @@ pub(super) fn have_bits(
     found: &mut [bool],
 ) {
     for (found, &place) in found.iter_mut().zip(places) {
-        *found = has_bits(lines, place, count);
+        let (line, first) = place;
+        let line = lines.get(line);
+        *found = line.is_some_and(|line| has_bits(line, first_powers(count), first, count));
     }
 }
 
+/// The first step has no mask: it looks at the first bit again where there are
+/// fewer than eight.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn has_bits(lines: &[[u64; LINE_WORDS]], (line, first): Place, count: u32) -> bool {
-    let Some(line) = lines.get(line) else { return false };
+pub(super) fn has_bits(
+    line: &[u64; LINE_WORDS],
+    powers: &[u64; LINE_WORDS],
+    first: u64,
+    count: u32,
+) -> bool {
     let line = load(line);
-    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(&POWERS));
+    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(powers));
+    let mut wanted_here = u8::MAX;
     let mut left = count;
     loop {
         let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
         // Rotated, by the place modulo 64, to the lowest bit.
         let rotated = _mm512_rorv_epi64(words, _mm512_srli_epi64::<55>(bits));
-        let missing = _mm512_mask_testn_epi64_mask(wanted(left), rotated, _mm512_set1_epi64(1));
-        if missing != 0 {
-            return false;
-        }
-        if left <= 8 {
-            return true;
+        let missing = _mm512_mask_testn_epi64_mask(wanted_here, rotated, _mm512_set1_epi64(1));
+        // Up to eight bits are no branch that the answer decides.
+        if left <= 8 || missing != 0 {
+            return missing == 0;
         }
         left -= 8;
+        wanted_here = wanted(left);
         bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
     }
+}
+
+/// What the first of `count` bits is multiplied with: by 1 again, in lanes that
+/// have no bit.
+#[inline]
+pub(super) fn first_powers(count: u32) -> &'static [u64; LINE_WORDS] {
+    const FIRST: [[u64; LINE_WORDS]; LINE_WORDS] = {
+        let mut rows = [POWERS; LINE_WORDS];
+        let mut row = 0;
+        while row < LINE_WORDS {
+            let mut lane = row + 1;
+            while lane < LINE_WORDS {
+                rows[row][lane] = 1;
+                lane += 1;
+            }
+            row += 1;
+        }
+        rows
+    };
+    &FIRST[(count as usize).clamp(1, LINE_WORDS) - 1]
 }
 
 /// The lanes of the bits that are left, 8 at the most.
