@@ -17,7 +17,6 @@ pub(crate) mod line;
 pub(crate) mod ones;
 pub(crate) mod order;
 pub(crate) mod parse;
-#[cfg(any(feature = "cli", test))]
 pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;

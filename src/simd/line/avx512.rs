@@ -1,6 +1,6 @@
 //! Eight bits of a line in 512-bit registers.
 
-use super::{LINE_WORDS, MULTIPLIER, Place, set_bits_scalar};
+use super::{LINE_WORDS, MULTIPLIER, Place, scalar};
 use std::arch::x86_64::{
     __m512i, _mm512_andnot_si512, _mm512_cmplt_epu64_mask, _mm512_gf2p8affine_epi64_epi8,
     _mm512_loadu_epi64, _mm512_mask_testn_epi64_mask, _mm512_maskz_rolv_epi64,
@@ -113,7 +113,7 @@ pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> 
         // Modulo 2: a bit that is meant twice is not there.
         let there = _mm512_test_epi64_mask(_mm512_permutexvar_epi64(words, ones), columns);
         if there != wanted {
-            return set_bits_scalar(line, first, count);
+            return scalar::set_bits(line, first, count);
         }
         added = _mm512_or_si512(added, ones);
         if left <= 8 {

@@ -7,6 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod scalar;
 
 use super::Level;
 #[cfg(target_arch = "x86_64")]
@@ -39,7 +40,7 @@ pub(crate) fn has_bits(
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::has_bits(line, avx512::first_powers(count), first, count) },
-        _ => has_bits_scalar(line, first, count),
+        _ => scalar::has_bits(line, first, count),
     }
 }
 
@@ -71,34 +72,8 @@ pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], first: u64, c
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::set_bits(line, first, count) },
-        _ => set_bits_scalar(line, first, count),
+        _ => scalar::set_bits(line, first, count),
     }
-}
-
-#[inline]
-fn set_bits_scalar(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
-    let (mut bit, mut changed) = (first, 0);
-    for _ in 0..count {
-        let [index, shift] = split(bit);
-        let after = line[index] | 1 << shift;
-        changed |= line[index] ^ after;
-        line[index] = after;
-        bit = bit.wrapping_mul(MULTIPLIER);
-    }
-    changed != 0
-}
-
-/// All bits are looked at: they are there with the first, and which one is not
-/// set nobody can predict.
-#[inline]
-fn has_bits_scalar(line: &[u64; LINE_WORDS], first: u64, count: u32) -> bool {
-    let (mut bit, mut all) = (first, 1);
-    for _ in 0..count {
-        let [index, shift] = split(bit);
-        all &= line[index] >> shift;
-        bit = bit.wrapping_mul(MULTIPLIER);
-    }
-    all == 1
 }
 
 /// The word of a bit, and its place there.
@@ -123,7 +98,7 @@ mod tests {
             let dense: Vec<_> = lines.iter().map(|line| line.map(|word| word | !(word >> 1))).collect();
             let full = vec![[u64::MAX; LINE_WORDS]; 3];
             for lines in [&lines, &dense, &full] {
-                let of_line = |line: &[u64; LINE_WORDS], first| has_bits_scalar(line, first, count);
+                let of_line = |line: &[u64; LINE_WORDS], first| scalar::has_bits(line, first, count);
                 let expected: Vec<bool> = holes
                     .iter()
                     .map(|&(line, first)| lines.get(line).is_some_and(|line| of_line(line, first)))
@@ -145,7 +120,7 @@ mod tests {
             count in 1_u32..40,
         ) {
             let mut after = line;
-            let new = set_bits_scalar(&mut after, first, count);
+            let new = scalar::set_bits(&mut after, first, count);
             for &level in Level::available() {
                 let mut same = line;
                 prop_assert_eq!(set_bits(level, &mut same, first, count), new);
@@ -153,7 +128,7 @@ mod tests {
                 prop_assert!(has_bits(level, &[after], (0, first), count));
                 prop_assert_eq!(has_bits(level, &[line], (0, first), count), !new);
             }
-            prop_assert!(!set_bits_scalar(&mut after, first, count));
+            prop_assert!(!scalar::set_bits(&mut after, first, count));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Four lines at a time in 256-bit registers; the method of the 512-bit kernel.
 
 use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
+use crate::simd::places;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpgt_epi8, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi8,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_madd_epi16,
-    _mm256_maddubs_epi16, _mm256_movemask_epi8, _mm256_mul_epu32, _mm256_or_si256,
-    _mm256_packus_epi32, _mm256_set_m128i, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi8, _mm256_subs_epu8,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_madd_epi16, _mm256_maddubs_epi16,
+    _mm256_movemask_epi8, _mm256_mul_epu32, _mm256_or_si256, _mm256_packus_epi32, _mm256_set_m128i,
+    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_srli_epi64,
+    _mm256_storeu_si256, _mm256_sub_epi8, _mm256_subs_epu8,
 };
 use std::ops::{ControlFlow, Range};
 
@@ -70,18 +71,13 @@ pub(super) fn parse<L: Lines>(
 
 /// Appends the positions of the terminators in `window`.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-#[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "bits and blocks")]
+#[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
 fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends) {
     assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && ends.count < 64);
-    let needle = _mm256_set1_epi8(terminator as i8);
-    let half = |at: usize| -> u64 {
-        // SAFETY: called below with `at + 32 <= window.end + 64 <= bytes.len()`.
-        let block = unsafe { _mm256_loadu_si256(bytes.as_ptr().wrapping_add(at).cast()) };
-        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(block, needle)).cast_unsigned())
-    };
     let mut at = window.start;
     while at < window.end {
-        let mut mask = half(at) | half(at + 32) << 32;
+        let Some(block) = bytes[at..].first_chunk() else { break };
+        let mut mask = places::avx2::mask(block, terminator);
         if window.end - at < 64 {
             mask &= (1 << (window.end - at)) - 1;
         }

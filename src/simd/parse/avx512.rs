@@ -5,10 +5,11 @@
 //! multiply-adds join the digits to pairs, fours and eights.
 
 use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
+use crate::simd::places;
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm256_cmpgt_epu32_mask, _mm256_loadu_si256,
     _mm256_set1_epi32, _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask,
+    _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpge_epu8_mask,
     _mm512_cmpgt_epu64_mask, _mm512_cmplt_epu64_mask, _mm512_cvtepu8_epi32,
     _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd_epi16,
     _mm512_maddubs_epi16, _mm512_mask_cmpgt_epu8_mask, _mm512_maskz_compress_epi8,
@@ -95,13 +96,11 @@ pub(super) fn parse<L: Lines>(
 #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "lanes are bits")]
 fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends) {
     assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && ends.count < 64);
-    let needle = _mm512_set1_epi8(terminator as i8);
     let iota = iota_bytes();
     let mut at = window.start;
     while at < window.end {
-        // SAFETY: `at + 64 <= window.end + 64 <= bytes.len()`, asserted above.
-        let block = unsafe { _mm512_loadu_si512(bytes.as_ptr().wrapping_add(at).cast()) };
-        let mut mask = _mm512_cmpeq_epi8_mask(block, needle);
+        let Some(block) = bytes[at..].first_chunk() else { break };
+        let mut mask = places::avx512::mask(block, terminator);
         if window.end - at < 64 {
             mask &= (1 << (window.end - at)) - 1;
         }

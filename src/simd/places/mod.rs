@@ -2,11 +2,23 @@
 //!
 //! A call for each place costs more than the bytes between places of short lines.
 
+#![cfg_attr(
+    not(any(feature = "cli", test)),
+    expect(dead_code, reason = "parsers have a loop of their own around the kernels")
+)]
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
+mod scalar;
+
 use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
-const BLOCK: usize = 64;
+/// Bytes that are looked at together.
+pub(super) const BLOCK: usize = 64;
 
 /// The places of `byte` in `bytes`, ascending.
 pub(crate) fn places(level: Level, bytes: &[u8], byte: u8) -> impl Iterator<Item = usize> {
@@ -39,51 +51,12 @@ fn mask(level: Level, block: &[u8; BLOCK], byte: u8) -> u64 {
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { mask_avx512(block, byte) },
+        Isa::Avx512 => unsafe { avx512::mask(block, byte) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { mask_avx2(block, byte) },
-        _ => mask_scalar(block, byte),
+        Isa::Avx2 => unsafe { avx2::mask(block, byte) },
+        _ => scalar::mask(block, byte),
     }
-}
-
-/// Eight bytes at a time: a byte of `differs` is 0 where they are equal, and only
-/// then has no bit after the low seven were added to and it was joined with itself.
-fn mask_scalar(block: &[u8; BLOCK], byte: u8) -> u64 {
-    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    /// Gathers the highest bits of all bytes in the highest byte.
-    const GATHER: u64 = 0x0002_0408_1020_4081;
-    let (words, _) = block.as_chunks::<8>();
-    (0..).zip(words).fold(0, |mask, (index, &word)| {
-        let differs = u64::from_le_bytes(word) ^ (u64::MAX / 0xFF * u64::from(byte));
-        let equal = !(((differs & LOW) + LOW) | differs | LOW);
-        mask | (equal.wrapping_mul(GATHER) >> 56) << (8 * index)
-    })
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn mask_avx2(block: &[u8; BLOCK], byte: u8) -> u64 {
-    use std::arch::x86_64::{
-        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
-    };
-    let wanted = _mm256_set1_epi8(byte.cast_signed());
-    let (halves, _) = block.as_chunks::<32>();
-    (0..).zip(halves).fold(0, |mask, (index, half)| {
-        // SAFETY: `half` is 32 readable bytes; `loadu` needs no alignment.
-        let half = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
-        let equal = _mm256_movemask_epi8(_mm256_cmpeq_epi8(half, wanted)).cast_unsigned();
-        mask | u64::from(equal) << (32 * index)
-    })
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn mask_avx512(block: &[u8; BLOCK], byte: u8) -> u64 {
-    use std::arch::x86_64::{_mm512_cmpeq_epi8_mask, _mm512_loadu_epi8, _mm512_set1_epi8};
-    // SAFETY: `block` is 64 readable bytes; `loadu` needs no alignment.
-    let bytes = unsafe { _mm512_loadu_epi8(block.as_ptr().cast()) };
-    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()))
 }
 
 #[cfg(test)]
