@@ -13,6 +13,8 @@ pub(crate) struct ChunkJob<'a> {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
+    /// Longest line.
+    pub(crate) line_bytes: usize,
     pub(crate) progress: &'a Progress,
 }
 
@@ -38,7 +40,7 @@ impl ChunkJob<'_> {
         take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
     ) -> Result<()> {
         self.progress.enter(Phase::Load, reader.known_bytes());
-        let reader = Mutex::new(reader);
+        let reader = Mutex::new(reader.up_to(self.line_bytes));
         let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
         let passed = Condvar::new();
         let each = || -> Result<()> {
@@ -87,11 +89,12 @@ impl ChunkJob<'_> {
     /// Hands the chunks to `visit`, one after the other, in this thread.
     pub(crate) fn each(
         self,
-        mut reader: LineReader,
+        reader: LineReader,
         mut visit: impl FnMut(&LineChunk) -> Result<()>,
     ) -> Result<()> {
         let mut chunk = LineChunk::new(self.chunk_bytes)?;
         self.progress.enter(Phase::Load, reader.known_bytes());
+        let mut reader = reader.up_to(self.line_bytes);
         while reader.next(&mut chunk)? {
             if self.progress.is_cancelled() {
                 return Err(Error::Interrupted);

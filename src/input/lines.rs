@@ -10,6 +10,7 @@ use super::unchanged::check_end;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
+use crate::size::ByteSize;
 use crate::sys::Pages;
 use crate::table::TableFormat;
 use crate::text::{BYTE_ORDER_MARK, Selector};
@@ -26,8 +27,8 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const UNPACK_BYTES: u64 = 64 << 20;
 /// A record that is longer has a quote that is never closed.
 const MAX_RECORD_BYTES: usize = 1 << 20;
-/// A line has to fit: what is behind a whole block goes on below 4 GiB.
-const MAX_BYTES: usize = 1 << 31;
+/// Longest line: what is behind a whole block goes on below 4 GiB.
+const MAX_LINE_BYTES: usize = 1 << 31;
 
 /// Whole lines of one input.
 pub(crate) struct LineChunk {
@@ -106,12 +107,14 @@ pub(crate) struct LineReader {
     terminator: u8,
     has_mark: bool,
     selector: Option<Selector>,
+    max_line_bytes: usize,
 }
 
 struct Current {
     name: String,
     terminator: u8,
     has_mark: bool,
+    max_line_bytes: usize,
     reader: Box<dyn Read + Send>,
     /// The file that is read, to look at, and what it was when it was opened.
     file: Option<(File, Metadata)>,
@@ -127,9 +130,21 @@ struct Current {
 impl LineReader {
     /// Of these files; `-` is standard input.
     pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
-        let paths = paths.into_iter();
-        let (terminator, has_mark) = (b'\n', true);
-        Self { paths, inputs: 0, current: None, sequence: 0, terminator, has_mark, selector: None }
+        Self {
+            paths: paths.into_iter(),
+            inputs: 0,
+            current: None,
+            sequence: 0,
+            terminator: b'\n',
+            has_mark: true,
+            selector: None,
+            max_line_bytes: MAX_LINE_BYTES,
+        }
+    }
+
+    /// Refuses lines that are longer; a buffer that has to grow may be twice as long.
+    pub(super) fn up_to(self, line_bytes: usize) -> Self {
+        Self { max_line_bytes: line_bytes.min(MAX_LINE_BYTES), ..self }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.
@@ -182,18 +197,29 @@ impl LineReader {
             None => Ok(whole),
         };
         let reader = reader.map_err(Error::io("unpack", path))?;
-        let Self { terminator, has_mark, .. } = *self;
+        let Self { terminator, has_mark, max_line_bytes, .. } = *self;
         let (name, carry) = (path.display().to_string(), Vec::new());
         let selector = self.selector.clone();
         let (file, offset, column) = (beside, 0, 0);
-        Ok(Current { name, terminator, has_mark, reader, file, offset, carry, selector, column })
+        Ok(Current {
+            name,
+            terminator,
+            has_mark,
+            max_line_bytes,
+            reader,
+            file,
+            offset,
+            carry,
+            selector,
+            column,
+        })
     }
 
     /// Fills `chunk` with the next lines; false if there are none.
     ///
     /// # Errors
     ///
-    /// If an input cannot be read, or a line is longer than 2 GiB.
+    /// If an input cannot be read, or a line is too long.
     pub(crate) fn next(&mut self, chunk: &mut LineChunk) -> Result<bool> {
         loop {
             let mut current = match self.current.take() {
@@ -234,9 +260,15 @@ impl Current {
                 if lines_end.is_some() {
                     break true;
                 }
-                if chunk.room() > MAX_BYTES {
-                    let what = format!("{name}: byte {}: a line longer than 2 GiB", self.offset);
-                    return Err(Error::usage(what));
+                if end - PADDING > self.max_line_bytes {
+                    let limit = ByteSize::from_bytes(self.max_line_bytes as u64);
+                    let what = format!("{name}: byte {}: a line longer than {limit}", self.offset);
+                    let advice = if self.max_line_bytes < MAX_LINE_BYTES {
+                        ", which is all that the memory allows; give more with --mem"
+                    } else {
+                        ""
+                    };
+                    return Err(Error::usage(what + advice));
                 }
                 chunk.grow()?;
             }

@@ -96,6 +96,24 @@ fn a_filter_that_grows_keeps_its_rate() {
 }
 
 #[test]
+fn a_line_longer_than_the_memory_allows_is_refused() {
+    let work = Workspace::new();
+    let text = format!("first\n{}\nlast\n", "x".repeat(5_000_000));
+    work.write("a", &text);
+    work.set("bloom build a -o f", "").quiet();
+    for line in ["filter f a", "dedup a", "dedup --exact a", "common a a"] {
+        let ran = work.set(&format!("bloom {line} -o out --threads 2 --mem 64M"), "");
+        assert_eq!(ran.code, Some(2), "{line}");
+        let what = "bitset: a: byte 6: a line longer than 2.0 MiB";
+        assert!(ran.err.starts_with(what) && ran.err.contains("more with --mem"), "{}", ran.err);
+        assert_eq!(work.names(), ["a", "f"]);
+        work.set(&format!("bloom {line} -o out --threads 2 --mem 1G"), "").quiet();
+        assert!(work.read("out") == text, "{line}");
+        fs::remove_file(work.file("out")).unwrap();
+    }
+}
+
+#[test]
 fn a_disk_that_fills_ends_the_run() {
     let work = Workspace::new();
     let Some(disk) = SmallDisk::mount(work.file("small"), "size=512k") else { return };

@@ -50,12 +50,16 @@ pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -
     Ok(Answer::Yes)
 }
 
+/// Lines of this length are taken in any memory.
+const MIN_LINE_BYTES: usize = 1 << 20;
+
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
     let threads = source.threads();
     let share = source.memory_bytes() / (MEMORY_FACTOR * threads) as u64;
-    let chunk_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(MAX_CHUNK_BYTES);
-    let chunks = ChunkJob { threads, chunk_bytes, progress: source.progress() };
+    let share = usize::try_from(share).unwrap_or(usize::MAX);
+    let (chunk_bytes, line_bytes) = (share.min(MAX_CHUNK_BYTES), share.max(MIN_LINE_BYTES));
+    let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
     let filter = Filter { set, answer, column, skip_invalid, chunks };
     let _bar = source.bar(false);
     let answered = filter.run(files, stdout()?)?;
