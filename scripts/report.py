@@ -17,7 +17,11 @@ PLOTS = {
     "bloom": ["bloom-rates.svg", "bloom-speed.svg"],
 }
 # What a record has if its kind was measured whole.
-WHOLE = {"commands": "## uniform-u32:", "representations": "From which density on"}
+WHOLE = {
+    "commands": "## uniform-u32:",
+    "representations": "From which density on",
+    "bloom": "## 10,000 keys",
+}
 HEAD = """# Benchmarks
 
 Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
