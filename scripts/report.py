@@ -112,6 +112,29 @@ def crossings(text):
         yield line
 
 
+def memory_runs():
+    """Of the newest record of prove-memory: lines, and seconds by tool."""
+    path = newest().get("memory")
+    text = path.read_text() if path else ""
+    lines = re.search(r"^- input: (\d+) lines", text, re.MULTILINE)
+    walls = re.findall(r"^\| (bitsort|cp) \| ([\d.]+) s ", text, re.MULTILINE)
+    return (int(lines[1]), {tool: float(wall) for tool, wall in walls}) if lines else (0, {})
+
+
+def filters(path):
+    """The table of the README: nanoseconds a key of a large filter."""
+    text = path.read_text()
+    about = dict(re.findall(r"^- (date|CPU|cores): (.*)$", text, re.MULTILINE))
+    yield f"{about['cores']} cores of {about['CPU'].split(' (')[0]}, {about['date'][:10]}, one thread, 10⁸ keys:"
+    yield f"[tables](benches/record/{path.name}), [plot](docs/bloom-speed.svg)."
+    yield ""
+    yield "| ns a key | insert | present | absent |"
+    yield "|---|--:|--:|--:|"
+    for subject, *times in rows(text, "100,000,000 keys"):
+        if not subject.startswith("-"):
+            yield f"| {subject} | " + " | ".join(times[:3]) + " |"
+
+
 def into_readme(name, lines):
     """Puts lines between `<!-- name -->` and `<!-- end -->`."""
     path = REPOSITORY / "README.md"
@@ -131,4 +154,6 @@ def write():
         into_readme("sorts", sorts(found["commands"]))
     if "representations" in found:
         into_readme("densities", crossings(found["representations"].read_text()))
+    if "bloom" in found:
+        into_readme("filters", filters(found["bloom"]))
     return [target, REPOSITORY / "README.md"]
