@@ -1,6 +1,7 @@
 //! Four lines at a time in 256-bit registers; the method of the 512-bit kernel.
 
-use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
+use super::Lines;
+use super::windows::{self, Ends, WINDOW_BYTES};
 use crate::simd::places;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpgt_epi8, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi8,
@@ -9,7 +10,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_srli_epi64,
     _mm256_storeu_si256, _mm256_sub_epi8, _mm256_subs_epu8,
 };
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// Lines of a group.
 const GROUP: usize = 4;
@@ -21,52 +22,17 @@ pub(super) fn parse<L: Lines>(
     terminator: u8,
     lines: &mut L,
 ) -> usize {
-    check_span(bytes, &span);
-    let mut ends = Ends::starting_at(span.start);
-    #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
-    let mut values = [0_u64; WINDOW_BYTES + 128];
-    let mut scanned = span.start;
-    loop {
-        let window_end = (scanned + WINDOW_BYTES).min(span.end);
-        find_ends(bytes, scanned..window_end, terminator, &mut ends);
-        scanned = window_end;
-        let last = scanned == span.end;
-
-        let mut filled = 0;
-        let mut index = 0;
-        let line_count = ends.count - 1;
-        while index + GROUP <= line_count || (last && index < line_count) {
-            if index + GROUP <= line_count
-                && let Some(slot) = values[filled..].first_chunk_mut()
-                && group(bytes, &ends, index, slot)
-            {
-                filled += GROUP;
-                index += GROUP;
-                continue;
-            }
-            for _ in 0..GROUP.min(line_count - index) {
-                let line = ends.line(index);
-                index += 1;
-                if let Some((value, _)) =
-                    scalar::plain_line(&bytes[..=line.end], line.start, terminator)
-                {
-                    values[filled] = value;
-                    filled += 1;
-                } else {
-                    lines.values(&values[..filled], &ends.positions[index - filled..index]);
-                    filled = 0;
-                    if lines.odd_line(line.clone()) == ControlFlow::Break(()) {
-                        return line.end + 1;
-                    }
-                }
-            }
-        }
-        lines.values(&values[..filled], &ends.positions[index - filled + 1..=index]);
-        ends.consume(index);
-        if last {
-            return ends.positions[0] as usize + 1;
-        }
-    }
+    windows::parse::<GROUP, L>(
+        bytes,
+        span,
+        terminator,
+        lines,
+        |window, ends| find_ends(bytes, window, terminator, ends),
+        |ends, index, values, at| {
+            let slot = values.get_mut(at..).and_then(<[u64]>::first_chunk_mut);
+            slot.is_some_and(|slot| group(bytes, ends, index, slot))
+        },
+    )
 }
 
 /// Appends the positions of the terminators in `window`.

@@ -4,7 +4,8 @@
 //! 128-bit lane; what lies before the line is masked to zero; three
 //! multiply-adds join the digits to pairs, fours and eights.
 
-use super::{Ends, Lines, WINDOW_BYTES, check_span, scalar};
+use super::Lines;
+use super::windows::{self, Ends, WINDOW_BYTES};
 use crate::simd::places;
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm256_cmpgt_epu32_mask, _mm256_loadu_si256,
@@ -17,7 +18,7 @@ use std::arch::x86_64::{
     _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
     _mm512_set1_epi64, _mm512_set4_epi32, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_subs_epu8,
 };
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// Lines of a group.
 const GROUP: usize = 8;
@@ -31,62 +32,24 @@ pub(super) fn parse<L: Lines>(
     terminator: u8,
     lines: &mut L,
 ) -> usize {
-    check_span(bytes, &span);
-    let mut ends = Ends::starting_at(span.start);
-    #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
-    let mut values = [0_u64; WINDOW_BYTES + 128];
-    let mut scanned = span.start;
     let mut carriage_return = false;
-    loop {
-        let window_end = (scanned + WINDOW_BYTES).min(span.end);
-        find_ends(bytes, scanned..window_end, terminator, &mut ends);
-        scanned = window_end;
-        let last = scanned == span.end;
-
-        let mut filled = 0; // values in hand
-        let mut index = 0; // lines of this window that are done
-        let line_count = ends.count - 1;
-        while index + GROUP <= line_count || (last && index < line_count) {
-            if index + GROUP <= line_count {
-                if group(bytes, &ends, index, carriage_return, &mut values, filled) {
-                    filled += GROUP;
-                    index += GROUP;
-                    continue;
-                }
-                let first = ends.line(index);
-                let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
-                if ends_in_return != carriage_return {
-                    carriage_return = ends_in_return;
-                    if group(bytes, &ends, index, carriage_return, &mut values, filled) {
-                        filled += GROUP;
-                        index += GROUP;
-                        continue;
-                    }
-                }
+    windows::parse::<GROUP, L>(
+        bytes,
+        span,
+        terminator,
+        lines,
+        |window, ends| find_ends(bytes, window, terminator, ends),
+        |ends, index, values, at| {
+            if group(bytes, ends, index, carriage_return, values, at) {
+                return true;
             }
-            for _ in 0..GROUP.min(line_count - index) {
-                let line = ends.line(index);
-                index += 1;
-                if let Some((value, _)) =
-                    scalar::plain_line(&bytes[..=line.end], line.start, terminator)
-                {
-                    values[filled] = value;
-                    filled += 1;
-                } else {
-                    lines.values(&values[..filled], &ends.positions[index - filled..index]);
-                    filled = 0;
-                    if lines.odd_line(line.clone()) == ControlFlow::Break(()) {
-                        return line.end + 1;
-                    }
-                }
-            }
-        }
-        lines.values(&values[..filled], &ends.positions[index - filled + 1..=index]);
-        ends.consume(index);
-        if last {
-            return ends.positions[0] as usize + 1;
-        }
-    }
+            let first = ends.line(index);
+            let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
+            let other = ends_in_return != carriage_return;
+            carriage_return = ends_in_return;
+            other && group(bytes, ends, index, carriage_return, values, at)
+        },
+    )
 }
 
 /// Appends the positions of the terminators in `window`.

@@ -14,6 +14,8 @@ mod avx512;
 mod scalar;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod windows;
 
 use super::Level;
 use super::level::Isa;
@@ -64,39 +66,4 @@ fn check_span(bytes: &[u8], span: &Range<usize>) {
     assert!(span.start >= PADDING && span.start <= span.end, "padding before the block");
     assert!(bytes.len() - PADDING >= span.end, "padding behind the block");
     assert!(u32::try_from(bytes.len()).is_ok(), "block below 4 GiB");
-}
-
-/// Bytes looked at for terminators before their lines are parsed: their
-/// positions and values stay in the first-level cache.
-#[cfg(target_arch = "x86_64")]
-const WINDOW_BYTES: usize = 2048;
-
-/// Terminators of one window, and those carried over from the one before.
-#[cfg(target_arch = "x86_64")]
-struct Ends {
-    /// `positions[0]` is the byte before the next line; the ends of lines follow.
-    positions: [u32; WINDOW_BYTES + 128],
-    /// How many of them are filled.
-    count: usize,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl Ends {
-    #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB, see check_span")]
-    fn starting_at(start: usize) -> Self {
-        let mut positions = [0; WINDOW_BYTES + 128];
-        positions[0] = (start - 1) as u32;
-        Self { positions, count: 1 }
-    }
-
-    /// Drops the first `lines` lines.
-    fn consume(&mut self, lines: usize) {
-        self.positions.copy_within(lines..self.count, 0);
-        self.count -= lines;
-    }
-
-    /// Where line `index` lies, without its terminator.
-    fn line(&self, index: usize) -> Range<usize> {
-        self.positions[index] as usize + 1..self.positions[index + 1] as usize
-    }
 }

@@ -1,0 +1,97 @@
+//! The loop around the vector kernels: a window's terminators, then its lines in
+//! groups, then those left over one by one.
+
+use super::{Lines, check_span, scalar};
+use std::ops::{ControlFlow, Range};
+
+/// Bytes looked at for terminators before their lines are parsed: their
+/// positions and values stay in the first-level cache.
+pub(super) const WINDOW_BYTES: usize = 2048;
+
+/// Terminators of one window, and those carried over from the one before.
+pub(super) struct Ends {
+    /// `positions[0]` is the byte before the next line; the ends of lines follow.
+    pub(super) positions: [u32; WINDOW_BYTES + 128],
+    /// How many of them are filled.
+    pub(super) count: usize,
+}
+
+impl Ends {
+    #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB, see check_span")]
+    fn starting_at(start: usize) -> Self {
+        let mut positions = [0; WINDOW_BYTES + 128];
+        positions[0] = (start - 1) as u32;
+        Self { positions, count: 1 }
+    }
+
+    /// Drops the first `lines` lines.
+    fn consume(&mut self, lines: usize) {
+        self.positions.copy_within(lines..self.count, 0);
+        self.count -= lines;
+    }
+
+    /// Where line `index` lies, without its terminator.
+    pub(super) fn line(&self, index: usize) -> Range<usize> {
+        self.positions[index] as usize + 1..self.positions[index + 1] as usize
+    }
+}
+
+/// Parses as [`parse`](super::parse) says. `find_ends` appends the terminators of
+/// a range of the bytes; `group` parses `GROUP` lines from the one that is given on
+/// into the values from a place on, or says no.
+///
+/// Inlined into the kernels, whose features both closures have.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the closures could not be inlined here alone")]
+pub(super) fn parse<const GROUP: usize, L: Lines>(
+    bytes: &[u8],
+    span: Range<usize>,
+    terminator: u8,
+    lines: &mut L,
+    find_ends: impl Fn(Range<usize>, &mut Ends),
+    mut group: impl FnMut(&Ends, usize, &mut [u64], usize) -> bool,
+) -> usize {
+    check_span(bytes, &span);
+    let mut ends = Ends::starting_at(span.start);
+    #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
+    let mut values = [0_u64; WINDOW_BYTES + 128];
+    let mut scanned = span.start;
+    loop {
+        let window_end = (scanned + WINDOW_BYTES).min(span.end);
+        find_ends(scanned..window_end, &mut ends);
+        scanned = window_end;
+        let last = scanned == span.end;
+
+        let mut filled = 0; // values in hand
+        let mut index = 0; // lines of this window that are done
+        let line_count = ends.count - 1;
+        while index + GROUP <= line_count || (last && index < line_count) {
+            if index + GROUP <= line_count && group(&ends, index, &mut values, filled) {
+                filled += GROUP;
+                index += GROUP;
+                continue;
+            }
+            for _ in 0..GROUP.min(line_count - index) {
+                let line = ends.line(index);
+                index += 1;
+                if let Some((value, _)) =
+                    scalar::plain_line(&bytes[..=line.end], line.start, terminator)
+                {
+                    values[filled] = value;
+                    filled += 1;
+                } else {
+                    lines.values(&values[..filled], &ends.positions[index - filled..index]);
+                    filled = 0;
+                    if lines.odd_line(line.clone()) == ControlFlow::Break(()) {
+                        return line.end + 1;
+                    }
+                }
+            }
+        }
+        lines.values(&values[..filled], &ends.positions[index - filled + 1..=index]);
+        ends.consume(index);
+        if last {
+            return ends.positions[0] as usize + 1;
+        }
+    }
+}
