@@ -303,6 +303,12 @@ impl<D: Design, S: Storage> Filter<D, S> {
 }
 
 impl<D: Design> Filter<D> {
+    /// Files may claim any number of keys.
+    #[inline]
+    fn add_count(&mut self, new: u64) {
+        self.key_count = self.key_count.saturating_add(new);
+    }
+
     /// Adds `key`; tells whether it is new: whether a bit or counter of it was
     /// 0. O(hashes).
     ///
@@ -311,7 +317,7 @@ impl<D: Design> Filter<D> {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let new = D::insert(&self.spec, self.words.words_mut(), self.spec.scheme.hash(key));
-        self.key_count += u64::from(new);
+        self.add_count(u64::from(new));
         new
     }
 
@@ -330,7 +336,7 @@ impl<D: Design> Filter<D> {
                 new += u64::from(D::insert(&self.spec, words, hash));
             }
         });
-        self.key_count += new;
+        self.add_count(new);
         new
     }
 
@@ -359,7 +365,7 @@ impl<D: Design> Filter<D> {
             }
         });
         let count = new.iter().map(|new| u64::from(*new)).sum();
-        self.key_count += count;
+        self.add_count(count);
         count
     }
 }

@@ -80,6 +80,21 @@ fn filters_of_bloom_are_read_and_written_bit_for_bit() {
 }
 
 #[test]
+fn a_file_may_claim_any_number_of_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let mut bytes = fs::read(data("dcso/keys.dcso")).unwrap();
+    bytes[40..48].fill(0xFF);
+    fs::write(&path, bytes).unwrap();
+    let (mut filter, _) = dcso::load(&path).unwrap();
+    assert_eq!(filter.key_count(), u64::MAX);
+    assert!(filter.insert("cow") && filter.insert_many(&["hen", "pig"]) == 2);
+    let mut new = Vec::new();
+    filter.insert_each(&["owl"], &mut new);
+    assert_eq!((&new[..], filter.key_count()), (&[true][..], u64::MAX));
+}
+
+#[test]
 fn filters_of_others_are_refused_by_name() {
     let ours = BloomFilter::new(10, 0.01).unwrap();
     let folder = tempfile::tempdir().unwrap();
