@@ -5,7 +5,8 @@
 //! comes, behind room for the largest head, and the head is put right before it.
 
 use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
-use super::header::{HEADER_BYTES, Header, Representation, Section};
+use super::header::{Header, Representation, Section};
+use super::page::HEADER_BYTES;
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
 use super::writer::Spool;
 use crate::container::Container;

@@ -1,6 +1,7 @@
 //! Checksums of blocks, at the end of a file.
 
-use super::header::{BLOCK_LOG, HEADER_BYTES, Section};
+use super::header::{BLOCK_LOG, Section};
+use super::page::HEADER_BYTES;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Holds what lies between the header and the checksums against these.

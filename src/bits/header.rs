@@ -1,17 +1,13 @@
 //! The first page of a `.bits` file; specified in `docs/format.md`.
 
+use super::page::{Damage, Format, HEADER_BYTES};
 use crate::view::ENTRY_BYTES;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of the header, and the alignment of a plain bitmap.
-pub(crate) const HEADER_BYTES: usize = 4096;
-/// What every `.bits` file begins with: the line ends show damage by programs
-/// that take it for text.
+/// What every `.bits` file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
-const VERSION: u32 = 1;
+const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bits file" };
 /// Bytes that share a checksum: 2 to this power.
 pub(crate) const BLOCK_LOG: u8 = 16;
-const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
 /// How the payload represents the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,13 +89,8 @@ pub(crate) fn blocks(end: u64) -> u64 {
 }
 
 impl Header {
-    /// The page.
-    pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
-        let mut page = [0; HEADER_BYTES];
-        page[..8].copy_from_slice(&MAGIC);
-        page[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        page[12] = self.representation.code();
-        page[13] = BLOCK_LOG;
+    /// The page; never `None`: the fields are few.
+    pub(crate) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
         let fields = [
             self.base,
             self.bits,
@@ -116,12 +107,8 @@ impl Header {
             self.checksums.len,
             self.checksums.end(),
         ];
-        for (slot, field) in page[16..].chunks_exact_mut(8).zip(fields) {
-            slot.copy_from_slice(&field.to_le_bytes());
-        }
-        let sum = xxh3_64(&page[..CHECKSUM_AT]);
-        page[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
-        page
+        let fields: Vec<u8> = fields.iter().flat_map(|field| field.to_le_bytes()).collect();
+        FORMAT.page([self.representation.code(), BLOCK_LOG, 0, 0], &fields)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -129,55 +116,44 @@ impl Header {
     /// # Errors
     ///
     /// What is wrong, and at which byte.
-    pub(crate) fn read(file: &[u8]) -> Result<Self, (u64, &'static str)> {
-        let Some(page) = file.first_chunk::<HEADER_BYTES>() else {
-            return Err((file.len() as u64, "the file ends inside of its header"));
-        };
-        if page[..8] != MAGIC {
-            return Err((0, "this is no .bits file"));
-        }
-        let word = |at: usize| {
-            let bytes = page[at..].first_chunk().copied();
-            u64::from_le_bytes(bytes.unwrap_or_default())
-        };
-        if word(CHECKSUM_AT) != xxh3_64(&page[..CHECKSUM_AT]) {
-            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
-        }
-        if page[8..12] != VERSION.to_le_bytes() {
-            return Err((8, "this version of the format is not known to this program"));
-        }
-        let representation = match page[12] {
+    pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
+        let ([kind, block_log, ..], fields) = FORMAT.open(file)?;
+        let representation = match kind {
             1 => Representation::Dense,
             2 => Representation::Roaring,
             3 => Representation::Treemap,
             _ => return Err((12, "this kind of set is not known to this program")),
         };
-        if page[13] != BLOCK_LOG {
+        if block_log != BLOCK_LOG {
             return Err((13, "blocks of this size are not known to this program"));
         }
-        let section = |at: usize| Section { offset: word(at), len: word(at + 8) };
-        let header = Self {
-            representation,
-            base: word(16),
-            bits: word(24),
-            cardinality: word(32),
-            min: word(40),
-            max: word(48),
-            payload: section(56),
-            buckets: section(72),
-            ranks: section(88),
-            checksums: section(104),
-        };
-        if word(120) != file.len() as u64 {
+        let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        let mut next = || fields.next().unwrap_or(0);
+        let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
+        let mut section = || Section { offset: next(), len: next() };
+        let [payload, buckets, ranks, checksums] = std::array::from_fn(|_| section());
+        if next() != file.len() as u64 {
             return Err((120, "the length of the file is not what its header says"));
         }
+        let header = Self {
+            representation,
+            base,
+            bits,
+            cardinality,
+            min,
+            max,
+            payload,
+            buckets,
+            ranks,
+            checksums,
+        };
         header.check(file.len() as u64)?;
         Ok(header)
     }
 
     /// Checks that sections lie one behind the other and have the sizes that
     /// follow from each other.
-    fn check(&self, file_len: u64) -> Result<(), (u64, &'static str)> {
+    fn check(&self, file_len: u64) -> Result<(), Damage> {
         let mut end = HEADER_BYTES as u64;
         let sections = [self.payload, self.buckets, self.ranks, self.checksums];
         for (at, section) in (56..).step_by(16).zip(sections) {

@@ -8,6 +8,7 @@ mod bucket;
 mod checksums;
 mod file;
 mod header;
+pub(crate) mod page;
 mod portable;
 mod writer;
 
@@ -16,6 +17,7 @@ pub(crate) use checksums::verify_checksums;
 pub(crate) use file::map;
 pub use file::{SetFile, SetKind};
 pub use header::Representation;
-pub(crate) use header::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+pub(crate) use header::{BLOCK_LOG, Section, blocks};
+pub(crate) use page::HEADER_BYTES;
 pub(crate) use portable::{Portable, PortableWriter};
 pub(crate) use writer::{BitsWriter, ContainerSink, Spool};

@@ -1,7 +1,8 @@
 //! Ascending containers → a `.bits` file.
 
 use super::body::Roaring;
-use super::header::{BLOCK_LOG, HEADER_BYTES, Header, Representation, Section, blocks};
+use super::header::{BLOCK_LOG, Header, Representation, Section, blocks};
+use super::page::HEADER_BYTES;
 use crate::container::{BITMAP_BYTES, Container, Scratch};
 use crate::error::{Error, Result};
 use crate::sys::{Machine, joined, start};
@@ -102,7 +103,8 @@ impl<'f> BitsWriter<'f> {
             (header.min, header.max) = (extent.min, extent.max);
             append_checksums(file, &mut header)?;
             file.set_len(header.checksums.end())?;
-            file.write_all_at(&header.to_bytes(), 0)?;
+            let page = header.to_bytes().ok_or(io::ErrorKind::InvalidData)?;
+            file.write_all_at(&page, 0)?;
             Ok(header.checksums.end())
         };
         let bytes = finish().map_err(Error::io("write", path))?;

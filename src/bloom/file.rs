@@ -6,7 +6,7 @@ use super::design::{Blocked, Counting, Design, Layout};
 use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
-use super::page::Damage;
+use crate::bits::page::Damage;
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, map, verify_checksums};
 use crate::compression::Compression;
 use crate::error::{Error, Result};

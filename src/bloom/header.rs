@@ -3,9 +3,9 @@
 
 use super::design::{Blocked, Counting, Layout, Spec, Standard};
 use super::filter::Goal;
-use super::page::{self, Damage, Format};
-use super::params::is_rate;
+use super::params::{MAX_HASHES, is_rate};
 use super::scheme::Scheme;
+use crate::bits::page::{Damage, Format};
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 
 /// What every `.bloom` file begins with.
@@ -13,6 +13,12 @@ pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bloom file" };
 const NAME_BYTES: usize = 16;
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
+
+/// The number of hash functions that the field at `offset` says.
+pub(super) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
+    let hashes = u32::try_from(field).ok().filter(|hashes| (1..=MAX_HASHES).contains(hashes));
+    hashes.ok_or((offset, "there can be no such number of hash functions"))
+}
 
 /// What the header says.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,10 +69,9 @@ impl Header {
             checksums.end(),
         ];
         let cell_bits = u8::try_from(self.spec.cell_bits).ok()?;
-        let mut page = FORMAT.begin([self.design, cell_bits, BLOCK_LOG, 0]);
-        page.extend(name);
-        page.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
-        page::seal(page)
+        let fields = fields.iter().flat_map(|field| field.to_le_bytes());
+        let fields: Vec<u8> = name.into_iter().chain(fields).collect();
+        FORMAT.page([self.design, cell_bits, BLOCK_LOG, 0], &fields)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -88,7 +93,7 @@ impl Header {
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let scheme = Scheme::from_name(name, seed)
             .ok_or((16, "this hash function is not known to this program"))?;
-        let hashes = page::hashes_of(hashes, 40)?;
+        let hashes = hashes_of(hashes, 40)?;
         let goal = match keys {
             0 => None,
             _ if is_rate(rate) => Some(Goal { keys, rate }),

@@ -65,7 +65,6 @@ mod key;
 pub(crate) mod lines;
 mod memory;
 mod murmur;
-mod page;
 pub mod params;
 mod rate;
 #[cfg(feature = "cli")]

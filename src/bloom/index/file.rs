@@ -2,10 +2,10 @@
 //! fit together is an error.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::super::page::Damage;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
 use super::key::KeyRule;
 use super::sliced::Shape;
+use crate::bits::page::Damage;
 use crate::bits::{Section, map, verify_checksums};
 use crate::error::{Error, Result};
 use memmap2::Mmap;

@@ -1,10 +1,11 @@
 //! The first page of an index; specified in `docs/index-format.md`.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::super::page::{self, Damage, Format};
+use super::super::header::hashes_of;
 use super::super::params::is_rate;
 use super::key::{KeyRule, MAX_COLUMNS};
 use super::sliced::MAX_BLOCKS;
+use crate::bits::page::{Damage, Format};
 use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 
 /// What every index begins with.
@@ -94,7 +95,6 @@ impl Header {
             KeyRule::Prefix(len) => (3, 0, *len, &[][..]),
             KeyRule::Until(byte) => (4, *byte, 0, &[][..]),
         };
-        let mut page = FORMAT.begin([kind, byte, BLOCK_LOG, self.is_sorted.into()]);
         let numbers = [
             prefix,
             self.block_bytes,
@@ -107,15 +107,12 @@ impl Header {
             self.rows,
             self.keys,
         ];
-        page.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        for section in at.all() {
-            page.extend(section.offset.to_le_bytes());
-            page.extend(section.len.to_le_bytes());
-        }
-        page.extend(at.checksums.end().to_le_bytes());
-        page.extend((columns.len() as u64).to_le_bytes());
-        page.extend(columns.iter().flat_map(|number| number.to_le_bytes()));
-        page::seal(page)
+        let sections = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
+        let counts = [at.checksums.end(), columns.len() as u64];
+        let words = numbers.into_iter().chain(sections).chain(counts);
+        let columns = columns.iter().flat_map(|number| number.to_le_bytes());
+        let fields: Vec<u8> = words.flat_map(u64::to_le_bytes).chain(columns).collect();
+        FORMAT.page([kind, byte, BLOCK_LOG, self.is_sorted.into()], &fields)
     }
 
     /// Reads the header of a file and checks it against the file's length.
@@ -143,7 +140,7 @@ impl Header {
             4 => KeyRule::Until(byte),
             _ => return Err((12, "this kind of key is not known to this program")),
         };
-        let hashes = page::hashes_of(hashes, 40)?;
+        let hashes = hashes_of(hashes, 40)?;
         if block_bytes == 0 || !(1..=MAX_BLOCKS as u64).contains(&group_blocks) {
             return Err((24, "there can be no such blocks"));
         }

@@ -2,32 +2,39 @@
 //! of both.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::params::MAX_HASHES;
-use crate::bits::HEADER_BYTES;
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Bytes of the page, and the alignment of what follows.
+pub(crate) const HEADER_BYTES: usize = 4096;
+
 /// Where a file is damaged, and how.
-pub(super) type Damage = (u64, &'static str);
+pub(crate) type Damage = (u64, &'static str);
 
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
 /// What tells files of a format from others.
-pub(super) struct Format {
+pub(crate) struct Format {
     /// Its line ends show damage by programs that take it for text.
-    pub(super) magic: [u8; 8],
-    pub(super) version: u32,
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
     /// What is said of files of other formats.
-    pub(super) refusal: &'static str,
+    pub(crate) refusal: &'static str,
 }
 
 impl Format {
-    /// The beginning of a page; fields are appended to it.
-    pub(super) fn begin(&self, codes: [u8; 4]) -> Vec<u8> {
+    /// The page with these codes and fields; `None` if the fields are too many.
+    pub(crate) fn page(&self, codes: [u8; 4], fields: &[u8]) -> Option<[u8; HEADER_BYTES]> {
         let mut page = Vec::with_capacity(HEADER_BYTES);
         page.extend(self.magic);
         page.extend(self.version.to_le_bytes());
         page.extend(codes);
-        page
+        page.extend(fields);
+        if page.len() > CHECKSUM_AT {
+            return None;
+        }
+        page.resize(CHECKSUM_AT, 0);
+        page.extend(xxh3_64(&page).to_le_bytes());
+        page.try_into().ok()
     }
 
     /// The codes of the page that a file begins with, and what is behind them.
@@ -35,7 +42,7 @@ impl Format {
     /// # Errors
     ///
     /// If it is no such page, or its checksum is wrong.
-    pub(super) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], &'f [u8]), Damage> {
+    pub(crate) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], &'f [u8]), Damage> {
         if !file.starts_with(&self.magic) {
             return Err((0, self.refusal));
         }
@@ -55,20 +62,4 @@ impl Format {
         }
         Ok(([c0, c1, c2, c3], rest))
     }
-}
-
-/// Completes a page; `None` if its fields are too many.
-pub(super) fn seal(mut page: Vec<u8>) -> Option<[u8; HEADER_BYTES]> {
-    if page.len() > CHECKSUM_AT {
-        return None;
-    }
-    page.resize(CHECKSUM_AT, 0);
-    page.extend(xxh3_64(&page).to_le_bytes());
-    page.try_into().ok()
-}
-
-/// The number of hash functions that the field at `offset` says.
-pub(super) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
-    let hashes = u32::try_from(field).ok().filter(|hashes| (1..=MAX_HASHES).contains(hashes));
-    hashes.ok_or((offset, "there can be no such number of hash functions"))
 }
