@@ -105,7 +105,7 @@ impl<D: Plain> Filter<D> {
     /// ```
     pub fn union_assign<S: Storage>(&mut self, other: &Filter<D, S>) -> Result<(), Mismatch> {
         self.zip_assign(other, |ours, theirs| ours | theirs)?;
-        self.key_count = self.key_count.saturating_add(other.key_count);
+        self.add_count(other.key_count);
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl CountingBloomFilter {
                 largest.min(ours + theirs)
             })
         })?;
-        self.key_count = self.key_count.saturating_add(other.key_count);
+        self.add_count(other.key_count);
         Ok(())
     }
 

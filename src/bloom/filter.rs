@@ -305,7 +305,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
 impl<D: Design> Filter<D> {
     /// Files may claim any number of keys.
     #[inline]
-    fn add_count(&mut self, new: u64) {
+    pub(super) fn add_count(&mut self, new: u64) {
         self.key_count = self.key_count.saturating_add(new);
     }
 

@@ -13,7 +13,7 @@ pub(crate) struct ChunkJob<'a> {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
-    /// Longest line.
+    /// Longest line; at least a MiB is taken.
     pub(crate) line_bytes: usize,
     pub(crate) progress: &'a Progress,
 }

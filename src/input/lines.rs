@@ -27,6 +27,8 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const UNPACK_BYTES: u64 = 64 << 20;
 /// A record that is longer has a quote that is never closed.
 const MAX_RECORD_BYTES: usize = 1 << 20;
+/// Lines of this length are taken in any memory.
+const MIN_LINE_BYTES: usize = 1 << 20;
 /// Longest line: what is behind a whole block goes on below 4 GiB.
 const MAX_LINE_BYTES: usize = 1 << 31;
 
@@ -144,7 +146,7 @@ impl LineReader {
 
     /// Refuses lines that are longer; a buffer that has to grow may be twice as long.
     pub(super) fn up_to(self, line_bytes: usize) -> Self {
-        Self { max_line_bytes: line_bytes.min(MAX_LINE_BYTES), ..self }
+        Self { max_line_bytes: line_bytes.clamp(MIN_LINE_BYTES, MAX_LINE_BYTES), ..self }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.

@@ -95,9 +95,8 @@ const CHUNK_FACTOR: u64 = 16;
 fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
     let threads = source.threads();
     let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
-    let share = usize::try_from(share).unwrap_or(usize::MAX);
-    let chunk_bytes = share.clamp(1 << 12, CHUNK_BYTES);
-    let line_bytes = share.max(CHUNK_BYTES);
+    let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
+    let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
     let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
     LineJob { rules: lines.into(), chunks }
 }
