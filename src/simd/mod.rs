@@ -8,7 +8,9 @@
 //!    A loop that the compiler vectorizes is a `task::Task`.
 //! 3. Dispatch happens once a block, on a [`Level`] that cannot be forged.
 //! 4. What an unsafe block relies on is checked in the same function or made
-//!    so by a private field, never left to a caller.
+//!    so by a private field, never left to a caller. In `parse` the ends of lines
+//!    are found and used by one loop around the kernels; `stream` has a fence that
+//!    its callers owe.
 
 pub(crate) mod arrays;
 pub(crate) mod decimal;

@@ -6,7 +6,8 @@
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Copies a whole line. Other threads may read it after [`fence`].
+/// Copies a whole line, which nobody may read or write before this thread calls
+/// [`fence`].
 #[inline]
 pub(crate) fn copy_line(from: &[u8; LINE], to: &mut [u8; LINE]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -17,7 +18,8 @@ pub(crate) fn copy_line(from: &[u8; LINE], to: &mut [u8; LINE]) {
             #[expect(clippy::cast_ptr_alignment, reason = "looked at above")]
             let place = to.as_mut_ptr().cast::<__m128i>();
             // SAFETY: `place` are 16 bytes that we may write, at a multiple of
-            // 16 as the line begins at one.
+            // 16 as the line begins at one. They may be written later than what
+            // this thread does next, which is why callers must fence.
             unsafe { _mm_stream_si128(place, value) };
         }
         return;
@@ -25,8 +27,8 @@ pub(crate) fn copy_line(from: &[u8; LINE], to: &mut [u8; LINE]) {
     *to = *from;
 }
 
-/// Makes the lines that this thread copied visible to other threads, once these
-/// are synchronized with it.
+/// Makes the lines that this thread copied visible: to itself, and to other
+/// threads once these are synchronized with it.
 #[inline]
 pub(crate) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

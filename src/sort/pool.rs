@@ -92,7 +92,7 @@ impl<'p> ChunkList<'p> {
     }
 
     /// Appends a whole cache line, past the caches; [`stream::fence`] must come
-    /// before another thread reads it.
+    /// before anybody reads it, or gives its chunk back.
     #[inline]
     pub(super) fn append_line<E: Entry>(&mut self, line: &[E]) {
         if let Some(chunk) = &mut self.open {

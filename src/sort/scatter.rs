@@ -232,6 +232,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
 
     #[cold]
     fn relieve(&mut self) -> Result<()> {
+        stream::fence();
         let held = self.held_chunks();
         if let Some(segments) = &self.relief.segments {
             self.relief.used.store(true, Ordering::Relaxed);

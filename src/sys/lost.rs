@@ -4,16 +4,26 @@
 //! disk cannot be read. There is no way on: the process says which file it was,
 //! and exits as after any other error.
 
-use std::fmt::Write;
-use std::fs;
-use std::io;
-use std::sync::OnceLock;
+use rustix::fs::{Mode, OFlags};
+use std::io::{self, IoSlice};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
 
 /// Status of a program that met trouble.
 const TROUBLE: i32 = 2;
 
-/// Name of the program, for the message.
-static PROGRAM: OnceLock<&'static str> = OnceLock::new();
+/// What the handler needs, taken beforehand.
+struct Notice {
+    /// Name of the program.
+    program: &'static str,
+    /// Room for the kernel's list of maps.
+    maps: Mutex<Vec<u8>>,
+}
+
+/// Bytes of a list of some ten thousand maps; they exist once they are used.
+const MAPS_BYTES: usize = 1 << 20;
+
+static NOTICE: OnceLock<Notice> = OnceLock::new();
 
 /// Makes `program` say so when a file that it has mapped loses bytes that it
 /// reads.
@@ -22,7 +32,7 @@ static PROGRAM: OnceLock<&'static str> = OnceLock::new();
 /// back first, and another thread that meets the same hole would end the process
 /// before a word is written.
 pub(crate) fn watch_maps(program: &'static str) -> io::Result<()> {
-    PROGRAM.get_or_init(|| program);
+    NOTICE.get_or_init(|| Notice { program, maps: vec![0; MAPS_BYTES].into() });
     // SAFETY: of a `sigaction` all bits may be 0: no flags, the empty mask.
     #[expect(unsafe_code, reason = "a structure of C")]
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -37,9 +47,9 @@ pub(crate) fn watch_maps(program: &'static str) -> io::Result<()> {
 
 /// Handles the signal, on the thread that read.
 ///
-/// It may allocate and open files: the kernel sends the signal to a load from a
-/// map, and no lock is held at any of these. One that somebody else sent takes
-/// its usual course.
+/// It allocates nothing and waits for nobody: broken memory has the kernel send
+/// the same signal, wherever a thread is. One that somebody else sent takes its
+/// usual course.
 extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel passes a valid structure.
     #[expect(unsafe_code, reason = "what the kernel passes")]
@@ -51,27 +61,44 @@ extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const l
     // SAFETY: of a SIGBUS from the kernel the address is there.
     #[expect(unsafe_code, reason = "a union of C")]
     let address = unsafe { info.si_addr() }.addr();
-    let maps = fs::read("/proc/self/maps").unwrap_or_default();
-    let file = mapped_at(&String::from_utf8_lossy(&maps), address).unwrap_or("a file").to_owned();
-    let mut message = String::new();
-    let program = PROGRAM.get().unwrap_or(&"");
-    let _ = writeln!(
-        message,
-        "{program}: cannot read {file}: it was shortened while it was read, or its disk failed"
-    );
-    let _ = rustix::io::write(io::stderr(), message.as_bytes());
+    if let Some(notice) = NOTICE.get() {
+        if let Ok(mut maps) = notice.maps.try_lock() {
+            let len = read_maps(&mut maps).unwrap_or(0);
+            let file = mapped_at(&maps[..len], address).unwrap_or(b"a file");
+            let parts: [&[u8]; 4] = [notice.program.as_bytes(), b": cannot read ", file, REASON];
+            let _ = rustix::io::writev(io::stderr(), &parts.map(IoSlice::new));
+        } else {
+            // Another thread says it, and ends the process.
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    }
     signal_hook::low_level::exit(TROUBLE);
 }
 
+const REASON: &[u8] = b": it was shortened while it was read, or its disk failed\n";
+
+/// Reads the kernel's list of maps; gives its bytes.
+fn read_maps(maps: &mut [u8]) -> rustix::io::Result<usize> {
+    let file = rustix::fs::open(c"/proc/self/maps", OFlags::RDONLY, Mode::empty())?;
+    let mut len = 0;
+    loop {
+        match rustix::io::read(&file, &mut maps[len..])? {
+            0 => return Ok(len),
+            read => len += read,
+        }
+    }
+}
+
 /// The file that is mapped at an address, by the kernel's list of maps.
-fn mapped_at(maps: &str, address: usize) -> Option<&str> {
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
+fn mapped_at(maps: &[u8], address: usize) -> Option<&[u8]> {
+    maps.split(|&byte| byte == b'\n').find_map(|line| {
+        let mut fields = line.splitn(6, |&byte| byte == b' ');
+        let range = str::from_utf8(fields.next()?).ok()?;
         let (start, end) = range.split_once('-')?;
         let bound = |digits| usize::from_str_radix(digits, 16).ok();
         let inside = (bound(start)?..bound(end)?).contains(&address);
-        // Permissions, offset, device, inode; what is left is the name.
-        let name = rest.splitn(5, ' ').nth(4)?.trim_start();
+        // Behind permissions, offset, device and inode.
+        let name = fields.nth(4)?.trim_ascii_start();
         (inside && !name.is_empty()).then_some(name)
     })
 }
@@ -82,15 +109,15 @@ mod tests {
 
     #[test]
     fn a_file_is_found_by_an_address_in_its_map() {
-        let maps = "\
+        let maps = b"\
 7f10-7f20 r--s 00000000 fe:00 123                        /tmp/a set.bits
 7f20-7f30 rw-p 00000000 00:00 0 
 7f30-7f40 r--s 00000000 fe:00 124                        /tmp/b (deleted)
 ";
-        assert_eq!(mapped_at(maps, 0x7f10), Some("/tmp/a set.bits"));
-        assert_eq!(mapped_at(maps, 0x7f1f), Some("/tmp/a set.bits"));
+        assert_eq!(mapped_at(maps, 0x7f10), Some(&b"/tmp/a set.bits"[..]));
+        assert_eq!(mapped_at(maps, 0x7f1f), Some(&b"/tmp/a set.bits"[..]));
         assert_eq!(mapped_at(maps, 0x7f20), None);
-        assert_eq!(mapped_at(maps, 0x7f3f), Some("/tmp/b (deleted)"));
+        assert_eq!(mapped_at(maps, 0x7f3f), Some(&b"/tmp/b (deleted)"[..]));
         assert_eq!(mapped_at(maps, 0x7f40), None);
     }
 }

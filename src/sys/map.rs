@@ -11,11 +11,13 @@ const TMPFS_MAGIC: u64 = 0x0102_1994;
 /// Maps a whole file for reading.
 #[expect(unsafe_code, reason = "no safe way to map a file")]
 pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is read-only and private to us; its bytes are only ever
-    // read as bytes, of which every pattern is valid, and checked before they
-    // are believed. That nobody shortens the file meanwhile cannot be enforced;
-    // who does gets the process a SIGBUS, which ends it and corrupts nothing;
-    // `lost.rs` lets the programs say why.
+    // SAFETY: nobody here writes to the map; its bytes are only ever read as
+    // bytes, of which every pattern is valid, and each use is checked against the
+    // length of the map, whatever was read there before. That nobody else writes
+    // to the file meanwhile is assumed, and cannot be enforced: programs of this
+    // crate only ever replace files. Who shortens it gets the process a SIGBUS,
+    // which ends it (`lost.rs` lets the programs say why); who overwrites it gets
+    // wrong answers or errors.
     unsafe { Mmap::map(file) }
 }
 

@@ -16,10 +16,10 @@ pub(super) fn have_bits(
     count: u32,
     found: &mut [bool],
 ) {
-    for (found, &place) in found.iter_mut().zip(places) {
-        let (line, first) = place;
+    let powers = first_powers(count);
+    for (found, &(line, first)) in found.iter_mut().zip(places) {
         let line = lines.get(line);
-        *found = line.is_some_and(|line| has_bits(line, first_powers(count), first, count));
+        *found = line.is_some_and(|line| has_bits(line, powers, first, count));
     }
 }
 

@@ -58,8 +58,9 @@ pub(crate) fn have_bits(
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::have_bits(lines, places, count, found) },
         _ => {
-            for (found, &place) in found.iter_mut().zip(places) {
-                *found = has_bits(level, lines, place, count);
+            for (found, &(line, first)) in found.iter_mut().zip(places) {
+                let line = lines.get(line);
+                *found = line.is_some_and(|line| scalar::has_bits(line, first, count));
             }
         }
     }

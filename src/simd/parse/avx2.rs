@@ -84,9 +84,10 @@ fn group(bytes: &[u8], ends: &Ends, index: usize, slot: &mut [u64; 4]) -> bool {
     let lane = |line: usize, back: usize| -> __m128i {
         let end = tails[line] - back;
         debug_assert!(end >= 16 && end <= bytes.len());
-        // SAFETY: ends of lines lie in the span that `check_span` put at least
-        // 64 bytes behind the start of `bytes` and before its end; a `\r` takes
-        // one and `back` at most 16 of them, so `end - 16` is inside.
+        // SAFETY: `windows::parse` gives lines that `find_ends` found in these
+        // bytes, in the span that `check_span` put at least 64 bytes behind
+        // their start and before their end; a `\r` takes one and `back` at most
+        // 16 of the 64, so `end - 16` is inside.
         unsafe { _mm_loadu_si128(bytes.as_ptr().wrapping_add(end - 16).cast()) }
     };
     let two = |line: usize, back: usize| {

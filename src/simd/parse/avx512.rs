@@ -182,9 +182,10 @@ impl Tails<'_> {
         let lane = |line: usize| -> __m128i {
             let end = self.ends[line] as usize - self.tail - back;
             debug_assert!(end >= 16 && end <= self.bytes.len());
-            // SAFETY: ends of lines lie in the span that `check_span` put at
-            // least 64 bytes behind the start of `bytes` and before its end;
-            // `tail` is at most 1 and `back` at most 16, so `end - 16` is inside.
+            // SAFETY: `windows::parse` gives lines that `find_ends` found in
+            // these bytes, in the span that `check_span` put at least 64 bytes
+            // behind their start and before their end; `tail` is at most 1 and
+            // `back` at most 16 of the 64, so `end - 16` is inside.
             unsafe { _mm_loadu_si128(self.bytes.as_ptr().wrapping_add(end - 16).cast()) }
         };
         let lanes = _mm512_castsi128_si512(lane(parity));

@@ -8,6 +8,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod scalar;
 
 use super::Level;
 use super::level::Isa;
@@ -19,7 +20,7 @@ pub(crate) const WINDOW: usize = 128;
 #[inline]
 pub(crate) fn contains(level: Level, window: &[[u8; 2]; WINDOW], low: u16) -> bool {
     match level.isa() {
-        Isa::Scalar => scalar(window, low),
+        Isa::Scalar => scalar::contains(window, low),
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
@@ -38,22 +39,8 @@ pub(crate) fn contains_few(level: Level, values: &[[u8; 2]], low: u16) -> bool {
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::contains_few(values, low) },
-        _ => few(values, low),
+        _ => scalar::contains_few(values, low),
     }
-}
-
-/// A binary search without a branch.
-fn few(values: &[[u8; 2]], low: u16) -> bool {
-    let mut rest = values;
-    while rest.len() > 1 {
-        let (front, back) = rest.split_at(rest.len() / 2);
-        rest = if u16::from_le_bytes(back[0]) <= low { back } else { front };
-    }
-    rest.first().is_some_and(|&value| u16::from_le_bytes(value) == low)
-}
-
-fn scalar(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
-    window.iter().fold(false, |found, value| found | (u16::from_le_bytes(*value) == low))
 }
 
 #[cfg(test)]
@@ -71,7 +58,7 @@ mod tests {
             let there = u16::from_le_bytes(window[place]);
             for &level in Level::available() {
                 prop_assert!(contains(level, &window, there), "{}", level.name());
-                prop_assert_eq!(contains(level, &window, low), scalar(&window, low));
+                prop_assert_eq!(contains(level, &window, low), scalar::contains(&window, low));
             }
         }
 
