@@ -145,13 +145,22 @@ impl<S: WordsMut> Bits<S> {
 }
 
 impl<S: Words> Bits<S> {
-    /// Calls `visit` with the distance from `first` of every member in the
-    /// `len` values from `first` on.
+    /// Calls `visit` with the distance from `first`, of the universe, of every
+    /// member in the `len` values from `first` on. Looks at no word behind them.
     pub(crate) fn for_each_in(&self, first: u64, len: u64, mut visit: impl FnMut(u64)) {
-        for value in self.iter_from(first) {
-            match value - first {
-                distance if distance < len => visit(distance),
-                _ => break,
+        let Some(less_one) = len.checked_sub(1) else { return };
+        let end = self.universe().map_or(0, |universe| *universe.end());
+        let last = first.saturating_add(less_one).min(end);
+        let Some((from, to)) = self.bit(first).zip(self.bit(last)) else { return };
+        let bits = u64::from(S::Word::BITS);
+        for index in S::Word::place(from).0..=S::Word::place(to).0 {
+            let start = index as u64 * bits;
+            #[expect(clippy::cast_possible_truncation, reason = "at most the bits of a word")]
+            let mask = |end: u64| S::Word::low_mask(end.saturating_sub(start).min(bits) as u32);
+            let mut word = self.word(index) & mask(to + 1) & !mask(from);
+            while word != S::Word::default() {
+                visit(start + u64::from(word.lowest()) - from);
+                word = word.without_lowest();
             }
         }
     }

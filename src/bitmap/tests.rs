@@ -73,6 +73,14 @@ fn check_queries<W: Word>(case: &Case, probes: &[u64]) {
     assert!(from_runs.iter().eq(members));
     assert!(bitmap.runs().zip(bitmap.runs().skip(1)).all(|(a, b)| a.end() + 1 < *b.start()));
     let inside = probes.iter().map(|probe| base + probe % len);
+    for first in inside.clone() {
+        for count in [0, 1, 33, 64, 1000, u64::MAX] {
+            let mut found = Vec::new();
+            bitmap.for_each_in(first, count, |distance| found.push(first + distance));
+            let expected = members.range(first..).take_while(|&value| value - first < count);
+            assert!(found.iter().eq(expected));
+        }
+    }
     for value in inside.chain([0, base.wrapping_sub(1), base.wrapping_add(*len), u64::MAX]) {
         assert_eq!(bitmap.contains(value), members.contains(&value));
         assert_eq!(bitmap.next(value), members.range(value..).next().copied());
