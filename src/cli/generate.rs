@@ -60,10 +60,13 @@ pub(super) fn write(mut command: Command, what: Generate) -> Result<()> {
     stdout()?.write_all(&out).map_err(Error::io("write", "-"))
 }
 
+/// When options were changed last.
+const MANUAL_DATE: &str = "2026-11-22";
+
 /// One page, with a section for each command.
 fn manual(command: &mut Command, out: &mut Vec<u8>) -> io::Result<()> {
     command.build();
-    Man::new(command.clone()).render(out)?;
+    Man::new(command.clone()).date(MANUAL_DATE).manual("User Commands").render(out)?;
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
         commands(sub, out)?;
     }
