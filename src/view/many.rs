@@ -58,7 +58,8 @@ impl SetView<'_> {
         Ok(())
     }
 
-    fn bytes(self) -> usize {
+    /// Bytes of the containers, about.
+    pub(crate) fn bytes(self) -> usize {
         match self.0 {
             Shape::Dense(dense) => dense.len() * crate::container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
@@ -292,7 +293,8 @@ impl<'a> Prober<'a> {
 fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
     if pages.words().len() < words {
         *pages = Pages::default(); // given back first
-        *pages = Pages::zeroed(words.next_multiple_of(2))?;
+        // Somewhat more than asked for lasts; what is not touched costs nothing.
+        *pages = Pages::zeroed((words + words / 8).next_multiple_of(2))?;
     }
     Ok(())
 }

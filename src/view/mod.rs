@@ -15,6 +15,8 @@ mod iter;
 mod many;
 mod query;
 mod roaring;
+#[cfg(feature = "cli")]
+mod screen;
 #[cfg(test)]
 mod tests;
 mod treemap;
@@ -25,6 +27,8 @@ pub use iter::Values;
 #[cfg(feature = "cli")]
 pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
+#[cfg(feature = "cli")]
+pub(crate) use screen::{BATCH, Screen};
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 
 /// Where the bytes of a set contradict its format.

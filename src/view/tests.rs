@@ -37,6 +37,22 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
         let expected: Vec<bool> = asked.iter().map(|value| set.contains(value)).collect();
         prop_assert_eq!(found, expected);
     }
+    #[cfg(feature = "cli")]
+    for (bytes, threads) in [(16, 1), (1 << 8, 2), (1 << 16, 3)] {
+        let screen = Screen::in_bytes(view, bytes, threads).unwrap().unwrap();
+        let asked: Vec<u64> = sorted.iter().chain(probes).copied().collect();
+        for asked in asked.chunks(BATCH) {
+            let (mut passed, mut places) = ([0; BATCH], [0; BATCH]);
+            let count = screen.pass(asked, &mut passed, &mut places);
+            let of_places: Vec<u64> =
+                places[..count].iter().map(|&place| asked[place as usize]).collect();
+            prop_assert_eq!(&passed[..count], &of_places);
+            prop_assert!(places[..count].is_sorted_by(|a, b| a < b));
+            for value in asked.iter().filter(|value| set.contains(value)) {
+                prop_assert!(passed[..count].contains(value));
+            }
+        }
+    }
     let ends = [0, 1, 0xFFFF, 0x1_0000, u64::from(u32::MAX), 1 << 32, u64::MAX];
     for &probe in probes.iter().chain(&ends).chain(sorted.iter().take(30)) {
         prop_assert_eq!(view.contains(probe).unwrap(), set.contains(&probe));
@@ -157,8 +173,42 @@ proptest! {
                     let _ = view.cardinality();
                     let read = view.iter().take(1 << 20).take_while(Result::is_ok).count();
                     prop_assert!(read <= 1 << 20);
+                    // What is found although the bytes are damaged is not held back.
+                    #[cfg(feature = "cli")]
+                    if let Ok(Some(screen)) = Screen::in_bytes(view, 1 << 10, 2) {
+                        let found = view.iter().map_while(Result::ok).take(BATCH);
+                        let found: Vec<u64> =
+                            found.filter(|&value| view.contains(value) == Ok(true)).collect();
+                        let count = screen.pass(&found, &mut [0; BATCH], &mut [0; BATCH]);
+                        prop_assert_eq!(count, found.len());
+                    }
                 }
             }
         }
     }
+}
+
+#[cfg(feature = "cli")]
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn few_of_other_values_pass_a_screen() {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        u32::try_from(state >> 32).unwrap()
+    };
+    let bitmap: RoaringBitmap = (0..1_000_000).map(|_| next()).collect();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).unwrap();
+    let view = SetView::roaring(&bytes).unwrap();
+    let screen = Screen::of(view, 1 << 22, 2).unwrap().unwrap();
+    let others: Vec<u64> =
+        (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
+    let passed: usize = others
+        .chunks(BATCH)
+        .map(|values| screen.pass(values, &mut [0; BATCH], &mut [0; BATCH]))
+        .sum();
+    // At eight bits a value; more if words were filled less evenly.
+    assert!(passed * 100 < others.len() * 8, "{passed} of {}", others.len());
+    assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
 }

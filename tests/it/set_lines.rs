@@ -2,6 +2,7 @@
 
 use crate::workspace::Workspace;
 use serde_json::Value;
+use std::collections::HashSet;
 
 const USERS: &str = "name,id\n\"Smith, J\",30\n\"two\nlines\",7\nx,\n\"q\"\"q\",\"35\"\r\n";
 
@@ -68,6 +69,48 @@ fn records_stay_whole_however_they_are_cut() {
     let ran = work.set("filter s.bits --column id --skip-invalid", &open);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.out.ends_with("6,y\n6,y\n") && ran.out.lines().count() >= 400_001);
+}
+
+#[test]
+fn many_lines_are_screened_and_answered_alike() {
+    let work = Workspace::new();
+    let mut state = 7_u64;
+    let mut next = move || {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        state >> 32
+    };
+    let members: HashSet<u64> = (0..600_000).map(|_| next()).collect();
+    let text: Vec<String> = members.iter().map(u64::to_string).collect();
+    assert_eq!(work.set("build -o s.bits", &text.join("\n")).quiet(), "");
+    let member: Vec<u64> = members.iter().copied().take(1000).collect();
+    let values = |count, every| (0..count).map(move |line| (line, line % every == 0));
+    for (every, is_screened) in [(100, true), (1, false)] {
+        // Few of the lines are in the set, or all are.
+        let (mut all, mut kept, mut left) = (String::new(), String::new(), String::new());
+        for (line, is_member) in values(200_000, every) {
+            let value = if is_member { member[line % 1000] } else { next() };
+            let line = format!("{value:>10}\n");
+            all += &line;
+            *if members.contains(&value) { &mut kept } else { &mut left } += &line;
+            if line.contains('7') {
+                all += "\nseven\n"; // a blank line, and one that is malformed
+            }
+        }
+        work.write("lines", &all);
+        for options in ["", "--threads 1", "--mem 64M"] {
+            let filter = format!("filter s.bits lines --skip-invalid {options}");
+            assert!(work.set(&filter, "").quiet() == kept, "{filter}");
+            assert!(work.set(&format!("{filter} -v"), "").quiet() == left, "{filter} -v");
+            let told = stats(&work, &filter, "");
+            assert_eq!(told["screen_bytes"].as_u64().unwrap() > 0, is_screened, "{told}");
+            assert_eq!(told["found"].as_u64().unwrap(), kept.lines().count() as u64);
+        }
+        let streamed = work.set("filter s.bits --skip-invalid", &all);
+        assert!(streamed.quiet() == kept);
+        let wrong = work.set("filter s.bits lines", "");
+        assert!(wrong.err.contains("expected a digit: \"seven\""), "{}", wrong.err);
+        assert!(kept.starts_with(&wrong.out));
+    }
 }
 
 /// What `--stats=json` says of a run that succeeds.

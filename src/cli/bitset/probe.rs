@@ -50,20 +50,20 @@ pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -
     Ok(Answer::Yes)
 }
 
-/// Lines of this length are taken in any memory.
-const MIN_LINE_BYTES: usize = 1 << 20;
-
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
     let threads = source.threads();
-    let share = source.memory_bytes() / (MEMORY_FACTOR * threads) as u64;
-    let share = usize::try_from(share).unwrap_or(usize::MAX);
-    let (chunk_bytes, line_bytes) = (share.min(MAX_CHUNK_BYTES), share.max(MIN_LINE_BYTES));
+    let screen_bytes = source.memory_bytes() / 4;
+    let share = (source.memory_bytes() - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
+    let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
+    let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
     let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
-    let filter = Filter { set, answer, column, skip_invalid, chunks };
+    let screen_bytes = usize::try_from(screen_bytes).unwrap_or(usize::MAX);
+    let filter = Filter { set, answer, column, skip_invalid, screen_bytes, chunks };
     let _bar = source.bar(false);
     let answered = filter.run(files, stdout()?)?;
     source.note("lines", answered.lines);
     source.note("found", answered.found);
+    source.note("screen_bytes", answered.screen_bytes);
     Ok(answered.all.into())
 }

@@ -1,0 +1,202 @@
+//! A small filter in front of a set: most values that are not in the set do not
+//! pass it, and are told without a look at the set.
+//!
+//! It is a Bloom filter whose two bits a value lie in one word, and whose words
+//! lie in the order of the set: each container has a slot of words, found by a
+//! hash of its key, in which a word stands for 2^`shift` neighbouring values.
+//! So it is filled front to back, a slot at a time. Containers may share a slot.
+
+use super::{Damage, SetView, Shape};
+use crate::container::{Container, ends};
+use crate::simd::prefetch;
+use crate::sys::{Pages, joined, start};
+use std::sync::{Mutex, PoisonError};
+
+/// Values that are looked at together, whose words are waited for at once.
+pub(crate) const BATCH: usize = 256;
+const WORD_BYTES: usize = 8;
+/// Fewest bytes of the buckets of a 64-bit set, on the average.
+const MIN_BUCKET_BYTES: usize = 1 << 12;
+/// Smaller sets are in the caches themselves.
+const MIN_SET_BYTES: usize = 1 << 20;
+/// Bits to a byte of the set, at least; at most twice as many where there is
+/// memory for them. A value of an array gets eight to sixteen: three to eight in
+/// a hundred of other values pass.
+const BITS_PER_BYTE: usize = 4;
+
+/// Tells values that are surely not in a set.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    words: Pages,
+    slots: Slots,
+}
+
+impl Screen {
+    /// A screen for `view` in at most `max_bytes`, made by `threads`; none if it
+    /// would be of no use, or there is no memory for it. As many steps as the set
+    /// has values.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub(crate) fn of(
+        view: SetView<'_>,
+        max_bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
+        let wanted = view.bytes().saturating_mul(BITS_PER_BYTE) / 8;
+        let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
+        if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
+            return Ok(None);
+        }
+        Self::in_bytes(view, bytes, threads)
+    }
+
+    /// A screen of that size, a power of two; none if there is no memory for it.
+    pub(super) fn in_bytes(
+        view: SetView<'_>,
+        bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
+        let mut containers = 0_usize;
+        let mut cursor = view.cursor();
+        while cursor.next()?.is_some() {
+            containers += 1;
+        }
+        let word_bits = (bytes / WORD_BYTES).ilog2();
+        let key_bits = containers.next_power_of_two().ilog2();
+        let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
+        let slots = Slots { bits: word_bits - slot_word_bits, shift: 16 - slot_word_bits };
+        let Ok(mut words) = Pages::zeroed(bytes / WORD_BYTES) else { return Ok(None) };
+        slots.fill(words.words_mut(), view, threads)?;
+        Ok(Some(Self { words, slots }))
+    }
+
+    /// Its memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.bytes().len()
+    }
+
+    /// Puts those of `values` that may be in the set to the front of `passed`, and
+    /// their places among `values` to the front of `places`; gives how many.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`BATCH`].
+    pub(crate) fn pass(
+        &self,
+        values: &[u64],
+        passed: &mut [u64; BATCH],
+        places: &mut [u32; BATCH],
+    ) -> usize {
+        assert!(values.len() <= BATCH);
+        let words = self.words.words();
+        let mut at = [0; BATCH];
+        for (at, &value) in at.iter_mut().zip(values) {
+            *at = self.slots.word(value);
+            prefetch(words, *at);
+        }
+        let mut count = 0;
+        for (place, (&at, &value)) in (0..).zip(at.iter().zip(values)) {
+            (passed[count], places[count]) = (value, place); // overwritten if it does not pass
+            let bits = bits(value & 0xFFFF);
+            count += usize::from(words[at] & bits == bits);
+        }
+        count
+    }
+}
+
+/// Whether it takes as long to walk over the set as to ask it.
+fn has_small_buckets(view: SetView<'_>) -> bool {
+    matches!(view.0, Shape::Treemap(treemap) if treemap.bytes() / MIN_BUCKET_BYTES < treemap.len())
+}
+
+/// Where the words of a value lie.
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    /// There are 2^bits slots.
+    bits: u32,
+    /// A word stands for 2^shift values; a slot for 2^16.
+    shift: u32,
+}
+
+impl Slots {
+    fn len(self) -> usize {
+        1 << (16 - self.shift)
+    }
+
+    /// The slot of a container.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer slots than words")]
+    fn slot(self, key: u64) -> usize {
+        // Fibonacci hashing: keys that follow each other get slots of their own.
+        (key.wrapping_mul(MULTIPLIER) >> (u64::BITS - self.bits)) as usize
+    }
+
+    /// The word of a value.
+    #[inline]
+    fn word(self, value: u64) -> usize {
+        self.slot(value >> 16) << (16 - self.shift) | (value & 0xFFFF) as usize >> self.shift
+    }
+
+    /// Fills `words`, each thread a part of the slots.
+    fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
+        let slots_of_part = (words.len() / self.len()).div_ceil(threads);
+        let parts = words.chunks_mut(slots_of_part * self.len());
+        let parts = Mutex::new(parts.enumerate());
+        let job = || -> Result<(), Damage> {
+            let mut lows = Vec::new();
+            loop {
+                let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((number, words)) = next else { return Ok(()) };
+                let mut cursor = view.cursor();
+                while let Some((key, container)) = cursor.next()? {
+                    let slot = self.slot(key).wrapping_sub(number * slots_of_part);
+                    if let Some(words) = words.chunks_exact_mut(self.len()).nth(slot) {
+                        self.take(words, container, &mut lows);
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            // Whoever cannot be started leaves its part to the others.
+            let others: Vec<_> = (1..threads).filter_map(|_| start(scope, job).ok()).collect();
+            let own = job();
+            others.into_iter().map(joined).chain([own]).collect()
+        })
+    }
+
+    /// Takes the values of a container into its slot. A word that a run touches
+    /// lets all pass: runs are as long as words as a rule.
+    fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
+        let shift = self.shift;
+        match container {
+            Container::Array(values) => {
+                for low in values.iter().map(|&low| u16::from_le_bytes(low)) {
+                    slot[usize::from(low) >> shift] |= bits(low.into());
+                }
+            }
+            Container::Bitmap(_) => {
+                let count = container.positions(0, lows);
+                for &low in &lows[..count] {
+                    slot[low as usize >> shift] |= bits(low.into());
+                }
+            }
+            Container::Runs(runs) => {
+                for (first, last) in runs.iter().map(|&run| ends(run)) {
+                    slot[first as usize >> shift..=last as usize >> shift].fill(u64::MAX);
+                }
+            }
+        }
+    }
+}
+
+/// 2^64 over the golden ratio.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The bits of a value in its word.
+#[inline]
+fn bits(low: u64) -> u64 {
+    let hash = low.wrapping_mul(MULTIPLIER);
+    1 << (hash >> 58) | 1 << (hash >> 52 & 63)
+}
