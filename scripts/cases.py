@@ -95,7 +95,7 @@ def cases(threads):
         "set-build": Case(
             "a set of uniform 32-bit numbers",
             [
-                Entry("bitset build", f"bitset build IN -o OUT --mem 2G --threads {threads}", expect="set"),
+                Entry("bitset build", f"bitset build IN -o OUT --to bits --mem 2G --threads {threads}", expect="set"),
                 bitsort(tool="bitsort -u", options="-u", expect="unique", threads=threads),
             ],
         ),

@@ -154,6 +154,10 @@ fn insert_each<F>(filter: &mut F, keys: &[u64], insert: impl Fn(&mut F, &u64) ->
 fn speed(n: u64, round: u32) {
     let (keys, absent): (Vec<u64>, Vec<u64>) =
         (0..n).map(|index| (key(index), key(ABSENT + index))).unzip();
+    // Either half of the time, in an order that no branch predictor learns.
+    let mixed: Vec<u64> = (0..n as usize)
+        .map(|index| if key(!(index as u64)) >> 63 == 0 { keys[index] } else { absent[index] })
+        .collect();
     let m = params::bits(n, 0.01);
     let k = params::hashes_for_rate(0.01);
     let x = n as f64;
@@ -164,7 +168,11 @@ fn speed(n: u64, round: u32) {
         job();
         row("speed", subject, operation, x, round, started.elapsed().as_secs_f64() * 1e9 / x);
     };
-    let asked = [("contains, present", &keys), ("contains, absent", &absent)];
+    let asked = [
+        ("contains, present", &keys),
+        ("contains, absent", &absent),
+        ("contains, mixed", &mixed),
+    ];
     macro_rules! ours {
         ($subject:literal, $many:literal, $new:expr) => {{
             let mut filter = $new;
