@@ -1,6 +1,7 @@
 //! Mapped files that somebody shortens while they are asked.
 
 use super::jobs::Larder;
+use super::scene::wait_until;
 use super::tally::{Survived, Tally};
 use crate::workspace::Workspace;
 use std::fs::OpenOptions;
@@ -32,8 +33,9 @@ pub(super) fn cut(larder: &Larder, tally: &mut Tally) {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         writeln!(stdin, "{question}").unwrap();
         if line.contains("index get") {
-            // It answers when it has read all: it is open a moment later.
-            std::thread::sleep(std::time::Duration::from_millis(150));
+            // It answers when it has read all.
+            wait_until(&child, "maps", |maps| maps.contains("half.bix\n"));
+            std::thread::sleep(std::time::Duration::from_millis(50));
         } else {
             stdout.read_line(&mut String::new()).unwrap();
         }

@@ -13,7 +13,7 @@ mod tally;
 use crate::workspace::{Ran, Workspace};
 use jobs::Larder;
 use rustix::process::Signal;
-use scene::{INTERRUPTED, Random, signal};
+use scene::{INTERRUPTED, Random, signal, wait_until_it_handles_signals};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -211,7 +211,8 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
     {
         work.write("out", "old");
         let child = hungry(&work, 20_000, "--mem 64M --strategy spill -T tmp -o out --rejects bad");
-        std::thread::sleep(Duration::from_millis(20 + moment * 37));
+        wait_until_it_handles_signals(&child);
+        std::thread::sleep(Duration::from_millis(moment * 37));
         signal(&child, *kind);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.signal(), Some(kind.as_raw()), "{output:?}");
@@ -248,7 +249,8 @@ fn a_signal_ends_a_program_that_waits() {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();
-        std::thread::sleep(Duration::from_millis(100));
+        wait_until_it_handles_signals(&child);
+        std::thread::sleep(Duration::from_millis(90));
         signal(&child, Signal::INT);
         let output = child.wait_with_output().unwrap();
         drop(stdin);

@@ -214,6 +214,29 @@ impl<'l> Scene<'l> {
     }
 }
 
+/// Waits until `/proc/PID/file` says so of a program, however long it takes to start.
+///
+/// Without such files, or if it does not come to that, it goes on after a while.
+pub(super) fn wait_until(child: &Child, file: &str, holds: impl Fn(&str) -> bool) {
+    for _ in 0..1000 {
+        std::thread::sleep(Duration::from_millis(10));
+        match fs::read_to_string(format!("/proc/{}/{file}", child.id())) {
+            Ok(told) if !holds(&told) => {}
+            _ => return,
+        }
+    }
+}
+
+/// Waits until a program handles signals: one that comes earlier ends it without
+/// a word. It sets the handler of SIGXFSZ after those of the signals that end it.
+pub(super) fn wait_until_it_handles_signals(child: &Child) {
+    wait_until(child, "status", |status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+        let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+        mask >> (Signal::XFSZ.as_raw() - 1) & 1 == 1
+    });
+}
+
 pub(super) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
