@@ -91,11 +91,9 @@ impl<S: WordsMut> Bits<S> {
     /// Hands every word of a range inside the universe to `change`, with a
     /// mask of the range's bits in it.
     fn for_words_of(&mut self, range: RangeInclusive<u64>, change: impl Fn(&mut S::Word, S::Word)) {
-        let (first, first_mask) = S::Word::place(range.start() - self.base);
-        let (last, last_mask) = S::Word::place(range.end() - self.base);
-        let from = !S::Word::low_mask(first_mask.lowest());
-        let upto = S::Word::low_mask(last_mask.lowest() + 1);
-        let words = &mut self.words.as_mut_slice()[first..=last];
+        let Masks { words, from, upto } =
+            Masks::of(range.start() - self.base, range.end() - self.base);
+        let words = &mut self.words.as_mut_slice()[words];
         if let [only] = words {
             change(only, from & upto);
         } else if let [head, middle @ .., tail] = words {
@@ -152,16 +150,41 @@ impl<S: Words> Bits<S> {
         let end = self.universe().map_or(0, |universe| *universe.end());
         let last = first.saturating_add(less_one).min(end);
         let Some((from, to)) = self.bit(first).zip(self.bit(last)) else { return };
-        let bits = u64::from(S::Word::BITS);
-        for index in S::Word::place(from).0..=S::Word::place(to).0 {
-            let start = index as u64 * bits;
-            #[expect(clippy::cast_possible_truncation, reason = "at most the bits of a word")]
-            let mask = |end: u64| S::Word::low_mask(end.saturating_sub(start).min(bits) as u32);
-            let mut word = self.word(index) & mask(to + 1) & !mask(from);
+        let masks = Masks::<S::Word>::of(from, to);
+        for index in masks.words.clone() {
+            let start = index as u64 * u64::from(S::Word::BITS);
+            let mut word = self.word(index) & masks.mask(index);
             while word != S::Word::default() {
                 visit(start + u64::from(word.lowest()) - from);
                 word = word.without_lowest();
             }
         }
+    }
+}
+
+/// A range of bits, a word at a time.
+struct Masks<W> {
+    /// The words that it lies in.
+    words: RangeInclusive<usize>,
+    /// Its bits in the first of them, as if it had no end.
+    from: W,
+    /// Its bits in the last of them, as if it had no beginning.
+    upto: W,
+}
+
+impl<W: Word> Masks<W> {
+    fn of(first: u64, last: u64) -> Self {
+        let (head, first) = W::place(first);
+        let (tail, last) = W::place(last);
+        let (from, upto) = (!W::low_mask(first.lowest()), W::low_mask(last.lowest() + 1));
+        Self { words: head..=tail, from, upto }
+    }
+
+    /// Its bits in one of its words.
+    fn mask(&self, word: usize) -> W {
+        let all = W::low_mask(W::BITS);
+        let from = if word == *self.words.start() { self.from } else { all };
+        let upto = if word == *self.words.end() { self.upto } else { all };
+        from & upto
     }
 }

@@ -4,7 +4,7 @@
 use super::lines::{LineChunk, LineReader};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
-use crate::sys::{joined, start};
+use crate::sys::in_threads;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// How chunks are looked at.
@@ -77,13 +77,7 @@ impl ChunkJob<'_> {
             }
             done
         };
-        std::thread::scope(|scope| {
-            // Whoever cannot be started leaves its work to the others.
-            let others: Vec<_> =
-                (1..self.threads).filter_map(|_| start(scope, thread).ok()).collect();
-            let own = thread();
-            others.into_iter().map(joined).chain([own]).collect()
-        })
+        in_threads(self.threads, thread).into_iter().collect()
     }
 
     /// Hands the chunks to `visit`, one after the other, in this thread.

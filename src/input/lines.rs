@@ -15,6 +15,7 @@ use crate::sys::Pages;
 use crate::table::TableFormat;
 use crate::text::{BYTE_ORDER_MARK, Selector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::cell::OnceCell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -110,6 +111,7 @@ pub(crate) struct LineReader {
     has_mark: bool,
     selector: Option<Selector>,
     max_line_bytes: usize,
+    known_bytes: OnceCell<u64>,
 }
 
 struct Current {
@@ -141,6 +143,7 @@ impl LineReader {
             has_mark: true,
             selector: None,
             max_line_bytes: MAX_LINE_BYTES,
+            known_bytes: OnceCell::new(),
         }
     }
 
@@ -159,8 +162,13 @@ impl LineReader {
         Self { selector, ..Self::new(paths) }
     }
 
-    /// Bytes of all inputs; 0 if one is a stream, or compressed.
+    /// Bytes of all inputs; 0 if one is a stream, or compressed. The inputs are
+    /// looked at once.
     pub(crate) fn known_bytes(&self) -> u64 {
+        *self.known_bytes.get_or_init(|| self.look_at_bytes())
+    }
+
+    fn look_at_bytes(&self) -> u64 {
         let len = |path: &PathBuf| {
             // What is no file is not opened twice: a pipe would wait for its writer.
             let is_file = path == Path::new("-") || std::fs::metadata(path).ok()?.is_file();

@@ -15,7 +15,7 @@ use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::output::Sequence;
 use crate::progress::{Phase, Progress};
 use crate::simd::Level;
-use crate::sys::{Pages, joined, start};
+use crate::sys::{Pages, in_threads};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -261,14 +261,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             }
             Ok(worker.emitter.written)
         };
-        let results: Vec<Result<Written>> = std::thread::scope(|scope| {
-            // Whoever cannot be started leaves its work to the others.
-            let others: Vec<_> = (1..self.layout.threads * per_processor)
-                .filter_map(|_| start(scope, work).ok())
-                .collect();
-            let own = work();
-            others.into_iter().map(joined).chain([own]).collect()
-        });
+        let results = in_threads(self.layout.threads * per_processor, work);
         let mut total = Written { lines: 0, values: self.relief.dropped.load(Ordering::Relaxed) };
         let mut failed = None;
         for result in results {

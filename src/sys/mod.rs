@@ -21,4 +21,4 @@ pub(crate) use lines::{Lines, atomic_words};
 pub(crate) use lost::watch_maps;
 pub(crate) use map::{is_in_memory, map_file, write_mapped};
 pub(crate) use memory::Pages;
-pub(crate) use threads::{joined, start};
+pub(crate) use threads::{in_threads, joined, start};

@@ -9,7 +9,7 @@
 use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
 use crate::simd::prefetch;
-use crate::sys::{Pages, joined, start};
+use crate::sys::{Pages, in_threads};
 use std::sync::{Mutex, PoisonError};
 
 /// Values that are looked at together, whose words are waited for at once.
@@ -158,12 +158,7 @@ impl Slots {
                 }
             }
         };
-        std::thread::scope(|scope| {
-            // Whoever cannot be started leaves its part to the others.
-            let others: Vec<_> = (1..threads).filter_map(|_| start(scope, job).ok()).collect();
-            let own = job();
-            others.into_iter().map(joined).chain([own]).collect()
-        })
+        in_threads(threads, job).into_iter().collect()
     }
 
     /// Takes the values of a container into its slot. A word that a run touches

@@ -106,7 +106,7 @@ impl<'a> Lines<'a> {
     /// Forgets all lines, and has room for `count` others.
     pub(super) fn clear(&mut self, count: usize) -> Result<()> {
         self.without.clear();
-        (self.count, self.inner) = (0, 0);
+        (self.count, self.inner, self.wrong) = (0, 0, None);
         if let Some(screened) = &mut self.screened {
             screened.clear();
         }

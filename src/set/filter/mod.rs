@@ -109,7 +109,6 @@ impl Filter<'_> {
                 let len = bytes[sample.clone()].iter().rposition(|&byte| byte == b'\n');
                 self.ask(lines, chunk, sample.start..sample.start + len.map_or(0, |at| at + 1))?;
                 screening.saw(lines.with_value(), lines.hits);
-                lines.wrong = None;
             }
             lines.screened =
                 lines.screened.take().or_else(|| screening.screen().map(Screened::new));
