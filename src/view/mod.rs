@@ -28,7 +28,7 @@ pub use iter::Values;
 pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 #[cfg(feature = "cli")]
-pub(crate) use screen::{BATCH, Screen};
+pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 
 /// Where the bytes of a set contradict its format.

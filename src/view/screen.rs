@@ -10,10 +10,13 @@ use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
 use crate::simd::prefetch;
 use crate::sys::{Pages, in_threads};
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Values that are looked at together, whose words are waited for at once.
+/// Most values that come together.
 pub(crate) const BATCH: usize = 256;
+/// Values whose words are waited for.
+const DEPTH: usize = 128;
 const WORD_BYTES: usize = 8;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
@@ -76,33 +79,91 @@ impl Screen {
     pub(crate) fn bytes(&self) -> usize {
         self.words.bytes().len()
     }
+}
 
-    /// Puts those of `values` that may be in the set to the front of `passed`, and
-    /// their places among `values` to the front of `places`; gives how many.
+/// Values on their way through a screen, each with a tag.
+///
+/// Each is looked at when [`DEPTH`] others have come behind it: by then its word
+/// is there, and asking for words goes on while others are looked at.
+#[derive(Debug)]
+pub(crate) struct Queue<'a, T> {
+    screen: &'a Screen,
+    waiting: [Waiting<T>; DEPTH],
+    /// Where the next value goes: in the place of the oldest one.
+    next: usize,
+    len: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting<T> {
+    value: u64,
+    tag: T,
+    /// Number of its word.
+    word: usize,
+}
+
+/// The first `len` values passed.
+#[derive(Debug)]
+pub(crate) struct Passed<T> {
+    pub(crate) values: [u64; BATCH],
+    pub(crate) tags: [T; BATCH],
+    pub(crate) len: usize,
+}
+
+impl<T: Copy + Default> Default for Passed<T> {
+    fn default() -> Self {
+        Self { values: [0; BATCH], tags: [T::default(); BATCH], len: 0 }
+    }
+}
+
+impl<T: Copy> Passed<T> {
+    /// Takes a value if it may be in the set.
+    #[inline]
+    fn look_at(&mut self, words: &[u64], Waiting { value, tag, word }: Waiting<T>) {
+        // Overwritten by the next one if it does not pass.
+        (self.values[self.len], self.tags[self.len]) = (value, tag);
+        let bits = bits(value & 0xFFFF);
+        self.len += usize::from(words[word] & bits == bits);
+    }
+}
+
+impl<'a, T: Copy + Default> Queue<'a, T> {
+    pub(crate) fn new(screen: &'a Screen) -> Self {
+        Self { screen, waiting: [Waiting::default(); DEPTH], next: 0, len: 0 }
+    }
+
+    /// Takes more values; gives those that came before, and may be in the set.
     ///
     /// # Panics
     ///
-    /// If there are more than [`BATCH`].
-    pub(crate) fn pass(
-        &self,
-        values: &[u64],
-        passed: &mut [u64; BATCH],
-        places: &mut [u32; BATCH],
-    ) -> usize {
-        assert!(values.len() <= BATCH);
-        let words = self.words.words();
-        let mut at = [0; BATCH];
-        for (at, &value) in at.iter_mut().zip(values) {
-            *at = self.slots.word(value);
-            prefetch(words, *at);
+    /// If there are more than [`BATCH`], or not as many tags.
+    #[inline]
+    pub(crate) fn push(&mut self, values: &[u64], tags: &[T], passed: &mut Passed<T>) {
+        assert!(values.len() <= BATCH && values.len() == tags.len());
+        passed.len = 0;
+        let words = self.screen.words.words();
+        let slots = self.screen.slots;
+        for (&value, &tag) in values.iter().zip(tags) {
+            let word = slots.word(value);
+            prefetch(words, word);
+            let oldest = mem::replace(&mut self.waiting[self.next], Waiting { value, tag, word });
+            self.next = (self.next + 1) % DEPTH;
+            if self.len < DEPTH {
+                self.len += 1;
+            } else {
+                passed.look_at(words, oldest);
+            }
         }
-        let mut count = 0;
-        for (place, (&at, &value)) in (0..).zip(at.iter().zip(values)) {
-            (passed[count], places[count]) = (value, place); // overwritten if it does not pass
-            let bits = bits(value & 0xFFFF);
-            count += usize::from(words[at] & bits == bits);
+    }
+
+    /// Gives those of the values still waiting that may be in the set.
+    pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
+        passed.len = 0;
+        let oldest = self.next + DEPTH - self.len;
+        for place in oldest..oldest + self.len {
+            passed.look_at(self.screen.words.words(), self.waiting[place % DEPTH]);
         }
-        count
+        self.len = 0;
     }
 }
 

@@ -23,6 +23,21 @@ fn sets() -> impl Strategy<Value = BTreeSet<u64>> {
     })
 }
 
+/// Those that pass a screen, and their places.
+#[cfg(feature = "cli")]
+fn passed(screen: &Screen, values: &[u64]) -> Vec<(u64, usize)> {
+    let (mut queue, mut passed) = (Queue::new(screen), Passed::default());
+    let mut all = Vec::new();
+    let places: Vec<usize> = (0..values.len()).collect();
+    for (values, places) in values.chunks(BATCH - 1).zip(places.chunks(BATCH - 1)) {
+        queue.push(values, places, &mut passed);
+        all.extend(passed.values.into_iter().zip(passed.tags).take(passed.len));
+    }
+    queue.finish(&mut passed);
+    all.extend(passed.values.into_iter().zip(passed.tags).take(passed.len));
+    all
+}
+
 fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), TestCaseError> {
     let sorted: Vec<u64> = set.iter().copied().collect();
     let values: Result<Vec<u64>, _> = view.iter().collect();
@@ -41,16 +56,12 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
     for (bytes, threads) in [(16, 1), (1 << 8, 2), (1 << 16, 3)] {
         let screen = Screen::in_bytes(view, bytes, threads).unwrap().unwrap();
         let asked: Vec<u64> = sorted.iter().chain(probes).copied().collect();
-        for asked in asked.chunks(BATCH) {
-            let (mut passed, mut places) = ([0; BATCH], [0; BATCH]);
-            let count = screen.pass(asked, &mut passed, &mut places);
-            let of_places: Vec<u64> =
-                places[..count].iter().map(|&place| asked[place as usize]).collect();
-            prop_assert_eq!(&passed[..count], &of_places);
-            prop_assert!(places[..count].is_sorted_by(|a, b| a < b));
-            for value in asked.iter().filter(|value| set.contains(value)) {
-                prop_assert!(passed[..count].contains(value));
-            }
+        let passed = passed(&screen, &asked);
+        prop_assert!(passed.iter().all(|&(value, place)| asked[place] == value));
+        prop_assert!(passed.is_sorted_by(|a, b| a.1 < b.1));
+        let members = (0..asked.len()).filter(|&place| set.contains(&asked[place]));
+        for place in members {
+            prop_assert!(passed.binary_search_by_key(&place, |passed| passed.1).is_ok());
         }
     }
     let ends = [0, 1, 0xFFFF, 0x1_0000, u64::from(u32::MAX), 1 << 32, u64::MAX];
@@ -179,8 +190,7 @@ proptest! {
                         let found = view.iter().map_while(Result::ok).take(BATCH);
                         let found: Vec<u64> =
                             found.filter(|&value| view.contains(value) == Ok(true)).collect();
-                        let count = screen.pass(&found, &mut [0; BATCH], &mut [0; BATCH]);
-                        prop_assert_eq!(count, found.len());
+                        prop_assert_eq!(passed(&screen, &found).len(), found.len());
                     }
                 }
             }
@@ -204,10 +214,7 @@ fn few_of_other_values_pass_a_screen() {
     let screen = Screen::of(view, 1 << 22, 2).unwrap().unwrap();
     let others: Vec<u64> =
         (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
-    let passed: usize = others
-        .chunks(BATCH)
-        .map(|values| screen.pass(values, &mut [0; BATCH], &mut [0; BATCH]))
-        .sum();
+    let passed = passed(&screen, &others).len();
     // At eight bits a value; more if words were filled less evenly.
     assert!(passed * 100 < others.len() * 8, "{passed} of {}", others.len());
     assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());

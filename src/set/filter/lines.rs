@@ -1,30 +1,36 @@
 //! The lines of a chunk, and which of them a set has.
 
-use super::screening::Screened;
 use crate::error::{Error, Result};
 use crate::input::LineChunk;
 use crate::simd::{Level, decimal};
 use crate::sys::Pages;
 use crate::text::{Column, Line, LineSink, Malformed, Selector};
-use crate::view::{Damage, Prober};
-use std::mem;
+use crate::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::ops::{ControlFlow, Range};
+
+/// Where a line begins, and its terminator is.
+type Span = [u32; 2];
 
 /// The lines of a chunk, and what becomes of them.
 pub(super) struct Lines<'a> {
     skip_invalid: bool,
-    /// Has a value for each line, 0 if it has none; only for those that passed
-    /// where there is a screen.
+    /// Has the values to be looked up: of all lines that have one, or of those
+    /// that passed the screen.
     prober: Prober<'a>,
-    pub(super) screened: Option<Screened<'a>>,
+    pub(super) screen: Option<Queue<'a, Span>>,
     pub(super) screened_in_vain: bool,
-    count: usize,
-    /// Where each line ends.
-    ends: Pages,
-    /// Lines that have no value.
-    without: Vec<usize>,
+    passed: Passed<Span>,
+    /// Where the lines of these values lie.
+    spans: Pages,
+    looked_up: usize,
+    /// Lines that have a value.
+    pub(super) asked: u64,
+    /// Lines that have none.
+    without: Vec<Span>,
     /// Lines that are none of these: of a header, or within quotes.
     inner: u64,
+    /// Where the next line begins.
+    next: u32,
     pub(super) wrong: Option<Wrong>,
     found: Vec<bool>,
     /// Whether every value was found.
@@ -59,18 +65,28 @@ impl Wrong {
 impl LineSink for Lines<'_> {
     #[inline]
     fn values(&mut self, values: &[u64], ends: &[u32]) {
-        let lines = self.count..self.count + values.len();
-        self.count = lines.end;
-        match &mut self.screened {
-            None => self.prober.push(values),
-            Some(screened) => screened.push(values, &mut self.prober),
+        self.asked += values.len() as u64;
+        if self.screen.is_none() {
+            self.prober.push(values);
+            let spans = &mut bytemuck::cast_slice_mut(self.spans.words_mut())[self.looked_up..];
+            self.next = fill(&mut spans[..ends.len()], ends, self.next);
+            self.looked_up += ends.len();
+            return;
         }
-        bytemuck::cast_slice_mut(self.ends.words_mut())[lines].copy_from_slice(ends);
+        for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
+            let mut spans = [[0; 2]; BATCH];
+            let spans = &mut spans[..ends.len()];
+            self.next = fill(spans, ends, self.next);
+            if let Some(screen) = &mut self.screen {
+                screen.push(values, spans, &mut self.passed);
+            }
+            self.take_passed();
+        }
     }
 
     fn blank(&mut self, end: u32) {
-        self.without.push(self.count);
-        self.values(&[0], &[end]);
+        self.without.push([self.next, end]);
+        self.next = end + 1;
     }
 
     fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
@@ -84,17 +100,30 @@ impl LineSink for Lines<'_> {
     }
 }
 
+/// Puts where lines with these ends lie into `spans`; gives where the next begins.
+#[inline]
+fn fill(spans: &mut [Span], ends: &[u32], mut next: u32) -> u32 {
+    for (span, &end) in spans.iter_mut().zip(ends) {
+        *span = [next, end];
+        next = end + 1;
+    }
+    next
+}
+
 impl<'a> Lines<'a> {
     pub(super) fn new(prober: Prober<'a>, skip_invalid: bool) -> Self {
         Self {
             skip_invalid,
             prober,
-            screened: None,
+            screen: None,
             screened_in_vain: false,
-            count: 0,
-            ends: Pages::default(),
+            passed: Passed::default(),
+            spans: Pages::default(),
+            looked_up: 0,
+            asked: 0,
             without: Vec::new(),
             inner: 0,
+            next: 0,
             wrong: None,
             found: Vec::new(),
             all: true,
@@ -103,32 +132,39 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Forgets all lines, and has room for `count` others.
-    pub(super) fn clear(&mut self, count: usize) -> Result<()> {
+    /// Forgets all lines, and has room for those of `bytes` bytes from `start` on.
+    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+    pub(super) fn clear(&mut self, start: usize, bytes: usize) -> Result<()> {
         self.without.clear();
-        (self.count, self.inner, self.wrong) = (0, 0, None);
-        if let Some(screened) = &mut self.screened {
-            screened.clear();
-        }
-        let failed = || Error::no_memory(12 * count);
+        (self.looked_up, self.asked, self.inner) = (0, 0, 0);
+        (self.next, self.wrong) = (start as u32, None);
+        let count = bytes / 2 + 1; // a digit and a newline, at least
+        let failed = || Error::no_memory(16 * count);
         self.prober.clear(count).map_err(failed())?;
-        if 2 * self.ends.words().len() < count {
-            self.ends = Pages::zeroed(count.div_ceil(2)).map_err(failed())?;
+        if self.spans.words().len() < count {
+            self.spans = Pages::default();
+            self.spans = Pages::zeroed(count).map_err(failed())?;
         }
         Ok(())
     }
 
-    /// Lines that have a value.
-    pub(super) fn with_value(&self) -> u64 {
-        (self.count - self.without.len()) as u64
+    /// Takes what came through the screen.
+    #[inline]
+    fn take_passed(&mut self) {
+        let Passed { values, tags, len } = &self.passed;
+        self.prober.push(&values[..*len]);
+        let spans = &mut bytemuck::cast_slice_mut(self.spans.words_mut())[self.looked_up..];
+        spans[..*len].copy_from_slice(&tags[..*len]);
+        self.looked_up += len;
     }
 
     /// Lines as an editor numbers them.
     pub(super) fn number(&self) -> u64 {
-        self.count as u64 + self.inner
+        self.asked + self.without.len() as u64 + self.inner
     }
 
     /// Takes the records of a chunk; gives where they begin, behind a header.
+    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
     pub(super) fn records(&mut self, selector: &Selector, chunk: &LineChunk) -> usize {
         let (bytes, span) = chunk.padded();
         let mut start = span.start;
@@ -136,10 +172,10 @@ impl<'a> Lines<'a> {
             let header = selector.first_record(&bytes[span.clone()]);
             self.inner += 1 + newlines(header);
             start = (start + header.len() + 1).min(span.end);
+            self.next = start as u32;
         }
         for (record, line) in selector.records(&bytes[start..span.end], chunk.column) {
             let record = start + record.start..start + record.end;
-            #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);
             match line {
@@ -158,80 +194,70 @@ impl<'a> Lines<'a> {
 
     /// Finds out which lines' values are in the set.
     pub(super) fn look_up(&mut self) -> Result<(), Damage> {
-        let mut found = mem::take(&mut self.found);
-        found.clear();
-        found.resize(self.count, false);
-        if let Some(screened) = &mut self.screened {
-            screened.answer(&mut self.prober, &mut found)?;
-            if screened.is_in_vain(self.count - self.without.len()) {
-                (self.screened, self.screened_in_vain) = (None, true);
-            }
-        } else {
-            self.prober.answer(&mut found)?;
+        if let Some(screen) = &mut self.screen {
+            screen.finish(&mut self.passed);
+            self.take_passed();
         }
-        self.all = self.all(&found);
-        for &line in &self.without {
-            found[line] = false;
+        self.found.resize(self.looked_up, false);
+        self.prober.answer(&mut self.found)?;
+        self.hits = self.found.iter().map(|&found| u64::from(found)).sum();
+        self.all = self.hits == self.asked;
+        if self.screen.is_some() && 2 * self.looked_up as u64 > self.asked {
+            (self.screen, self.screened_in_vain) = (None, true);
         }
-        self.hits = found.iter().map(|&found| u64::from(found)).sum();
-        self.found = found;
         Ok(())
     }
 
-    fn ends(&self) -> &[u32] {
-        &bytemuck::cast_slice(self.ends.words())[..self.count]
-    }
-
-    /// Whether every line that has a value was found.
-    fn all(&self, found: &[bool]) -> bool {
-        let mut without = self.without.iter().peekable();
-        found.iter().enumerate().all(|(line, &found)| {
-            let has_none = without.next_if(|&&without| without == line).is_some();
-            found || has_none
-        })
-    }
-
     pub(super) fn tell(&self, out: &mut Vec<u8>) {
-        let mut without = self.without.iter().peekable();
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
-        for (line, (&value, &found)) in self.prober.values().iter().zip(&self.found).enumerate() {
-            if without.next_if(|&&without| without == line).is_some() {
-                continue;
-            }
+        for (&value, &found) in self.prober.values().iter().zip(&self.found) {
             let end = decimal::lines(Level::best(), 0, &[value], b'\t', &mut digits);
             out.extend_from_slice(&digits[..end]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
         }
     }
 
-    /// Copies lines from `bytes[start..]`, neighbours together.
-    pub(super) fn copy(&mut self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
-        for &line in &self.without {
-            self.found[line] = !wanted;
+    /// Copies the lines from `bytes[start..]` whose values were found, or were not;
+    /// neighbours together.
+    pub(super) fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
+        let spans: &[Span] = bytemuck::cast_slice(self.spans.words());
+        let found = spans.iter().zip(&self.found).filter(|(_, found)| **found);
+        let found = found.map(|(&span, _)| line(span));
+        if wanted {
+            let mut run = start..start;
+            for line in found {
+                if line.start != run.end {
+                    out.extend_from_slice(&bytes[run]);
+                    run = line.start..line.start;
+                }
+                run.end = line.end;
+            }
+            out.extend_from_slice(&bytes[run]);
+            return;
         }
-        let found = &self.found;
-        let ends = self.ends();
-        let place = |line: usize| match line.checked_sub(1) {
-            Some(before) => ends[before] as usize + 1,
-            None => start,
+        let mut from = start;
+        let mut leave_out = |line: Range<usize>| {
+            out.extend_from_slice(&bytes[from..line.start]);
+            from = line.end;
         };
-        let mut line = next(found, 0, wanted);
-        while line < found.len() {
-            let end = next(found, line, !wanted);
-            out.extend_from_slice(&bytes[place(line)..place(end)]);
-            line = next(found, end, wanted);
+        let mut without = self.without.iter().copied().map(line).peekable();
+        for line in found {
+            while let Some(earlier) = without.next_if(|without| without.start < line.start) {
+                leave_out(earlier);
+            }
+            leave_out(line);
         }
+        without.for_each(&mut leave_out);
+        let end = self.next as usize;
+        leave_out(end..end);
     }
+}
+
+/// A line with its terminator.
+fn line([start, end]: Span) -> Range<usize> {
+    start as usize..end as usize + 1
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
     bytes.iter().map(|&byte| u64::from(byte == b'\n')).sum()
-}
-
-/// The first place from `from` on that has `wanted`, or the end.
-fn next(found: &[bool], from: usize, wanted: bool) -> usize {
-    let (eights, _) = found[from..].as_chunks::<8>();
-    let skipped = eights.iter().take_while(|eight| **eight == [!wanted; 8]).count();
-    let from = from + 8 * skipped;
-    found[from..].iter().position(|&found| found == wanted).map_or(found.len(), |at| from + at)
 }

@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::input::{ChunkJob, LineChunk, LineReader};
 use crate::simd::Level;
 use crate::text::{Selector, block_values};
-use crate::view::Prober;
+use crate::view::{Prober, Queue};
 use lines::Lines;
-use screening::{Screened, Screening};
+use screening::Screening;
 use std::io::Write;
 use std::mem;
 use std::ops::Range;
@@ -43,11 +43,12 @@ pub(crate) struct Filter<'a> {
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 16;
-/// Bytes of memory a byte of text, where every line is empty: the text, its
-/// values, their ends and numbers, the values in order, the answers, the output.
-pub(crate) const MEMORY_FACTOR: usize = 36;
+/// Bytes of memory a byte of text, where every line is one digit: the text, its
+/// values, where they lie, the values in order, the answers, and the output in a
+/// buffer that grows.
+pub(crate) const MEMORY_FACTOR: usize = 30;
 /// Larger chunks are answered no faster.
-pub(crate) const MAX_CHUNK_BYTES: usize = 64 << 20;
+pub(crate) const MAX_CHUNK_BYTES: usize = 32 << 20;
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,13 +109,12 @@ impl Filter<'_> {
                 let sample = span.start..span.end.min(span.start + SAMPLE_BYTES);
                 let len = bytes[sample.clone()].iter().rposition(|&byte| byte == b'\n');
                 self.ask(lines, chunk, sample.start..sample.start + len.map_or(0, |at| at + 1))?;
-                screening.saw(lines.with_value(), lines.hits);
+                screening.saw(lines.asked, lines.hits);
             }
-            lines.screened =
-                lines.screened.take().or_else(|| screening.screen().map(Screened::new));
+            lines.screen = lines.screen.take().or_else(|| screening.screen().map(Queue::new));
         }
         let start = self.ask(lines, chunk, span.clone())?;
-        screening.saw(lines.with_value(), lines.hits);
+        screening.saw(lines.asked, lines.hits);
         let mut out = mem::take(&mut lines.out);
         out.clear();
         match self.answer {
@@ -130,7 +130,7 @@ impl Filter<'_> {
 
     /// Asks for the values of lines of a chunk; gives where they begin.
     fn ask(&self, lines: &mut Lines<'_>, chunk: &LineChunk, span: Range<usize>) -> Result<usize> {
-        lines.clear(span.len())?; // at most one a byte
+        lines.clear(span.start, span.len())?;
         let start = match &self.column {
             None => {
                 block_values(Level::best(), chunk.padded().0, span.clone(), b'\n', lines);

@@ -1,6 +1,6 @@
 //! A screen before the set that is asked.
 
-use crate::view::{BATCH, Damage, Prober, Screen, SetView};
+use crate::view::{Screen, SetView};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -69,74 +69,5 @@ impl<'a> Screening<'a> {
     /// Memory of the screen; 0 if none was made.
     pub(super) fn bytes(&self) -> u64 {
         self.screen.get().and_then(Option::as_ref).map_or(0, |screen| screen.bytes() as u64)
-    }
-}
-
-/// The values of a chunk, on their way through the screen.
-pub(super) struct Screened<'a> {
-    screen: &'a Screen,
-    /// Values that it has not seen yet, and the line of the first of them.
-    unseen: [u64; BATCH],
-    len: usize,
-    first: u32,
-    /// Lines whose values passed.
-    lines: Vec<u32>,
-    found: Vec<bool>,
-}
-
-impl<'a> Screened<'a> {
-    pub(super) fn new(screen: &'a Screen) -> Self {
-        let (lines, found) = (Vec::new(), Vec::new());
-        Self { screen, unseen: [0; BATCH], len: 0, first: 0, lines, found }
-    }
-
-    /// Forgets all lines.
-    pub(super) fn clear(&mut self) {
-        (self.len, self.first) = (0, 0);
-        self.lines.clear();
-    }
-
-    /// The values of the next lines; `prober` asks for those that pass.
-    #[inline]
-    pub(super) fn push(&mut self, mut values: &[u64], prober: &mut Prober<'_>) {
-        while !values.is_empty() {
-            let (now, later) = values.split_at(values.len().min(BATCH - self.len));
-            self.unseen[self.len..self.len + now.len()].copy_from_slice(now);
-            self.len += now.len();
-            values = later;
-            if self.len == BATCH {
-                self.pass(prober);
-            }
-        }
-    }
-
-    fn pass(&mut self, prober: &mut Prober<'_>) {
-        let (mut passed, mut places) = ([0; BATCH], [0; BATCH]);
-        let count = self.screen.pass(&self.unseen[..self.len], &mut passed, &mut places);
-        prober.push(&passed[..count]);
-        self.lines.extend(places[..count].iter().map(|place| self.first + place));
-        #[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
-        (self.first += self.len as u32);
-        self.len = 0;
-    }
-
-    /// Whether most of the lines passed.
-    pub(super) fn is_in_vain(&self, asked: usize) -> bool {
-        2 * self.lines.len() > asked
-    }
-
-    /// Which lines' values are in the set, into `found`, which is false.
-    pub(super) fn answer(
-        &mut self,
-        prober: &mut Prober<'_>,
-        found: &mut [bool],
-    ) -> Result<(), Damage> {
-        self.pass(prober);
-        self.found.resize(self.lines.len(), false);
-        prober.answer(&mut self.found)?;
-        for (&line, &is_in) in self.lines.iter().zip(&self.found) {
-            found[line as usize] = is_in;
-        }
-        Ok(())
     }
 }
