@@ -145,8 +145,8 @@ pub(crate) fn write_to(
 }
 
 /// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
-pub(crate) fn dense_bytes(first: u64, last: u64) -> u128 {
-    let pieces = u128::from((last >> 16) - (first >> 16)) + 1;
+pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
+    let pieces = (last >> 16) - (first >> 16) + 1;
     // Ranks: 8 bytes a piece; checksums: 8 bytes for 64 KiB of both.
     4096 + pieces * 8200 + (pieces * 8200).div_ceil(1 << 16) * 8 + 8
 }
@@ -158,9 +158,7 @@ fn shrink(file: &File, path: &Path, spool: &Spool, written: Written) -> Result<W
     let blame = set.damaged();
     let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);
     let Some((min, max)) = ends else { return Ok(written) };
-    if set.representation() == Representation::Dense
-        || dense_bytes(min, max) >= u128::from(written.bytes)
-    {
+    if set.representation() == Representation::Dense || dense_bytes(min, max) >= written.bytes {
         return Ok(written);
     }
     let smaller = spool.file()?;

@@ -53,7 +53,8 @@ pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
     let threads = source.threads();
-    let screen_bytes = source.memory_bytes() / 4;
+    let is_screened = matches!(answer, LineAnswer::Copy { .. });
+    let screen_bytes = if is_screened { source.memory_bytes() / 4 } else { 0 };
     let share = (source.memory_bytes() - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
     let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
     let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
