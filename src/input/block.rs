@@ -88,9 +88,10 @@ impl Block {
         self.piece.is_some()
     }
 
-    /// Bytes of memory of a block's buffer.
+    /// Bytes of memory of a block's buffer: with the byte before, what is read
+    /// behind, and a terminator that may be missing there.
     pub(crate) const fn memory_bytes(block_bytes: usize) -> usize {
-        PADDING + 1 + block_bytes + TAIL_BYTES + PADDING
+        PADDING + 1 + block_bytes + TAIL_BYTES + 1 + PADDING
     }
 
     /// The buffer and where its lines lie.

@@ -43,6 +43,20 @@ fn a_value_across_two_blocks_is_checked_as_one() {
 }
 
 #[test]
+fn a_last_line_without_a_newline_may_end_anywhere_behind_its_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids");
+    let tuning = Tuning { block_bytes: Some(64), ..Tuning::default() };
+    for len in 250..330 {
+        let text = format!("{}7{}", "1\n".repeat(33), " ".repeat(len));
+        std::fs::write(&path, text).unwrap();
+        let mut out = Vec::new();
+        Sort::new().file(&path).tuning(tuning).distinct(true).to_writer(&mut out).unwrap();
+        assert_eq!(out, b"1\n7\n");
+    }
+}
+
+#[test]
 fn the_first_malformed_line_is_named_whatever_thread_meets_one_first() {
     let mut text = "123456789\n".repeat(50_000);
     text.replace_range(300_000..300_001, "a");
