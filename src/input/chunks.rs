@@ -1,7 +1,8 @@
 //! Threads look at chunks of lines side by side; what comes of each chunk is
 //! taken in the order of the inputs.
 
-use super::lines::{LineChunk, LineReader};
+use super::line_chunk::LineChunk;
+use super::lines::LineReader;
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::sys::in_threads;
@@ -31,7 +32,8 @@ impl ChunkJob<'_> {
     ///
     /// # Errors
     ///
-    /// The first of any of them, or of reading; nothing is taken afterwards.
+    /// The first in the order of the inputs; what comes before it is taken, and
+    /// nothing behind it.
     pub(crate) fn run<S>(
         self,
         reader: LineReader,
@@ -40,7 +42,8 @@ impl ChunkJob<'_> {
         take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
     ) -> Result<()> {
         self.progress.enter(Phase::Load, reader.known_bytes());
-        let reader = Mutex::new(reader.up_to(self.line_bytes));
+        // None once it could not read.
+        let reader = Mutex::new(Some(reader.up_to(self.line_bytes)));
         let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
         let passed = Condvar::new();
         let each = || -> Result<()> {
@@ -50,20 +53,29 @@ impl ChunkJob<'_> {
                 if self.progress.is_cancelled() {
                     return Err(Error::Interrupted);
                 }
-                let more =
-                    reader.lock().unwrap_or_else(PoisonError::into_inner).next(&mut chunk)?;
-                if !more {
-                    return Ok(());
+                let mut open = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(lines) = &mut *open else { return Ok(()) };
+                let (sequence, more) = (lines.chunks(), lines.next(&mut chunk));
+                if more.is_err() {
+                    *open = None;
                 }
-                self.progress.read(chunk.lines().len() as u64);
-                work(&mut state, &chunk)?;
+                drop(open);
+                let done = match more {
+                    Ok(false) => return Ok(()),
+                    Ok(true) => {
+                        self.progress.read(chunk.lines().len() as u64);
+                        work(&mut state, &chunk)
+                    }
+                    Err(error) => Err(error),
+                };
                 let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                while turn.sequence != chunk.sequence && !turn.failed {
+                while turn.sequence != sequence && !turn.failed {
                     turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
                 }
                 if turn.failed {
                     return Ok(());
                 }
+                done?;
                 (turn.take)(&mut state, &chunk)?;
                 turn.sequence += 1;
                 passed.notify_all();

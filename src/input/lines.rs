@@ -5,20 +5,19 @@
 //! any bytes that end in a terminator.
 
 use super::blocks::column_of;
+use super::line_chunk::LineChunk;
 use super::open::standard_input;
 use super::unchanged::check_end;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
 use crate::size::ByteSize;
-use crate::sys::Pages;
 use crate::table::TableFormat;
 use crate::text::{BYTE_ORDER_MARK, Selector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::OnceCell;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -32,65 +31,6 @@ const MAX_RECORD_BYTES: usize = 1 << 20;
 const MIN_LINE_BYTES: usize = 1 << 20;
 /// Longest line: what is behind a whole block goes on below 4 GiB.
 const MAX_LINE_BYTES: usize = 1 << 31;
-
-/// Whole lines of one input.
-pub(crate) struct LineChunk {
-    bytes: Pages,
-    span: Range<usize>,
-    /// Number of the input.
-    pub(crate) input: usize,
-    /// Its name, as the user gave it.
-    pub(crate) name: String,
-    /// Number of the chunk, over all inputs.
-    pub(crate) sequence: u64,
-    /// Offset of the lines in their input.
-    pub(crate) offset: u64,
-    /// Whether the input begins with them.
-    pub(crate) first: bool,
-    /// Number (from 0) of the wanted field, of delimited text.
-    pub(crate) column: usize,
-}
-
-impl LineChunk {
-    /// An empty one for about that many bytes.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for them.
-    pub(crate) fn new(capacity: usize) -> Result<Self> {
-        let bytes = pages(PADDING + capacity.max(1) + 1 + PADDING)?;
-        let (span, name) = (PADDING..PADDING, String::new());
-        Ok(Self { bytes, span, input: 0, name, sequence: 0, offset: 0, first: false, column: 0 })
-    }
-
-    /// The buffer and where its lines lie, the last one with its newline.
-    pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
-        (self.bytes.bytes(), self.span.clone())
-    }
-
-    /// Its lines, the last one with its terminator.
-    pub(crate) fn lines(&self) -> &[u8] {
-        &self.bytes.bytes()[self.span.clone()]
-    }
-
-    /// Where another byte can be put, but for that of a missing newline.
-    fn room(&self) -> usize {
-        self.bytes.bytes().len() - PADDING - 1
-    }
-
-    /// Makes the buffer twice as large.
-    fn grow(&mut self) -> Result<()> {
-        let old = self.bytes.bytes();
-        let mut larger = pages(2 * old.len())?;
-        larger.bytes_mut()[..old.len()].copy_from_slice(old);
-        self.bytes = larger;
-        Ok(())
-    }
-}
-
-fn pages(bytes: usize) -> Result<Pages> {
-    Pages::zeroed(bytes.div_ceil(8)).map_err(Error::no_memory(bytes))
-}
 
 /// Opens a file; `-` is standard input.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
@@ -106,7 +46,8 @@ pub(crate) struct LineReader {
     /// Inputs that were begun.
     inputs: usize,
     current: Option<Current>,
-    sequence: u64,
+    /// Chunks that were filled.
+    chunks: u64,
     terminator: u8,
     has_mark: bool,
     selector: Option<Selector>,
@@ -138,7 +79,7 @@ impl LineReader {
             paths: paths.into_iter(),
             inputs: 0,
             current: None,
-            sequence: 0,
+            chunks: 0,
             terminator: b'\n',
             has_mark: true,
             selector: None,
@@ -245,11 +186,16 @@ impl LineReader {
                 self.current = Some(current);
             }
             if !chunk.span.is_empty() {
-                (chunk.input, chunk.sequence) = (self.inputs - 1, self.sequence);
-                self.sequence += 1;
+                chunk.input = self.inputs - 1;
+                self.chunks += 1;
                 return Ok(true);
             }
         }
+    }
+
+    /// Chunks that were filled, of all inputs.
+    pub(super) fn chunks(&self) -> u64 {
+        self.chunks
     }
 }
 
@@ -313,6 +259,11 @@ impl Current {
             let lines_end = lines_end.unwrap_or(PADDING);
             self.carry.extend_from_slice(&chunk.bytes.bytes()[lines_end..end]);
             end = lines_end;
+        } else if self.has_mark
+            && self.offset == 0
+            && chunk.bytes.bytes()[PADDING..end] == *BYTE_ORDER_MARK
+        {
+            end = PADDING; // no lines behind it
         } else if end > PADDING && chunk.bytes.bytes()[end - 1] != self.terminator {
             chunk.bytes.bytes_mut()[end] = self.terminator;
             end += 1;
@@ -380,12 +331,12 @@ mod tests {
             let mut reader = LineReader::new(paths.clone());
             let mut chunk = LineChunk::new(capacity).unwrap();
             let mut found = vec![String::new(); texts.len()];
-            let mut sequence = 0;
+            let mut chunks = 0;
             while reader.next(&mut chunk).unwrap() {
                 let (bytes, span) = chunk.padded();
                 assert!(span.start >= PADDING && bytes.len() - span.end >= PADDING);
-                assert_eq!(chunk.sequence, sequence);
-                sequence += 1;
+                chunks += 1;
+                assert_eq!(reader.chunks(), chunks);
                 let text = std::str::from_utf8(&bytes[span]).unwrap();
                 let file = texts[chunk.input].as_bytes();
                 let from = usize::try_from(chunk.offset).unwrap();

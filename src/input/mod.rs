@@ -10,6 +10,8 @@ mod blocks;
 mod chunks;
 mod ledger;
 #[cfg(feature = "cli")]
+mod line_chunk;
+#[cfg(feature = "cli")]
 mod lines;
 mod long_line;
 mod open;
@@ -24,7 +26,9 @@ pub(crate) use block::Cut;
 pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
-pub(crate) use lines::{LineChunk, LineReader, open_file};
+pub(crate) use line_chunk::LineChunk;
+#[cfg(feature = "cli")]
+pub(crate) use lines::{LineReader, open_file};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
 pub(crate) use open::{Input, OpenOptions, Opened, open_all};

@@ -250,7 +250,7 @@ impl<'a> Prober<'a> {
             let mut is_in = [false; BATCH];
             for entries in entries[..end].chunks(BATCH) {
                 for (value, entry) in values.iter_mut().zip(entries) {
-                    *value = base + entry.offset();
+                    *value = base.wrapping_add(entry.offset()); // as it was subtracted
                 }
                 self.view.batch(&values[..entries.len()], &mut is_in)?;
                 for (entry, is_in) in entries.iter().zip(is_in) {

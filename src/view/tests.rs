@@ -219,3 +219,23 @@ fn few_of_other_values_pass_a_screen() {
     assert!(passed * 100 < others.len() * 8, "{passed} of {}", others.len());
     assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
 }
+
+#[test]
+fn values_below_the_smallest_are_in_no_piece() {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        state
+    };
+    let members = (0..MOST * 10).map(|_| next() | 1 << 20).chain([0x1_0005, u64::MAX]);
+    let set: RoaringTreemap = members.collect();
+    let mut bytes = Vec::new();
+    set.serialize_into(&mut bytes).unwrap();
+    let (buckets, _) = walk(&bytes).unwrap();
+    let view = SetView(Shape::Treemap(TreemapView::new(&bytes, Table::Walked(&buckets))));
+    let asked: Vec<u64> = (0..5000).map(|value| value * 17).chain(set.iter().take(50)).collect();
+    let mut found = vec![false; asked.len()];
+    view.contains_many(&asked, &mut found).unwrap();
+    let expected: Vec<bool> = asked.iter().map(|&value| set.contains(value)).collect();
+    assert_eq!(found, expected);
+}

@@ -190,3 +190,31 @@ fn every_long_command_shows_how_far_it_is() {
         assert!(shown.iter().any(|phase| ran.err.contains(phase)), "{line}: {:?}", ran.err);
     }
 }
+
+#[test]
+fn what_comes_before_an_error_is_answered_whatever_thread_meets_it() {
+    let work = Workspace::new();
+    work.set("build -o s.bits", "1\n2\n").quiet();
+    let good = (0..100_000).map(|line| line.to_string() + "\n").collect::<String>();
+    work.write("good", &good);
+    work.write("bad", "bad\n");
+    let left = good.replacen("1\n2\n", "", 1);
+    for threads in ["1", "2", "5"] {
+        let options = format!("--mem 64K --threads {threads}");
+        let ran = work.set(&format!("filter -v s.bits good missing good {options}"), "");
+        assert_eq!(ran.code, Some(2), "{options}");
+        assert!(ran.err.starts_with("bitset: cannot open missing"), "{}", ran.err);
+        assert!(ran.out == left, "{options}: {} bytes", ran.out.len());
+        let ran = work.set(&format!("filter s.bits bad missing {options}"), "");
+        assert!(ran.err.starts_with("bitset: bad:1: byte 0"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_alone_is_no_line() {
+    let work = Workspace::new();
+    work.set("build -o s.bits", "1\n").quiet();
+    let told = stats(&work, "filter s.bits", "\u{feff}");
+    assert_eq!(told["lines"].as_u64(), Some(0), "{told}");
+    assert_eq!(work.set("filter s.bits --column id", "\u{feff}").quiet(), "");
+}

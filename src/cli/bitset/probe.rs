@@ -10,6 +10,9 @@ use crate::set::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
 use crate::text::Selector;
 use std::path::{Path, PathBuf};
 
+/// More threads would not keep to the limit.
+const MEMORY_PER_THREAD: u64 = 24 << 20;
+
 /// Says whether values are in the set.
 pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<Answer> {
     let set = source.open(path)?;
@@ -52,7 +55,9 @@ pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -
 
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
-    let threads = source.threads();
+    // A line of a MiB is taken in any memory.
+    let room = usize::try_from(source.memory_bytes() / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
+    let threads = source.threads().min(room).max(1);
     let is_screened = matches!(answer, LineAnswer::Copy { .. });
     let screen_bytes = if is_screened { source.memory_bytes() / 4 } else { 0 };
     let share = (source.memory_bytes() - screen_bytes) / (MEMORY_FACTOR * threads) as u64;

@@ -43,10 +43,10 @@ pub(crate) struct Filter<'a> {
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 16;
-/// Bytes of memory a byte of text, where every line is one digit: the text, its
-/// values, where they lie, the values in order, the answers, and the output in a
-/// buffer that grows.
-pub(crate) const MEMORY_FACTOR: usize = 30;
+/// Bytes of memory a byte of text, where every line is one digit in some chunks, and
+/// empty in others: the text, its values, where they lie, the values in order, the
+/// answers, the output and the empty lines in buffers that grow.
+pub(crate) const MEMORY_FACTOR: usize = 42;
 /// Larger chunks are answered no faster.
 pub(crate) const MAX_CHUNK_BYTES: usize = 32 << 20;
 
