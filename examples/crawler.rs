@@ -4,8 +4,8 @@
 //! crawler THREADS LINKS START
 //! ```
 //!
-//! LINKS has lines `page<TAB>link`, and stands for the web. Pages are printed
-//! when they are visited. One page in a hundred is taken for seen and
+//! LINKS has lines `page<TAB>link`, and stands for the web. What was visited is
+//! printed at the end. One page in a hundred is taken for seen and
 //! missed: choose a smaller rate if that is too many.
 
 use bitsort::bloom::{BloomFilter, SharedFilter, Standard};

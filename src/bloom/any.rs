@@ -112,6 +112,13 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.expected_rate())
     }
 
+    /// How far the rates of filters like this one are apart with `keys` keys, as a share of
+    /// them. See [`Filter::rate_deviation`](super::Filter::rate_deviation).
+    #[must_use]
+    pub fn rate_deviation(&self, keys: u64) -> f64 {
+        with!(self, filter => filter.rate_deviation(keys))
+    }
+
     /// The rate of false positives among random keys. See
     /// [`Filter::measured_rate`](super::Filter::measured_rate).
     #[must_use]

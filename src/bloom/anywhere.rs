@@ -120,6 +120,10 @@ macro_rules! anywhere {
             params::rate(spec.cells, keys, spec.hashes)
         }
 
+        fn rate_deviation(spec: &Spec, keys: u64) -> f64 {
+            params::rate_deviation(spec.cells, keys, spec.hashes)
+        }
+
         fn keys(spec: &Spec, ones: u64) -> f64 {
             params::keys(spec.cells, spec.hashes, ones)
         }
@@ -133,10 +137,8 @@ macro_rules! anywhere {
         }
 
         fn cells_for_rate(keys: u64, rate: f64, hashes: Option<u32>) -> u64 {
-            hashes.map_or_else(
-                || params::bits(keys, rate),
-                |hashes| params::bits_with_hashes(keys, rate, hashes),
-            )
+            let hashes = hashes.unwrap_or_else(|| params::hashes_for_rate(rate));
+            params::bits_with_hashes(keys, rate, hashes)
         }
 
         fn round(cells: u64) -> Option<u64> {

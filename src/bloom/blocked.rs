@@ -92,6 +92,10 @@ impl Layout for Blocked {
         params::rate_blocked(spec.cells, keys, spec.hashes)
     }
 
+    fn rate_deviation(spec: &Spec, keys: u64) -> f64 {
+        params::rate_deviation_blocked(spec.cells, keys, spec.hashes)
+    }
+
     fn keys(spec: &Spec, ones: u64) -> f64 {
         params::keys_blocked(spec.cells, spec.hashes, ones)
     }

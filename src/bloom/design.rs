@@ -90,6 +90,8 @@ mod sealed {
         fn rate(spec: &Spec, words: &[u64]) -> f64;
         /// Rate of false positives with so many keys, in theory.
         fn rate_with(spec: &Spec, keys: u64) -> f64;
+        /// How far rates are apart, as a share of it.
+        fn rate_deviation(spec: &Spec, keys: u64) -> f64;
         /// Number of keys that leave so many cells set.
         fn keys(spec: &Spec, ones: u64) -> f64;
         /// The best number of hash functions for a number of keys.

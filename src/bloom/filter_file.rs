@@ -85,6 +85,15 @@ impl FilterFile {
         let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
         Ok(Self { filter: filter.map_storage(Held::Memory), kind, data })
     }
+
+    /// The same, after its checksums were checked: for words that go into another
+    /// file, whose checksums would hide their damage.
+    pub(crate) fn open_checked(path: &Path) -> Result<Self> {
+        if FilterKind::of(path)? == FilterKind::Bloom {
+            AnyFilter::<Mapped>::open(path)?.verify(path)?;
+        }
+        Self::open(path)
+    }
 }
 
 impl FilterFile<Memory> {
@@ -112,6 +121,11 @@ impl FilterFile<Memory> {
 }
 
 impl<S: Storage> FilterFile<S> {
+    /// Whether there is something that other kinds of files have no place for.
+    pub(crate) fn has_data(&self) -> bool {
+        !self.data.is_empty()
+    }
+
     /// Writes the filter, whole or not at all, as a file of this kind.
     pub(crate) fn save(&self, path: &Path, kind: FilterKind) -> Result<()> {
         match (kind, &self.filter) {

@@ -241,6 +241,11 @@ impl LineJob<'_> {
         self.chunks.run(reader, || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
+    /// Bytes of the lines of a file; 0 if it has to be read to know them.
+    pub(crate) fn known_bytes(&self, path: &Path) -> u64 {
+        self.reader(vec![path.into()]).known_bytes()
+    }
+
     /// Hands chunks of the lines of `paths` to `visit`, one after the other.
     pub(crate) fn each(
         &self,

@@ -74,6 +74,14 @@ impl MeasuredRate {
 const BATCH: u64 = 4096;
 
 impl<D: Design, S: Storage> Filter<D, S> {
+    /// How far the rates of filters like this one are apart with `keys` keys, as a share of
+    /// [`rate_with`](Filter::rate_with): the standard deviation; see
+    /// [`params`](super::params).
+    #[must_use]
+    pub fn rate_deviation(&self, keys: u64) -> f64 {
+        D::rate_deviation(&self.spec(), keys)
+    }
+
     /// Asks for `probes` random keys of 16 bytes and counts the answers that
     /// are yes. That one of them was inserted is as good as impossible, unless
     /// somebody inserted the keys of the same `seed`.
@@ -120,5 +128,37 @@ impl SplitMix {
         let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ mixed >> 31
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::design::{Blocked, Plain, Standard};
+    use super::*;
+
+    #[test]
+    fn rates_are_as_far_apart_as_the_formulas_say() {
+        fn check<D: Plain>() {
+            const FILTERS: u32 = if cfg!(miri) { 2 } else { 400 };
+            const KEYS: u64 = 1000;
+            let rates = (0..FILTERS).map(|seed| {
+                let builder = Filter::<D>::builder().keys(KEYS).rate(0.01).seed(seed.into());
+                let mut filter = builder.build().unwrap();
+                filter.extend(0..KEYS);
+                (filter.expected_rate(), filter.rate_deviation(KEYS))
+            });
+            let (rates, said): (Vec<f64>, Vec<f64>) = rates.unzip();
+            let mean = rates.iter().sum::<f64>() / f64::from(FILTERS);
+            let squares = rates.iter().map(|rate| (rate / mean - 1.0).powi(2)).sum::<f64>();
+            let deviation = (squares / f64::from(FILTERS)).sqrt();
+            // The deviation of so many is known within 3.5 %.
+            assert!(
+                cfg!(miri) || (deviation / said[0] - 1.0).abs() < 0.15,
+                "{deviation} {}",
+                said[0]
+            );
+        }
+        check::<Standard>();
+        check::<Blocked>();
     }
 }

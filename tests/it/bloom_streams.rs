@@ -104,7 +104,7 @@ fn a_line_longer_than_the_memory_allows_is_refused() {
     for line in ["filter f a", "dedup a", "dedup --exact a", "common a a"] {
         let ran = work.set(&format!("bloom {line} -o out --threads 2 --mem 64M"), "");
         assert_eq!(ran.code, Some(2), "{line}");
-        let what = "bitset: a: byte 6: a line longer than 2.0 MiB";
+        let what = "bitset: a: byte 6: a line longer than 1.8 MiB";
         assert!(ran.err.starts_with(what) && ran.err.contains("more with --mem"), "{}", ran.err);
         assert_eq!(work.names(), ["a", "f"]);
         work.set(&format!("bloom {line} -o out --threads 2 --mem 1G"), "").quiet();

@@ -1,7 +1,7 @@
 //! How the search for common lines divides its memory.
 
 use super::super::filter::BlockedBloomFilter;
-use super::super::lines::LineRules;
+use super::super::lines::LineJob;
 use super::super::params::BLOCK_BITS;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -15,12 +15,23 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn of(path: &Path, rules: LineRules) -> Result<Self> {
+    /// Of a regular file; one that is compressed is read for it.
+    pub(crate) fn of(path: &Path, job: &LineJob<'_>) -> Result<Self> {
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
         if metadata.is_dir() {
             return Err(Error::directory("read", path));
         }
-        Ok(Self { bytes: metadata.len(), lines: rules.estimated_lines(path)? })
+        let bytes = metadata.len();
+        if bytes == job.known_bytes(path) {
+            return Ok(Self { bytes, lines: job.rules.estimated_lines(path)? });
+        }
+        let mut unpacked = Self { bytes: 0, lines: 0 };
+        job.each(vec![path.into()], |lines| {
+            unpacked.bytes += lines.len() as u64;
+            unpacked.lines += job.rules.count(lines);
+            Ok(())
+        })?;
+        Ok(unpacked)
     }
 }
 

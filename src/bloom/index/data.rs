@@ -1,5 +1,6 @@
 //! The file that is indexed.
 
+use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::sys::map_file;
 use memmap2::Mmap;
@@ -22,6 +23,10 @@ impl Data {
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
+        if Compression::of_content(&bytes).is_some() {
+            let what = "is compressed: its lines cannot be read one by one; unpack it";
+            return Err(Error::usage(format!("{} {what}", path.display())));
+        }
         Ok(Self { path: path.into(), file, bytes })
     }
 

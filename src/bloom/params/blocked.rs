@@ -35,18 +35,41 @@ pub fn rate_blocked(m: u64, n: u64, k: u32) -> f64 {
 
 fn rate_blocked_at(c: f64, k: u32) -> f64 {
     let bins = real(BLOCK_BITS);
-    poisson_mean(bins / c, |i| {
-        let balls = i * f64::from(k);
-        let empty = (balls * (-1.0 / bins).ln_1p()).exp();
-        let mean = 1.0 - empty;
-        if mean <= 0.0 {
-            return 0.0;
-        }
-        let both_empty = (balls * (-2.0 / bins).ln_1p()).exp();
-        let variance = both_empty * (1.0 - 1.0 / bins) + empty / bins - empty * empty;
-        let pairs = f64::from(k) * (f64::from(k) - 1.0) / 2.0;
-        power(mean, k) * (1.0 + pairs * variance / (mean * mean))
-    })
+    poisson_mean(bins / c, |i| power_of_fill(i * f64::from(k), k))
+}
+
+/// E\[(set bits / 512)^`power`\] of a block in which so many bits were set.
+fn power_of_fill(balls: f64, exponent: u32) -> f64 {
+    let bins = real(BLOCK_BITS);
+    let empty = (balls * (-1.0 / bins).ln_1p()).exp();
+    let mean = 1.0 - empty;
+    if mean <= 0.0 {
+        return 0.0;
+    }
+    let both_empty = (balls * (-2.0 / bins).ln_1p()).exp();
+    let variance = both_empty * (1.0 - 1.0 / bins) + empty / bins - empty * empty;
+    let pairs = f64::from(exponent) * (f64::from(exponent) - 1.0) / 2.0;
+    power(mean, exponent) * (1.0 + pairs * variance / (mean * mean))
+}
+
+/// How far the rates of blocked filters of the same `m`, `n` and `k` are apart: their
+/// standard deviation, as a share of [`rate_blocked`].
+///
+/// # Source
+///
+/// The variance of the rate of a block, whose keys follow a Poisson distribution as in
+/// [`rate_blocked`], less what is due to their number, which is `n` in all: Var p −
+/// Cov(p, i)² / Var i. The filter's rate is the mean over m / 512 blocks.
+#[must_use]
+pub fn rate_deviation_blocked(m: u64, n: u64, k: u32) -> f64 {
+    let blocks = real(m) / real(BLOCK_BITS);
+    let keys = real(n) / blocks;
+    let power = |i: f64, exponent| power_of_fill(i * f64::from(k), exponent);
+    let rate = poisson_mean(keys, |i| power(i, k));
+    let variance = poisson_mean(keys, |i| power(i, 2 * k)) - rate * rate;
+    let covariance = poisson_mean(keys, |i| (i - keys) * power(i, k));
+    let own = (variance - covariance * covariance / keys).max(0.0);
+    if rate > 0.0 { (own / blocks).sqrt() / rate } else { 0.0 }
 }
 
 /// The best number of hash functions of a blocked filter.

@@ -21,7 +21,7 @@ mod blocked;
 
 pub use blocked::{
     bits_per_key_blocked, bits_per_key_blocked_with_hashes, bits_per_key_split_block,
-    hashes_blocked, keys_blocked, rate_blocked, rate_split_block,
+    hashes_blocked, keys_blocked, rate_blocked, rate_deviation_blocked, rate_split_block,
 };
 
 /// Bits of a block of a blocked filter: a cache line.
@@ -178,6 +178,30 @@ pub fn rate(m: u64, n: u64, k: u32) -> f64 {
 #[must_use]
 pub fn rate_approximate(m: u64, n: u64, k: u32) -> f64 {
     power(-(-f64::from(k) * real(n) / real(m)).exp_m1(), k)
+}
+
+/// How far the rates of filters of the same `m`, `n` and `k` are apart: their standard
+/// deviation, as a share of [`rate`].
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::params;
+///
+/// // Of filters for 100 keys some have 0.9 % false positives, others 1.1 %.
+/// assert_eq!(format!("{:.2}", params::rate_deviation(960, 100, 7)), "0.12");
+/// ```
+///
+/// # Source
+///
+/// k times that of the number of set bits: the variance of occupied bins as in Johnson
+/// and Kotz, *Urn Models* (1977).
+#[must_use]
+pub fn rate_deviation(m: u64, n: u64, k: u32) -> f64 {
+    let balls_a_bin = f64::from(k) * real(n) / real(m);
+    let empty = (-balls_a_bin).exp();
+    let variance = empty - (1.0 + balls_a_bin) * empty * empty;
+    f64::from(k) * (variance.max(0.0) / real(m)).sqrt() / (1.0 - empty).max(f64::MIN_POSITIVE)
 }
 
 /// The rate of a filter of which `fill` of the bits are set: fill^k.

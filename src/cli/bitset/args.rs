@@ -47,7 +47,7 @@ pub(super) struct SetArgs {
 /// Limits of what has to be sorted or written.
 #[derive(Debug, clap::Args)]
 pub(super) struct Limits {
-    /// Keep the peak memory of sorting below SIZE (K, M, G, T or %)
+    /// Keep the peak memory, but for sets and filters, below SIZE (K, M, G, T or %)
     #[arg(short = 'S', long, value_name = "SIZE", global = true)]
     pub(super) mem: Option<MemoryLimit>,
 

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+/// Memory of the program itself, its stacks and small buffers.
+const OWN_BYTES: u64 = 8 << 20;
+
 /// Standard input where no files are named.
 pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
     if files.is_empty() { vec![PathBuf::from("-")] } else { files }
@@ -100,7 +103,7 @@ impl Source {
             None => Work {
                 counts,
                 read_bytes: self.progress.read_bytes(),
-                memory_limit_bytes: self.memory_bytes(),
+                memory_limit_bytes: self.memory_limit_bytes(),
                 threads: self.threads(),
                 time: self.started.elapsed(),
             }
@@ -126,8 +129,13 @@ impl Source {
         }
     }
 
-    /// Memory that may be used for what is no sort.
+    /// Memory that may be used for what is no sort, beside what the program itself takes.
     pub(in crate::cli) fn memory_bytes(&self) -> u64 {
+        let limit = self.memory_limit_bytes();
+        limit - OWN_BYTES.min(limit / 8)
+    }
+
+    fn memory_limit_bytes(&self) -> u64 {
         let machine = Machine::detect();
         match self.limits.mem {
             Some(limit) => limit.on(&machine).bytes(),

@@ -193,7 +193,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "BITS")]
     pub(super) counter_bits: Option<u32>,
     /// What `common` would take for two files of N lines each, within --mem
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["design", "bits_per_key", "counter_bits", "json"])]
     pub(super) common: bool,
     /// Bytes of a line, for --common
     #[arg(long, value_name = "BYTES", default_value = "64", requires = "common")]
@@ -209,7 +209,7 @@ pub(super) struct SizeArgs {
     /// Number of different keys; the lines are counted first if it is not given
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) keys: Option<Count>,
-    /// Rate of false positives with all keys in [default: 0.01]
+    /// Rate of false positives with all keys in [default: 0.01; 0.03 with --to guava]
     #[arg(short = 'p', long, value_name = "RATE")]
     pub(super) rate: Option<f64>,
     /// Bits, or counters, a key instead of a rate

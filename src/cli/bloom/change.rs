@@ -72,7 +72,8 @@ impl ChangeArgs {
         let keys = if keys.is_empty() {
             Keys::Files(or_stdin(files))
         } else {
-            Keys::Typed(keys.into_iter().map(OsString::into_vec).collect())
+            let keys = keys.into_iter().map(OsString::into_vec);
+            Keys::Typed(keys.filter(|key| !(lines.skip_empty && key.is_empty())).collect())
         };
         (filter, keys, lines)
     }

@@ -1,9 +1,9 @@
 //! Filters described and checked.
 
 use super::args::LineArgs;
-use super::{job, open};
-use crate::bloom::filter_file::FilterKind;
-use crate::bloom::{AnyFilter, Confidence, Mapped, MeasuredRate, Storage, check_rate};
+use super::{check_is_file, job, open};
+use crate::bloom::filter_file::FilterFile;
+use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl Probing {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
     fn probes(&self, promised: f64) -> u64 {
         let needed = (ENOUGH / promised).ceil() as u64;
-        self.probes.unwrap_or(needed.clamp(MIN_PROBES, MAX_PROBES)).max(1)
+        self.probes.unwrap_or(needed.clamp(MIN_PROBES, MAX_PROBES))
     }
 }
 
@@ -140,10 +140,8 @@ pub(super) fn verify(
     json: bool,
     lines: LineArgs,
 ) -> Result<Answer> {
-    let file = open(path)?;
-    if file.kind == FilterKind::Bloom {
-        AnyFilter::<Mapped>::open(path)?.verify(path)?;
-    }
+    check_is_file(path)?;
+    let file = FilterFile::open_checked(path)?;
     let filter = &file.filter;
     let Some(promised) = probing.rate.or(filter.goal().map(|goal| goal.rate)) else {
         return Err(Error::usage(format!(
@@ -152,20 +150,32 @@ pub(super) fn verify(
         )));
     };
     check_rate(promised)?;
+    if probing.probes == Some(0) {
+        return Err(Error::usage("at least 1 key has to be asked for: --probes"));
+    }
     let bar = source.bar(true);
     let missing = missing_keys(source, filter, files, lines)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
     drop(bar);
     source.note("probes", measured.probes);
-    let found = Verified { promised, measured, missing };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    let keys = filter.goal().map_or_else(|| filter.estimated_keys() as u64, |goal| goal.keys);
+    let allowed = promised * (1.0 + LUCK * filter.rate_deviation(keys.max(1)));
+    let found = Verified { promised, allowed, measured, missing };
     print(if json { format!("{}\n", found.json()) } else { found.text() })?;
     Ok(found.is_kept().into())
 }
+
+/// Standard deviations by which the rate of a filter may be higher than that of most
+/// others of its size and keys.
+const LUCK: f64 = 3.0;
 
 /// What became of a promise.
 struct Verified {
     /// Rate of false positives.
     promised: f64,
+    /// The rate of a filter whose few keys have bad luck.
+    allowed: f64,
     measured: MeasuredRate,
     /// Keys that should be in, and are not; nothing if none were named.
     missing: Option<u64>,
@@ -176,10 +186,10 @@ impl Verified {
         self.measured.interval(Confidence::Percent99)
     }
 
-    /// Whether the rate may be the promised one, or is lower.
+    /// Whether the rate may be the promised one, but for luck, or is lower.
     fn rate_is_kept(&self) -> bool {
         let (low, _) = self.interval();
-        low <= self.promised
+        low <= self.allowed
     }
 
     /// Whether no key is missing either, which a filter promises without a word.
@@ -191,6 +201,7 @@ impl Verified {
         let (low, high) = self.interval();
         json!({
             "promised_rate": self.promised,
+            "allowed_rate": self.allowed,
             "measured_rate": self.measured.rate(),
             "probes": self.measured.probes,
             "false_positives": self.measured.false_positives,
@@ -203,18 +214,24 @@ impl Verified {
     fn text(&self) -> String {
         let (low, high) = self.interval();
         let missing = self.missing.map(|missing| format!("missing   {missing} keys\n"));
+        let promise = match (self.is_kept(), low > self.promised) {
+            (false, _) => "broken".into(),
+            (true, false) => "kept".into(),
+            (true, true) => {
+                format!("kept: up to {} is the luck of its keys", percent(self.allowed))
+            }
+        };
         format!(
             "promised  {} false positives\n\
              measured  {}: {} of {} random keys\n\
              interval  {} to {}, 99 % sure\n\
-             promise   {}\n{}",
+             promise   {promise}\n{}",
             percent(self.promised),
             percent(self.measured.rate()),
             self.measured.false_positives,
             self.measured.probes,
             percent(low),
             percent(high),
-            if self.rate_is_kept() { "kept" } else { "broken" },
             missing.unwrap_or_default(),
         )
     }

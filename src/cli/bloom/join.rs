@@ -1,10 +1,11 @@
 //! Filters joined, and written for other programs.
 
 use super::args::{JoinArgs, KindChoice};
-use super::{check_is_file, open};
+use super::check_is_file;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::{AnyFilter, Mismatch};
 use crate::cli::bitset::Source;
+use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use std::path::Path;
 
@@ -29,7 +30,9 @@ fn join(
     let mut joined = FilterFile::load(first)?;
     for path in others {
         source.check()?;
-        let other = open(path)?;
+        check_is_file(path)?;
+        let other = FilterFile::open_checked(path)?;
+        tell_of_data(&other, path);
         join(&mut joined.filter, &other).map_err(|mismatch| {
             Error::usage(format!("{} and {}: {mismatch}", first.display(), path.display()))
         })?;
@@ -41,7 +44,19 @@ fn join(
 
 /// Writes a filter as another kind of file.
 pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoice) -> Result<()> {
-    open(path)?.save(output, to.into())?;
+    check_is_file(path)?;
+    let file = FilterFile::open_checked(path)?;
+    if to != KindChoice::Dcso {
+        tell_of_data(&file, path);
+    }
+    file.save(output, to.into())?;
     source.note_file(output);
     Ok(())
+}
+
+/// Says that the data behind a filter of DCSO's goes no further.
+fn tell_of_data(file: &FilterFile, path: &Path) {
+    if file.has_data() {
+        say(&format!("bitset: the data behind the filter of {} is left out", path.display()));
+    }
 }

@@ -7,7 +7,7 @@ use crate::bloom::common_lines::{Facts, Plan, bits_for};
 use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::size::ByteSize;
 use crate::sys::Machine;
 use clap::ValueEnum;
@@ -50,6 +50,9 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
             }
         }
         return Ok(());
+    }
+    if args.counter_bits.is_some() && args.design.is_some_and(|one| one != DesignChoice::Counting) {
+        return Err(Error::usage("--counter-bits is for --design counting"));
     }
     let designs = args.design.map_or(DesignChoice::value_variants().to_vec(), |one| vec![one]);
     let sizes: Vec<Size> = if args.bits_per_key.is_empty() {

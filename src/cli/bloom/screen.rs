@@ -203,7 +203,7 @@ pub(super) fn common(
     let (paths, _copies) = rereadable(files.into(), source.folder(), &job)?;
     let [a, b] = &paths[..] else { return Ok(()) };
     let unchanged = Unchanged::of(&paths); // both are read twice
-    let facts = [Facts::of(a, job.rules)?, Facts::of(b, job.rules)?];
+    let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
     let memory_bytes = source.memory_bytes();
     if how == How::Explain {
         out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;

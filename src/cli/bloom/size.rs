@@ -101,7 +101,8 @@ impl SizeArgs {
             KindChoice::Bloom => self.own(keys)?,
             KindChoice::Guava => {
                 let options = guava::Options::default();
-                AnyFilter::Standard(guava::filter(keys, self.known_rate(), options)?)
+                let rate = self.rate.unwrap_or(guava::DEFAULT_RATE);
+                AnyFilter::Standard(guava::filter(keys, rate, options)?)
             }
             KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
         };
