@@ -6,6 +6,7 @@ use super::lines::LineReader;
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::sys::in_threads;
+use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// How chunks are looked at.
@@ -42,6 +43,7 @@ impl ChunkJob<'_> {
         take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
     ) -> Result<()> {
         self.progress.enter(Phase::Load, reader.known_bytes());
+        let stop = reader.stop();
         // None once it could not read.
         let reader = Mutex::new(Some(reader.up_to(self.line_bytes)));
         let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
@@ -86,6 +88,7 @@ impl ChunkJob<'_> {
             if done.is_err() {
                 turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
                 passed.notify_all();
+                stop.store(true, Ordering::Relaxed);
             }
             done
         };

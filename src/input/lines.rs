@@ -20,9 +20,13 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a stream may pause before its lines are answered.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// How long a stream is waited for before it is looked whether somebody still wants it.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// What unpacking a compressed input may take.
 const UNPACK_BYTES: u64 = 64 << 20;
 /// A record that is longer has a quote that is never closed.
@@ -53,6 +57,7 @@ pub(crate) struct LineReader {
     selector: Option<Selector>,
     max_line_bytes: usize,
     known_bytes: OnceCell<u64>,
+    stop: Arc<AtomicBool>,
 }
 
 struct Current {
@@ -70,6 +75,8 @@ struct Current {
     selector: Option<Selector>,
     /// Number (from 0) of the wanted field, once the first record was read.
     column: usize,
+    stop: Arc<AtomicBool>,
+    is_packed: bool,
 }
 
 impl LineReader {
@@ -85,6 +92,7 @@ impl LineReader {
             selector: None,
             max_line_bytes: MAX_LINE_BYTES,
             known_bytes: OnceCell::new(),
+            stop: Arc::default(),
         }
     }
 
@@ -152,6 +160,7 @@ impl LineReader {
         let (name, carry) = (path.display().to_string(), Vec::new());
         let selector = self.selector.clone();
         let (file, offset, column) = (beside, 0, 0);
+        let (stop, is_packed) = (Arc::clone(&self.stop), format.is_some());
         Ok(Current {
             name,
             terminator,
@@ -163,6 +172,8 @@ impl LineReader {
             carry,
             selector,
             column,
+            stop,
+            is_packed,
         })
     }
 
@@ -191,6 +202,11 @@ impl LineReader {
                 return Ok(true);
             }
         }
+    }
+
+    /// Set, it ends the inputs: nobody wants more lines.
+    pub(super) fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
     }
 
     /// Chunks that were filled, of all inputs.
@@ -228,6 +244,17 @@ impl Current {
                 }
                 chunk.grow()?;
             }
+            if let Some((stream, before)) = &self.file
+                && !before.is_file()
+                && !self.is_packed
+                && (self.offset > 0 || end > PADDING)
+            // not what was read to see that
+            {
+                while !self.stop.load(Ordering::Relaxed) && pauses(stream, &WAIT) {}
+                if self.stop.load(Ordering::Relaxed) {
+                    break false;
+                }
+            }
             let room = end..chunk.room();
             let read = match self.reader.read(&mut chunk.bytes.bytes_mut()[room]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -246,7 +273,7 @@ impl Current {
             if lines_end.is_some()
                 && let Some((stream, before)) = &self.file
                 && !before.is_file()
-                && pauses(stream)
+                && pauses(stream, &PAUSE)
             {
                 let whole = self.whole(&chunk.bytes.bytes()[..end], lines_end);
                 if whole.is_some() {
@@ -306,10 +333,10 @@ impl Current {
     }
 }
 
-/// Whether nothing comes for a moment; not at the end of a stream.
-fn pauses(file: &File) -> bool {
+/// Whether nothing comes for some time; not at the end of a stream.
+fn pauses(file: &File, time: &Timespec) -> bool {
     let mut polled = [PollFd::new(file, PollFlags::IN)];
-    matches!(poll(&mut polled, Some(&PAUSE)), Ok(0))
+    matches!(poll(&mut polled, Some(time)), Ok(0))
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 use crate::workspace::Workspace;
 use serde_json::Value;
 use std::collections::HashSet;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const USERS: &str = "name,id\n\"Smith, J\",30\n\"two\nlines\",7\nx,\n\"q\"\"q\",\"35\"\r\n";
 
@@ -217,4 +220,25 @@ fn a_byte_order_mark_alone_is_no_line() {
     let told = stats(&work, "filter s.bits", "\u{feff}");
     assert_eq!(told["lines"].as_u64(), Some(0), "{told}");
     assert_eq!(work.set("filter s.bits --column id", "\u{feff}").quiet(), "");
+}
+
+#[test]
+fn an_error_does_not_wait_for_a_stream_to_go_on() {
+    let work = Workspace::new();
+    work.set("build -o s.bits", "1\n").quiet();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+    command.args(["filter", "s.bits", "--threads", "2"]).current_dir(work.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"x\n").unwrap();
+    // Standard input stays open until the program has ended, or never would.
+    let ends = (0..600).any(|_| {
+        std::thread::sleep(Duration::from_millis(100));
+        child.try_wait().unwrap().is_some()
+    });
+    assert!(ends || child.kill().is_ok());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("-:1: byte 0"), "{output:?}");
 }
