@@ -93,6 +93,23 @@ fn what_was_appended_is_asked_for_and_taken_in() {
 }
 
 #[test]
+fn a_change_anywhere_is_noticed_by_the_time_of_writing() {
+    let work = Workspace::new();
+    let rows: String =
+        (100_000..200_000).fold(String::new(), |rows, row| rows + &format!("{row}\n"));
+    work.write("rows", &rows);
+    work.set("bloom index build rows --block 4K", "").quiet();
+    assert_eq!(work.set("bloom index get rows 133333", "").quiet(), "133333\n");
+    std::thread::sleep(std::time::Duration::from_millis(20)); // clocks of files are coarse
+    work.write("rows", rows.replace("133333", "X33333"));
+    for line in ["get rows X33333", "get rows 150000", "build rows --append"] {
+        work.set(&format!("bloom index {line}"), "").refused("has changed");
+    }
+    work.write("rows", &rows);
+    assert_eq!(work.set("bloom index get rows 133333", "").quiet(), "133333\n");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let work = Workspace::new();
     work.write("rows", "a\nb\n");

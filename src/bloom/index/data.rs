@@ -6,6 +6,7 @@ use crate::sys::map_file;
 use memmap2::Mmap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file of keys, mapped.
 #[derive(Debug)]
@@ -36,6 +37,12 @@ impl Data {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// When it was written to.
+    pub(super) fn modified(&self) -> Result<SystemTime> {
+        let metadata = self.file.metadata();
+        metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
     }
 
     /// Notices that somebody cut the file, before its lost bytes are read: the

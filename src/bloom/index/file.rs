@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use memmap2::Mmap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// An index without its data.
 ///
@@ -113,6 +114,12 @@ impl IndexFile {
             bounds_bytes: header.bounds_len,
             index_bytes: self.bytes.len() as u64,
         }
+    }
+
+    /// When it was written.
+    pub(super) fn modified(&self) -> Result<SystemTime> {
+        let metadata = std::fs::metadata(&self.path);
+        metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
     }
 
     /// Reads the whole index and holds it against its checksums.

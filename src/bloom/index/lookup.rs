@@ -71,7 +71,8 @@ impl AddAssign for LookupReport {
 
 impl BlockIndex {
     /// Opens a file and its index; see the [module](super) for how it notices
-    /// that they do not belong together. The cost is the same for any size.
+    /// that they do not belong together. The cost is the same for any size, but
+    /// for a file that was written to after its index: it is read whole.
     ///
     /// The files must not be shortened in place while they are open: the kernel
     /// ends processes that read what is gone. A lookup looks at the length
@@ -100,6 +101,9 @@ impl BlockIndex {
             opened.index.verify()?;
         }
         opened.check_samples()?;
+        if opened.data.modified()? > opened.index.modified()? {
+            opened.check_blocks(&Progress::default())?;
+        }
         Ok(opened)
     }
 
@@ -168,6 +172,11 @@ impl BlockIndex {
     pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         self.index.verify()?;
         self.data.check_length()?;
+        self.check_blocks(progress)
+    }
+
+    /// Compares all blocks with their checksums.
+    fn check_blocks(&self, progress: &Progress) -> Result<()> {
         let blocks = self.index.header().blocks;
         progress.enter(Phase::Walk, blocks);
         (0..blocks).try_for_each(|index| {

@@ -28,11 +28,12 @@
 //!
 //! The index has the length and the checksums of what it was made of.
 //! [`BlockIndex::open`] compares the length and eight blocks, spread over the
-//! file, whatever its size; a lookup compares each block that it reads; only
-//! [`BlockIndex::verify`] reads all. So a change that keeps the length can stay
-//! unnoticed until then, if it is in none of these blocks, and a lookup will not
-//! find what it added. Of the index itself, one of more than 1 MiB, likewise only
-//! the header is checked before. [`Builder::extend`] takes in what was appended.
+//! file, whatever its size, and all blocks of a file that was written to after its
+//! index; a lookup compares each block that it reads. So only a change that keeps the
+//! length and the time of writing can stay unnoticed until [`BlockIndex::verify`]
+//! reads all, if it is in none of these blocks, and a lookup will not find what it
+//! added. Of the index itself, one of more than 1 MiB, only the header is checked
+//! before. [`Builder::extend`] takes in what was appended.
 //!
 //! # Cost
 //!
