@@ -8,33 +8,13 @@ use super::scheme::{Hash, Scheme, Walk, walk};
 use crate::bitmap::Word;
 use crate::simd::prefetch;
 
-/// Runs an expression with the type of a scheme's walk.
-macro_rules! with_walk {
-    ($spec:expr, $walk:ident => $body:expr) => {
-        match $spec.scheme {
-            Scheme::Xxh3 { .. } => {
-                type $walk = XxhWalk;
-                $body
-            }
-            Scheme::GuavaMitz64 => {
-                type $walk = Mitz64Walk;
-                $body
-            }
-            Scheme::GuavaMitz32 => {
-                type $walk = Mitz32Walk;
-                $body
-            }
-            Scheme::Dcso => {
-                type $walk = DcsoWalk;
-                $body
-            }
-        }
-    };
-}
-
 #[cold] // what loops around a walk have in line is the one of this crate's own scheme
 fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {
-    with_walk!(spec, W => walk::<W>(hash, spec.cells, spec.hashes, visit))
+    match spec.scheme {
+        Scheme::GuavaMitz64 => walk::<Mitz64Walk>(hash, spec.cells, spec.hashes, visit),
+        Scheme::GuavaMitz32 => walk::<Mitz32Walk>(hash, spec.cells, spec.hashes, visit),
+        _ => walk::<DcsoWalk>(hash, spec.cells, spec.hashes, visit),
+    }
 }
 
 /// Answers for a group of keys, cell by cell: of all keys the first cell, of
@@ -101,7 +81,13 @@ macro_rules! anywhere {
         }
 
         fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {
-            with_walk!(spec, W => contains_in_rounds::<Self, W>(spec, words, hashes, found));
+            let ask = match spec.scheme {
+                Scheme::Xxh3 { .. } => contains_in_rounds::<Self, XxhWalk>,
+                Scheme::GuavaMitz64 => contains_in_rounds::<Self, Mitz64Walk>,
+                Scheme::GuavaMitz32 => contains_in_rounds::<Self, Mitz32Walk>,
+                Scheme::Dcso => contains_in_rounds::<Self, DcsoWalk>,
+            };
+            ask(spec, words, hashes, found);
         }
 
         #[inline]
