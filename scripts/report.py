@@ -18,7 +18,7 @@ PLOTS = {
 }
 # What a record has if its kind was measured whole.
 WHOLE = {
-    "commands": "## uniform-u32:",
+    "commands": "## scale-lines:",
     "representations": "From which density on",
     "bloom": "## 10,000 keys",
 }
