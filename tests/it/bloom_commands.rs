@@ -197,6 +197,15 @@ fn a_filter_is_described_and_checked() {
         work.set(&format!("bloom {line}"), "").refused("bad: byte 4096");
     }
     work.set("bloom verify good --probes 0", "").refused("at least 1 key has to be asked for");
+    // Few keys may have bad luck.
+    let verified: Vec<String> = (0..10)
+        .map(|seed| {
+            let build = format!("bloom build -n 300 -p 0.01 --seed {seed} -o few");
+            work.set(&build, &numbered("", 300)).quiet();
+            work.set("bloom verify few", "").quiet()
+        })
+        .collect();
+    assert!(verified.iter().any(|few| few.contains("is the luck of its keys")), "{verified:?}");
 }
 
 #[test]
@@ -298,6 +307,10 @@ fn what_cannot_be_done_is_refused() {
         ("common k missing", "cannot open missing"),
         ("common . k", "directory"),
         ("common k k -p 0", "between 0 and 1"),
+        ("plan -n 1 --common --json", "cannot be used with"),
+        ("plan -n 1 --common --design standard", "cannot be used with"),
+        ("plan -n 1 --design blocked --counter-bits 4", "--counter-bits is for"),
+        ("index build packed", "is compressed"),
         ("build missing -o x", "cannot open missing"),
         ("build k -o x --counter-bits 4", "--counter-bits is for --design counting"),
         ("build k -o x --design counting --counter-bits 3", "2, 4 or 8"),
