@@ -44,8 +44,7 @@ impl ChunkJob<'_> {
     ) -> Result<()> {
         self.progress.enter(Phase::Load, reader.known_bytes());
         let stop = reader.stop();
-        // None once it could not read.
-        let reader = Mutex::new(Some(reader.up_to(self.line_bytes)));
+        let reader = Mutex::new(reader.up_to(self.line_bytes));
         let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
         let passed = Condvar::new();
         let each = || -> Result<()> {
@@ -55,13 +54,12 @@ impl ChunkJob<'_> {
                 if self.progress.is_cancelled() {
                     return Err(Error::Interrupted);
                 }
-                let mut open = reader.lock().unwrap_or_else(PoisonError::into_inner);
-                let Some(lines) = &mut *open else { return Ok(()) };
+                let mut lines = reader.lock().unwrap_or_else(PoisonError::into_inner);
                 let (sequence, more) = (lines.chunks(), lines.next(&mut chunk));
                 if more.is_err() {
-                    *open = None;
+                    stop.store(true, Ordering::Relaxed);
                 }
-                drop(open);
+                drop(lines);
                 let done = match more {
                     Ok(false) => return Ok(()),
                     Ok(true) => {

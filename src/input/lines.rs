@@ -183,7 +183,7 @@ impl LineReader {
     ///
     /// If an input cannot be read, or a line is too long.
     pub(crate) fn next(&mut self, chunk: &mut LineChunk) -> Result<bool> {
-        loop {
+        while !self.stop.load(Ordering::Relaxed) {
             let mut current = match self.current.take() {
                 Some(current) => current,
                 None => match self.paths.next() {
@@ -202,6 +202,7 @@ impl LineReader {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 
     /// Set, it ends the inputs: nobody wants more lines.
@@ -244,11 +245,11 @@ impl Current {
                 }
                 chunk.grow()?;
             }
-            if let Some((stream, before)) = &self.file
-                && !before.is_file()
+            // What was read to see what it is comes first, and what is unpacked may be
+            // there already.
+            if let Some(stream) = self.stream()
                 && !self.is_packed
                 && (self.offset > 0 || end > PADDING)
-            // not what was read to see that
             {
                 while !self.stop.load(Ordering::Relaxed) && pauses(stream, &WAIT) {}
                 if self.stop.load(Ordering::Relaxed) {
@@ -271,8 +272,7 @@ impl Current {
             lines_end = last.map(|last| end + last + 1).or(lines_end);
             end += read;
             if lines_end.is_some()
-                && let Some((stream, before)) = &self.file
-                && !before.is_file()
+                && let Some(stream) = self.stream()
                 && pauses(stream, &PAUSE)
             {
                 let whole = self.whole(&chunk.bytes.bytes()[..end], lines_end);
@@ -312,6 +312,11 @@ impl Current {
         }
         chunk.column = self.column;
         Ok(more)
+    }
+
+    /// What is read, if it is no regular file and may be waited for.
+    fn stream(&self) -> Option<&File> {
+        self.file.as_ref().filter(|(_, before)| !before.is_file()).map(|(file, _)| file)
     }
 
     /// Where the last whole record of a buffer ends, whose last line ends there.
