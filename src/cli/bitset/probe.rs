@@ -55,12 +55,13 @@ pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -
 
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
+    let memory_bytes = source.memory_bytes();
     // A line of a MiB is taken in any memory.
-    let room = usize::try_from(source.memory_bytes() / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
+    let room = usize::try_from(memory_bytes / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
     let threads = source.threads().min(room).max(1);
     let is_screened = matches!(answer, LineAnswer::Copy { .. });
-    let screen_bytes = if is_screened { source.memory_bytes() / 4 } else { 0 };
-    let share = (source.memory_bytes() - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
+    let screen_bytes = if is_screened { memory_bytes / 4 } else { 0 };
+    let share = (memory_bytes - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
     let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
     let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
     let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
