@@ -77,22 +77,27 @@ pub(crate) struct FilterFile<S = Held> {
 impl FilterFile {
     /// Opens a filter to be asked: own files where they lie, others in memory.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let kind = FilterKind::of(path)?;
-        if kind == FilterKind::Bloom {
-            let filter = AnyFilter::open(path)?.map_storage(Held::Mapped);
-            return Ok(Self { filter, kind, data: Vec::new() });
-        }
-        let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
-        Ok(Self { filter: filter.map_storage(Held::Memory), kind, data })
+        Self::open_with(path, |_| Ok(()))
     }
 
     /// The same, after its checksums were checked: for words that go into another
     /// file, whose checksums would hide their damage.
     pub(crate) fn open_checked(path: &Path) -> Result<Self> {
-        if FilterKind::of(path)? == FilterKind::Bloom {
-            AnyFilter::<Mapped>::open(path)?.verify(path)?;
+        Self::open_with(path, |filter| filter.verify(path))
+    }
+
+    fn open_with(
+        path: &Path,
+        check: impl FnOnce(&AnyFilter<Mapped>) -> Result<()>,
+    ) -> Result<Self> {
+        let kind = FilterKind::of(path)?;
+        if kind == FilterKind::Bloom {
+            let filter = AnyFilter::open(path)?;
+            check(&filter)?;
+            return Ok(Self { filter: filter.map_storage(Held::Mapped), kind, data: Vec::new() });
         }
-        Self::open(path)
+        let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
+        Ok(Self { filter: filter.map_storage(Held::Memory), kind, data })
     }
 }
 

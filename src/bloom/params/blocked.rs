@@ -38,7 +38,7 @@ fn rate_blocked_at(c: f64, k: u32) -> f64 {
     poisson_mean(bins / c, |i| power_of_fill(i * f64::from(k), k))
 }
 
-/// E\[(set bits / 512)^`power`\] of a block in which so many bits were set.
+/// E\[(set bits / 512)^`exponent`\] of a block in which so many bits were set.
 fn power_of_fill(balls: f64, exponent: u32) -> f64 {
     let bins = real(BLOCK_BITS);
     let empty = (balls * (-1.0 / bins).ln_1p()).exp();

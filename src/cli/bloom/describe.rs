@@ -1,8 +1,7 @@
 //! Filters described and checked.
 
 use super::args::LineArgs;
-use super::{check_is_file, job, open};
-use crate::bloom::filter_file::FilterFile;
+use super::{job, open, open_checked};
 use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
@@ -140,8 +139,7 @@ pub(super) fn verify(
     json: bool,
     lines: LineArgs,
 ) -> Result<Answer> {
-    check_is_file(path)?;
-    let file = FilterFile::open_checked(path)?;
+    let file = open_checked(path)?;
     let filter = &file.filter;
     let Some(promised) = probing.rate.or(filter.goal().map(|goal| goal.rate)) else {
         return Err(Error::usage(format!(
@@ -186,15 +184,11 @@ impl Verified {
         self.measured.interval(Confidence::Percent99)
     }
 
-    /// Whether the rate may be the promised one, but for luck, or is lower.
-    fn rate_is_kept(&self) -> bool {
-        let (low, _) = self.interval();
-        low <= self.allowed
-    }
-
-    /// Whether no key is missing either, which a filter promises without a word.
+    /// Whether the rate may be the promised one, but for luck, or is lower; and no key
+    /// is missing, which a filter promises without a word.
     fn is_kept(&self) -> bool {
-        self.rate_is_kept() && self.missing.unwrap_or(0) == 0
+        let (low, _) = self.interval();
+        low <= self.allowed && self.missing.unwrap_or(0) == 0
     }
 
     fn json(&self) -> Value {

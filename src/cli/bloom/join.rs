@@ -1,7 +1,7 @@
 //! Filters joined, and written for other programs.
 
 use super::args::{JoinArgs, KindChoice};
-use super::check_is_file;
+use super::{check_is_file, open_checked};
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::{AnyFilter, Mismatch};
 use crate::cli::bitset::Source;
@@ -30,8 +30,7 @@ fn join(
     let mut joined = FilterFile::load(first)?;
     for path in others {
         source.check()?;
-        check_is_file(path)?;
-        let other = FilterFile::open_checked(path)?;
+        let other = open_checked(path)?;
         tell_of_data(&other, path);
         join(&mut joined.filter, &other).map_err(|mismatch| {
             Error::usage(format!("{} and {}: {mismatch}", first.display(), path.display()))
@@ -44,8 +43,7 @@ fn join(
 
 /// Writes a filter as another kind of file.
 pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoice) -> Result<()> {
-    check_is_file(path)?;
-    let file = FilterFile::open_checked(path)?;
+    let file = open_checked(path)?;
     if to != KindChoice::Dcso {
         tell_of_data(&file, path);
     }

@@ -73,6 +73,12 @@ fn open(filter: &Path) -> Result<FilterFile> {
     FilterFile::open(filter)
 }
 
+/// Opens a filter whose words are copied or vouched for, after its checksums.
+fn open_checked(filter: &Path) -> Result<FilterFile> {
+    check_is_file(filter)?;
+    FilterFile::open_checked(filter)
+}
+
 fn check_is_file(filter: &Path) -> Result<()> {
     if is_stdin(filter) {
         return Err(Error::usage("a filter is a file, not standard input"));

@@ -2,12 +2,12 @@
 
 use super::args::{DesignChoice, PlanArgs};
 use super::describe::percent;
-use super::size::{Size, spec};
+use super::size::{Size, check_counter_bits, spec};
 use crate::bloom::common_lines::{Facts, Plan, bits_for};
 use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::size::ByteSize;
 use crate::sys::Machine;
 use clap::ValueEnum;
@@ -51,8 +51,8 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
         }
         return Ok(());
     }
-    if args.counter_bits.is_some() && args.design.is_some_and(|one| one != DesignChoice::Counting) {
-        return Err(Error::usage("--counter-bits is for --design counting"));
+    if let Some(design) = args.design {
+        check_counter_bits(design, args.counter_bits)?;
     }
     let designs = args.design.map_or(DesignChoice::value_variants().to_vec(), |one| vec![one]);
     let sizes: Vec<Size> = if args.bits_per_key.is_empty() {

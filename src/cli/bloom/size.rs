@@ -52,12 +52,18 @@ pub(super) fn spec(
     }
 }
 
+/// Refuses counters for designs that have none.
+pub(super) fn check_counter_bits(design: DesignChoice, bits: Option<u32>) -> Result<()> {
+    if bits.is_some() && design != DesignChoice::Counting {
+        return Err(Error::usage("--counter-bits is for --design counting"));
+    }
+    Ok(())
+}
+
 impl SizeArgs {
     /// Refuses what contradicts itself before anything is read.
     pub(super) fn check(&self, to: KindChoice) -> Result<()> {
-        if self.counter_bits.is_some() && self.design != DesignChoice::Counting {
-            return Err(Error::usage("--counter-bits is for --design counting"));
-        }
+        check_counter_bits(self.design, self.counter_bits)?;
         let own = self.bits_per_key.is_some() || self.hashes.is_some() || self.seed != 0;
         if to != KindChoice::Bloom && (own || self.design != DesignChoice::Standard) {
             return Err(Error::usage(
