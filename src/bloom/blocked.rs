@@ -2,18 +2,17 @@
 
 use super::design::{Blocked, GROUP, Layout, Spec, count_ones};
 use super::params::{self, BLOCK_BITS, real};
-use super::scheme::{Hash, reduce};
+use super::scheme::Hash;
 use crate::bitmap::Word;
-use crate::simd::line::{LINE_WORDS, MULTIPLIER, Place, has_bits, have_bits, set_bits, split};
-use crate::simd::{Level, prefetch};
+use crate::simd::line::{
+    LINE_WORDS, MULTIPLIER, Place, has_bits, have_bits, place_of, set_bits, split,
+};
+use crate::simd::prefetch;
 
-/// The line of a hash, and the first of its bits there. The line comes from the
-/// high bits; multiplied by an odd number the low ones count as well.
+/// The line of a key's hash.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "filters fit in memory")]
-fn place_of(spec: &Spec, hash: Hash) -> Place {
-    let [hash, _] = hash.0;
-    (reduce(hash, spec.cells / BLOCK_BITS) as usize, hash.wrapping_mul(MULTIPLIER))
+fn place(spec: &Spec, hash: Hash) -> Place {
+    place_of((spec.cells / BLOCK_BITS) as usize, hash.0[0])
 }
 
 #[inline]
@@ -28,13 +27,13 @@ impl Layout for Blocked {
 
     #[inline]
     fn walk(spec: &Spec, hash: Hash, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let (line, mut bit) = place_of(spec, hash);
+        let (line, mut bit) = place(spec, hash);
         for _ in 0..spec.hashes {
+            bit = bit.wrapping_mul(MULTIPLIER);
             let [index, shift] = split(bit);
             if !visit(line as u64 * BLOCK_BITS + (index * 64 + shift) as u64) {
                 return false;
             }
-            bit = bit.wrapping_mul(MULTIPLIER);
         }
         true
     }
@@ -46,28 +45,28 @@ impl Layout for Blocked {
 
     #[inline]
     fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool {
-        let (line, first) = place_of(spec, hash);
+        let (line, hash) = place(spec, hash);
         prefetch(lines(words), line);
-        set_bits(Level::best(), &mut words.as_chunks_mut().0[line], first, spec.hashes)
+        set_bits(spec.level, &mut words.as_chunks_mut().0[line], hash, spec.hashes)
     }
 
     #[inline]
     fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool {
-        has_bits(Level::best(), lines(words), place_of(spec, hash), spec.hashes)
+        has_bits(spec.level, lines(words), hash.0[0], spec.hashes)
     }
 
     fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]) {
         let mut places = [(0, 0); GROUP];
-        for (place, &hash) in places.iter_mut().zip(hashes).take(found.len()) {
-            *place = place_of(spec, hash);
-            prefetch(lines(words), place.0);
+        for (at, &hash) in places.iter_mut().zip(hashes).take(found.len()) {
+            *at = place(spec, hash);
+            prefetch(lines(words), at.0);
         }
-        have_bits(Level::best(), lines(words), &places, spec.hashes, found);
+        have_bits(spec.level, lines(words), &places, spec.hashes, found);
     }
 
     #[inline]
     fn prefetch<T>(spec: &Spec, words: &[T], hash: Hash) {
-        prefetch(lines(words), place_of(spec, hash).0);
+        prefetch(lines(words), place(spec, hash).0);
     }
 
     fn ones(_: &Spec, words: &[u64]) -> u64 {

@@ -211,7 +211,7 @@ impl<D: Design> Builder<D> {
             (None, None) => D::best_hashes(cells, keys()?),
         };
         let cell_bits = self.counter_bits.unwrap_or(D::CELL_BITS);
-        let spec = Spec { cells, hashes, cell_bits, scheme: self.scheme };
+        let spec = Spec::new(cells, hashes, cell_bits, self.scheme);
         spec.words().map(|_| spec).ok_or(BuildError::TooLarge)
     }
 

@@ -118,7 +118,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     }
     let behind = words.len().saturating_add(FIELDS).saturating_mul(8);
     let data = file.get(behind..).unwrap_or_default();
-    let spec = Spec { cells, hashes, cell_bits: Standard::CELL_BITS, scheme: Scheme::Dcso };
+    let spec = Spec::new(cells, hashes, Standard::CELL_BITS, Scheme::Dcso);
     Ok(Parts { spec, key_count, goal, words, data })
 }
 

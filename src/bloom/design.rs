@@ -15,9 +15,15 @@ pub struct Spec {
     /// 1 where cells are bits.
     pub(super) cell_bits: u32,
     pub(super) scheme: Scheme,
+    /// The same for all filters; here, loops over keys read it once.
+    pub(super) level: Level,
 }
 
 impl Spec {
+    pub(super) fn new(cells: u64, hashes: u32, cell_bits: u32, scheme: Scheme) -> Self {
+        Self { cells, hashes, cell_bits, scheme, level: Level::best() }
+    }
+
     /// Number of bits, or of counters: m.
     #[must_use]
     pub const fn cells(&self) -> u64 {

@@ -182,7 +182,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     }
     let cells = count.saturating_mul(64);
     let cell_bits = Standard::CELL_BITS;
-    Ok((Spec { cells, hashes: hashes.into(), cell_bits, scheme }, words))
+    Ok((Spec::new(cells, hashes.into(), cell_bits, scheme), words))
 }
 
 /// Whether a file that begins so, and has this length, may be one of Guava's.

@@ -99,7 +99,7 @@ impl Header {
             _ if is_rate(rate) => Some(Goal { keys, rate }),
             _ => return Err((72, "there can be no such rate of false positives")),
         };
-        let spec = Spec { cells, hashes, cell_bits: cell_bits.into(), scheme };
+        let spec = Spec::new(cells, hashes, cell_bits.into(), scheme);
         let header = Self { design, spec, key_count, goal };
         header.check_spec()?;
         let expected = header.payload().zip(header.checksums());

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::murmur::murmur3_x64_128;
-use crate::simd::line::MULTIPLIER;
+use crate::simd::line::{MULTIPLIER, reduce};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -139,23 +139,6 @@ pub(super) trait Walk: Copy {
     fn position(self, len: u64) -> u64;
     /// At the next position.
     fn next(self) -> Self;
-}
-
-/// Takes `hash`, a number of 64 bits, to `0..len` without a division.
-///
-/// # Source
-///
-/// Lemire, *Fast Random Integer Generation in an Interval* (2019).
-#[inline]
-pub(super) fn reduce(hash: u64, len: u64) -> u64 {
-    let [_, high] = wide_halves(u128::from(hash) * u128::from(len));
-    high
-}
-
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the halves of it")]
-const fn wide_halves(wide: u128) -> [u64; 2] {
-    [wide as u64, (wide >> 64) as u64]
 }
 
 /// Double hashing with a rotation before each step, so that positions are no

@@ -1,12 +1,12 @@
 //! Eight bits of a line in 512-bit registers.
 
-use super::{LINE_WORDS, MULTIPLIER, Place, scalar};
+use super::{LINE_WORDS, MULTIPLIER, Place, place_of, scalar};
 use std::arch::x86_64::{
     __m512i, _mm512_andnot_si512, _mm512_cmplt_epu64_mask, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_loadu_epi64, _mm512_mask_testn_epi64_mask, _mm512_maskz_rolv_epi64,
-    _mm512_maskz_sllv_epi64, _mm512_mullo_epi64, _mm512_or_si512, _mm512_permutexvar_epi8,
-    _mm512_permutexvar_epi64, _mm512_rorv_epi64, _mm512_set1_epi64, _mm512_setr_epi64,
-    _mm512_setzero_si512, _mm512_srli_epi64, _mm512_storeu_epi64, _mm512_test_epi64_mask,
+    _mm512_loadu_epi64, _mm512_maskz_rolv_epi64, _mm512_maskz_sllv_epi64, _mm512_mullo_epi64,
+    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_rorv_epi64,
+    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_srli_epi64,
+    _mm512_storeu_epi64, _mm512_test_epi64_mask, _mm512_testn_epi64_mask,
 };
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -17,43 +17,75 @@ pub(super) fn have_bits(
     found: &mut [bool],
 ) {
     let powers = first_powers(count);
-    for (found, &(line, first)) in found.iter_mut().zip(places) {
+    for (found, &(line, hash)) in found.iter_mut().zip(places) {
         let line = lines.get(line);
-        *found = line.is_some_and(|line| has_bits(line, powers, first, count));
+        *found = line.is_some_and(|line| has_bits(line, powers, hash, count));
     }
+}
+
+/// Up to eight bits. A loop over keys calls it for each, so it takes no more than
+/// it needs, and the line is found here, where registers are free: of 57
+/// instructions a key 44 are left, and 2 keys more wait for their lines at a time.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn has_few(lines: &[[u64; LINE_WORDS]], hash: u64, powers: &[u64; LINE_WORDS]) -> bool {
+    let (line, _) = place_of(lines.len(), hash);
+    let Some(line) = lines.get(line) else { return false };
+    missing(load(line), products(hash, powers)) == 0
+}
+
+/// Any number of bits.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn has_more(lines: &[[u64; LINE_WORDS]], hash: u64, count: u32) -> bool {
+    let (line, _) = place_of(lines.len(), hash);
+    lines.get(line).is_some_and(|line| has_bits(line, first_powers(count), hash, count))
 }
 
 /// The first step has no mask: it looks at the first bit again where there are
 /// fewer than eight.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn has_bits(
-    line: &[u64; LINE_WORDS],
-    powers: &[u64; LINE_WORDS],
-    first: u64,
-    count: u32,
-) -> bool {
+fn has_bits(line: &[u64; LINE_WORDS], powers: &[u64; LINE_WORDS], hash: u64, count: u32) -> bool {
     let line = load(line);
-    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(powers));
+    let mut bits = products(hash, powers);
     let mut wanted_here = u8::MAX;
     let mut left = count;
     loop {
-        let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
-        // Rotated, by the place modulo 64, to the lowest bit.
-        let rotated = _mm512_rorv_epi64(words, _mm512_srli_epi64::<55>(bits));
-        let missing = _mm512_mask_testn_epi64_mask(wanted_here, rotated, _mm512_set1_epi64(1));
+        let missing = missing(line, bits) & wanted_here;
         // Up to eight bits are no branch that the answer decides.
         if left <= 8 || missing != 0 {
             return missing == 0;
         }
         left -= 8;
         wanted_here = wanted(left);
-        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
+        bits = next(bits);
     }
 }
 
-/// What the first of `count` bits is multiplied with: by 1 again, in lanes that
-/// have no bit.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn products(hash: u64, powers: &[u64; LINE_WORDS]) -> __m512i {
+    _mm512_mullo_epi64(_mm512_set1_epi64(hash.cast_signed()), load(powers))
+}
+
+/// Eight bits further.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+fn next(bits: __m512i) -> __m512i {
+    _mm512_mullo_epi64(bits, _mm512_set1_epi64(POWERS[LINE_WORDS - 1].cast_signed()))
+}
+
+/// The lanes whose bit is not set in the line.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn missing(line: __m512i, bits: __m512i) -> u8 {
+    let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
+    // Rotated, by the place modulo 64, to the lowest bit.
+    let rotated = _mm512_rorv_epi64(words, _mm512_srli_epi64::<55>(bits));
+    _mm512_testn_epi64_mask(rotated, _mm512_set1_epi64(1))
+}
+
+/// What a hash is multiplied with for the first of `count` bits: for the very first
+/// again, in lanes that have no bit.
 #[inline]
 pub(super) fn first_powers(count: u32) -> &'static [u64; LINE_WORDS] {
     const FIRST: [[u64; LINE_WORDS]; LINE_WORDS] = {
@@ -62,7 +94,7 @@ pub(super) fn first_powers(count: u32) -> &'static [u64; LINE_WORDS] {
         while row < LINE_WORDS {
             let mut lane = row + 1;
             while lane < LINE_WORDS {
-                rows[row][lane] = 1;
+                rows[row][lane] = MULTIPLIER;
                 lane += 1;
             }
             row += 1;
@@ -90,9 +122,9 @@ fn wanted(left: u32) -> u8 {
 /// wait for their lines side by side.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vbmi,gfni")]
-pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
+pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> bool {
     let one = _mm512_set1_epi64(1);
-    let mut bits = _mm512_mullo_epi64(_mm512_set1_epi64(first.cast_signed()), load(&POWERS));
+    let mut bits = products(hash, &POWERS);
     let mut left = count;
     let mut added = _mm512_setzero_si512();
     loop {
@@ -113,14 +145,14 @@ pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> 
         // Modulo 2: a bit that is meant twice is not there.
         let there = _mm512_test_epi64_mask(_mm512_permutexvar_epi64(words, ones), columns);
         if there != wanted {
-            return scalar::set_bits(line, first, count);
+            return scalar::set_bits(line, hash, count);
         }
         added = _mm512_or_si512(added, ones);
         if left <= 8 {
             break;
         }
         left -= 8;
-        bits = _mm512_mullo_epi64(bits, _mm512_set1_epi64(NEXT.cast_signed()));
+        bits = next(bits);
     }
     let before = load(line);
     let new = _mm512_andnot_si512(before, added);
@@ -160,12 +192,10 @@ fn load(words: &[u64; LINE_WORDS]) -> __m512i {
 }
 
 const POWERS: [u64; LINE_WORDS] = powers();
-/// M to the power of 8.
-const NEXT: u64 = POWERS[LINE_WORDS - 1].wrapping_mul(MULTIPLIER);
 
-/// 1, M, M², … modulo 2^64.
+/// M, M², … modulo 2^64.
 const fn powers() -> [u64; LINE_WORDS] {
-    let mut powers = [1_u64; LINE_WORDS];
+    let mut powers = [MULTIPLIER; LINE_WORDS];
     let mut index = 1;
     while index < LINE_WORDS {
         powers[index] = powers[index - 1].wrapping_mul(MULTIPLIER);

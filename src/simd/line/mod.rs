@@ -1,7 +1,7 @@
 //! Bits of a cache line, looked at together.
 //!
 //! A key of a blocked Bloom filter has some bits in one line: the high 9 bits of
-//! `first`, `first × M`, `first × M²`, … modulo 2^64. With AVX-512 eight of them
+//! `hash × M`, `hash × M²`, … modulo 2^64. With AVX-512 eight of them
 //! are looked at in a dozen instructions instead of eighty: four times as many
 //! keys are on their way to a large filter at a time.
 
@@ -21,26 +21,42 @@ pub(crate) const LINE_WORDS: usize = 8;
 /// Pseudorandom Number Generators* (2022).
 pub(crate) const MULTIPLIER: u64 = 0xD134_2543_DE82_EF95;
 
-/// A line's number among others, and the first bit there.
+/// The number of a key's line among others, and the key's hash.
 pub(crate) type Place = (usize, u64);
 
-/// Whether `count` bits, at least one, are set, the first one at `place`, in its
-/// line. They are not if there is no such line.
+/// The place of `hash` among so many lines. The line comes from the high bits of
+/// the hash; multiplied by an odd number, the low ones count for the bits.
 #[inline]
-pub(crate) fn has_bits(
-    level: Level,
-    lines: &[[u64; LINE_WORDS]],
-    place: Place,
-    count: u32,
-) -> bool {
-    let (line, first) = place;
-    let Some(line) = lines.get(line) else { return false };
+#[expect(clippy::cast_possible_truncation, reason = "less than `lines`")]
+pub(crate) fn place_of(lines: usize, hash: u64) -> Place {
+    (reduce(hash, lines as u64) as usize, hash)
+}
+
+/// Takes `hash`, a number of 64 bits, to `0..len` without a division.
+///
+/// # Source
+///
+/// Lemire, *Fast Random Integer Generation in an Interval* (2019).
+#[inline]
+pub(crate) fn reduce(hash: u64, len: u64) -> u64 {
+    ((u128::from(hash) * u128::from(len)) >> 64) as u64
+}
+
+/// Whether all of the `count` bits, at least one, of `hash` are set in its line.
+/// They are not if there are no lines.
+#[inline]
+pub(crate) fn has_bits(level: Level, lines: &[[u64; LINE_WORDS]], hash: u64, count: u32) -> bool {
     match level.isa() {
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { avx512::has_bits(line, avx512::first_powers(count), first, count) },
-        _ => scalar::has_bits(line, first, count),
+        Isa::Avx512 if count <= 8 => unsafe {
+            avx512::has_few(lines, hash, avx512::first_powers(count))
+        },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::has_more(lines, hash, count) },
+        _ => scalar::has_bits_among(lines, hash, count),
     }
 }
 
@@ -58,22 +74,22 @@ pub(crate) fn have_bits(
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::have_bits(lines, places, count, found) },
         _ => {
-            for (found, &(line, first)) in found.iter_mut().zip(places) {
+            for (found, &(line, hash)) in found.iter_mut().zip(places) {
                 let line = lines.get(line);
-                *found = line.is_some_and(|line| scalar::has_bits(line, first, count));
+                *found = line.is_some_and(|line| scalar::has_bits(line, hash, count));
             }
         }
     }
 }
 
-/// Sets `count` bits of a line, from `first` on; tells whether one was not set.
+/// Sets the `count` bits of `hash` in its line; tells whether one was not set.
 #[inline]
-pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], first: u64, count: u32) -> bool {
+pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> bool {
     match level.isa() {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { avx512::set_bits(line, first, count) },
-        _ => scalar::set_bits(line, first, count),
+        Isa::Avx512 => unsafe { avx512::set_bits(line, hash, count) },
+        _ => scalar::set_bits(line, hash, count),
     }
 }
 
@@ -99,17 +115,18 @@ mod tests {
             let dense: Vec<_> = lines.iter().map(|line| line.map(|word| word | !(word >> 1))).collect();
             let full = vec![[u64::MAX; LINE_WORDS]; 3];
             for lines in [&lines, &dense, &full] {
-                let of_line = |line: &[u64; LINE_WORDS], first| scalar::has_bits(line, first, count);
-                let expected: Vec<bool> = holes
-                    .iter()
-                    .map(|&(line, first)| lines.get(line).is_some_and(|line| of_line(line, first)))
-                    .collect();
+                let at = |(line, hash)| -> bool {
+                    lines.get(line).is_some_and(|line| scalar::has_bits(line, hash, count))
+                };
+                let expected: Vec<bool> = holes.iter().map(|&place| at(place)).collect();
                 for &level in Level::available() {
                     let mut found = vec![false; holes.len()];
                     have_bits(level, lines, &holes, count, &mut found);
                     prop_assert_eq!(&found, &expected, "{}", level.name());
-                    let alone = holes.iter().map(|&place| has_bits(level, lines, place, count));
-                    prop_assert!(alone.eq(expected.iter().copied()), "{}", level.name());
+                    for &(_, hash) in &holes {
+                        let found = has_bits(level, lines, hash, count);
+                        prop_assert_eq!(found, at(place_of(lines.len(), hash)), "{}", level.name());
+                    }
                 }
             }
         }
@@ -117,19 +134,26 @@ mod tests {
         #[test]
         fn bits_that_were_set_are_found(
             line in any::<[u64; LINE_WORDS]>(),
-            first in any::<u64>(),
+            hash in any::<u64>(),
             count in 1_u32..40,
         ) {
             let mut after = line;
-            let new = scalar::set_bits(&mut after, first, count);
+            let new = scalar::set_bits(&mut after, hash, count);
             for &level in Level::available() {
                 let mut same = line;
-                prop_assert_eq!(set_bits(level, &mut same, first, count), new);
+                prop_assert_eq!(set_bits(level, &mut same, hash, count), new);
                 prop_assert_eq!(same, after);
-                prop_assert!(has_bits(level, &[after], (0, first), count));
-                prop_assert_eq!(has_bits(level, &[line], (0, first), count), !new);
+                prop_assert!(has_bits(level, &[after], hash, count));
+                prop_assert_eq!(has_bits(level, &[line], hash, count), !new);
             }
-            prop_assert!(!scalar::set_bits(&mut after, first, count));
+            prop_assert!(!scalar::set_bits(&mut after, hash, count));
         }
+    }
+
+    #[test]
+    fn hashes_are_spread_over_the_lines() {
+        let hashes = [0, 1 << 62, 1 << 63, u64::MAX];
+        assert_eq!(hashes.map(|hash| place_of(4, hash).0), [0, 1, 2, 3]);
+        assert_eq!(hashes.map(|hash| place_of(0, hash).0), [0; 4]);
     }
 }
