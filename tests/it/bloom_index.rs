@@ -118,6 +118,7 @@ fn what_makes_no_sense_is_refused() {
         ("build rows --key shape 3", "a key is one of row"),
         ("build rows --key columns 1 --delimiter '\"'", "cannot be delimited by a quote"),
         ("build rows --delimiter ab", "expected one byte"),
+        ("build rows --key prefix 3 --delimiter ,", "--delimiter is for --key columns"),
         ("build rows --rate 2", "lies between 0 and 1"),
         ("build rows --block 0", "at least one byte"),
         ("build rows -o rows", "cannot be its own index"),

@@ -2,11 +2,12 @@
 
 use super::args::{ChangeArgs, Count, KindChoice, LineArgs, SizeArgs};
 use super::{check_is_file, job};
-use crate::bloom::AnyFilter;
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::LineJob;
 use crate::bloom::spool::rereadable;
+use crate::bloom::{AnyFilter, CountingBloomFilter, Key};
 use crate::cli::bitset::{Source, or_stdin};
+use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
 use crate::output::lock;
@@ -102,20 +103,30 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
                 filter.design()
             )));
         };
+        let mut missing = 0;
         match keys {
-            Keys::Typed(keys) => keys.iter().for_each(|key| _ = filter.remove(key)),
+            Keys::Typed(keys) => missing += remove_all(filter, &keys),
             Keys::Files(files) => {
                 let job = job(source, lines);
                 job.each(files, |bytes| {
                     job.rules.batches(bytes, |batch| {
-                        batch.keys.iter().for_each(|key| _ = filter.remove(key));
+                        missing += remove_all(filter, &batch.keys);
                         Ok(())
                     })
                 })?;
             }
         }
+        source.note("missing", missing);
+        if missing > 0 {
+            say(&format!("bitset: {missing} keys to be removed were not in {}", path.display()));
+        }
         Ok(())
     })
+}
+
+/// Removes keys; gives how many were not in.
+fn remove_all<K: Key>(filter: &mut CountingBloomFilter, keys: &[K]) -> u64 {
+    keys.iter().map(|key| u64::from(!filter.remove(key))).sum()
 }
 
 /// Changes a filter file: a new one takes its place. Changes of one file wait

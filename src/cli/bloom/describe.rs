@@ -2,6 +2,7 @@
 
 use super::args::LineArgs;
 use super::{job, open, open_checked};
+use crate::bloom::filter_file::FilterKind;
 use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
@@ -18,6 +19,8 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
+    // Files of Guava's do not say.
+    let counted = (opened.kind != FilterKind::Guava).then_some(filter.key_count());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_line(json!({
@@ -31,7 +34,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
             "bytes": filter.size_bytes(),
             "goal_keys": filter.goal().map(|goal| goal.keys),
             "goal_rate": filter.goal().map(|goal| goal.rate),
-            "counted_keys": filter.key_count(),
+            "counted_keys": counted,
             "estimated_keys": known(estimated),
             "fill": fill,
             "expected_rate": expected,
@@ -44,6 +47,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let goal = filter.goal().map_or("unknown".into(), |goal| {
         format!("{} keys, {} false positives", goal.keys, percent(goal.rate))
     });
+    let counted_text = counted.map_or_else(String::new, |keys| format!("{keys} counted, "));
     let seed = match spec.scheme().seed() {
         0 => String::new(),
         seed => format!(", seed {seed}"),
@@ -53,7 +57,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
          design    {}, {cells}\n\
          hash      {}{seed}, {} of them\n\
          goal      {goal}\n\
-         keys      {} counted, {estimated:.0} estimated\n\
+         keys      {counted_text}{estimated:.0} estimated\n\
          fill      {}\n\
          expected  {} false positives now\n",
         opened.kind.name(),
@@ -61,7 +65,6 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
         filter.design(),
         spec.scheme(),
         spec.hashes(),
-        filter.key_count(),
         percent(fill),
         percent(expected),
     ))

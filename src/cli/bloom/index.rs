@@ -64,9 +64,9 @@ pub(super) struct BuildArgs {
     #[arg(long, num_args = 1..=2, value_names = ["KIND", "OF"])]
     key: Vec<OsString>,
 
-    /// The byte between columns, such as , or \t
-    #[arg(long, value_name = "BYTE", default_value = ",")]
-    delimiter: Byte,
+    /// The byte between columns, such as , or \t [default: ,]
+    #[arg(long, value_name = "BYTE")]
+    delimiter: Option<Byte>,
 
     /// Share of the blocks that may be read in vain; 0.0001 takes twice the space of 0.01
     #[arg(long, value_name = "P", default_value_t = 0.01)]
@@ -101,14 +101,18 @@ impl IndexCommand {
     }
 }
 
-fn key_rule(words: &[OsString], delimiter: Byte) -> Result<KeyRule> {
+fn key_rule(words: &[OsString], delimiter: Option<Byte>) -> Result<KeyRule> {
     let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     let wrong = || Error::usage("a key is one of row, columns 1,2,3, prefix N and until BYTE");
+    if delimiter.is_some() && words.first() != Some(&"columns") {
+        return Err(Error::usage("--delimiter is for --key columns"));
+    }
     match words[..] {
         [] | ["row"] => Ok(KeyRule::Row),
         ["columns", numbers] => {
             let numbers: Result<Vec<u32>, _> = numbers.split(',').map(str::parse).collect();
-            KeyRule::columns(numbers.map_err(|_| wrong())?, delimiter.0)
+            let Byte(delimiter) = delimiter.unwrap_or(Byte(b','));
+            KeyRule::columns(numbers.map_err(|_| wrong())?, delimiter)
         }
         ["prefix", bytes] => bytes.parse().map(KeyRule::Prefix).map_err(|_| wrong()),
         ["until", byte] => byte.parse().map(|Byte(byte)| KeyRule::Until(byte)).map_err(|_| wrong()),
@@ -284,12 +288,17 @@ mod tests {
     fn keys_are_typed_and_shown_alike() {
         for text in ["row", "columns 2,1", "prefix 7", "until :", "until \\t"] {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
-            let rule = key_rule(&words, Byte(b';')).unwrap();
-            assert_eq!(typed(&rule).replace(" --delimiter ;", ""), text);
+            let rule = key_rule(&words, None).unwrap();
+            assert_eq!(typed(&rule).replace(" --delimiter ,", ""), text);
+            let delimited = key_rule(&words, Some(Byte(b';')));
+            assert_eq!(delimited.is_ok(), text.starts_with("columns"), "{text}");
+            if let Ok(rule) = delimited {
+                assert_eq!(typed(&rule), format!("{text} --delimiter ;"));
+            }
         }
         for text in ["", "row 1", "columns", "columns 0", "columns a", "prefix -1", "until ab"] {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
-            assert!(key_rule(&words, Byte(b',')).is_err(), "{text}");
+            assert!(key_rule(&words, None).is_err(), "{text}");
         }
     }
 }
