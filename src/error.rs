@@ -28,6 +28,18 @@ pub enum Error {
         /// At most 40 bytes of the line, escaped.
         excerpt: String,
     },
+    /// A line is no key of the kind that was asked for.
+    #[error("{input}: byte {offset}: expected {expected}: \"{excerpt}\"")]
+    NoKey {
+        /// Name as the user gave it; `-` is standard input.
+        input: String,
+        /// Where the key begins, from the start of the input, 0-based.
+        offset: u64,
+        /// What a key is.
+        expected: &'static str,
+        /// At most 40 bytes of the line, escaped.
+        excerpt: String,
+    },
     /// A row of a table holds no natural number.
     #[error("{input}: row {row}: {reason}: {excerpt}")]
     MalformedRow {
@@ -260,6 +272,7 @@ impl Error {
             Self::MalformedLine { .. } | Self::MalformedRow { .. } => {
                 "--invalid skip counts such lines, --rejects FILE collects them"
             }
+            Self::NoKey { .. } => "choose another --funnel, or leave such lines out",
             Self::TableColumn { .. } => "choose one of its columns of integers with --column",
             Self::LeftOut { .. } => "cargo install --path . --features columnar",
             Self::Unsorted { .. } => "sort it first, or leave out --merge",

@@ -2,6 +2,7 @@
 
 use super::design::Plain;
 use super::filter::Filter;
+use super::funnel::Funnel;
 use super::index::fields;
 use crate::error::{Error, Result};
 use crate::input::{ChunkJob, LineChunk, LineReader};
@@ -24,6 +25,8 @@ pub(crate) struct LineRules {
     pub(crate) crlf: bool,
     /// Whether lines with an empty key are left out.
     pub(crate) skip_empty: bool,
+    /// What of a key is hashed.
+    pub(crate) funnel: Funnel,
 }
 
 /// Lines that are looked at together.
@@ -96,7 +99,7 @@ impl LineRules {
     ) -> Result<()> {
         let mut answers = Vec::new();
         self.batches(bytes, |batch| {
-            ask(&batch.keys, &mut answers)?;
+            batch.hashed(self.funnel, |keys| ask(keys, &mut answers))??;
             batch.copy(bytes, &answers, wanted, out);
             Ok(())
         })
@@ -131,6 +134,23 @@ impl LineRules {
 }
 
 impl Batch<'_> {
+    /// Calls `take` with what of each key is hashed.
+    ///
+    /// # Errors
+    ///
+    /// If a line is no such key: it is named once [`LineJob`] knows where it is.
+    pub(crate) fn hashed<R>(&self, funnel: Funnel, take: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
+        funnel.keys(&self.keys, take).map_err(|index| {
+            let key = self.keys[index];
+            Error::NoKey {
+                input: String::new(),
+                offset: self.spans[index].start as u64,
+                expected: funnel.expected(),
+                excerpt: key[..key.len().min(40)].escape_ascii().to_string(),
+            }
+        })
+    }
+
     /// Copies the lines of `bytes` whose answer is `wanted`, neighbours
     /// together.
     pub(crate) fn copy(&self, bytes: &[u8], answers: &[bool], wanted: bool, out: &mut Vec<u8>) {
@@ -156,6 +176,17 @@ pub(crate) struct LineJob<'a> {
     pub(crate) chunks: ChunkJob<'a>,
 }
 
+/// Says where in its input an error of a chunk is.
+fn located(chunk: &LineChunk) -> impl Fn(Error) -> Error {
+    |error| match error {
+        Error::NoKey { offset, expected, excerpt, .. } => {
+            let (input, offset) = (chunk.name.clone(), chunk.offset + offset);
+            Error::NoKey { input, offset, expected, excerpt }
+        }
+        other => other,
+    }
+}
+
 /// Lines that stay in the cache of a processor.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
@@ -174,7 +205,7 @@ impl LineJob<'_> {
     ) -> Result<()> {
         let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
             out.clear();
-            work(chunk.lines(), out)
+            work(chunk.lines(), out).map_err(located(chunk))
         };
         self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
     }
@@ -233,8 +264,10 @@ impl LineJob<'_> {
                     return Ok(());
                 }
                 let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
-                ask(&keys, &mut answers);
-                Batch { keys, spans }.copy(bytes, &answers, wanted, out);
+                let batch = Batch { keys, spans };
+                let asked = batch.hashed(self.rules.funnel, |keys| ask(keys, &mut answers));
+                asked.map_err(located(chunk))?;
+                batch.copy(bytes, &answers, wanted, out);
             }
         };
         let reader = LineReader::of_records(paths, Some(selector.clone()));
@@ -252,7 +285,8 @@ impl LineJob<'_> {
         paths: Vec<PathBuf>,
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        self.chunks.each(self.reader(paths), |chunk| visit(chunk.lines()))
+        let reader = self.reader(paths);
+        self.chunks.each(reader, |chunk| visit(chunk.lines()).map_err(located(chunk)))
     }
 
     /// Number of keys in the lines of `paths`.
@@ -275,8 +309,7 @@ impl LineJob<'_> {
         let shared = filter.share();
         let work = |bytes: &[u8], _: &mut Vec<u8>| {
             self.rules.batches(bytes, |batch| {
-                shared.insert_many(&batch.keys);
-                Ok(())
+                batch.hashed(self.rules.funnel, |keys| shared.insert_many(keys)).map(drop)
             })
         };
         self.run(paths, work, |_| Ok(()))
@@ -294,7 +327,8 @@ mod tests {
             text in prop::collection::vec(prop::sample::select(b"ab\r\n\0\xFF".to_vec()), 0..300),
             crlf: bool, skip_empty: bool, wanted: bool,
         ) {
-            let rules = LineRules { terminator: b'\n', crlf, skip_empty };
+            let funnel = Funnel::Bytes;
+            let rules = LineRules { terminator: b'\n', crlf, skip_empty, funnel };
             let bytes = [&text[..], b"\n"].concat();
             let mut expected: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
             expected.pop();

@@ -56,6 +56,8 @@ mod filter;
 #[cfg(feature = "cli")]
 pub(crate) mod filter_file;
 #[cfg(feature = "cli")]
+pub(crate) mod funnel;
+#[cfg(feature = "cli")]
 pub(crate) mod growing;
 pub mod guava;
 mod header;

@@ -3,6 +3,7 @@
 use crate::workspace::Workspace;
 use bitsort::bloom::{AnyFilter, dcso, guava};
 use std::fs;
+use std::path::Path;
 
 /// A workspace with the keys of `k` in `k.bloom`.
 fn workspace() -> Workspace {
@@ -249,6 +250,69 @@ fn plans_are_made_for_anything() {
     work.set("bloom dedup b -o b.gz", "").quiet();
     let explained = work.set("bloom common b b.gz --explain", "").quiet();
     assert!(explained.contains("about 1001 and 1000 lines\n"), "{explained}");
+}
+
+/// Numbers whose filters Guava wrote, in tests/data/guava.
+const NUMBERS: &str = "0\n1\n-1\n7\n42\n65536\n2147483647\n-2147483648\n1000003\n99\n";
+
+#[test]
+fn keys_are_hashed_as_another_program_does() {
+    let work = Workspace::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/guava");
+    for (funnel, name) in [
+        ("bytes", "string"),
+        ("bytes", "bytes"),
+        ("long", "long"),
+        ("int", "int"),
+        ("chars", "chars"),
+    ] {
+        for strategy in ["0", "1"] {
+            fs::copy(data.join(format!("{name}-{strategy}.guava")), work.file("theirs")).unwrap();
+            let line = format!("bloom contains theirs --funnel {funnel}");
+            let asked = work.set(&line, NUMBERS).quiet();
+            assert_eq!(asked, NUMBERS.replace('\n', "\ttrue\n"), "{name}");
+            let verify = format!("bloom verify theirs -p 0.1 --probes 1000 --funnel {funnel} -f -");
+            let verified = work.set(&verify, NUMBERS).quiet();
+            assert!(verified.ends_with("missing   0 keys\n"), "{verified}");
+        }
+        work.set(&format!("bloom build -n 20 --to guava -o ours --funnel {funnel}"), NUMBERS)
+            .quiet();
+        assert_eq!(fs::read(work.file("ours")).unwrap(), fs::read(work.file("theirs")).unwrap());
+        let rows =
+            work.set(&format!("bloom filter ours --column 2 --funnel {funnel}"), "a,7\nb,8\n");
+        assert_eq!(rows.quiet(), "a,7\n", "{funnel}");
+        let build = format!("bloom build -n 20 --design counting -o own --funnel {funnel}");
+        work.set(&build, NUMBERS).quiet();
+        work.set(&format!("bloom remove own 42 --funnel {funnel}"), "99\n").quiet();
+        work.set(&format!("bloom add own --funnel {funnel}"), "5\n6\n").quiet();
+        let asked = work.set(&format!("bloom contains own 42 5 99 --funnel {funnel}"), "");
+        assert_eq!(asked.out, "42\tfalse\n5\ttrue\n99\ttrue\n", "{funnel}");
+    }
+    work.write("text", "5\n\nfox\n");
+    work.write("rows", "a,5\nb,fox\n");
+    for (line, part) in [
+        ("contains own -f text --funnel long", "text: byte 2: expected an integer of 64 bits"),
+        (
+            "contains own -f text --funnel int --skip-empty",
+            "text: byte 3: expected an integer of 32",
+        ),
+        (
+            "contains own fox --funnel long",
+            "expected an integer of 64 bits, -2^63 to 2^63 - 1: \"fox\"",
+        ),
+        (
+            "filter own rows --column 2 --funnel long",
+            "rows: byte 4: expected an integer of 64 bits",
+        ),
+        ("build text -o x --funnel long", "text: byte 2: expected"),
+        ("add own -f text --funnel long", "hint: choose another --funnel"),
+        ("remove own 2147483648 --funnel int", "expected an integer of 32 bits"),
+    ] {
+        let ran = work.set(&format!("bloom {line}"), "");
+        assert_eq!(ran.code, Some(2), "{line}: {ran:?}");
+        assert!(ran.err.contains(part), "{line}: {ran:?}");
+    }
+    assert_eq!(work.names(), ["ours", "own", "rows", "text", "theirs"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) enum BloomCommand {
         #[arg(long, value_name = "KIND", default_value = "bloom")]
         to: KindChoice,
         #[command(flatten)]
-        lines: LineArgs,
+        keys: KeyArgs,
     },
     /// Add keys to a filter file
     Add(ChangeArgs),
@@ -63,7 +63,7 @@ pub(super) enum BloomCommand {
         #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        lines: LineArgs,
+        kind: KeyArgs,
     },
     /// Copy the lines that may be in a filter
     Filter {
@@ -77,7 +77,7 @@ pub(super) enum BloomCommand {
         #[command(flatten)]
         columns: ColumnArgs,
         #[command(flatten)]
-        lines: LineArgs,
+        keys: KeyArgs,
         #[command(flatten)]
         target: TargetArgs,
     },
@@ -157,7 +157,7 @@ pub(super) enum BloomCommand {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        lines: LineArgs,
+        keys: KeyArgs,
     },
     /// Write a filter as a file of another program, or read one
     Convert {
@@ -243,6 +243,16 @@ pub(super) struct LineArgs {
     pub(super) skip_empty: bool,
 }
 
+/// What of a line is hashed.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct KeyArgs {
+    #[command(flatten)]
+    pub(super) lines: LineArgs,
+    /// What of a key is hashed: what another program hashes that shares the filter
+    #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
+    pub(super) funnel: FunnelChoice,
+}
+
 /// Where lines go.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
@@ -261,7 +271,7 @@ pub(super) struct ChangeArgs {
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) lines: LineArgs,
+    pub(super) kind: KeyArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -292,6 +302,19 @@ pub(super) enum PlainChoice {
     Standard,
     /// In one cache line: the fastest
     Blocked,
+}
+
+/// What of a key is hashed, by the names of Guava's funnels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum FunnelChoice {
+    /// Its bytes, as of a UTF-8 string or a byte array
+    Bytes,
+    /// The 8 bytes of its number, as of a long
+    Long,
+    /// The 4 bytes of its number, as of an integer
+    Int,
+    /// The bytes of its UTF-16 code units, as of unencoded chars
+    Chars,
 }
 
 /// Kinds of filter files.

@@ -1,7 +1,7 @@
 //! Filters made and changed.
 
-use super::args::{ChangeArgs, Count, KindChoice, LineArgs, SizeArgs};
-use super::{check_is_file, job};
+use super::args::{ChangeArgs, Count, KeyArgs, KindChoice, SizeArgs};
+use super::{check_is_file, job, typed_key};
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::LineJob;
 use crate::bloom::spool::rereadable;
@@ -11,8 +11,6 @@ use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
 use crate::output::lock;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// Makes a filter of the lines of files. Without a number of keys the lines are
@@ -23,11 +21,11 @@ pub(super) fn build(
     output: &Path,
     size: &SizeArgs,
     to: KindChoice,
-    lines: LineArgs,
+    keys: KeyArgs,
 ) -> Result<()> {
     size.check(to)?;
     let _bar = source.bar(true);
-    let job = job(source, lines);
+    let job = job(source, keys);
     let files = or_stdin(files);
     // What is counted is read again.
     let unchanged = Unchanged::of(files.iter().filter(|_| size.keys.is_none()));
@@ -54,8 +52,7 @@ fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Res
         AnyFilter::Blocked(filter) => job.insert_into(filter, files),
         AnyFilter::Counting(filter) => job.each(files, |bytes| {
             job.rules.batches(bytes, |batch| {
-                filter.insert_many(&batch.keys);
-                Ok(())
+                batch.hashed(job.rules.funnel, |keys| filter.insert_many(keys)).map(drop)
             })
         }),
     }
@@ -68,33 +65,33 @@ enum Keys {
 }
 
 impl ChangeArgs {
-    fn keys(self) -> (PathBuf, Keys, LineArgs) {
-        let Self { filter, keys, files, lines } = self;
+    fn keys(self) -> Result<(PathBuf, Keys, KeyArgs)> {
+        let Self { filter, keys, files, kind } = self;
         let keys = if keys.is_empty() {
             Keys::Files(or_stdin(files))
         } else {
-            let keys = keys.into_iter().map(OsString::into_vec);
-            Keys::Typed(keys.filter(|key| !(lines.skip_empty && key.is_empty())).collect())
+            let keys = keys.iter().filter(|key| !(kind.lines.skip_empty && key.is_empty()));
+            Keys::Typed(keys.map(|key| typed_key(key, kind.funnel)).collect::<Result<_>>()?)
         };
-        (filter, keys, lines)
+        Ok((filter, keys, kind))
     }
 }
 
 /// Adds keys to a filter file.
 pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
-    let (path, keys, lines) = args.keys();
+    let (path, keys, kind) = args.keys()?;
     change(source, &path, |filter| match keys {
         Keys::Typed(keys) => {
             filter.insert_many(&keys);
             Ok(())
         }
-        Keys::Files(files) => insert(filter, &job(source, lines), files),
+        Keys::Files(files) => insert(filter, &job(source, kind), files),
     })
 }
 
 /// Removes keys from a file of a counting filter.
 pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
-    let (path, keys, lines) = args.keys();
+    let (path, keys, kind) = args.keys()?;
     change(source, &path, |filter| {
         let AnyFilter::Counting(filter) = filter else {
             return Err(Error::usage(format!(
@@ -107,10 +104,11 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
         match keys {
             Keys::Typed(keys) => missing += remove_all(filter, &keys),
             Keys::Files(files) => {
-                let job = job(source, lines);
+                let job = job(source, kind);
                 job.each(files, |bytes| {
                     job.rules.batches(bytes, |batch| {
-                        missing += remove_all(filter, &batch.keys);
+                        missing +=
+                            batch.hashed(job.rules.funnel, |keys| remove_all(filter, keys))?;
                         Ok(())
                     })
                 })?;

@@ -1,6 +1,6 @@
 //! Filters described and checked.
 
-use super::args::LineArgs;
+use super::args::KeyArgs;
 use super::{job, open, open_checked};
 use crate::bloom::filter_file::FilterKind;
 use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Storage, check_rate};
@@ -140,7 +140,7 @@ pub(super) fn verify(
     probing: &Probing,
     files: Vec<PathBuf>,
     json: bool,
-    lines: LineArgs,
+    keys: KeyArgs,
 ) -> Result<Answer> {
     let file = open_checked(path)?;
     let filter = &file.filter;
@@ -155,7 +155,7 @@ pub(super) fn verify(
         return Err(Error::usage("at least 1 key has to be asked for: --probes"));
     }
     let bar = source.bar(true);
-    let missing = missing_keys(source, filter, files, lines)?;
+    let missing = missing_keys(source, filter, files, keys)?;
     let measured = measure(source, filter, probing.probes(promised), probing.seed)?;
     drop(bar);
     source.note("probes", measured.probes);
@@ -239,17 +239,17 @@ fn missing_keys<S: Storage + Sync>(
     source: &Source,
     filter: &AnyFilter<S>,
     files: Vec<PathBuf>,
-    lines: LineArgs,
+    keys: KeyArgs,
 ) -> Result<Option<u64>> {
     if files.is_empty() {
         return Ok(None);
     }
-    let job = job(source, lines);
+    let job = job(source, keys);
     let missing = AtomicU64::new(0);
     let work = |bytes: &[u8], _: &mut Vec<u8>| {
         let mut found = Vec::new();
         job.rules.batches(bytes, |batch| {
-            filter.contains_many(&batch.keys, &mut found);
+            batch.hashed(job.rules.funnel, |keys| filter.contains_many(keys, &mut found))?;
             let absent = found.iter().map(|found| u64::from(!found)).sum();
             missing.fetch_add(absent, Ordering::Relaxed);
             Ok(())

@@ -12,14 +12,17 @@ mod size;
 use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
 use crate::bloom::filter_file::FilterFile;
+use crate::bloom::funnel::Funnel;
 use crate::bloom::lines::{CHUNK_BYTES, LineJob, LineRules};
 use crate::compression::{Compression, PACK_BYTES, Packer};
 use crate::error::{Error, Result};
 use crate::input::ChunkJob;
 use crate::output::{AtomicFile, Destination, open_destination};
-use args::{BloomCommand, LineArgs, TargetArgs};
+use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub(super) use args::BloomArgs;
@@ -29,17 +32,17 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     match args.command {
         BloomCommand::Index(command) => return index::run(source, command),
         BloomCommand::Plan(args) => plan::plan(source, &args)?,
-        BloomCommand::Build { files, output, size, to, lines } => {
-            change::build(source, files, &output, &size, to, lines)?;
+        BloomCommand::Build { files, output, size, to, keys } => {
+            change::build(source, files, &output, &size, to, keys)?;
         }
         BloomCommand::Add(args) => change::add(source, args)?,
         BloomCommand::Remove(args) => change::remove(source, args)?,
-        BloomCommand::Contains { filter, keys, files, lines } => {
-            return screen::contains(source, &filter, &keys, files, lines);
+        BloomCommand::Contains { filter, keys, files, kind } => {
+            return screen::contains(source, &filter, &keys, files, kind);
         }
-        BloomCommand::Filter { filter, files, invert, columns, lines, target } => {
+        BloomCommand::Filter { filter, files, invert, columns, keys, target } => {
             let column = columns.selector();
-            screen::filter(source, &filter, files, !invert, column.as_ref(), lines, &target)?;
+            screen::filter(source, &filter, files, !invert, column.as_ref(), keys, &target)?;
         }
         BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
             let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };
@@ -59,9 +62,9 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
             join::convert(source, &filter, &output, to)?;
         }
         BloomCommand::Info { filter, json } => describe::info(&filter, json)?,
-        BloomCommand::Verify { filter, rate, probes, seed, files, json, lines } => {
+        BloomCommand::Verify { filter, rate, probes, seed, files, json, keys } => {
             let probing = describe::Probing { rate, probes: probes.map(|count| count.0), seed };
-            return describe::verify(source, &filter, &probing, files, json, lines);
+            return describe::verify(source, &filter, &probing, files, json, keys);
         }
     }
     Ok(Answer::Yes)
@@ -89,8 +92,35 @@ fn check_is_file(filter: &Path) -> Result<()> {
 impl From<LineArgs> for LineRules {
     fn from(args: LineArgs) -> Self {
         let LineArgs { zero, crlf, skip_empty } = args;
-        Self { terminator: if zero { 0 } else { b'\n' }, crlf, skip_empty }
+        let terminator = if zero { 0 } else { b'\n' };
+        Self { terminator, crlf, skip_empty, funnel: Funnel::default() }
     }
+}
+
+impl From<KeyArgs> for LineRules {
+    fn from(args: KeyArgs) -> Self {
+        Self { funnel: args.funnel.into(), ..args.lines.into() }
+    }
+}
+
+impl From<FunnelChoice> for Funnel {
+    fn from(choice: FunnelChoice) -> Self {
+        match choice {
+            FunnelChoice::Bytes => Self::Bytes,
+            FunnelChoice::Long => Self::Long,
+            FunnelChoice::Int => Self::Int,
+            FunnelChoice::Chars => Self::Chars,
+        }
+    }
+}
+
+/// What of a key on the command line is hashed.
+fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
+    let funnel = Funnel::from(funnel);
+    let bytes = key.as_bytes();
+    funnel.key(bytes).ok_or_else(|| {
+        Error::usage(format!("expected {}: \"{}\"", funnel.expected(), bytes.escape_ascii()))
+    })
 }
 
 /// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
@@ -98,13 +128,13 @@ impl From<LineArgs> for LineRules {
 const CHUNK_FACTOR: u64 = 16;
 
 /// How lines are read, within the limits.
-fn job(source: &Source, lines: LineArgs) -> LineJob<'_> {
+fn job(source: &Source, rules: impl Into<LineRules>) -> LineJob<'_> {
     let threads = source.threads();
     let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
     let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
     let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
     let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
-    LineJob { rules: lines.into(), chunks }
+    LineJob { rules: rules.into(), chunks }
 }
 
 /// Where lines go.

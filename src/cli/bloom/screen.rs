@@ -1,7 +1,7 @@
 //! Streams of lines held against filters, and against each other.
 
-use super::args::{LineArgs, PlainChoice, TargetArgs};
-use super::{Out, job, open, plan};
+use super::args::{KeyArgs, LineArgs, PlainChoice, TargetArgs};
+use super::{Out, job, open, plan, typed_key};
 use crate::bloom::common_lines::{CommonLines, Facts};
 use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
@@ -23,13 +23,13 @@ pub(super) fn contains(
     path: &Path,
     keys: &[OsString],
     files: Vec<PathBuf>,
-    lines: LineArgs,
+    kind: KeyArgs,
 ) -> Result<Answer> {
     let filter = open(path)?.filter;
     let mut out = Out::open(&TargetArgs { output: None })?;
-    let end = if lines.zero { "\0" } else { "\n" };
+    let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = keys {
-        let found = filter.contains(key.as_bytes());
+        let found = filter.contains(&typed_key(key, kind.funnel)?);
         out.write(format!("{found}{end}").as_bytes())?;
         return Ok(found.into());
     }
@@ -37,19 +37,19 @@ pub(super) fn contains(
         let mut all = true;
         let mut told = Vec::new();
         for key in keys {
-            let found = filter.contains(key.as_bytes());
+            let found = filter.contains(&typed_key(key, kind.funnel)?);
             all &= found;
             tell(key.as_bytes(), found, end, &mut told);
         }
         out.write(&told)?;
         return Ok(all.into());
     }
-    let job = job(source, lines);
+    let job = job(source, kind);
     let all = AtomicBool::new(true);
     let work = |bytes: &[u8], told: &mut Vec<u8>| {
         let mut found = Vec::new();
         job.rules.batches(bytes, |batch| {
-            filter.contains_many(&batch.keys, &mut found);
+            batch.hashed(job.rules.funnel, |keys| filter.contains_many(keys, &mut found))?;
             for (key, &found) in batch.keys.iter().zip(&found) {
                 tell(key, found, end, told);
             }
@@ -79,16 +79,16 @@ pub(super) fn filter(
     files: Vec<PathBuf>,
     wanted: bool,
     column: Option<&Selector>,
-    lines: LineArgs,
+    keys: KeyArgs,
     target: &TargetArgs,
 ) -> Result<()> {
-    if lines.zero && column.is_some() {
+    if keys.lines.zero && column.is_some() {
         return Err(Error::usage("records of delimited text end in a newline, not in NUL"));
     }
     let filter = open(path)?.filter;
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
-    let job = job(source, lines);
+    let job = job(source, keys);
     let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
     let mut count = 0;
     let consume = |copied: &[u8]| {
