@@ -78,6 +78,9 @@ struct Args {
     /// Share of lines, 0 to 1, with nothing on them
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     blank: f64,
+    /// Put TEXT before every number
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    prefix: String,
     /// End lines with CR and LF
     #[arg(long)]
     crlf: bool,
@@ -327,6 +330,7 @@ fn generate(args: &Args, out: &mut impl Write) -> io::Result<()> {
                 if chance < args.malformed {
                     lines.extend_from_slice(MALFORMED[place(noise.up_to(7))].as_bytes());
                 } else if chance >= args.malformed + args.blank {
+                    lines.extend_from_slice(args.prefix.as_bytes());
                     push_number(&mut lines, value);
                 }
                 lines.extend_from_slice(end);
@@ -352,11 +356,15 @@ fn objection(args: &Args) -> Option<&'static str> {
     let narrow = matches!(args.to, Form::U32le | Form::U32be);
     let too_large = largest.is_none_or(|largest| narrow && largest > u32::MAX.into());
     let shares = [args.duplicates, args.malformed, args.blank];
-    let noisy = args.malformed > 0.0 || args.blank > 0.0 || args.crlf;
+    let clean = args.malformed == 0.0 && args.blank == 0.0;
+    let bare = clean && !args.crlf && args.prefix.is_empty();
     [
         (largest == Some(max) && min > max, "--min is above --max"),
         (too_large, "values do not fit in --to"),
-        (noisy && args.to != Form::Text, "--malformed, --blank and --crlf need --to text"),
+        (
+            !bare && args.to != Form::Text,
+            "--malformed, --blank, --crlf and --prefix need --to text",
+        ),
         (shares.iter().any(|share| !(0.0..=1.0).contains(share)), "a share is not from 0 to 1"),
         (args.malformed + args.blank > 1.0, "--malformed and --blank are more than all lines"),
         (!(0.0..=100.0).contains(&args.exponent), "--exponent is not from 0 to 100"),
@@ -456,6 +464,14 @@ mod tests {
             assert_eq!(bytes(&words), bytes(&words));
             assert_ne!(bytes(&words), bytes(&format!("{words} --seed 2")));
         }
+    }
+
+    #[test]
+    fn lines_have_their_prefix() {
+        let text = bytes("--count 2 --distribution equal --max 7 --prefix id= --crlf");
+        assert_eq!(text, b"id=7\r\nid=7\r\n");
+        let blank = bytes("--count 2 --prefix id= --blank 1");
+        assert_eq!(blank, b"\n\n");
     }
 
     #[test]

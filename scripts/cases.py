@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+URL = "https://www.example.org/catalogue/pages/of/numbers?id="
 # Arguments of the generator, and bytes a line at the most.
 DATA = {
     "uniform-u32": ("--distribution uniform --max 4294967295", 11),
@@ -11,14 +12,17 @@ DATA = {
     "equal": ("--distribution equal --max 4294967295", 11),
     "sorted": ("--distribution sorted --max 4294967295", 11),
     "reversed": ("--distribution reversed --max 4294967295", 11),
+    # 64 bytes each; half of the second are among the first.
+    "urls": (f"--distribution permutation --min 1000000000 --prefix {URL}", 65),
+    "other-urls": (f"--distribution permutation --min 1025000000 --seed 2 --prefix {URL}", 65),
 }
 
 
 @dataclass
 class Entry:
     """One command of a case; the words IN, OUT, OTHER (a file of other numbers), SET (these as a
-    set), FILTER and DCSO (as Bloom filters) and MEMBER (one of them) are filled in. Without OUT,
-    standard output is the output."""
+    set), FILTER and DCSO (as Bloom filters), MEMBER (one of them) and URLS (other URLs) are filled
+    in. Without OUT, standard output is the output."""
 
     tool: str
     command: str
@@ -126,6 +130,11 @@ def cases(threads):
                 Entry("bitset, --exact", "bitset bloom dedup --exact IN --threads 1", expect="new"),
                 Entry("runiq", "runiq IN", expect="new", slow=True, needs="runiq"),
             ],
+        ),
+        "bloom-common": Case(
+            "lines that two files of URLs share",
+            [Entry("bitset bloom common", f"bitset bloom common URLS IN --mem 1G --threads {threads}", "urls",
+                   "shared", lines=50_000_000)],
         ),
         "scale-lines": Case(
             "uniform 32-bit numbers by lines",

@@ -72,12 +72,34 @@ def rows(text, heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+def about(text):
+    """What a record says of its machine."""
+    return dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+
+
+def machine(text):
+    found = about(text)
+    return f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['date'][:10]}"
+
+
+def newest_with(name, mark):
+    """The newest record of a kind that has this mark, and its text."""
+    path = newest({name: mark}).get(name)
+    return (path, path.read_text()) if path else (None, "")
+
+
+def times(slow, fast):
+    """How many times as long the first takes, of cells such as `1.04 s`."""
+    seconds = [float(cell.split()[0]) * {"ms": 1e-3, "s": 1, "min": 60}[cell.split()[1]] for cell in (slow, fast)]
+    return seconds[0] / seconds[1]
+
+
 def sorts(path):
     """The table of the README: a row a case, a column a tool."""
     text = path.read_text()
-    about = dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+    found = about(text)
     runs = re.search(r"\| (\d+) \| in order \|", text)
-    yield f"{about['cores']} cores of {about['CPU'].split(' (')[0]}, {about['memory']}, {about['date'][:10]}; medians of"
+    yield f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['memory']}, {found['date'][:10]}; medians of"
     yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
     yield f"[plot](benches/record/{path.stem}.svg)."
     yield ""
@@ -103,6 +125,77 @@ def sorts(path):
         yield f"| {title} | " + " | ".join(cells) + " |"
 
 
+def disk(path):
+    """The sentence of the README on what prove-memory measured."""
+    text = path.read_text()
+    runs = re.search(r"in turn, (\d+) time", text)[1]
+    walls = {row[0]: (row[1], row[5]) for row in rows(text, "10741 MB")}
+    ours, copy = walls["bitsort"], walls["cp"]
+    machine = re.search(r"^- machine: (.*), Linux", text, re.MULTILINE)[1]
+    date = re.search(r"^- date: (.{10})", text, re.MULTILINE)[1]
+    yield "10.7 GB (a billion 32-bit numbers) from disk to disk in a control group of 2 GiB, cold cache,"
+    yield f"`--mem 1500M`, [`scripts/prove-memory --runs {runs}`](benches/record/{path.name}) on an {machine}, {date}:"
+    yield f"bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
+
+
+def sets():
+    """The table of the README on commands of sets: each from the newest record that has it."""
+    yield "| | bitset | beside it | |"
+    yield "|---|--:|--:|---|"
+    for case, what in {
+        "set-build": "`bitset build`",
+        "set-filter": "`bitset filter` against a set of 100 million others",
+        "set-contains": "`bitset contains`, the whole process",
+    }.items():
+        path, text = newest_with("commands", f"## {case}:")
+        found = rows(text, f"{case}:")
+        if found:
+            beside = f"{found[1][0]}: {found[1][1]} ({found[1][2]})" if len(found) > 1 else ""
+            yield f"| {what} | {found[0][1]} | {beside} | [{machine(text)}](benches/record/{path.name}) |"
+
+
+def lines():
+    """The table of the README on commands of filters."""
+    yield "| | bitset | beside it | |"
+    yield "|---|--:|--:|---|"
+    for case, what in {
+        "bloom-filter": "`filter`, one thread",
+        "bloom-dedup": "`dedup`, one thread",
+        "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
+    }.items():
+        path, text = newest_with("commands", f"## {case}:")
+        found = rows(text, f"{case}:")
+        if found:
+            beside = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
+            ours = f"{found[0][1]}, {found[0][6]}"
+            yield f"| {what} | {ours} | {beside} | [{machine(text)}](benches/record/{path.name}) |"
+
+
+def others():
+    """A row for every record of commands: how figures vary from hour to hour."""
+    yield "## Other records\n"
+    yield "Every record of commands with two threads and 100 million lines, the newest first: medians in seconds,"
+    yield "and in brackets how many times as long the peer beside it took in that record. The host of a virtual"
+    yield "machine has memory ready in one hour and not in the next, which moves all of them.\n"
+    yield "| record | machine | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
+    yield "|---|---|--:|--:|--:|--:|--:|"
+    records = [path for path in RECORDS.glob("*.md") if kind(path) == "commands"]
+    for path in sorted(records, key=lambda path: about(path.read_text()).get("date", ""), reverse=True):
+        text = path.read_text()
+        cells = []
+        for case, peer in [("uniform-u32", "Polars"), ("unique-u32", ""), ("uniform-u64", "Polars"),
+                           ("set-build", "bitsort -u"), ("set-filter", "Polars")]:  # fmt: skip
+            found = {row[0]: row for row in rows(text, f"{case}:")}
+            ours = next(iter(found.values()), None)
+            beside = found.get(peer)
+            ratio = f" ({times(beside[1], ours[1]):.3g}×)" if beside and " " in beside[1] else ""
+            cells.append(ours[1] + ratio if ours else "")
+        if any(cells):
+            link = f"[{path.stem}](../benches/record/{path.name})"
+            yield f"| {link} | {machine(text)} | " + " | ".join(cells) + " |"
+    yield ""
+
+
 def crossings(text):
     """From which density on a plain bitmap is as good."""
     part = text.split("From which density on", 1)[-1]
@@ -126,8 +219,7 @@ def memory_runs():
 def filters(path):
     """The table of the README: nanoseconds a key of a large filter."""
     text = path.read_text()
-    about = dict(re.findall(r"^- (date|CPU|cores): (.*)$", text, re.MULTILINE))
-    yield f"{about['cores']} cores of {about['CPU'].split(' (')[0]}, {about['date'][:10]}, one thread, 10⁸ keys:"
+    yield f"{machine(text)}, one thread, 10⁸ keys:"
     yield f"[tables](benches/record/{path.name}), [plot](docs/bloom-speed.svg)."
     yield ""
     yield "| ns a key | insert | present | absent | either, mixed |"
@@ -135,6 +227,19 @@ def filters(path):
     for subject, *times in rows(text, "100,000,000 keys"):
         if not subject.startswith("-"):
             yield f"| {subject} | " + " | ".join(times[:4]) + " |"
+
+    def ratios(size, above, below):
+        found = {subject: list(map(float, times[:4])) for subject, *times in rows(text, size) if times[0].strip("-:")}
+        each = [a / b for a, b in zip(found[above], found[below], strict=True)]
+        return f"{min(each):.2f} to {max(each):.2f}"
+
+    yield ""
+    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one, least for"
+    yield "absent keys: of a standard one only two bits are looked at then. In the cache (10⁶ keys) `fastbloom`, as large"
+    yield f"and with the same hash, takes {ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard one."
+    large = rows(text, "1,000,000,000 keys")
+    if large:
+        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB, and {large[0][4]} false positives, measured."
 
 
 def into_readme(name, lines):
@@ -149,11 +254,15 @@ def into_readme(name, lines):
 def write():
     """Gives the files that were written."""
     found = newest()
-    page = [HEAD, *(part for name, path in found.items() for part in section(name, path))]
+    page = [HEAD, *(part for name, path in found.items() for part in section(name, path)), *others()]
     target = REPOSITORY / "docs" / "benchmarks.md"
     target.write_text("\n".join(page))
     if "commands" in found:
         into_readme("sorts", sorts(found["commands"]))
+    if "memory" in found:
+        into_readme("disk", disk(found["memory"]))
+    into_readme("sets", sets())
+    into_readme("lines", lines())
     if "representations" in found:
         into_readme("densities", crossings(found["representations"].read_text()))
     if path := newest({"bloom": MIXED}).get("bloom"):

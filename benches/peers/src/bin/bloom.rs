@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release --bin bloom -- rates
 //! cargo run --release --bin bloom -- speed KEYS ROUNDS
+//! cargo run --release --bin bloom -- large
 //! ```
 //!
 //! Columns: section, subject, operation, x, round, value. Keys are numbers, spread
@@ -30,7 +31,8 @@ fn main() {
                 speed(keys, round);
             }
         }
-        _ => panic!("usage: bloom rates | bloom speed KEYS ROUNDS"),
+        ["large"] => large(),
+        _ => panic!("usage: bloom rates | bloom speed KEYS ROUNDS | bloom large"),
     }
 }
 
@@ -130,6 +132,32 @@ fn rates() {
         filter.extend(keys());
         said("DCSO's", filter.rate_with(KEYS), share(p, |key| filter.contains(&key)));
     }
+}
+
+/// What a filter of a billion keys promises, and what is measured.
+fn large() {
+    const KEYS: u64 = 1_000_000_000;
+    const P: f64 = 0.01;
+    macro_rules! measured {
+        ($subject:literal, $new:expr) => {{
+            let mut filter = $new;
+            let started = Instant::now();
+            let mut keys = Vec::new();
+            for first in (0..KEYS).step_by(1 << 16) {
+                keys.clear();
+                keys.extend((first..KEYS.min(first + (1 << 16))).map(key));
+                black_box(filter.insert_many(&keys));
+            }
+            let seconds = started.elapsed().as_secs_f64();
+            let x = KEYS as f64;
+            row("large", $subject, "bytes", x, 1, filter.size_bytes() as f64);
+            row("large", $subject, "insert, many", x, 1, seconds * 1e9 / x);
+            row("large", $subject, "expected", x, 1, filter.rate_with(KEYS));
+            row("large", $subject, "measured", x, 1, share(P, |key| filter.contains(&key)));
+        }};
+    }
+    measured!("standard", BloomFilter::new(KEYS, P).expect("a size"));
+    measured!("blocked", BlockedBloomFilter::new(KEYS, P).expect("a size"));
 }
 
 /// One key after the other, in a loop of its own for each subject: what is around it
