@@ -106,6 +106,8 @@ pub(super) enum BloomCommand {
         target: TargetArgs,
     },
     /// Print the lines that two files share, each once, in the order of A
+    ///
+    /// With --crlf they are printed without their carriage returns.
     Common {
         /// A file of lines
         a: PathBuf,
@@ -248,7 +250,7 @@ pub(super) struct LineArgs {
 pub(super) struct KeyArgs {
     #[command(flatten)]
     pub(super) lines: LineArgs,
-    /// What of a key is hashed: what another program hashes that shares the filter
+    /// What of a key is hashed, as another program does that shares the filter
     #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
     pub(super) funnel: FunnelChoice,
 }
