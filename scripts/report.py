@@ -18,12 +18,12 @@ PLOTS = {
 }
 # What a record has if its kind was measured whole.
 WHOLE = {
-    "commands": "## scale-lines:",
-    "representations": "From which density on",
-    "bloom": "## 10,000 keys",
+    "commands": ["## uniform-u32:", "## scale-threads:"],
+    "representations": ["## uniform: contains", "## clustered: or"],
+    "bloom": ["## 10,000 keys", "## 100,000,000 keys", "| contains, mixed |"],
 }
-# What a record of filters has if the README can take its table from it.
-MIXED = "| contains, mixed |"
+# What a record of commands has if it can stand beside others.
+COMMON = "- lines: 100000000"
 HEAD = """# Benchmarks
 
 Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
@@ -43,7 +43,7 @@ def newest(whole=WHOLE):
     found = {}
     for path in RECORDS.glob("*.md"):
         text = path.read_text()
-        if whole.get(kind(path), "") not in text:
+        if not all(mark in text for mark in whole.get(kind(path), [])):
             continue
         date = re.search(r"^- date: (\S+)", text, re.MULTILINE)
         entry = (date[1] if date else "", path)
@@ -69,7 +69,8 @@ def rows(text, heading):
     """The rows of the table under a heading, as lists of cells."""
     part = text.split(f"\n## {heading}", 1)[-1].split("\n## ", 1)[0] if f"\n## {heading}" in text else ""
     lines = [line for line in part.splitlines() if line.startswith("| ")][1:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in cells if len(row) < 2 or not row[1].startswith("failed")]
 
 
 def about(text):
@@ -82,9 +83,9 @@ def machine(text):
     return f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['date'][:10]}"
 
 
-def newest_with(name, mark):
-    """The newest record of a kind that has this mark, and its text."""
-    path = newest({name: mark}).get(name)
+def newest_case(case):
+    """The newest record of commands that has this case, and its text."""
+    path = newest({"commands": [f"## {case}:", COMMON]}).get("commands")
     return (path, path.read_text()) if path else (None, "")
 
 
@@ -147,7 +148,7 @@ def sets():
         "set-filter": "`bitset filter` against a set of 100 million others",
         "set-contains": "`bitset contains`, the whole process",
     }.items():
-        path, text = newest_with("commands", f"## {case}:")
+        path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
             beside = f"{found[1][0]}: {found[1][1]} ({found[1][2]})" if len(found) > 1 else ""
@@ -163,7 +164,7 @@ def lines():
         "bloom-dedup": "`dedup`, one thread",
         "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
     }.items():
-        path, text = newest_with("commands", f"## {case}:")
+        path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
             beside = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
@@ -174,7 +175,7 @@ def lines():
 def others():
     """A row for every record of commands: how figures vary from hour to hour."""
     yield "## Other records\n"
-    yield "Every record of commands with two threads and 100 million lines, the newest first: medians in seconds,"
+    yield "Every record of commands with two threads and 100 million lines, the newest first: medians,"
     yield "and in brackets how many times as long the peer beside it took in that record. The host of a virtual"
     yield "machine has memory ready in one hour and not in the next, which moves all of them.\n"
     yield "| record | machine | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
@@ -182,6 +183,8 @@ def others():
     records = [path for path in RECORDS.glob("*.md") if kind(path) == "commands"]
     for path in sorted(records, key=lambda path: about(path.read_text()).get("date", ""), reverse=True):
         text = path.read_text()
+        if COMMON not in text or "- threads: 2" not in text and "- threads:" in text:
+            continue
         cells = []
         for case, peer in [("uniform-u32", "Polars"), ("unique-u32", ""), ("uniform-u64", "Polars"),
                            ("set-build", "bitsort -u"), ("set-filter", "Polars")]:  # fmt: skip
@@ -285,6 +288,6 @@ def write():
     into_readme("lines", lines())
     if "representations" in found:
         into_readme("densities", densities(found["representations"]))
-    if path := newest({"bloom": MIXED}).get("bloom"):
-        into_readme("filters", filters(path))
+    if "bloom" in found:
+        into_readme("filters", filters(found["bloom"]))
     return [target, REPOSITORY / "README.md"]

@@ -141,14 +141,15 @@ fn large() {
     macro_rules! measured {
         ($subject:literal, $new:expr) => {{
             let mut filter = $new;
-            let started = Instant::now();
             let mut keys = Vec::new();
+            let mut seconds = 0.0;
             for first in (0..KEYS).step_by(1 << 16) {
                 keys.clear();
                 keys.extend((first..KEYS.min(first + (1 << 16))).map(key));
+                let started = Instant::now();
                 black_box(filter.insert_many(&keys));
+                seconds += started.elapsed().as_secs_f64();
             }
-            let seconds = started.elapsed().as_secs_f64();
             let x = KEYS as f64;
             row("large", $subject, "bytes", x, 1, filter.size_bytes() as f64);
             row("large", $subject, "insert, many", x, 1, seconds * 1e9 / x);
