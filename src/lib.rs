@@ -114,7 +114,8 @@
 //! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //!
-//! Libraries say `default-features = false`.
+//! Libraries say `default-features = false`, which leaves compression out too; `features =
+//! ["compression"]` brings it back.
 
 #[cfg(target_endian = "big")]
 compile_error!("bitmaps are read as little-endian bytes in memory and in files");

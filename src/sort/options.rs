@@ -127,7 +127,8 @@ impl Sort {
         self
     }
 
-    /// Uses this many threads; the default is one a processor.
+    /// Uses this many threads, 256 at the most; the default is one a processor, and at most one for
+    /// each 8 MiB of the memory limit.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -188,7 +189,7 @@ impl Sort {
     }
 
     /// Writes a table instead, with a column of unsigned 64-bit integers that is
-    /// called as the column of the input, if that was chosen by its name, or
+    /// named after the column of the input, if that was chosen by its name, or
     /// `value`; and with a second one, `count`, if values are
     /// [counted](Self::counted). Takes the feature `columnar`.
     pub fn to_table(mut self, format: TableFormat) -> Self {

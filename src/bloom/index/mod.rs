@@ -40,7 +40,7 @@
 //! With sorted keys a lookup asks the one or two blocks whose keys surround it.
 //! Else it asks all filters, k cache lines for each 512 blocks, and reads of
 //! those blocks that do not have the key a share of the rate in vain: of a file
-//! of 1 GB 168 blocks at 1 %. A lower rate pays there: 20 M rows of 55 bytes,
+//! of 1 GB 153 blocks at 1 %. A lower rate pays there: 20 M rows of 55 bytes,
 //! keys of two columns, processor time on a shared Xeon with AVX-512:
 //!
 //! | | index, of the data | a key that is there | one that is not |

@@ -120,6 +120,9 @@ pub(super) enum Command {
         values: Vec<u64>,
     },
     /// Copy the lines that are in a set
+    #[command(mut_arg("column", |arg| arg.help(
+        "Take the values from this column of delimited text, and copy whole rows, and the header that names it: a number from 1, or a name"
+    )))]
     Filter {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
@@ -128,7 +131,6 @@ pub(super) enum Command {
         /// Copy the lines that are not
         #[arg(short = 'v', long)]
         invert: bool,
-        /// The lines' column; a header that names it is copied
         #[command(flatten)]
         columns: ColumnArgs,
         /// Drop malformed lines instead of failing
@@ -154,7 +156,7 @@ pub(super) enum Command {
         /// A .png or .svg file
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// 2 to this power cells a side, at most 10; 9 if the universe has as many
+        /// The map has 2^ORDER cells a side, at most 2^10 [default: 9, less for a small universe]
         #[arg(long)]
         order: Option<u32>,
         /// The universe is that of IPv4 addresses, written as such
@@ -197,7 +199,7 @@ pub(super) enum Command {
         /// 0 for the smallest value
         #[arg(required_unless_present = "quantile")]
         index: Option<u64>,
-        /// The value below which this share of the values is, 0 to 1
+        /// The smallest value with this share of the values up to it, 0 to 1
         #[arg(long, value_name = "SHARE", conflicts_with = "index")]
         quantile: Option<f64>,
     },
