@@ -33,11 +33,11 @@ pub enum Error {
     NoKey {
         /// Name as the user gave it; `-` is standard input.
         input: String,
-        /// Where the key begins, from the start of the input, 0-based.
+        /// Where its line or record begins, from the start of the input, 0-based.
         offset: u64,
         /// What a key is.
         expected: &'static str,
-        /// At most 40 bytes of the line, escaped.
+        /// At most 40 bytes of the key, escaped.
         excerpt: String,
     },
     /// A row of a table holds no natural number.
@@ -272,7 +272,9 @@ impl Error {
             Self::MalformedLine { .. } | Self::MalformedRow { .. } => {
                 "--invalid skip counts such lines, --rejects FILE collects them"
             }
-            Self::NoKey { .. } => "choose another --funnel, or leave such lines out",
+            Self::NoKey { .. } => {
+                "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
+            }
             Self::TableColumn { .. } => "choose one of its columns of integers with --column",
             Self::LeftOut { .. } => "cargo install --path . --features columnar",
             Self::Unsorted { .. } => "sort it first, or leave out --merge",

@@ -87,7 +87,8 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.size_bytes())
     }
 
-    /// Keys that were inserted and not known before.
+    /// Keys that were inserted and not known before; after a union at most so many, of a file of
+    /// Guava's an estimate.
     #[must_use]
     pub fn key_count(&self) -> u64 {
         with!(self, filter => filter.key_count())

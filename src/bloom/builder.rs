@@ -43,8 +43,9 @@ pub enum BuildError {
     /// What was given says more than once how large the filter is.
     #[error("give one of rate, bits and bits a key")]
     Contradiction,
-    /// The filter has more bits than can be counted.
-    #[error("the filter would have more than 2^64 bits")]
+    /// The filter has more bits than can be counted, or than its kind of file has
+    /// room for, or no number of bits reaches the rate.
+    #[error("no filter of this kind can be so large, or reach such a rate")]
     TooLarge,
     /// The filter is larger than the machine's memory, or the operating system
     /// refused it.
@@ -176,6 +177,8 @@ impl<D: Design> Builder<D> {
         let words = spec.words().ok_or(BuildError::TooLarge)?;
         let goal = self.keys.map(|keys| {
             let rate = self.rate.unwrap_or_else(|| D::rate_with(&spec, keys));
+            // Of so many bits a key, or so few, that it is rounded to no rate at all.
+            let rate = rate.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
             Goal { keys, rate }
         });
         Ok(Filter::from_parts(spec, Memory::zeroed(words)?, 0, goal))

@@ -71,7 +71,7 @@ impl Funnel {
     }
 }
 
-/// A number as Java prints it, not as `+5`.
+/// Digits, with or without a minus, not as `+5`.
 fn digits(text: &[u8]) -> Option<&str> {
     str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))
 }

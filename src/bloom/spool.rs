@@ -47,6 +47,18 @@ impl Spooled {
     }
 }
 
+/// Names the input in an error as the user did, not as the copy that was read.
+pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
+    match error {
+        Error::NoKey { input, offset, expected, excerpt } => {
+            let typed = read.iter().zip(typed).find(|(read, _)| read.as_os_str() == &*input);
+            let input = typed.map_or(input, |(_, typed)| typed.display().to_string());
+            Error::NoKey { input, offset, expected, excerpt }
+        }
+        other => other,
+    }
+}
+
 /// Paths under which the same lines can be read more than once: of files their own, of
 /// streams those of copies, which are gone when they are dropped.
 pub(crate) fn rereadable(

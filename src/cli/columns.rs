@@ -2,6 +2,7 @@
 
 use crate::sort::Sort;
 use crate::text::{Column, Selector};
+use std::fmt;
 use std::str::FromStr;
 
 /// One column of delimited text or of a table.
@@ -64,6 +65,18 @@ impl FromStr for Byte {
     }
 }
 
+/// As it can be typed.
+impl fmt::Display for Byte {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b'\t' => f.write_str("\\t"),
+            b'\\' => f.write_str("\\\\"),
+            graphic @ b'!'..=b'~' => write!(f, "{}", char::from(graphic)),
+            other => write!(f, "\\x{other:02X}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +92,9 @@ mod tests {
             ("\\x1F", 0x1F),
         ] {
             assert_eq!(text.parse(), Ok(Byte(byte)), "{text}");
+        }
+        for byte in 0..128 {
+            assert_eq!(Byte(byte).to_string().parse(), Ok(Byte(byte)), "{byte}");
         }
         for text in ["", "ab", "ä", "\\n", "\\xG1", "\\x1", "\\x+1"] {
             assert!(text.parse::<Byte>().is_err(), "{text}");

@@ -1,10 +1,11 @@
 //! Subcommands and flags as typed.
 
+use super::count::Count;
 use super::index::IndexCommand;
 use crate::cli::columns::ColumnArgs;
+use crate::error::{Error, Result};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,12 +53,15 @@ pub(super) enum BloomCommand {
     /// Add keys to a filter file
     Add(ChangeArgs),
     /// Remove keys, each once, from a file of a counting filter
+    ///
+    /// A counter that is full stays so for good: keys that have full counters only stay in.
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
     Contains {
         /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// Keys; none means the lines of standard input
+        #[arg(allow_negative_numbers = true)]
         keys: Vec<OsString>,
         /// Ask for the lines of FILE
         #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
@@ -66,6 +70,9 @@ pub(super) enum BloomCommand {
         kind: KeyArgs,
     },
     /// Copy the lines that may be in a filter
+    #[command(mut_arg("column", |arg| arg.help(
+        "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
+    )))]
     Filter {
         /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
@@ -81,7 +88,7 @@ pub(super) enum BloomCommand {
         #[command(flatten)]
         target: TargetArgs,
     },
-    /// Copy each line the first time that it comes
+    /// Copy each line the first time that it occurs
     Dedup {
         /// Files of lines; none or `-` is standard input
         files: Vec<PathBuf>,
@@ -113,14 +120,14 @@ pub(super) enum BloomCommand {
         a: PathBuf,
         /// Another
         b: PathBuf,
-        /// Rate of false positives of the screening filter: costs time, no truth
+        /// Rate of false positives of the screening filter: changes speed, not the result
         #[arg(short = 'p', long, value_name = "RATE", default_value_t = 0.01)]
         rate: f64,
         /// Print the number of lines only
         #[arg(long)]
         count: bool,
         /// Say what would be done and what it would take
-        #[arg(long)]
+        #[arg(long, conflicts_with = "count")]
         explain: bool,
         #[command(flatten)]
         lines: LineArgs,
@@ -250,9 +257,26 @@ pub(super) struct LineArgs {
 pub(super) struct KeyArgs {
     #[command(flatten)]
     pub(super) lines: LineArgs,
-    /// What of a key is hashed, as another program does that shares the filter
+    /// What of a key is hashed, as another program does that shares the filter; files do not
+    /// say, so give it to every command alike
     #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
     pub(super) funnel: FunnelChoice,
+}
+
+impl KeyArgs {
+    /// Refuses what is said of lines if keys are typed.
+    pub(super) fn check_typed(self, typed: bool) -> Result<()> {
+        if typed && (self.lines.crlf || self.lines.skip_empty) {
+            return Err(Error::usage("--crlf and --skip-empty are for lines, not for typed keys"));
+        }
+        Ok(())
+    }
+
+    /// Whether anything is said of keys.
+    pub(super) fn is_default(self) -> bool {
+        let LineArgs { zero, crlf, skip_empty } = self.lines;
+        !(zero || crlf || skip_empty) && self.funnel == FunnelChoice::Bytes
+    }
 }
 
 /// Where lines go.
@@ -265,9 +289,10 @@ pub(super) struct TargetArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
-    /// A .bloom file, or one of Guava or of DCSO's bloom
+    /// A .bloom file, or one of Guava or of DCSO's bloom; to remove, of a counting filter
     pub(super) filter: PathBuf,
     /// Keys; none means the lines of standard input
+    #[arg(allow_negative_numbers = true)]
     pub(super) keys: Vec<OsString>,
     /// Take the lines of FILE
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
@@ -328,56 +353,4 @@ pub(super) enum KindChoice {
     Guava,
     /// What DCSO's `bloom` reads
     Dcso,
-}
-
-/// A number of keys: digits, with K, M, G or T for thousands of thousands, or as
-/// 1e9.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count(pub(super) u64);
-
-impl FromStr for Count {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const WRONG: &str = "expected a number such as 1000000, 50M or 1e9";
-        let (number, unit) = match text.chars().last().map(|last| last.to_ascii_uppercase()) {
-            Some('K') => (&text[..text.len() - 1], 1_000),
-            Some('M') => (&text[..text.len() - 1], 1_000_000),
-            Some('G') => (&text[..text.len() - 1], 1_000_000_000),
-            Some('T') => (&text[..text.len() - 1], 1_000_000_000_000),
-            _ => (text, 1_u64),
-        };
-        if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(unit).map(Self).ok_or(WRONG);
-        }
-        if !number.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-            return Err(WRONG);
-        }
-        let real: f64 = number.parse().map_err(|_| WRONG)?;
-        #[expect(clippy::cast_precision_loss, reason = "units are exact")]
-        let real = real * unit as f64;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
-        if (0.0..1.8e19).contains(&real) && real.fract() == 0.0 {
-            Ok(Self(real as u64))
-        } else {
-            Err(WRONG)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_typed_in_several_ways() {
-        for (text, count) in
-            [("0", 0), ("7", 7), ("50M", 50_000_000), ("1e9", 1_000_000_000), ("1.5k", 1500)]
-        {
-            assert_eq!(text.parse(), Ok(Count(count)), "{text}");
-        }
-        for text in ["", "-1", "M", "1.5", "1e30", "inf", "NaN", "ä", "99T9", "99999999999T"] {
-            assert!(text.parse::<Count>().is_err(), "{text}");
-        }
-    }
 }

@@ -1,10 +1,11 @@
 //! Filters made and changed.
 
-use super::args::{ChangeArgs, Count, KeyArgs, KindChoice, SizeArgs};
+use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
+use super::count::Count;
 use super::{check_is_file, job, typed_key};
 use crate::bloom::filter_file::FilterFile;
 use crate::bloom::lines::LineJob;
-use crate::bloom::spool::rereadable;
+use crate::bloom::spool::{named_as_typed, rereadable};
 use crate::bloom::{AnyFilter, CountingBloomFilter, Key};
 use crate::cli::bitset::{Source, or_stdin};
 use crate::cli::exit::say;
@@ -24,11 +25,15 @@ pub(super) fn build(
     keys: KeyArgs,
 ) -> Result<()> {
     size.check(to)?;
+    if to == KindChoice::Dcso && keys.funnel != FunnelChoice::Bytes {
+        return Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"));
+    }
     let _bar = source.bar(true);
     let job = job(source, keys);
     let files = or_stdin(files);
     // What is counted is read again.
     let unchanged = Unchanged::of(files.iter().filter(|_| size.keys.is_none()));
+    let typed = files.clone();
     let (files, keys, _copies) = if let Some(Count(keys)) = size.keys {
         (files, keys, Vec::new())
     } else {
@@ -38,7 +43,8 @@ pub(super) fn build(
         (files, keys, copies)
     };
     let mut file = size.filter(keys, to)?;
-    insert(&mut file.filter, &job, files)?;
+    let inserted = insert(&mut file.filter, &job, files.clone());
+    inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
     unchanged.check()?;
     source.note("keys", file.filter.key_count());
     file.save(output, to.into())?;
@@ -67,11 +73,12 @@ enum Keys {
 impl ChangeArgs {
     fn keys(self) -> Result<(PathBuf, Keys, KeyArgs)> {
         let Self { filter, keys, files, kind } = self;
+        kind.check_typed(!keys.is_empty())?;
         let keys = if keys.is_empty() {
             Keys::Files(or_stdin(files))
         } else {
-            let keys = keys.iter().filter(|key| !(kind.lines.skip_empty && key.is_empty()));
-            Keys::Typed(keys.map(|key| typed_key(key, kind.funnel)).collect::<Result<_>>()?)
+            let keys = keys.iter().map(|key| typed_key(key, kind.funnel));
+            Keys::Typed(keys.collect::<Result<_>>()?)
         };
         Ok((filter, keys, kind))
     }
@@ -92,6 +99,7 @@ pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
 /// Removes keys from a file of a counting filter.
 pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
     let (path, keys, kind) = args.keys()?;
+    let mut missing = 0;
     change(source, &path, |filter| {
         let AnyFilter::Counting(filter) = filter else {
             return Err(Error::usage(format!(
@@ -100,7 +108,6 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
                 filter.design()
             )));
         };
-        let mut missing = 0;
         match keys {
             Keys::Typed(keys) => missing += remove_all(filter, &keys),
             Keys::Files(files) => {
@@ -115,11 +122,13 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
             }
         }
         source.note("missing", missing);
-        if missing > 0 {
-            say(&format!("bitset: {missing} keys to be removed were not in {}", path.display()));
-        }
         Ok(())
-    })
+    })?;
+    if missing > 0 {
+        let what = if missing == 1 { "key that was" } else { "keys that were" };
+        say(&format!("bitset: {} did not have {missing} {what} to be removed", path.display()));
+    }
+    Ok(())
 }
 
 /// Removes keys; gives how many were not in.

@@ -2,8 +2,7 @@
 
 use super::args::KeyArgs;
 use super::{job, open, open_checked};
-use crate::bloom::filter_file::FilterKind;
-use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Storage, check_rate};
+use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Scheme, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
@@ -19,8 +18,9 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
-    // Files of Guava's do not say.
-    let counted = (opened.kind != FilterKind::Guava).then_some(filter.key_count());
+    // Files of Guava's do not say, nor does what was made of them.
+    let guava = matches!(spec.scheme(), Scheme::GuavaMitz32 | Scheme::GuavaMitz64);
+    let counted = (!guava).then_some(filter.key_count());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_line(json!({
@@ -47,6 +47,11 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let goal = filter.goal().map_or("unknown".into(), |goal| {
         format!("{} keys, {} false positives", goal.keys, percent(goal.rate))
     });
+    let estimated = if estimated.is_finite() {
+        format!("{estimated:.0} estimated")
+    } else {
+        "too many to estimate".into()
+    };
     let counted_text = counted.map_or_else(String::new, |keys| format!("{keys} counted, "));
     let seed = match spec.scheme().seed() {
         0 => String::new(),
@@ -57,7 +62,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
          design    {}, {cells}\n\
          hash      {}{seed}, {} of them\n\
          goal      {goal}\n\
-         keys      {counted_text}{estimated:.0} estimated\n\
+         keys      {counted_text}{estimated}\n\
          fill      {}\n\
          expected  {} false positives now\n",
         opened.kind.name(),
@@ -151,6 +156,9 @@ pub(super) fn verify(
         )));
     };
     check_rate(promised)?;
+    if files.is_empty() && !keys.is_default() {
+        return Err(Error::usage("what keys are is said of those in --file: there is none"));
+    }
     if probing.probes == Some(0) {
         return Err(Error::usage("at least 1 key has to be asked for: --probes"));
     }

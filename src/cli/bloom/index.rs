@@ -114,8 +114,14 @@ fn key_rule(words: &[OsString], delimiter: Option<Byte>) -> Result<KeyRule> {
             let Byte(delimiter) = delimiter.unwrap_or(Byte(b','));
             KeyRule::columns(numbers.map_err(|_| wrong())?, delimiter)
         }
-        ["prefix", bytes] => bytes.parse().map(KeyRule::Prefix).map_err(|_| wrong()),
-        ["until", byte] => byte.parse().map(|Byte(byte)| KeyRule::Until(byte)).map_err(|_| wrong()),
+        ["prefix", bytes] => match bytes.parse() {
+            Ok(0) => Err(Error::usage("a key has at least one byte: prefix 1")),
+            bytes => bytes.map(KeyRule::Prefix).map_err(|_| wrong()),
+        },
+        ["until", byte] => match byte.parse() {
+            Ok(Byte(b'\n')) => Err(Error::usage("a row ends at a newline: --key row")),
+            byte => byte.map(|Byte(byte)| KeyRule::Until(byte)).map_err(|_| wrong()),
+        },
         _ => Err(wrong()),
     }
 }
@@ -225,11 +231,11 @@ fn typed(rule: &KeyRule) -> String {
     match rule {
         KeyRule::Columns(columns) => {
             let numbers: Vec<_> = columns.numbers().iter().map(u32::to_string).collect();
-            let delimiter = columns.delimiter().escape_ascii();
+            let delimiter = Byte(columns.delimiter());
             format!("columns {} --delimiter {delimiter}", numbers.join(","))
         }
         KeyRule::Prefix(bytes) => format!("prefix {bytes}"),
-        KeyRule::Until(byte) => format!("until {}", byte.escape_ascii()),
+        KeyRule::Until(byte) => format!("until {}", Byte(*byte)),
         KeyRule::Row => "row".into(),
     }
 }
@@ -286,7 +292,9 @@ mod tests {
 
     #[test]
     fn keys_are_typed_and_shown_alike() {
-        for text in ["row", "columns 2,1", "prefix 7", "until :", "until \\t"] {
+        for text in
+            ["row", "columns 2,1", "prefix 7", "until :", "until \\t", "until '", "until \\x0D"]
+        {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
             let rule = key_rule(&words, None).unwrap();
             assert_eq!(typed(&rule).replace(" --delimiter ,", ""), text);
@@ -296,7 +304,17 @@ mod tests {
                 assert_eq!(typed(&rule), format!("{text} --delimiter ;"));
             }
         }
-        for text in ["", "row 1", "columns", "columns 0", "columns a", "prefix -1", "until ab"] {
+        for text in [
+            "",
+            "row 1",
+            "columns",
+            "columns 0",
+            "columns a",
+            "prefix -1",
+            "prefix 0",
+            "until ab",
+            "until \\x0A",
+        ] {
             let words: Vec<_> = text.split(' ').map(OsString::from).collect();
             assert!(key_rule(&words, None).is_err(), "{text}");
         }

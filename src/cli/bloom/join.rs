@@ -44,10 +44,10 @@ fn join(
 /// Writes a filter as another kind of file.
 pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoice) -> Result<()> {
     let file = open_checked(path)?;
+    file.save(output, to.into())?;
     if to != KindChoice::Dcso {
         tell_of_data(&file, path);
     }
-    file.save(output, to.into())?;
     source.note_file(output);
     Ok(())
 }

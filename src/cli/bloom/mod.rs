@@ -2,6 +2,7 @@
 
 mod args;
 mod change;
+mod count;
 mod describe;
 mod index;
 mod join;

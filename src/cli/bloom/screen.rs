@@ -12,6 +12,7 @@ use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
 use crate::text::Selector;
+use memchr::memchr_iter;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,7 @@ pub(super) fn contains(
 ) -> Result<Answer> {
     let filter = open(path)?.filter;
     let mut out = Out::open(&TargetArgs { output: None })?;
+    kind.check_typed(!keys.is_empty())?;
     let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = keys {
         let found = filter.contains(&typed_key(key, kind.funnel)?);
@@ -212,7 +214,8 @@ pub(super) fn common(
     let common = CommonLines { job, memory_bytes, rate, folder: source.folder() };
     let mut count = 0;
     common.run([a, b], facts, |lines| {
-        count += job.rules.count(lines);
+        // Keys already, of which carriage returns are gone.
+        count += memchr_iter(job.rules.terminator, lines).count() as u64;
         if how == How::Print { out.write(lines) } else { Ok(()) }
     })?;
     unchanged.check()?;

@@ -3,7 +3,7 @@
 use super::args::{DesignChoice, KindChoice, SizeArgs};
 use crate::bloom::filter_file::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
-use crate::bloom::{BuildError, dcso, guava};
+use crate::bloom::{BuildError, check_rate, dcso, guava};
 use crate::error::{Error, Result};
 
 /// The rate of who asks for none.
@@ -70,8 +70,11 @@ impl SizeArgs {
                 "filters of other programs take --keys and --rate only: they size themselves",
             ));
         }
-        // A filter of one key shows whether the numbers are in their ranges.
-        self.filter(self.keys.map_or(1, |keys| keys.0.min(1)), to).map(drop)
+        match to {
+            // A filter of one key shows whether the numbers are in their ranges.
+            KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
+            KindChoice::Guava | KindChoice::Dcso => Ok(check_rate(self.known_rate())?),
+        }
     }
 
     fn known_rate(&self) -> f64 {
