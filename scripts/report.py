@@ -139,37 +139,30 @@ def disk(path):
     yield f"bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
 
 
-def sets():
-    """The table of the README on commands of sets: each from the newest record that has it."""
+# Commands of bitset in the README, by their cases.
+SETS = {
+    "set-build": "`bitset build`",
+    "set-filter": "`bitset filter` against a set of 100 million others",
+    "set-contains": "`bitset contains`, the whole process",
+}
+LINES = {
+    "bloom-filter": "`filter`, one thread",
+    "bloom-dedup": "`dedup`, one thread",
+    "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
+}
+
+
+def beside(titles):
+    """A table of the README: commands of bitset beside others, each from the newest record that has it."""
     yield "| | bitset | beside it | |"
     yield "|---|--:|--:|---|"
-    for case, what in {
-        "set-build": "`bitset build`",
-        "set-filter": "`bitset filter` against a set of 100 million others",
-        "set-contains": "`bitset contains`, the whole process",
-    }.items():
+    for case, what in titles.items():
         path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
-            beside = f"{found[1][0]}: {found[1][1]} ({found[1][2]})" if len(found) > 1 else ""
-            yield f"| {what} | {found[0][1]} | {beside} | [{machine(text)}](benches/record/{path.name}) |"
-
-
-def lines():
-    """The table of the README on commands of filters."""
-    yield "| | bitset | beside it | |"
-    yield "|---|--:|--:|---|"
-    for case, what in {
-        "bloom-filter": "`filter`, one thread",
-        "bloom-dedup": "`dedup`, one thread",
-        "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
-    }.items():
-        path, text = newest_case(case)
-        found = rows(text, f"{case}:")
-        if found:
-            beside = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
+            others = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
             ours = f"{found[0][1]}, {found[0][6]}"
-            yield f"| {what} | {ours} | {beside} | [{machine(text)}](benches/record/{path.name}) |"
+            yield f"| {what} | {ours} | {others} | [{machine(text)}](benches/record/{path.name}) |"
 
 
 def others():
@@ -284,8 +277,8 @@ def write():
         into_readme("sorts", sorts(found["commands"]))
     if "memory" in found:
         into_readme("disk", disk(found["memory"]))
-    into_readme("sets", sets())
-    into_readme("lines", lines())
+    into_readme("sets", beside(SETS))
+    into_readme("lines", beside(LINES))
     if "representations" in found:
         into_readme("densities", densities(found["representations"]))
     if "bloom" in found:
