@@ -35,7 +35,7 @@ pub use expression::{Expression, ParseExpressionError};
 pub use integer_set::IntegerSet;
 pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
-pub(crate) use sink::{dense_bytes, write_file, write_stream};
+pub(crate) use sink::{blamed, dense_bytes, write_file, write_stream};
 pub use update::update;
 #[cfg(feature = "cli")]
 pub(crate) use update::update_watched;

@@ -1,6 +1,8 @@
 //! Ascending containers → files, streams and counts.
 
-use crate::bits::{BitsWriter, ContainerSink, Portable, PortableWriter, Representation, Spool};
+use crate::bits::{
+    BitsWriter, ContainerSink, Portable, PortableWriter, Representation, SetFile, Spool,
+};
 use crate::compression::{Compression, PACK_BYTES, Packer};
 use crate::container::Container;
 use crate::error::{Error, Result};
@@ -40,6 +42,15 @@ pub struct Written {
     pub cardinality: u64,
     /// Bytes of the output.
     pub bytes: u64,
+}
+
+/// Names the one of `sets` that is damaged, where a writer met a container that is out
+/// of order: it knows no names.
+pub(crate) fn blamed<'s>(error: Error, sets: impl IntoIterator<Item = &'s SetFile>) -> Error {
+    let is_met =
+        matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData);
+    let mut damage = sets.into_iter().filter(|_| is_met).filter_map(|set| set.verify().err());
+    damage.next().unwrap_or(error)
 }
 
 /// Computes `produce` into the file at `path`, which appears whole or not at

@@ -2,7 +2,7 @@
 
 use super::integer_set::IntegerSet;
 use super::plan::Plan;
-use super::sink::{SetFormat, Written, write_file};
+use super::sink::{SetFormat, Written, blamed, write_file};
 use crate::bits::{Representation, SetFile, SetKind, Spool};
 use crate::container::Op;
 use crate::error::Result;
@@ -52,5 +52,6 @@ pub(crate) fn update_watched(
     );
     let plan = Plan::Join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
     let spool = Spool { folder: folder.into(), ..Spool::default() };
-    write_file(path, format, &spool, true, |sink| plan.run(sink, progress))
+    let written = write_file(path, format, &spool, true, |sink| plan.run(sink, progress));
+    written.map_err(|error| blamed(error, [&old]))
 }

@@ -392,3 +392,21 @@ fn the_whole_universe_is_counted_without_being_walked_through() {
         assert_eq!(work.set(&line, "").quiet(), format!("{count}\n"), "{expression}");
     }
 }
+
+#[test]
+fn the_set_that_is_damaged_is_named_and_not_the_output() {
+    let work = Workspace::new();
+    work.set("build --to roaring -o bad", "1\n2\n3\n").quiet();
+    work.set("build -o good.bits", "70000\n").quiet();
+    let mut bytes = std::fs::read(work.file("bad")).unwrap();
+    let end = bytes.len();
+    bytes.swap(end - 4, end - 2); // 1, 3, 2
+    work.write("bad", &bytes);
+    for line in
+        ["or good.bits bad -o out.bits", "eval 'a | b' a=good.bits b=bad -o out", "add bad 9"]
+    {
+        work.set(line, "").refused("bitset: bad: byte 0: the values of an array do not ascend");
+    }
+    assert_eq!(work.names(), ["bad", "good.bits"]);
+    assert_eq!(std::fs::read(work.file("bad")).unwrap(), bytes);
+}

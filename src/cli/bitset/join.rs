@@ -6,7 +6,7 @@ use crate::cli::stdout::print_line;
 use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::set::plan::Plan;
-use crate::set::{Expression, SetFile};
+use crate::set::{Expression, SetFile, blamed};
 use std::path::PathBuf;
 
 /// How sets are joined.
@@ -34,7 +34,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         How::AndNot => Plan::Join(Op::AndNot, plans),
         How::AtLeast(least) => Plan::AtLeast(least, plans),
     };
-    deliver(source, plan, &args.target, args.count)
+    deliver(source, plan, &args.target, args.count).map_err(|error| blamed(error, &sets))
 }
 
 /// Evaluates an expression over named sets.
@@ -64,7 +64,7 @@ pub(super) fn eval(
         let (set, blame) = found.ok_or_else(|| Error::usage(format!("no set for {name}")))?;
         Ok::<_, Error>(Plan::set(set.view(), blame))
     })?;
-    deliver(source, plan, target, count)
+    deliver(source, plan, target, count).map_err(|error| blamed(error, &sets))
 }
 
 fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {

@@ -158,7 +158,9 @@ impl<'l> Scene<'l> {
         let is_other = ends.others.iter().any(|other| found == *other);
         let is_new = found == self.new || is_other;
         if output.status.success() {
-            return match (is_new && message.is_empty(), ends.must_fail) {
+            let is_notice = self.job.notice.is_some_and(|notice| message.starts_with(notice));
+            let is_quiet = message.is_empty() || is_notice;
+            return match (is_new && is_quiet, ends.must_fail) {
                 (true, false) if found == self.new => Ok(Survived::Unmoved),
                 (true, false) => Ok(Survived::Felt),
                 (true, true) => Err("it finished all the same".into()),
