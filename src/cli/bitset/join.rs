@@ -34,7 +34,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         How::AndNot => Plan::Join(Op::AndNot, plans),
         How::AtLeast(least) => Plan::AtLeast(least, plans),
     };
-    deliver(source, plan, &args.target, args.count).map_err(|error| blamed(error, &sets))
+    deliver(source, &sets, plan, &args.target, args.count)
 }
 
 /// Evaluates an expression over named sets.
@@ -64,10 +64,16 @@ pub(super) fn eval(
         let (set, blame) = found.ok_or_else(|| Error::usage(format!("no set for {name}")))?;
         Ok::<_, Error>(Plan::set(set.view(), blame))
     })?;
-    deliver(source, plan, target, count).map_err(|error| blamed(error, &sets))
+    deliver(source, &sets, plan, target, count)
 }
 
-fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
+fn deliver(
+    source: &Source,
+    sets: &[SetFile],
+    plan: Plan<'_>,
+    target: &Target,
+    count: bool,
+) -> Result<()> {
     if count {
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;
@@ -75,5 +81,6 @@ fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Res
         source.note("values", u64::try_from(count).unwrap_or(u64::MAX));
         return print_line(count);
     }
-    source.write(target, |sink| plan.run(sink, source.progress()))
+    let written = source.write(target, |sink| plan.run(sink, source.progress()));
+    written.map_err(|error| blamed(error, sets))
 }
