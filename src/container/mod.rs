@@ -16,7 +16,7 @@ pub(crate) use scratch::Scratch;
 
 pub(crate) use crate::simd::words::Op;
 
-use crate::simd::{Level, ones, popcount, runs, words};
+use crate::simd::{self, Level, ones, popcount, runs, words};
 
 /// Words of a bitmap container.
 pub(crate) const WORDS: usize = 1024;
@@ -130,6 +130,16 @@ impl Container<'_> {
             Self::Array(values) => search::touch(values, low),
             Self::Bitmap(words) => words[usize::from(low >> 6)][0],
             Self::Runs(runs) => runs.get(runs.len() / 2).map_or(0, |run| run[0]),
+        }
+    }
+
+    /// Asks for the cache lines in which `low` is looked for first.
+    #[inline]
+    pub(crate) fn prefetch(self, low: u16) {
+        match self {
+            Self::Array(values) => search::prefetch(values, low),
+            Self::Bitmap(words) => simd::prefetch(words, usize::from(low >> 6)),
+            Self::Runs(runs) => simd::prefetch(runs, runs.len() / 2),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Finding a value in an array or in runs.
 
 use super::ends;
-use crate::simd::Level;
+use crate::simd::{self, Level};
 use crate::simd::search::{self, WINDOW};
 
 /// Where `low` would be were the values spread evenly.
@@ -36,6 +36,16 @@ pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
         None => {
             values.first().map_or(0, |first| first[0]) ^ values.last().map_or(0, |last| last[0])
         }
+    }
+}
+
+/// Asks for the cache lines of the window that is looked at first.
+#[inline]
+pub(super) fn prefetch(values: &[[u8; 2]], low: u16) {
+    let last = values.len().saturating_sub(WINDOW);
+    let first = guess(values, low).saturating_sub(WINDOW / 2).min(last);
+    for at in [0, 32, 64, 96, 127] {
+        simd::prefetch(values, first + at);
     }
 }
 

@@ -27,6 +27,8 @@ const MAX_CONTAINERS: usize = 1 << 12;
 /// A piece is read from front to back if one in that many of its cache lines
 /// are asked for.
 const SPARSE: usize = 4;
+/// Values of a piece that is not read whose cache lines are waited for.
+const AHEAD: usize = 16;
 
 impl SetView<'_> {
     /// Whether each of `values` is in the set, into the front of `found`. From
@@ -270,16 +272,26 @@ impl<'a> Prober<'a> {
             }
             let first_key = (base >> 16) + piece * containers_of_piece;
             let bytes = cursor.fill(first_key, &mut containers)?;
-            if entries.len() * SPARSE > bytes / 64 {
+            let is_sparse = entries.len() * SPARSE <= bytes / 64;
+            if !is_sparse {
                 let touched = containers.iter().flatten().fold(0, |all, c| all ^ c.read());
                 std::hint::black_box(touched);
             }
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            for entry in entries {
+            let find = |entry: E| {
                 let offset = entry.offset();
                 let index = (offset >> 16) as usize & (containers.len() - 1);
-                if let Some(container) = containers[index]
-                    && container.contains(offset as u16)
+                (containers[index], offset as u16)
+            };
+            for (number, &entry) in entries.iter().enumerate() {
+                if is_sparse
+                    && let Some(&ahead) = entries.get(number + AHEAD)
+                    && let (Some(container), low) = find(ahead)
+                {
+                    container.prefetch(low);
+                }
+                if let (Some(container), low) = find(entry)
+                    && container.contains(low)
                 {
                     found[entry.place()] = true;
                 }

@@ -10,13 +10,14 @@ use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
 use crate::simd::prefetch;
 use crate::sys::{Pages, in_threads};
-use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 /// Most values that come together.
 pub(crate) const BATCH: usize = 256;
 /// Values whose words are waited for.
 const DEPTH: usize = 128;
+/// Room for them and for those that come.
+const WAITING: usize = 512;
 const WORD_BYTES: usize = 8;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
@@ -88,18 +89,12 @@ impl Screen {
 #[derive(Debug)]
 pub(crate) struct Queue<'a, T> {
     screen: &'a Screen,
-    waiting: [Waiting<T>; DEPTH],
-    /// Where the next value goes: in the place of the oldest one.
-    next: usize,
-    len: usize,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Waiting<T> {
-    value: u64,
-    tag: T,
-    /// Number of its word.
-    word: usize,
+    /// Value `n` that came is in place `n % WAITING`.
+    values: [u64; WAITING],
+    tags: [T; WAITING],
+    words: [usize; WAITING],
+    came: usize,
+    looked_at: usize,
 }
 
 /// The first `len` values passed.
@@ -116,54 +111,64 @@ impl<T: Copy + Default> Default for Passed<T> {
     }
 }
 
-impl<T: Copy> Passed<T> {
-    /// Takes a value if it may be in the set.
-    #[inline]
-    fn look_at(&mut self, words: &[u64], Waiting { value, tag, word }: Waiting<T>) {
-        // Overwritten by the next one if it does not pass.
-        (self.values[self.len], self.tags[self.len]) = (value, tag);
-        let bits = bits(value & 0xFFFF);
-        self.len += usize::from(words[word] & bits == bits);
-    }
-}
-
 impl<'a, T: Copy + Default> Queue<'a, T> {
     pub(crate) fn new(screen: &'a Screen) -> Self {
-        Self { screen, waiting: [Waiting::default(); DEPTH], next: 0, len: 0 }
+        Self {
+            screen,
+            values: [0; WAITING],
+            tags: [T::default(); WAITING],
+            words: [0; WAITING],
+            came: 0,
+            looked_at: 0,
+        }
     }
 
     /// Takes more values; gives those that came before, and may be in the set.
     ///
     /// # Panics
     ///
-    /// If there are more than [`BATCH`], or not as many tags.
+    /// If there are more than [`BATCH`].
     #[inline]
-    pub(crate) fn push(&mut self, values: &[u64], tags: &[T], passed: &mut Passed<T>) {
-        assert!(values.len() <= BATCH && values.len() == tags.len());
-        passed.len = 0;
-        let words = self.screen.words.words();
-        let slots = self.screen.slots;
-        for (&value, &tag) in values.iter().zip(tags) {
+    pub(crate) fn push(
+        &mut self,
+        values: &[u64],
+        tags: impl Iterator<Item = T>,
+        passed: &mut Passed<T>,
+    ) {
+        assert!(values.len() <= BATCH);
+        let (words, slots) = (self.screen.words.words(), self.screen.slots);
+        let mut came = self.came;
+        for (&value, tag) in values.iter().zip(tags) {
             let word = slots.word(value);
             prefetch(words, word);
-            let oldest = mem::replace(&mut self.waiting[self.next], Waiting { value, tag, word });
-            self.next = (self.next + 1) % DEPTH;
-            if self.len < DEPTH {
-                self.len += 1;
-            } else {
-                passed.look_at(words, oldest);
-            }
+            let place = came % WAITING;
+            (self.values[place], self.tags[place], self.words[place]) = (value, tag, word);
+            came += 1;
         }
+        self.came = came;
+        self.look_up_to(came.saturating_sub(DEPTH), passed);
     }
 
     /// Gives those of the values still waiting that may be in the set.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
-        passed.len = 0;
-        let oldest = self.next + DEPTH - self.len;
-        for place in oldest..oldest + self.len {
-            passed.look_at(self.screen.words.words(), self.waiting[place % DEPTH]);
+        self.look_up_to(self.came, passed);
+        (self.came, self.looked_at) = (0, 0);
+    }
+
+    #[inline]
+    fn look_up_to(&mut self, end: usize, passed: &mut Passed<T>) {
+        let words = self.screen.words.words();
+        let mut len = 0;
+        for number in self.looked_at..end {
+            let place = number % WAITING;
+            let value = self.values[place];
+            // Overwritten by the next one if it does not pass.
+            (passed.values[len % BATCH], passed.tags[len % BATCH]) = (value, self.tags[place]);
+            let bits = bits(value & 0xFFFF);
+            len += usize::from(words[self.words[place]] & bits == bits);
         }
-        self.len = 0;
+        passed.len = len;
+        self.looked_at = self.looked_at.max(end);
     }
 }
 

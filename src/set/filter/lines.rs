@@ -6,6 +6,7 @@ use crate::simd::{Level, decimal};
 use crate::sys::Pages;
 use crate::text::{Column, Line, LineSink, Malformed, Selector};
 use crate::view::{BATCH, Damage, Passed, Prober, Queue};
+use std::mem;
 use std::ops::{ControlFlow, Range};
 
 /// Where a line begins, and its terminator is.
@@ -74,9 +75,8 @@ impl LineSink for Lines<'_> {
             return;
         }
         for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
-            let mut spans = [[0; 2]; BATCH];
-            let spans = &mut spans[..ends.len()];
-            self.next = fill(spans, ends, self.next);
+            let next = &mut self.next;
+            let spans = ends.iter().map(|&end| [mem::replace(next, end + 1), end]);
             if let Some(screen) = &mut self.screen {
                 screen.push(values, spans, &mut self.passed);
             }
