@@ -19,6 +19,9 @@ const DEPTH: usize = 128;
 /// Room for them and for those that come.
 const WAITING: usize = 512;
 const WORD_BYTES: usize = 8;
+/// Bits of the number of a word, at most.
+const MAX_WORD_BITS: u32 = 32;
+const MAX_BYTES: usize = WORD_BYTES << MAX_WORD_BITS;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
 /// Smaller sets are in the caches themselves.
@@ -48,8 +51,8 @@ impl Screen {
         max_bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let wanted = view.bytes().saturating_mul(BITS_PER_BYTE) / 8;
-        let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
+        let wanted = (view.bytes().saturating_mul(BITS_PER_BYTE) / 8).min(MAX_BYTES);
+        let bytes = wanted.next_power_of_two();
         if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
             return Ok(None);
         }
@@ -70,7 +73,7 @@ impl Screen {
         let word_bits = (bytes / WORD_BYTES).ilog2();
         let key_bits = containers.next_power_of_two().ilog2();
         let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
-        let slots = Slots { bits: word_bits - slot_word_bits, shift: 16 - slot_word_bits };
+        let slots = Slots::new(word_bits, 1 << slot_word_bits);
         let Ok(mut words) = Pages::zeroed(bytes / WORD_BYTES) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
         Ok(Some(Self { words, slots }))
@@ -180,35 +183,45 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
 /// Where the words of a value lie.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
-    /// There are 2^bits slots.
-    bits: u32,
-    /// A word stands for 2^shift values; a slot for 2^16.
-    shift: u32,
+    /// 2^(32 + bits of a word's number) over the golden ratio.
+    multiplier: u64,
+    /// The bits of a word's number that tell its slot.
+    mask: usize,
+    /// Words of a slot; a power of two. A slot stands for 2^16 values.
+    len: usize,
 }
 
 impl Slots {
-    fn len(self) -> usize {
-        1 << (16 - self.shift)
+    /// In 2^`word_bits` words.
+    fn new(word_bits: u32, len: usize) -> Self {
+        let multiplier = MULTIPLIER >> (MAX_WORD_BITS - word_bits);
+        Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
     }
 
-    /// The slot of a container.
+    /// The first word of a container's slot.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "there are fewer slots than words")]
-    fn slot(self, key: u64) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer words than addresses")]
+    fn first_word(self, key: u64) -> usize {
         // Fibonacci hashing: keys that follow each other get slots of their own.
-        (key.wrapping_mul(MULTIPLIER) >> (u64::BITS - self.bits)) as usize
+        (key.wrapping_mul(self.multiplier) >> 32) as usize & self.mask
+    }
+
+    /// The word of a low part in its slot.
+    #[inline]
+    fn of_low(self, low: usize) -> usize {
+        (low * self.len) >> 16
     }
 
     /// The word of a value.
     #[inline]
     fn word(self, value: u64) -> usize {
-        self.slot(value >> 16) << (16 - self.shift) | (value & 0xFFFF) as usize >> self.shift
+        self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as usize)
     }
 
     /// Fills `words`, each thread a part of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
-        let slots_of_part = (words.len() / self.len()).div_ceil(threads);
-        let parts = words.chunks_mut(slots_of_part * self.len());
+        let words_of_part = (words.len() / self.len).div_ceil(threads) * self.len;
+        let parts = words.chunks_mut(words_of_part);
         let parts = Mutex::new(parts.enumerate());
         let job = || -> Result<(), Damage> {
             let mut lows = Vec::new();
@@ -217,9 +230,10 @@ impl Slots {
                 let Some((number, words)) = next else { return Ok(()) };
                 let mut cursor = view.cursor();
                 while let Some((key, container)) = cursor.next()? {
-                    let slot = self.slot(key).wrapping_sub(number * slots_of_part);
-                    if let Some(words) = words.chunks_exact_mut(self.len()).nth(slot) {
-                        self.take(words, container, &mut lows);
+                    let first = self.first_word(key).wrapping_sub(number * words_of_part);
+                    let slot = words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
+                    if let Some(slot) = slot {
+                        self.take(slot, container, &mut lows);
                     }
                 }
             }
@@ -230,22 +244,22 @@ impl Slots {
     /// Takes the values of a container into its slot. A word that a run touches
     /// lets all pass: runs are as long as words as a rule.
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
-        let shift = self.shift;
         match container {
             Container::Array(values) => {
                 for low in values.iter().map(|&low| u16::from_le_bytes(low)) {
-                    slot[usize::from(low) >> shift] |= bits(low.into());
+                    slot[self.of_low(low.into())] |= bits(low.into());
                 }
             }
             Container::Bitmap(_) => {
                 let count = container.positions(0, lows);
                 for &low in &lows[..count] {
-                    slot[low as usize >> shift] |= bits(low.into());
+                    slot[self.of_low(low as usize)] |= bits(low.into());
                 }
             }
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
-                    slot[first as usize >> shift..=last as usize >> shift].fill(u64::MAX);
+                    let (first, last) = (self.of_low(first as usize), self.of_low(last as usize));
+                    slot[first..=last].fill(u64::MAX);
                 }
             }
         }

@@ -2,12 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::input::LineChunk;
-use crate::simd::{Level, decimal};
+use crate::simd::{Level, decimal, prefetch};
 use crate::sys::Pages;
 use crate::text::{Column, Line, LineSink, Malformed, Selector};
 use crate::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
+
+/// Lines that were looked up whose bytes are waited for.
+const AHEAD: usize = 32;
 
 /// Where a line begins, and its terminator is.
 type Span = [u32; 2];
@@ -221,18 +224,23 @@ impl<'a> Lines<'a> {
     /// neighbours together.
     pub(super) fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
         let spans: &[Span] = bytemuck::cast_slice(self.spans.words());
-        let found = spans.iter().zip(&self.found).filter(|(_, found)| **found);
-        let found = found.map(|(&span, _)| line(span));
+        let found = self.found.iter().enumerate().filter(|(_, found)| **found);
+        let found = found.map(|(number, _)| {
+            if let Some(&[start, _]) = spans.get(number + AHEAD) {
+                prefetch(bytes, start as usize);
+            }
+            line(spans[number])
+        });
         if wanted {
             let mut run = start..start;
             for line in found {
                 if line.start != run.end {
-                    out.extend_from_slice(&bytes[run]);
+                    append(bytes, run, out);
                     run = line.start..line.start;
                 }
                 run.end = line.end;
             }
-            out.extend_from_slice(&bytes[run]);
+            append(bytes, run, out);
             return;
         }
         let mut from = start;
@@ -256,6 +264,18 @@ impl<'a> Lines<'a> {
 /// A line with its terminator.
 fn line([start, end]: Span) -> Range<usize> {
     start as usize..end as usize + 1
+}
+
+/// Appends `bytes[run]`: a short one with what lies behind it, which goes again.
+#[inline]
+fn append(bytes: &[u8], run: Range<usize>, out: &mut Vec<u8>) {
+    match bytes[run.start..].first_chunk::<32>() {
+        Some(short) if run.len() <= short.len() => {
+            out.extend_from_slice(short);
+            out.truncate(out.len() - (short.len() - run.len()));
+        }
+        _ => out.extend_from_slice(&bytes[run]),
+    }
 }
 
 fn newlines(bytes: &[u8]) -> u64 {

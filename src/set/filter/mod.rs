@@ -121,7 +121,7 @@ impl Filter<'_> {
             LineAnswer::Tell => lines.tell(&mut out),
             LineAnswer::Copy { wanted } => {
                 out.extend_from_slice(&bytes[span.start..start]);
-                lines.copy(&bytes[..span.end], start, wanted, &mut out);
+                lines.copy(bytes, start, wanted, &mut out);
             }
         }
         lines.out = out;
