@@ -30,7 +30,7 @@ fn passed(screen: &Screen, values: &[u64]) -> Vec<(u64, usize)> {
     let mut all = Vec::new();
     let places: Vec<usize> = (0..values.len()).collect();
     for (values, places) in values.chunks(BATCH - 1).zip(places.chunks(BATCH - 1)) {
-        queue.push(values, places, &mut passed);
+        queue.push(values, places.iter().copied(), &mut passed);
         all.extend(passed.values.into_iter().zip(passed.tags).take(passed.len));
     }
     queue.finish(&mut passed);

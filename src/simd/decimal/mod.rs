@@ -102,14 +102,25 @@ fn run_of<const D: usize, L: Low>(
     } else if level.is_vector() {
         task::run(level, Far::<D, L> { base, run, terminator, out });
     } else {
-        for (low, at) in run.iter().zip((0..).step_by(D + 1)) {
-            if let Some(line) = out[at..].first_chunk_mut::<32>() {
-                all_digits::<D>(base + low.widen(), line);
-                line[D] = terminator;
-            }
-        }
+        one_by_one::<D, L>(base, run, terminator, out, (0..).step_by(D + 1));
     }
     run.len() * (D + 1)
+}
+
+/// Writes each line at its place.
+fn one_by_one<const D: usize, L: Low>(
+    base: u64,
+    run: &[L],
+    terminator: u8,
+    out: &mut [u8],
+    places: impl Iterator<Item = usize>,
+) {
+    for (low, at) in run.iter().zip(places) {
+        if let Some(line) = out[at..].first_chunk_mut::<32>() {
+            all_digits::<D>(base + low.widen(), line);
+            line[D] = terminator;
+        }
+    }
 }
 
 /// Writes lines of five digits or more, of which many have those of the line
@@ -207,6 +218,20 @@ mod tests {
         check(0, &values);
         for value in values {
             check(0, &[value]);
+        }
+    }
+
+    #[test]
+    fn groups_astride_of_ten_to_the_sixteen_are_written_as_to_string_does() {
+        let ten_to_the_sixteen = 10_u64.pow(16);
+        for multiple in [1, 2, 10, 99, 100, 1000, 1843, 1844] {
+            let middle = multiple * ten_to_the_sixteen;
+            let step = ten_to_the_sixteen / 7;
+            let mut values: Vec<u64> = (0..30).map(|i| middle - 13 * step + i * step).collect();
+            check(0, &values);
+            check(middle - 13 * step, &values.iter().map(|v| v - values[0]).collect::<Vec<_>>());
+            values.reverse();
+            check(0, &values);
         }
     }
 
