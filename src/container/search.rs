@@ -1,8 +1,8 @@
 //! Finding a value in an array or in runs.
 
 use super::ends;
-use crate::simd::{self, Level};
 use crate::simd::search::{self, WINDOW};
+use crate::simd::{self, Level};
 
 /// Where `low` would be were the values spread evenly.
 fn guess(values: &[[u8; 2]], low: u16) -> usize {

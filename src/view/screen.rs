@@ -200,7 +200,6 @@ impl Slots {
 
     /// The first word of a container's slot.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "there are fewer words than addresses")]
     fn first_word(self, key: u64) -> usize {
         // Fibonacci hashing: keys that follow each other get slots of their own.
         (key.wrapping_mul(self.multiplier) >> 32) as usize & self.mask

@@ -407,6 +407,8 @@ fn what_cannot_be_done_is_refused() {
         ("contains . x", "directory"),
         ("contains k.bloom x --crlf", "not for typed keys"),
         ("add k.bloom x --skip-empty", "not for typed keys"),
+        ("add k.bloom x -z", "not for typed keys"),
+        ("remove k.bloom x -z", "not for typed keys"),
         ("common k k --count --explain", "cannot be used with"),
         ("build k -o x --to guava -n 20G", "no filter of this kind"),
         ("contains - x", "a filter is a file"),

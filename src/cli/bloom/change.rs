@@ -74,6 +74,9 @@ impl ChangeArgs {
     fn keys(self) -> Result<(PathBuf, Keys, KeyArgs)> {
         let Self { filter, keys, files, kind } = self;
         kind.check_typed(!keys.is_empty())?;
+        if !keys.is_empty() && kind.lines.zero {
+            return Err(Error::usage("-z is for lines, not for typed keys"));
+        }
         let keys = if keys.is_empty() {
             Keys::Files(or_stdin(files))
         } else {

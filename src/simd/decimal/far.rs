@@ -12,6 +12,8 @@ use crate::simd::task::Task;
 const GROUP: usize = 8;
 const EIGHT_DIGITS: u32 = 100_000_000;
 const SIXTEEN_DIGITS: u64 = 10_000_000_000_000_000;
+/// 2^52: from here to twice as much, a double's last bits are those of a whole number.
+const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// Writes `base + low` of all `run`, which are sorted, each of `D` digits.
 pub(super) struct Far<'a, const D: usize, L> {
@@ -26,7 +28,6 @@ impl<const D: usize, L: Low> Task for Far<'_, D, L> {
 
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "quotients below 10^4")]
     fn run(self) {
         const { assert!(D >= 1 && D < MAX_LINE && SLACK >= 32) }
         let Self { base, run, terminator, out } = self;
@@ -92,8 +93,6 @@ fn sixteen_digits(values: &[u64; GROUP]) -> [[u64; 2]; GROUP] {
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "below 10^8")]
 fn without_eight_digits(value: u64) -> u32 {
-    /// From here to twice as much, a double's last bits are a whole number's.
-    const WHOLE: f64 = (1_u64 << 52) as f64;
     let number = f64::from_bits(WHOLE.to_bits() | value >> 8) - WHOLE;
     let quotient = (number + 0.5) * (1.0 / 390_625.0);
     // Half less is rounded to the whole number below.
