@@ -21,7 +21,6 @@ const WAITING: usize = 512;
 const WORD_BYTES: usize = 8;
 /// Bits of the number of a word, at most.
 const MAX_WORD_BITS: u32 = 32;
-const MAX_BYTES: usize = WORD_BYTES << MAX_WORD_BITS;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
 /// Smaller sets are in the caches themselves.
@@ -51,8 +50,8 @@ impl Screen {
         max_bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let wanted = (view.bytes().saturating_mul(BITS_PER_BYTE) / 8).min(MAX_BYTES);
-        let bytes = wanted.next_power_of_two();
+        let wanted = view.bytes().saturating_mul(BITS_PER_BYTE) / 8;
+        let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
         if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
             return Ok(None);
         }
@@ -70,11 +69,11 @@ impl Screen {
         while cursor.next()?.is_some() {
             containers += 1;
         }
-        let word_bits = (bytes / WORD_BYTES).ilog2();
+        let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
         let key_bits = containers.next_power_of_two().ilog2();
         let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
         let slots = Slots::new(word_bits, 1 << slot_word_bits);
-        let Ok(mut words) = Pages::zeroed(bytes / WORD_BYTES) else { return Ok(None) };
+        let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
         Ok(Some(Self { words, slots }))
     }
