@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -41,21 +42,25 @@ def describe(work):
 
 def make_memory_ready(limit):
     """Touches free memory, at most `limit` bytes and half of it, and gives it back: a host that
-    lends memory takes back what is free, and some need seconds for each GiB. Page by page, as
-    small pages come from others than huge ones."""
+    lends memory takes back what is free, and some need seconds for each GiB. Small pages, as
+    they come from other memory than huge ones."""
     available = re.search(r"MemAvailable:\s*(\d+)", Path("/proc/meminfo").read_text())
-    block = b"\1" * (64 << 20)
-    blocks = min(limit, int(available[1]) * 512) // len(block)
-    child = os.fork()  # the peak of this process is that of its children, at first
+    block_bytes = 16 << 20
+    blocks = min(limit, int(available[1]) * 512) // block_bytes
+    # In a child: what this process had at most would count for the programs that it starts.
+    child = os.fork()
     if child:
-        os.waitpid(child, 0)
+        if os.waitpid(child, 0)[1]:
+            print("bench: memory could not be made ready", file=sys.stderr)
         return
     try:
-        memory = mmap.mmap(-1, max(blocks, 1) * len(block))
+        memory = mmap.mmap(-1, max(blocks, 1) * block_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
         for _ in range(blocks):
-            memory.write(block)
-    finally:
+            memory.write(b"\1" * block_bytes)
         os._exit(0)
+    finally:
+        os._exit(1)
 
 
 def stolen():

@@ -3,8 +3,8 @@
 //!
 //! It is a Bloom filter whose two bits a value lie in one word, and whose words
 //! lie in the order of the set: each container has a slot of words, found by a
-//! hash of its key, in which a word stands for 2^`shift` neighbouring values.
-//! So it is filled front to back, a slot at a time. Containers may share a slot.
+//! hash of its key, in which a word stands for neighbouring values. So it is
+//! filled front to back, a slot at a time. Containers may share a slot.
 
 use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
@@ -25,8 +25,8 @@ const MAX_WORD_BITS: u32 = 32;
 const MIN_BUCKET_BYTES: usize = 1 << 12;
 /// Smaller sets are in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
-/// Bits to a byte of the set, at least; at most twice as many where there is
-/// memory for them. A value of an array gets eight to sixteen: three to eight in
+/// Bits to a byte of the set, at least, and at most twice as many, where there is
+/// memory for them and it has fewer than 2^32 words. A value of an array gets eight to sixteen: three to eight in
 /// a hundred of other values pass.
 const BITS_PER_BYTE: usize = 4;
 
@@ -86,8 +86,8 @@ impl Screen {
 
 /// Values on their way through a screen, each with a tag.
 ///
-/// Each is looked at when [`DEPTH`] others have come behind it: by then its word
-/// is there, and asking for words goes on while others are looked at.
+/// They are looked at once [`DEPTH`] others have come behind them: by then their
+/// words are there.
 #[derive(Debug)]
 pub(crate) struct Queue<'a, T> {
     screen: &'a Screen,
@@ -129,7 +129,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     ///
     /// # Panics
     ///
-    /// If there are more than [`BATCH`].
+    /// If there are more than [`BATCH`], or fewer tags.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -147,6 +147,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
             (self.values[place], self.tags[place], self.words[place]) = (value, tag, word);
             came += 1;
         }
+        assert_eq!(came - self.came, values.len());
         self.came = came;
         self.look_up_to(came.saturating_sub(DEPTH), passed);
     }
@@ -182,7 +183,7 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
 /// Where the words of a value lie.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
-    /// 2^(32 + bits of a word's number) over the golden ratio.
+    /// 2^(32 + bits of a word's number) over the golden ratio, odd.
     multiplier: u64,
     /// The bits of a word's number that tell its slot.
     mask: usize,
@@ -193,7 +194,7 @@ struct Slots {
 impl Slots {
     /// In 2^`word_bits` words.
     fn new(word_bits: u32, len: usize) -> Self {
-        let multiplier = MULTIPLIER >> (MAX_WORD_BITS - word_bits);
+        let multiplier = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
         Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
     }
 

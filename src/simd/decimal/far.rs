@@ -1,4 +1,4 @@
-//! Lines of values that are far apart: all their digits are made.
+//! Lines of values that are far apart: their last sixteen digits are all made.
 //!
 //! The table of four digits has 40 KB, of which such values meet any entry.
 //! With vector instructions it is faster to compute: eight digits in 64 bits,

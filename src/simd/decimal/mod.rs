@@ -6,7 +6,7 @@
 //!
 //! Neighbours in a sorted sequence share their high digits: those are made
 //! once and stored again for each value, and the last four come from a table;
-//! this is bound by its stores. Where neighbours are far apart all digits are
+//! this is bound by its stores. Where neighbours are far apart sixteen digits are
 //! made for each value: in [`far`], or in groups of four from the table.
 
 mod far;
