@@ -9,11 +9,20 @@ fn guess(values: &[[u8; 2]], low: u16) -> usize {
     (usize::from(low) * values.len()) >> 16
 }
 
-/// The values compared at once: of as many as an array can have, spread evenly,
-/// 95 in 100 are no farther than half a window from where they are expected.
+/// Values of a window that lie in all of its cache lines, whatever its alignment.
+const IN_LINES: [usize; 5] = [0, 32, 64, 96, WINDOW - 1];
+
+/// Where the values begin that are compared at once, or all of fewer: of as many as
+/// an array can have, spread evenly, 95 in 100 are no farther than half a window from
+/// where they are expected.
+fn window_start(values: &[[u8; 2]], low: u16) -> usize {
+    let last = values.len().saturating_sub(WINDOW);
+    guess(values, low).saturating_sub(WINDOW / 2).min(last)
+}
+
+/// The values compared at once, if there are as many.
 fn window(values: &[[u8; 2]], low: u16) -> Option<&[[u8; 2]; WINDOW]> {
-    let last = values.len().checked_sub(WINDOW)?;
-    values[guess(values, low).saturating_sub(WINDOW / 2).min(last)..].first_chunk()
+    values[window_start(values, low)..].first_chunk()
 }
 
 /// Whether `low` is there.
@@ -32,7 +41,7 @@ pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
 /// Reads from the cache lines of the window that is looked at first.
 pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
     match window(values, low) {
-        Some(window) => [0, 32, 64, 96, 127].iter().fold(0, |all, &at| all ^ window[at][0]),
+        Some(window) => IN_LINES.iter().fold(0, |all, &at| all ^ window[at][0]),
         None => {
             values.first().map_or(0, |first| first[0]) ^ values.last().map_or(0, |last| last[0])
         }
@@ -42,10 +51,9 @@ pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
 /// Asks for the cache lines of the window that is looked at first.
 #[inline]
 pub(super) fn prefetch(values: &[[u8; 2]], low: u16) {
-    let last = values.len().saturating_sub(WINDOW);
-    let first = guess(values, low).saturating_sub(WINDOW / 2).min(last);
-    for at in [0, 32, 64, 96, 127] {
-        simd::prefetch(values, first + at);
+    let start = window_start(values, low);
+    for at in IN_LINES {
+        simd::prefetch(values, start + at);
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) const BATCH: usize = 256;
 /// Values whose words are waited for.
 const DEPTH: usize = 128;
 /// Room for them and for those that come.
-const WAITING: usize = 512;
+const WAITING: usize = (DEPTH + BATCH).next_power_of_two();
 const WORD_BYTES: usize = 8;
 /// Bits of the number of a word, at most.
 const MAX_WORD_BITS: u32 = 32;
@@ -26,8 +26,8 @@ const MIN_BUCKET_BYTES: usize = 1 << 12;
 /// Smaller sets are in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
-/// memory for them and it has fewer than 2^32 words. A value of an array gets eight to sixteen: three to eight in
-/// a hundred of other values pass.
+/// memory for them and the screen has fewer than 2^32 words. A value of an array
+/// gets eight to sixteen: three to eight in a hundred of other values pass.
 const BITS_PER_BYTE: usize = 4;
 
 /// Tells values that are surely not in a set.
@@ -171,7 +171,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
             len += usize::from(words[self.words[place]] & bits == bits);
         }
         passed.len = len;
-        self.looked_at = self.looked_at.max(end);
+        self.looked_at = end;
     }
 }
 

@@ -2,15 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::input::LineChunk;
-use crate::simd::{Level, decimal, prefetch};
+use crate::simd::{Level, decimal};
 use crate::sys::Pages;
 use crate::text::{Column, Line, LineSink, Malformed, Selector};
 use crate::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
-
-/// Lines that were looked up whose bytes are waited for.
-const AHEAD: usize = 32;
 
 /// Where a line begins, and its terminator is.
 type Span = [u32; 2];
@@ -224,13 +221,8 @@ impl<'a> Lines<'a> {
     /// neighbours together.
     pub(super) fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
         let spans: &[Span] = bytemuck::cast_slice(self.spans.words());
-        let found = self.found.iter().enumerate().filter(|(_, found)| **found);
-        let found = found.map(|(number, _)| {
-            if let Some(&[start, _]) = spans.get(number + AHEAD) {
-                prefetch(bytes, start as usize);
-            }
-            line(spans[number])
-        });
+        let found = spans.iter().zip(&self.found).filter(|(_, found)| **found);
+        let found = found.map(|(&span, _)| line(span));
         if wanted {
             let mut run = start..start;
             for line in found {
