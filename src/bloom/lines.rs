@@ -203,7 +203,7 @@ impl LineJob<'_> {
         work: impl Fn(&[u8], &mut Vec<u8>) -> Result<()> + Sync,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<()> {
-        let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
+        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
             out.clear();
             work(chunk.lines(), out).map_err(located(chunk))
         };
@@ -239,7 +239,7 @@ impl LineJob<'_> {
         ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<()> {
-        let work = |out: &mut Vec<u8>, chunk: &LineChunk| {
+        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
             out.clear();
             let bytes = chunk.lines();
             let mut start = 0;

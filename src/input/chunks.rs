@@ -39,7 +39,7 @@ impl ChunkJob<'_> {
         self,
         reader: LineReader,
         new: impl Fn() -> Result<S> + Sync,
-        work: impl Fn(&mut S, &LineChunk) -> Result<()> + Sync,
+        work: impl Fn(&mut S, &mut LineChunk) -> Result<()> + Sync,
         take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
     ) -> Result<()> {
         self.progress.enter(Phase::Load, reader.known_bytes());
@@ -63,8 +63,8 @@ impl ChunkJob<'_> {
                 let done = match more {
                     Ok(false) => return Ok(()),
                     Ok(true) => {
-                        self.progress.read(chunk.lines().len() as u64);
-                        work(&mut state, &chunk)
+                        self.progress.read(chunk.claimed_bytes);
+                        work(&mut state, &mut chunk)
                     }
                     Err(error) => Err(error),
                 };

@@ -1,9 +1,15 @@
 //! What a thread reads of lines at a time.
 
+use super::parts::{Part, Parts};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
+use crate::size::ByteSize;
 use crate::sys::Pages;
+use std::mem;
 use std::ops::Range;
+
+/// Longest line: what is behind a whole block goes on below 4 GiB.
+pub(super) const MAX_LINE_BYTES: usize = 1 << 31;
 
 /// Whole lines of one input.
 pub(crate) struct LineChunk {
@@ -20,6 +26,12 @@ pub(crate) struct LineChunk {
     pub(crate) first: bool,
     /// Number (from 0) of the wanted field, of delimited text.
     pub(crate) column: usize,
+    /// Bytes of the input that it stands for.
+    pub(crate) claimed_bytes: u64,
+    /// Whether it has lines that [`next_block`](Self::next_block) did not tell of.
+    pub(super) is_read: bool,
+    /// Lines that are still to be read.
+    part: Option<Part>,
 }
 
 impl LineChunk {
@@ -31,7 +43,75 @@ impl LineChunk {
     pub(crate) fn new(capacity: usize) -> Result<Self> {
         let bytes = pages(PADDING + capacity.max(1) + 1 + PADDING)?;
         let (span, name) = (PADDING..PADDING, String::new());
-        Ok(Self { bytes, span, input: 0, name, offset: 0, first: false, column: 0 })
+        Ok(Self {
+            bytes,
+            span,
+            input: 0,
+            name,
+            offset: 0,
+            first: false,
+            column: 0,
+            claimed_bytes: 0,
+            is_read: false,
+            part: None,
+        })
+    }
+
+    /// Forgets all lines.
+    pub(super) fn clear(&mut self) {
+        (self.span, self.claimed_bytes) = (PADDING..PADDING, 0);
+        (self.is_read, self.part) = (false, None);
+    }
+
+    /// Stands for the next part of a file; false if there is none.
+    pub(super) fn take(&mut self, parts: &mut Parts) -> Result<bool> {
+        self.part = parts.next(self.room() - PADDING)?;
+        self.claimed_bytes = self.part.as_ref().map_or(0, |part| part.end - part.at);
+        Ok(self.part.is_some())
+    }
+
+    /// Reads the next lines of a part, of at most that many bytes, or one; false if
+    /// there are no more. Of what was read already there is nothing to read.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, or a line is too long.
+    pub(crate) fn next_block(&mut self, bytes: usize) -> Result<bool> {
+        if mem::take(&mut self.is_read) {
+            return Ok(true);
+        }
+        let Some(mut part) = self.part.take_if(|part| part.at < part.end) else {
+            return Ok(false);
+        };
+        let left = usize::try_from(part.end - part.at).unwrap_or(usize::MAX);
+        let mut wanted = bytes.max(1);
+        let lines = loop {
+            let count = left.min(wanted);
+            while self.room() - PADDING < count {
+                self.grow()?;
+            }
+            let block = &mut self.bytes.bytes_mut()[PADDING..PADDING + count];
+            part.read(block)?;
+            let whole = block.iter().rposition(|&byte| byte == part.terminator);
+            let whole = whole.map_or(0, |last| last + 1);
+            if whole < count {
+                part.check_line(whole, count)?;
+            }
+            match whole {
+                _ if count == left => break count,
+                0 => wanted = count * 2,
+                _ => break whole,
+            }
+        };
+        let mut end = PADDING + lines;
+        if self.bytes.bytes()[end - 1] != part.terminator {
+            self.bytes.bytes_mut()[end] = part.terminator;
+            end += 1;
+        }
+        (self.span, self.offset, self.first) = (PADDING..end, part.at, part.at == 0);
+        part.at += lines as u64;
+        self.part = Some(part);
+        Ok(true)
     }
 
     /// The buffer and where its lines lie, the last one with its newline.
@@ -61,4 +141,16 @@ impl LineChunk {
 
 fn pages(bytes: usize) -> Result<Pages> {
     Pages::zeroed(bytes.div_ceil(8)).map_err(Error::no_memory(bytes))
+}
+
+/// What is said of a line at `offset` that has more than `max_bytes` bytes.
+pub(super) fn too_long(name: &str, offset: u64, max_bytes: usize) -> Error {
+    let limit = ByteSize::from_bytes(max_bytes as u64);
+    let what = format!("{name}: byte {offset}: a line longer than {limit}");
+    let advice = if max_bytes < MAX_LINE_BYTES {
+        ", which is all that the memory allows; give more with --mem"
+    } else {
+        ""
+    };
+    Error::usage(what + advice)
 }

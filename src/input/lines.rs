@@ -5,13 +5,13 @@
 //! any bytes that end in a terminator.
 
 use super::blocks::column_of;
-use super::line_chunk::LineChunk;
+use super::line_chunk::{LineChunk, MAX_LINE_BYTES, too_long};
 use super::open::standard_input;
+use super::parts::Parts;
 use super::unchanged::check_end;
 use crate::compression::{self, Compression, MAGIC_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
-use crate::size::ByteSize;
 use crate::table::TableFormat;
 use crate::text::{BYTE_ORDER_MARK, Selector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -33,8 +33,6 @@ const UNPACK_BYTES: u64 = 64 << 20;
 const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Lines of this length are taken in any memory.
 const MIN_LINE_BYTES: usize = 1 << 20;
-/// Longest line: what is behind a whole block goes on below 4 GiB.
-const MAX_LINE_BYTES: usize = 1 << 31;
 
 /// Opens a file; `-` is standard input.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
@@ -56,6 +54,7 @@ pub(crate) struct LineReader {
     has_mark: bool,
     selector: Option<Selector>,
     max_line_bytes: usize,
+    in_parts: bool,
     known_bytes: OnceCell<u64>,
     stop: Arc<AtomicBool>,
 }
@@ -68,6 +67,8 @@ struct Current {
     reader: Box<dyn Read + Send>,
     /// The file that is read, to look at, and what it was when it was opened.
     file: Option<(File, Metadata)>,
+    /// The same, if the threads that take its lines read them.
+    parts: Option<Parts>,
     offset: u64,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
@@ -91,6 +92,7 @@ impl LineReader {
             has_mark: true,
             selector: None,
             max_line_bytes: MAX_LINE_BYTES,
+            in_parts: false,
             known_bytes: OnceCell::new(),
             stop: Arc::default(),
         }
@@ -99,6 +101,11 @@ impl LineReader {
     /// Refuses lines that are longer; a buffer that has to grow may be twice as long.
     pub(super) fn up_to(self, line_bytes: usize) -> Self {
         Self { max_line_bytes: line_bytes.clamp(MIN_LINE_BYTES, MAX_LINE_BYTES), ..self }
+    }
+
+    /// The same, but [`LineChunk::next_block`] reads the lines of plain files of text.
+    pub(crate) fn in_parts(self) -> Self {
+        Self { in_parts: true, ..self }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.
@@ -149,6 +156,11 @@ impl LineReader {
             )));
         }
         let format = Compression::of_content(&head[..read]);
+        let name = path.display().to_string();
+        let Self { terminator, has_mark, max_line_bytes, .. } = *self;
+        let is_plain = format.is_none() && has_mark && self.selector.is_none();
+        let parts = (self.in_parts && is_plain)
+            .then(|| Parts::of(&file, &head[..read], &name, terminator, max_line_bytes));
         let beginning = io::Cursor::new(head[..read].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(beginning.chain(file));
         let reader = match format {
@@ -156,24 +168,20 @@ impl LineReader {
             None => Ok(whole),
         };
         let reader = reader.map_err(Error::io("unpack", path))?;
-        let Self { terminator, has_mark, max_line_bytes, .. } = *self;
-        let (name, carry) = (path.display().to_string(), Vec::new());
-        let selector = self.selector.clone();
-        let (file, offset, column) = (beside, 0, 0);
-        let (stop, is_packed) = (Arc::clone(&self.stop), format.is_some());
         Ok(Current {
             name,
             terminator,
             has_mark,
             max_line_bytes,
             reader,
-            file,
-            offset,
-            carry,
-            selector,
-            column,
-            stop,
-            is_packed,
+            file: beside,
+            parts: parts.flatten(),
+            offset: 0,
+            carry: Vec::new(),
+            selector: self.selector.clone(),
+            column: 0,
+            stop: Arc::clone(&self.stop),
+            is_packed: format.is_some(),
         })
     }
 
@@ -191,12 +199,16 @@ impl LineReader {
                     None => return Ok(false),
                 },
             };
-            let more = current.fill(chunk)?;
+            chunk.clear();
+            let more = match &mut current.parts {
+                Some(parts) => chunk.take(parts)?,
+                None => current.fill(chunk)?,
+            };
             chunk.name.clone_from(&current.name);
             if more {
                 self.current = Some(current);
             }
-            if !chunk.span.is_empty() {
+            if chunk.claimed_bytes > 0 {
                 chunk.input = self.inputs - 1;
                 self.chunks += 1;
                 return Ok(true);
@@ -234,14 +246,7 @@ impl Current {
                     break true;
                 }
                 if end - PADDING > self.max_line_bytes {
-                    let limit = ByteSize::from_bytes(self.max_line_bytes as u64);
-                    let what = format!("{name}: byte {}: a line longer than {limit}", self.offset);
-                    let advice = if self.max_line_bytes < MAX_LINE_BYTES {
-                        ", which is all that the memory allows; give more with --mem"
-                    } else {
-                        ""
-                    };
-                    return Err(Error::usage(what + advice));
+                    return Err(too_long(name, self.offset, self.max_line_bytes));
                 }
                 chunk.grow()?;
             }
@@ -311,6 +316,7 @@ impl Current {
             self.column = column_of(selector, chunk.lines(), &self.name)?;
         }
         chunk.column = self.column;
+        (chunk.claimed_bytes, chunk.is_read) = (chunk.span.len() as u64, true);
         Ok(more)
     }
 

@@ -16,6 +16,8 @@ mod lines;
 mod long_line;
 mod open;
 mod ordered;
+#[cfg(feature = "cli")]
+mod parts;
 mod sample;
 mod scan;
 #[cfg(feature = "cli")]

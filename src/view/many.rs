@@ -50,7 +50,8 @@ impl SetView<'_> {
         }
         let mut prober = Prober::new(self)?;
         for (values, found) in values.chunks(MANY).zip(found.chunks_mut(MANY)) {
-            if prober.clear(values.len()).is_err() {
+            prober.clear();
+            if prober.reserve(values.len()).is_err() {
                 self.batches(values, found)?; // slower, in no memory
                 continue;
             }
@@ -173,14 +174,18 @@ impl<'a> Prober<'a> {
         Ok(Self { view, pieces, ends: vec![0; pieces.count + 1], values, len: 0, entries })
     }
 
-    /// Forgets all values, and gets room for `capacity` others.
+    /// Forgets all values.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.ends.fill(0);
+    }
+
+    /// Gets room for that many values in all. Those that it has are lost.
     ///
     /// # Errors
     ///
     /// If there is no memory for them.
-    pub(crate) fn clear(&mut self, capacity: usize) -> io::Result<()> {
-        self.len = 0;
-        self.ends.fill(0);
+    pub(crate) fn reserve(&mut self, capacity: usize) -> io::Result<()> {
         grow(&mut self.values, capacity)
     }
 

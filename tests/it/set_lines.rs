@@ -109,9 +109,19 @@ fn many_lines_are_screened_and_answered_alike() {
         }
         let streamed = work.set("filter s.bits --skip-invalid", &all);
         assert!(streamed.quiet() == kept);
-        let wrong = work.set("filter s.bits lines", "");
-        assert!(wrong.err.contains("expected a digit: \"seven\""), "{}", wrong.err);
-        assert!(kept.starts_with(&wrong.out));
+        let first = all.lines().position(|line| line == "seven").unwrap();
+        let late = "8\n".repeat(150_000) + &all;
+        work.write("late", &late);
+        for (input, lines) in [("lines", first), ("late", 150_000 + first)] {
+            for options in ["", "--mem 64M"] {
+                let wrong = work.set(&format!("filter s.bits {input} {options}"), "");
+                assert_eq!(wrong.code, Some(2));
+                let place = format!("{input}:{}: byte ", lines + 1);
+                let told = wrong.err.contains(&place) && wrong.err.contains("a digit: \"seven\"");
+                assert!(told, "{place}{}", wrong.err);
+                assert!(kept.starts_with(&wrong.out));
+            }
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The lines of a chunk, and which of them a set has.
 
+use super::LineAnswer;
 use crate::error::{Error, Result};
 use crate::input::LineChunk;
 use crate::simd::{Level, decimal};
@@ -9,8 +10,8 @@ use crate::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
 
-/// Where a line begins, and its terminator is.
-type Span = [u32; 2];
+/// Where a line begins, in the low half, and its terminator is, in the high half.
+type Span = u64;
 
 /// The lines of a chunk, and what becomes of them.
 pub(super) struct Lines<'a> {
@@ -24,21 +25,30 @@ pub(super) struct Lines<'a> {
     /// Where the lines of these values lie.
     spans: Pages,
     looked_up: usize,
-    /// Lines that have a value.
-    pub(super) asked: u64,
-    /// Lines that have none.
+    /// The lines of the first of them, if they are of blocks that are gone.
+    kept: Vec<u8>,
+    kept_count: usize,
+    /// Lines that have a value, since answers were given.
+    unanswered: u64,
+    /// Lines of the block that have none.
     without: Vec<Span>,
-    /// Lines that are none of these: of a header, or within quotes.
-    inner: u64,
     /// Where the next line begins.
     next: u32,
     pub(super) wrong: Option<Wrong>,
     found: Vec<bool>,
-    /// Whether every value was found.
-    pub(super) all: bool,
-    /// Lines whose value was found.
-    pub(super) hits: u64,
     pub(super) out: Vec<u8>,
+    pub(super) counts: Counts,
+}
+
+/// Of the lines of a chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// As an editor numbers them.
+    pub(super) lines: u64,
+    /// Those that have a value.
+    pub(super) asked: u64,
+    /// Those whose value was found.
+    pub(super) found: u64,
 }
 
 /// A malformed line, with which the chunk ends.
@@ -66,17 +76,18 @@ impl Wrong {
 impl LineSink for Lines<'_> {
     #[inline]
     fn values(&mut self, values: &[u64], ends: &[u32]) {
-        self.asked += values.len() as u64;
+        self.unanswered += values.len() as u64;
+        self.counts.lines += values.len() as u64;
         if self.screen.is_none() {
             self.prober.push(values);
-            let spans = &mut bytemuck::cast_slice_mut(self.spans.words_mut())[self.looked_up..];
+            let spans = &mut self.spans.words_mut()[self.looked_up..];
             self.next = fill(&mut spans[..ends.len()], ends, self.next);
             self.looked_up += ends.len();
             return;
         }
         for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
             let next = &mut self.next;
-            let spans = ends.iter().map(|&end| [mem::replace(next, end + 1), end]);
+            let spans = ends.iter().map(|&end| span(mem::replace(next, end + 1), end));
             if let Some(screen) = &mut self.screen {
                 screen.push(values, spans, &mut self.passed);
             }
@@ -85,8 +96,9 @@ impl LineSink for Lines<'_> {
     }
 
     fn blank(&mut self, end: u32) {
-        self.without.push([self.next, end]);
+        self.without.push(span(self.next, end));
         self.next = end + 1;
+        self.counts.lines += 1;
     }
 
     fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
@@ -103,8 +115,8 @@ impl LineSink for Lines<'_> {
 /// Puts where lines with these ends lie into `spans`; gives where the next begins.
 #[inline]
 fn fill(spans: &mut [Span], ends: &[u32], mut next: u32) -> u32 {
-    for (span, &end) in spans.iter_mut().zip(ends) {
-        *span = [next, end];
+    for (slot, &end) in spans.iter_mut().zip(ends) {
+        *slot = span(next, end);
         next = end + 1;
     }
     next
@@ -120,27 +132,26 @@ impl<'a> Lines<'a> {
             passed: Passed::default(),
             spans: Pages::default(),
             looked_up: 0,
-            asked: 0,
+            kept: Vec::new(),
+            kept_count: 0,
+            unanswered: 0,
             without: Vec::new(),
-            inner: 0,
             next: 0,
             wrong: None,
             found: Vec::new(),
-            all: true,
-            hits: 0,
             out: Vec::new(),
+            counts: Counts::default(),
         }
     }
 
-    /// Forgets all lines, and has room for those of `bytes` bytes from `start` on.
-    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
-    pub(super) fn clear(&mut self, start: usize, bytes: usize) -> Result<()> {
-        self.without.clear();
-        (self.looked_up, self.asked, self.inner) = (0, 0, 0);
-        (self.next, self.wrong) = (start as u32, None);
+    /// Begins a chunk of that many bytes.
+    pub(super) fn begin(&mut self, bytes: u64) -> Result<()> {
+        (self.wrong, self.counts) = (None, Counts::default());
+        self.out.clear();
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let count = bytes / 2 + 1; // a digit and a newline, at least
         let failed = || Error::no_memory(16 * count);
-        self.prober.clear(count).map_err(failed())?;
+        self.prober.reserve(count).map_err(failed())?;
         if self.spans.words().len() < count {
             self.spans = Pages::default();
             self.spans = Pages::zeroed(count).map_err(failed())?;
@@ -148,19 +159,20 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
+    /// Begins a block, whose lines begin at `start`.
+    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+    pub(super) fn begin_block(&mut self, start: usize) {
+        self.without.clear();
+        self.next = start as u32;
+    }
+
     /// Takes what came through the screen.
     #[inline]
     fn take_passed(&mut self) {
         let Passed { values, tags, len } = &self.passed;
         self.prober.push(&values[..*len]);
-        let spans = &mut bytemuck::cast_slice_mut(self.spans.words_mut())[self.looked_up..];
-        spans[..*len].copy_from_slice(&tags[..*len]);
+        self.spans.words_mut()[self.looked_up..][..*len].copy_from_slice(&tags[..*len]);
         self.looked_up += len;
-    }
-
-    /// Lines as an editor numbers them.
-    pub(super) fn number(&self) -> u64 {
-        self.asked + self.without.len() as u64 + self.inner
     }
 
     /// Takes the records of a chunk; gives where they begin, behind a header.
@@ -170,7 +182,7 @@ impl<'a> Lines<'a> {
         let mut start = span.start;
         if chunk.first && matches!(selector.column, Column::Name(_)) {
             let header = selector.first_record(&bytes[span.clone()]);
-            self.inner += 1 + newlines(header);
+            self.counts.lines += 1 + newlines(header);
             start = (start + header.len() + 1).min(span.end);
             self.next = start as u32;
         }
@@ -187,28 +199,76 @@ impl<'a> Lines<'a> {
                     }
                 }
             }
-            self.inner += inner;
+            self.counts.lines += inner;
         }
         start
     }
 
-    /// Finds out which lines' values are in the set.
-    pub(super) fn look_up(&mut self) -> Result<(), Damage> {
+    /// Takes what is still on its way through the screen.
+    fn drain(&mut self) {
         if let Some(screen) = &mut self.screen {
             screen.finish(&mut self.passed);
             self.take_passed();
         }
-        self.found.resize(self.looked_up, false);
-        self.prober.answer(&mut self.found)?;
-        self.hits = self.found.iter().map(|&found| u64::from(found)).sum();
-        self.all = self.hits == self.asked;
-        if self.screen.is_some() && 2 * self.looked_up as u64 > self.asked {
-            (self.screen, self.screened_in_vain) = (None, true);
-        }
-        Ok(())
     }
 
-    pub(super) fn tell(&self, out: &mut Vec<u8>) {
+    /// Keeps the lines of a block, in `bytes`, that passed the screen; gives the
+    /// bytes of all that are kept.
+    #[expect(clippy::cast_possible_truncation, reason = "they are of a chunk")]
+    pub(super) fn keep(&mut self, bytes: &[u8]) -> usize {
+        self.drain();
+        for slot in &mut self.spans.words_mut()[self.kept_count..self.looked_up] {
+            let start = self.kept.len() as u32;
+            append(bytes, line(*slot), &mut self.kept);
+            *slot = span(start, self.kept.len() as u32 - 1);
+        }
+        self.kept_count = self.looked_up;
+        self.kept.len()
+    }
+
+    /// Finds out which lines' values are in the set; gives how many were asked for,
+    /// and how many are.
+    pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
+        self.drain();
+        self.found.resize(self.looked_up, false);
+        self.prober.answer(&mut self.found)?;
+        let found = self.found.iter().map(|&found| u64::from(found)).sum();
+        let asked = mem::take(&mut self.unanswered);
+        self.counts.asked += asked;
+        self.counts.found += found;
+        if self.screen.is_some() && 2 * self.looked_up as u64 > asked {
+            (self.screen, self.screened_in_vain) = (None, true);
+        }
+        Ok((asked, found))
+    }
+
+    /// Puts out what becomes of the lines of a block, which begin at `bytes[start..]`.
+    pub(super) fn write(&mut self, answer: LineAnswer, bytes: &[u8], start: usize) {
+        let mut out = mem::take(&mut self.out);
+        match answer {
+            LineAnswer::Tell => self.tell(&mut out),
+            LineAnswer::Copy { wanted } => self.copy(bytes, start, wanted, &mut out),
+        }
+        self.out = out;
+        self.forget();
+    }
+
+    /// Puts out the lines among those that were kept whose values were found.
+    pub(super) fn write_kept(&mut self) {
+        let (mut out, mut kept) = (mem::take(&mut self.out), mem::take(&mut self.kept));
+        self.copy(&kept, 0, true, &mut out);
+        kept.clear();
+        (self.out, self.kept) = (out, kept);
+        self.forget();
+    }
+
+    /// Forgets the lines that were answered.
+    fn forget(&mut self) {
+        (self.looked_up, self.kept_count) = (0, 0);
+        self.prober.clear();
+    }
+
+    fn tell(&self, out: &mut Vec<u8>) {
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
         for (&value, &found) in self.prober.values().iter().zip(&self.found) {
             let end = decimal::lines(Level::best(), 0, &[value], b'\t', &mut digits);
@@ -219,9 +279,8 @@ impl<'a> Lines<'a> {
 
     /// Copies the lines from `bytes[start..]` whose values were found, or were not;
     /// neighbours together.
-    pub(super) fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
-        let spans: &[Span] = bytemuck::cast_slice(self.spans.words());
-        let found = spans.iter().zip(&self.found).filter(|(_, found)| **found);
+    fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
+        let found = self.spans.words().iter().zip(&self.found).filter(|(_, found)| **found);
         let found = found.map(|(&span, _)| line(span));
         if wanted {
             let mut run = start..start;
@@ -253,9 +312,14 @@ impl<'a> Lines<'a> {
     }
 }
 
+fn span(start: u32, end: u32) -> Span {
+    u64::from(end) << 32 | u64::from(start)
+}
+
 /// A line with its terminator.
-fn line([start, end]: Span) -> Range<usize> {
-    start as usize..end as usize + 1
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn line(span: Span) -> Range<usize> {
+    span as u32 as usize..(span >> 32) as usize + 1
 }
 
 /// Appends `bytes[run]`: a short one with what lies behind it, which goes again.

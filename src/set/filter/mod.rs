@@ -12,11 +12,9 @@ use crate::input::{ChunkJob, LineChunk, LineReader};
 use crate::simd::Level;
 use crate::text::{Selector, block_values};
 use crate::view::{Prober, Queue};
-use lines::Lines;
+use lines::{Counts, Lines};
 use screening::Screening;
 use std::io::Write;
-use std::mem;
-use std::ops::Range;
 use std::path::PathBuf;
 
 /// What becomes of a line.
@@ -43,10 +41,15 @@ pub(crate) struct Filter<'a> {
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 16;
+/// Bytes of lines of which few are kept: they are parsed in the second-level cache.
+const BLOCK_BYTES: usize = 1 << 19;
+/// Bytes of lines that are kept to be looked up together.
+const MAX_KEPT_BYTES: usize = 4 << 20;
 /// Bytes of memory a byte of text, where every line is one digit in some chunks, and
 /// empty in others: the text, its values, where they lie, the values in order, the
-/// answers, the output and the empty lines in buffers that grow.
-pub(crate) const MEMORY_FACTOR: usize = 42;
+/// answers, and in buffers that grow the output, the empty lines and those that are
+/// kept.
+pub(crate) const MEMORY_FACTOR: usize = 45;
 /// Larger chunks are answered no faster.
 pub(crate) const MAX_CHUNK_BYTES: usize = 32 << 20;
 
@@ -65,7 +68,7 @@ pub(crate) struct Answered {
 impl Filter<'_> {
     /// Answers the lines of all `paths` into `out`.
     pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<Answered> {
-        let reader = LineReader::of_records(paths, self.column.clone());
+        let reader = LineReader::of_records(paths, self.column.clone()).in_parts();
         let (known_bytes, view) = (reader.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
@@ -80,16 +83,17 @@ impl Filter<'_> {
                 (input, before) = (chunk.input, 0);
             }
             out.write_all(&lines.out).map_err(Error::io("write", "-"))?;
+            let Counts { lines: count, asked, found } = lines.counts;
             if let Some(wrong) = lines.wrong.take() {
-                return Err(wrong.error(chunk, before + lines.number() + 1));
+                return Err(wrong.error(chunk, before + count + 1));
             }
-            before += lines.number();
-            answered.lines += lines.number();
-            answered.found += lines.hits;
-            answered.all &= lines.all;
+            before += count;
+            answered.lines += count;
+            answered.found += found;
+            answered.all &= found == asked;
             Ok(())
         };
-        let work = |lines: &mut _, chunk: &LineChunk| self.answer(lines, &screening, chunk);
+        let work = |lines: &mut _, chunk: &mut LineChunk| self.answer(lines, &screening, chunk);
         self.chunks.run(reader, new, work, write)?;
         out.flush().map_err(Error::io("write", "-"))?;
         answered.screen_bytes = screening.bytes();
@@ -101,44 +105,54 @@ impl Filter<'_> {
         &self,
         lines: &mut Lines<'a>,
         screening: &'a Screening<'_>,
-        chunk: &LineChunk,
+        chunk: &mut LineChunk,
     ) -> Result<()> {
-        let (bytes, span) = chunk.padded();
-        if matches!(self.answer, LineAnswer::Copy { .. }) && !lines.screened_in_vain {
-            if self.column.is_none() && screening.wants_sample() {
-                let sample = span.start..span.end.min(span.start + SAMPLE_BYTES);
-                let len = bytes[sample.clone()].iter().rposition(|&byte| byte == b'\n');
-                self.ask(lines, chunk, sample.start..sample.start + len.map_or(0, |at| at + 1))?;
-                screening.saw(lines.asked, lines.hits);
+        let is_copied = matches!(self.answer, LineAnswer::Copy { .. });
+        let is_wanted = matches!(self.answer, LineAnswer::Copy { wanted: true });
+        lines.begin(chunk.claimed_bytes)?;
+        loop {
+            let is_sample = is_copied && self.column.is_none() && screening.wants_sample();
+            if is_copied && !is_sample && !lines.screened_in_vain {
+                lines.screen = lines.screen.take().or_else(|| screening.screen().map(Queue::new));
             }
-            lines.screen = lines.screen.take().or_else(|| screening.screen().map(Queue::new));
-        }
-        let start = self.ask(lines, chunk, span.clone())?;
-        screening.saw(lines.asked, lines.hits);
-        let mut out = mem::take(&mut lines.out);
-        out.clear();
-        match self.answer {
-            LineAnswer::Tell => lines.tell(&mut out),
-            LineAnswer::Copy { wanted } => {
-                out.extend_from_slice(&bytes[span.start..start]);
-                lines.copy(bytes, start, wanted, &mut out);
+            let is_kept = is_wanted && lines.screen.is_some();
+            let block_bytes = match () {
+                () if is_sample => SAMPLE_BYTES,
+                () if is_kept => BLOCK_BYTES,
+                () => usize::MAX,
+            };
+            if !chunk.next_block(block_bytes)? {
+                break;
+            }
+            let (bytes, span) = chunk.padded();
+            lines.begin_block(span.start);
+            let start = match &self.column {
+                None => {
+                    block_values(Level::best(), bytes, span.clone(), b'\n', lines);
+                    span.start
+                }
+                Some(selector) => lines.records(selector, chunk),
+            };
+            lines.out.extend_from_slice(&bytes[span.start..start]);
+            if !is_kept {
+                self.look_up(lines, screening)?;
+                lines.write(self.answer, bytes, start);
+            } else if lines.keep(bytes) > MAX_KEPT_BYTES {
+                self.look_up(lines, screening)?;
+                lines.write_kept();
+            }
+            if lines.wrong.is_some() {
+                break;
             }
         }
-        lines.out = out;
+        self.look_up(lines, screening)?;
+        lines.write_kept();
         Ok(())
     }
 
-    /// Asks for the values of lines of a chunk; gives where they begin.
-    fn ask(&self, lines: &mut Lines<'_>, chunk: &LineChunk, span: Range<usize>) -> Result<usize> {
-        lines.clear(span.start, span.len())?;
-        let start = match &self.column {
-            None => {
-                block_values(Level::best(), chunk.padded().0, span.clone(), b'\n', lines);
-                span.start
-            }
-            Some(selector) => lines.records(selector, chunk),
-        };
-        lines.look_up().map_err(self.set.damaged())?;
-        Ok(start)
+    fn look_up(&self, lines: &mut Lines<'_>, screening: &Screening<'_>) -> Result<()> {
+        let (asked, found) = lines.look_up().map_err(self.set.damaged())?;
+        screening.saw(asked, found);
+        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use super::Level;
 use super::level::Isa;
 
 /// Values looked at together.
-pub(crate) const WINDOW: usize = 128;
+pub(crate) const WINDOW: usize = 64;
 
 /// Whether `low` is in `window`.
 #[inline]
