@@ -8,22 +8,21 @@ use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
 use super::header::{Header, Representation, Section};
 use super::page::HEADER_BYTES;
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
+use super::summed::Summed;
 use super::writer::Spool;
 use crate::container::Container;
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
 const HEADER_END: u64 = HEADER_BYTES as u64;
 /// Where the containers of a large bitmap begin.
 const BODY: u64 = HEADER_END + MAX_HEAD_BYTES.next_multiple_of(4096);
 
-type Out<'f> = BufWriter<&'f File>;
+type Out<'f> = BufWriter<Summed<'f>>;
 
-fn buffered(file: &File, place: u64) -> io::Result<Out<'_>> {
-    let mut out = BufWriter::with_capacity(1 << 20, file);
-    out.seek(io::SeekFrom::Start(place))?;
-    Ok(out)
+fn buffered(file: &File, place: u64) -> Out<'_> {
+    BufWriter::with_capacity(1 << 20, Summed::new(file, place))
 }
 
 #[derive(Debug)]
@@ -49,14 +48,14 @@ impl<'f> Roaring<'f> {
         Self { file, spool, values: 0, state: State::Empty }
     }
 
-    fn waiting(&self) -> io::Result<State<'f>> {
-        let out = buffered(self.file, HEADER_END)?;
-        Ok(State::Waiting(Box::new(PortableWriter::new(out, self.spool.clone()))))
+    fn waiting(&self) -> State<'f> {
+        let out = buffered(self.file, HEADER_END);
+        State::Waiting(Box::new(PortableWriter::new(out, self.spool.clone())))
     }
 
     pub(super) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
         if matches!(self.state, State::Empty) {
-            self.state = self.waiting()?;
+            self.state = self.waiting();
         }
         if let (State::Direct(_), Err(_)) = (&self.state, u16::try_from(key)) {
             let State::Direct(bucket) = std::mem::replace(&mut self.state, State::Empty) else {
@@ -77,7 +76,7 @@ impl<'f> Roaring<'f> {
                     else {
                         return Ok(());
                     };
-                    let moved = writer.bucket.move_to(buffered(self.file, BODY)?)?;
+                    let moved = writer.bucket.move_to(buffered(self.file, BODY))?;
                     self.state = State::Direct(Box::new(moved));
                 }
                 Ok(())
@@ -105,14 +104,15 @@ impl<'f> Roaring<'f> {
             moved += len as u64;
         }
         let written = to + body_bytes - HEADER_END;
-        let out = buffered(self.file, HEADER_END + written)?;
+        let out = buffered(self.file, HEADER_END + written);
         PortableWriter::after_first(out, self.spool.clone(), written, self.values)
     }
 
-    /// Completes the payload, its table and its ranks.
-    pub(super) fn finish(mut self) -> io::Result<Header> {
+    /// Completes the payload, its table and its ranks; gives checksums of some of
+    /// the blocks, too, by their numbers, which ascend.
+    pub(super) fn finish(mut self) -> io::Result<(Header, Vec<(u64, u64)>)> {
         if matches!(self.state, State::Empty) {
-            self.state = self.waiting()?;
+            self.state = self.waiting();
         }
         let mut header = Header {
             representation: Representation::Roaring,
@@ -142,8 +142,10 @@ impl<'f> Roaring<'f> {
                 header.payload.len = bytes;
                 (out, ranks, buckets)
             }
-            State::Empty => return Ok(header),
+            State::Empty => return Ok((header, Vec::new())),
         };
+        // Of others the beginning is not written for the last time yet.
+        let is_direct = buckets.is_none() && header.payload.offset > HEADER_END;
         let end = header.payload.end();
         let aligned = end.next_multiple_of(8);
         out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
@@ -157,7 +159,8 @@ impl<'f> Roaring<'f> {
         out.write_all(&ranks)?;
         out.flush()?;
         header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
-        Ok(header)
+        let sums = if is_direct { out.get_mut().take_sums() } else { Vec::new() };
+        Ok((header, sums))
     }
 }
 

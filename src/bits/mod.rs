@@ -10,6 +10,7 @@ mod file;
 mod header;
 pub(crate) mod page;
 mod portable;
+mod summed;
 mod writer;
 
 pub(crate) use bucket::BucketEncoder;

@@ -95,13 +95,13 @@ impl<'f> BitsWriter<'f> {
     pub(crate) fn finish(self) -> Result<(u64, Extent)> {
         let Self { file, path, body, extent } = self;
         let finish = || -> io::Result<u64> {
-            let mut header = match body {
-                Body::Dense(dense) => dense.finish()?,
+            let (mut header, sums) = match body {
+                Body::Dense(dense) => (dense.finish()?, Vec::new()),
                 Body::Roaring(roaring) => roaring.finish()?,
             };
             header.cardinality = extent.cardinality;
             (header.min, header.max) = (extent.min, extent.max);
-            append_checksums(file, &mut header)?;
+            append_checksums(file, &mut header, &sums)?;
             file.set_len(header.checksums.end())?;
             let page = header.to_bytes().ok_or(io::ErrorKind::InvalidData)?;
             file.write_all_at(&page, 0)?;
@@ -189,8 +189,9 @@ impl Dense<'_> {
     }
 }
 
-/// Reads what lies between the header and the checksums, and appends these.
-fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
+/// Reads what lies between the header and the checksums, and appends these. Blocks
+/// whose sums are known, by their numbers, which ascend, are not read.
+fn append_checksums(file: &File, header: &mut Header, known: &[(u64, u64)]) -> io::Result<()> {
     let end = header.ranks.end();
     let count = blocks(end);
     let threads = Machine::detect().threads.clamp(1, 16) as u64;
@@ -199,7 +200,7 @@ fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
         let workers: Vec<_> = (0..count.div_ceil(share))
             .map(|part| {
                 let blocks = part * share..count.min((part + 1) * share);
-                start(scope, move || checksums(file, blocks, end))
+                start(scope, move || checksums(file, blocks, end, known))
             })
             .collect();
         workers.into_iter().map(|worker| joined(worker?)).collect::<io::Result<Vec<_>>>()
@@ -212,10 +213,21 @@ fn append_checksums(file: &File, header: &mut Header) -> io::Result<()> {
 }
 
 /// The checksums of some blocks of what lies between the header and `end`.
-fn checksums(file: &File, blocks: Range<u64>, end: u64) -> io::Result<Vec<u8>> {
+fn checksums(
+    file: &File,
+    blocks: Range<u64>,
+    end: u64,
+    known: &[(u64, u64)],
+) -> io::Result<Vec<u8>> {
+    let mut known = &known[known.partition_point(|&(index, _)| index < blocks.start)..];
     let mut sums = Vec::new();
     let mut block = vec![0; 1 << BLOCK_LOG];
     for index in blocks {
+        if let Some((&(_, sum), others)) = known.split_first().filter(|(next, _)| next.0 == index) {
+            sums.extend_from_slice(&sum.to_le_bytes());
+            known = others;
+            continue;
+        }
         let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);
         let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
         file.read_exact_at(&mut block[..len], at)?;
