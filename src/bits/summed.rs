@@ -56,8 +56,8 @@ mod tests {
     fn sums_are_those_of_whole_blocks_of_one_write() {
         let file = tempfile::tempfile().unwrap();
         let block = 1 << BLOCK_LOG;
-        let bytes: Vec<u8> =
-            (0..5 * block as u32).map(|n| (n.wrapping_mul(n) >> 7).to_le_bytes()[0]).collect();
+        let words = (0..5 * block as u64 / 8).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
         // Two blocks and a half, half a block, one and a byte, the rest.
         let start = HEADER_BYTES as u64 + 3 * block as u64;
         let mut out = Summed::new(&file, start);
