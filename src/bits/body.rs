@@ -144,8 +144,6 @@ impl<'f> Roaring<'f> {
             }
             State::Empty => return Ok((header, Vec::new())),
         };
-        // Of others the beginning is not written for the last time yet.
-        let is_direct = buckets.is_none() && header.payload.offset > HEADER_END;
         let end = header.payload.end();
         let aligned = end.next_multiple_of(8);
         out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
@@ -159,8 +157,7 @@ impl<'f> Roaring<'f> {
         out.write_all(&ranks)?;
         out.flush()?;
         header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
-        let sums = if is_direct { out.get_mut().take_sums() } else { Vec::new() };
-        Ok((header, sums))
+        Ok((header, out.get_mut().take_sums()))
     }
 }
 

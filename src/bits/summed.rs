@@ -9,7 +9,8 @@ use std::os::unix::fs::FileExt;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Takes the checksum of each block that one write has whole: it is in the cache
-/// then, and need not be read again.
+/// then, and need not be read again. But for the first one, where the number of
+/// buckets is put in last.
 #[derive(Debug)]
 pub(super) struct Summed<'f> {
     file: &'f File,
@@ -33,7 +34,7 @@ impl Write for Summed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write_at(bytes, self.place)?;
         let from = self.place - HEADER_BYTES as u64;
-        let first = from.div_ceil(1 << BLOCK_LOG);
+        let first = from.div_ceil(1 << BLOCK_LOG).max(1);
         let before = usize::try_from((first << BLOCK_LOG) - from).unwrap_or(usize::MAX);
         if let Some(blocks) = bytes[..written].get(before..) {
             let blocks = blocks.chunks_exact(1 << BLOCK_LOG).map(xxh3_64);
@@ -71,6 +72,9 @@ mod tests {
         assert!(read == bytes);
         let sum = |number: usize| xxh3_64(&bytes[number * block..][..block]);
         assert_eq!(out.take_sums(), [(3, sum(0)), (4, sum(1)), (6, sum(3))]);
+        let mut out = Summed::new(&file, HEADER_BYTES as u64);
+        out.write_all(&bytes).unwrap();
+        assert_eq!(out.take_sums(), [1, 2, 3, 4].map(|number| (number as u64, sum(number))));
         // One that does not begin with a block.
         let mut out = Summed::new(&file, start + 1);
         out.write_all(&bytes).unwrap();

@@ -19,6 +19,7 @@ use crate::simd::parse::PADDING;
 use crate::table::Piece;
 use crate::text::{Column, Selector};
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
@@ -230,22 +231,15 @@ struct Region<'a> {
 
 impl Region<'_> {
     fn read_exact(&self, buffer: &mut [u8], at: u64) -> Result<()> {
-        let mut done = 0;
-        while done < buffer.len() {
-            let place = self.start + at + done as u64;
-            match self.file.read_at(&mut buffer[done..], place) {
-                Ok(0) => {
-                    return Err(Error::InputChanged {
-                        input: self.name.to_owned(),
-                        expected: self.len,
-                        found: at + done as u64,
-                        unit: "bytes",
-                    });
-                }
-                Ok(read) => done += read,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("read", self.name)(error)),
-            }
+        let read = read_at(self.file, buffer, self.start + at);
+        let read = read.map_err(Error::io("read", self.name))?;
+        if read < buffer.len() {
+            return Err(Error::InputChanged {
+                input: self.name.to_owned(),
+                expected: self.len,
+                found: at + read as u64,
+                unit: "bytes",
+            });
         }
         Ok(())
     }
@@ -316,4 +310,18 @@ impl Region<'_> {
         block.skip_byte_order_mark(cut);
         Ok(())
     }
+}
+
+/// Reads until `buffer` is full or the file ends; gives how many bytes it read.
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], at + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
 }

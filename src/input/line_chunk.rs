@@ -83,6 +83,7 @@ impl LineChunk {
         let Some(mut part) = self.part.take_if(|part| part.at < part.end) else {
             return Ok(false);
         };
+        let terminator = part.terminator();
         let left = usize::try_from(part.end - part.at).unwrap_or(usize::MAX);
         let mut wanted = bytes.max(1);
         let lines = loop {
@@ -92,7 +93,7 @@ impl LineChunk {
             }
             let block = &mut self.bytes.bytes_mut()[PADDING..PADDING + count];
             part.read(block)?;
-            let whole = block.iter().rposition(|&byte| byte == part.terminator);
+            let whole = block.iter().rposition(|&byte| byte == terminator);
             let whole = whole.map_or(0, |last| last + 1);
             if whole < count {
                 part.check_line(whole, count)?;
@@ -104,8 +105,8 @@ impl LineChunk {
             }
         };
         let mut end = PADDING + lines;
-        if self.bytes.bytes()[end - 1] != part.terminator {
-            self.bytes.bytes_mut()[end] = part.terminator;
+        if self.bytes.bytes()[end - 1] != terminator {
+            self.bytes.bytes_mut()[end] = terminator;
             end += 1;
         }
         (self.span, self.offset, self.first) = (PADDING..end, part.at, part.at == 0);

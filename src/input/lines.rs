@@ -159,8 +159,10 @@ impl LineReader {
         let name = path.display().to_string();
         let Self { terminator, has_mark, max_line_bytes, .. } = *self;
         let is_plain = format.is_none() && has_mark && self.selector.is_none();
-        let parts = (self.in_parts && is_plain)
-            .then(|| Parts::of(&file, &head[..read], &name, terminator, max_line_bytes));
+        let parts = beside
+            .as_ref()
+            .filter(|_| self.in_parts && is_plain)
+            .and_then(|beside| Parts::of(beside, &head[..read], &name, terminator, max_line_bytes));
         let beginning = io::Cursor::new(head[..read].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(beginning.chain(file));
         let reader = match format {
@@ -175,7 +177,7 @@ impl LineReader {
             max_line_bytes,
             reader,
             file: beside,
-            parts: parts.flatten(),
+            parts,
             offset: 0,
             carry: Vec::new(),
             selector: self.selector.clone(),

@@ -1,11 +1,12 @@
 //! A regular file in parts of whole lines, each read by the thread that takes it.
 
 use super::block::byte_order_mark;
+use super::blocks::read_at;
 use super::line_chunk::too_long;
 use crate::error::{Error, Result};
-use std::fs::File;
-use std::io::{self, Seek};
-use std::os::unix::fs::FileExt;
+use std::fs::{File, Metadata};
+use std::io::Seek;
+use std::mem;
 use std::sync::Arc;
 
 /// Smaller files are read as streams are; files of /sys say that they have a page.
@@ -13,48 +14,53 @@ const MIN_BYTES: u64 = 1 << 16;
 /// What is read at a time to find the end of a line.
 const TAIL_BYTES: usize = 1 << 12;
 
-/// Cuts a file into parts.
-pub(super) struct Parts {
-    file: Arc<File>,
-    name: Arc<str>,
+/// A file whose lines are read by several threads.
+struct Source {
+    file: File,
+    name: String,
     /// Where the input begins in the file.
     start: u64,
-    /// Where the next part begins in the input.
-    at: u64,
     terminator: u8,
     max_line_bytes: usize,
 }
 
+/// Cuts a file into parts.
+pub(super) struct Parts {
+    source: Arc<Source>,
+    /// Where the next part begins in the input.
+    at: u64,
+}
+
 /// Whole lines of a file, that are still to be read.
 pub(super) struct Part {
-    file: Arc<File>,
-    name: Arc<str>,
-    start: u64,
+    source: Arc<Source>,
     /// Where the next line begins in the input.
     pub(super) at: u64,
     pub(super) end: u64,
-    pub(super) terminator: u8,
-    max_line_bytes: usize,
+}
+
+impl Source {
+    fn rewritten(&self) -> Error {
+        Error::InputRewritten { input: self.name.clone() }
+    }
 }
 
 impl Parts {
     /// Of a file of which `head` was read; none of what is no regular file, or small.
     pub(super) fn of(
-        file: &File,
+        (file, metadata): &(File, Metadata),
         head: &[u8],
         name: &str,
         terminator: u8,
         max_line_bytes: usize,
     ) -> Option<Self> {
-        let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.len() < MIN_BYTES {
             return None;
         }
         let mut file = file.try_clone().ok()?;
         let start = file.stream_position().ok()?.checked_sub(head.len() as u64)?;
-        let at = byte_order_mark(head) as u64;
-        let (file, name) = (Arc::new(file), Arc::from(name));
-        Some(Self { file, name, start, at, terminator, max_line_bytes })
+        let source = Source { file, name: name.to_owned(), start, terminator, max_line_bytes };
+        Some(Self { source: Arc::new(source), at: byte_order_mark(head) as u64 })
     }
 
     /// The next lines, of about that many bytes; none at the end of the file.
@@ -62,21 +68,22 @@ impl Parts {
     /// A line whose end is not found within the longest that a line may be is cut:
     /// who reads the part refuses it.
     pub(super) fn next(&mut self, bytes: usize) -> Result<Option<Part>> {
-        let failed = || Error::io("read", &*self.name);
-        let len = self.file.metadata().map_err(failed())?.len().saturating_sub(self.start);
-        let from = self.at;
-        if len < from {
-            return Err(Error::InputRewritten { input: self.name.to_string() });
+        let source = &*self.source;
+        let failed = || Error::io("read", &source.name);
+        let len = source.file.metadata().map_err(failed())?.len().saturating_sub(source.start);
+        if len < self.at {
+            return Err(source.rewritten());
         }
-        if len == from {
+        if len == self.at {
             return Ok(None);
         }
-        let least = len.min(from + bytes as u64);
+        let least = len.min(self.at + bytes as u64);
         let mut end = least;
         let mut tail = [0; TAIL_BYTES];
-        while end - least <= self.max_line_bytes as u64 {
-            let read = read_at(&self.file, &mut tail, self.start + end - 1).map_err(failed())?;
-            if let Some(at) = tail[..read].iter().position(|&byte| byte == self.terminator) {
+        while end - least <= source.max_line_bytes as u64 {
+            let read = read_at(&source.file, &mut tail, source.start + end - 1);
+            let read = read.map_err(failed())?;
+            if let Some(at) = tail[..read].iter().position(|&byte| byte == source.terminator) {
                 end += at as u64;
                 break;
             }
@@ -85,29 +92,26 @@ impl Parts {
             }
             end += read as u64 - 1;
         }
-        self.at = end;
-        Ok(Some(Part {
-            file: Arc::clone(&self.file),
-            name: Arc::clone(&self.name),
-            start: self.start,
-            at: from,
-            end,
-            terminator: self.terminator,
-            max_line_bytes: self.max_line_bytes,
-        }))
+        let at = mem::replace(&mut self.at, end);
+        Ok(Some(Part { source: Arc::clone(&self.source), at, end }))
     }
 }
 
 impl Part {
+    /// What ends a line.
+    pub(super) fn terminator(&self) -> u8 {
+        self.source.terminator
+    }
+
     /// Reads the bytes from the next line on.
     ///
     /// # Errors
     ///
     /// If there are not as many any more.
     pub(super) fn read(&self, bytes: &mut [u8]) -> Result<()> {
-        let read = read_at(&self.file, bytes, self.start + self.at);
-        if read.map_err(Error::io("read", &*self.name))? < bytes.len() {
-            return Err(Error::InputRewritten { input: self.name.to_string() });
+        let read = read_at(&self.source.file, bytes, self.source.start + self.at);
+        if read.map_err(Error::io("read", &self.source.name))? < bytes.len() {
+            return Err(self.source.rewritten());
         }
         Ok(())
     }
@@ -115,25 +119,12 @@ impl Part {
     /// Refuses a line that begins in the unread bytes at `from` and has not ended at
     /// `to` if that is too long.
     pub(super) fn check_line(&self, from: usize, to: usize) -> Result<()> {
-        if to - from > self.max_line_bytes {
-            return Err(too_long(&self.name, self.at + from as u64, self.max_line_bytes));
+        let Source { name, max_line_bytes, .. } = &*self.source;
+        if to - from > *max_line_bytes {
+            return Err(too_long(name, self.at + from as u64, *max_line_bytes));
         }
         Ok(())
     }
-}
-
-/// Reads until `bytes` is full or the file ends.
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], at + done as u64) {
-            Ok(0) => break,
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 #[cfg(test)]

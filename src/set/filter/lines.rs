@@ -80,16 +80,16 @@ impl LineSink for Lines<'_> {
         self.counts.lines += values.len() as u64;
         if self.screen.is_none() {
             self.prober.push(values);
-            let spans = &mut self.spans.words_mut()[self.looked_up..];
-            self.next = fill(&mut spans[..ends.len()], ends, self.next);
+            let slots = &mut self.spans.words_mut()[self.looked_up..][..ends.len()];
+            for (slot, span) in slots.iter_mut().zip(spans(ends, &mut self.next)) {
+                *slot = span;
+            }
             self.looked_up += ends.len();
             return;
         }
         for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
-            let next = &mut self.next;
-            let spans = ends.iter().map(|&end| span(mem::replace(next, end + 1), end));
             if let Some(screen) = &mut self.screen {
-                screen.push(values, spans, &mut self.passed);
+                screen.push(values, spans(ends, &mut self.next), &mut self.passed);
             }
             self.take_passed();
         }
@@ -112,14 +112,10 @@ impl LineSink for Lines<'_> {
     }
 }
 
-/// Puts where lines with these ends lie into `spans`; gives where the next begins.
+/// Where lines with these ends lie; `next` is where the next one begins.
 #[inline]
-fn fill(spans: &mut [Span], ends: &[u32], mut next: u32) -> u32 {
-    for (slot, &end) in spans.iter_mut().zip(ends) {
-        *slot = span(next, end);
-        next = end + 1;
-    }
-    next
+fn spans(ends: &[u32], next: &mut u32) -> impl Iterator<Item = Span> {
+    ends.iter().map(|&end| span(mem::replace(next, end + 1), end))
 }
 
 impl<'a> Lines<'a> {
