@@ -164,13 +164,14 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             self.keep_outside(value);
             return;
         }
-        let fill = usize::from(self.fill[number]);
-        let entry = value.wrapping_sub(self.partitioning.window.base) & mask;
-        self.stage[number * E::LINE + fill] = E::narrow(entry);
-        self.fill[number] = self.fill[number].wrapping_add(1);
-        if fill + 1 == E::LINE {
+        let mut fill = self.fill[number];
+        if usize::from(fill) == E::LINE {
             self.flush_line(number);
+            fill = 0;
         }
+        let entry = value.wrapping_sub(self.partitioning.window.base) & mask;
+        self.stage[number * E::LINE + usize::from(fill)] = E::narrow(entry);
+        self.fill[number] = fill + 1;
     }
 
     /// Stages values of one partition, whose fill is looked up once a line.
@@ -178,6 +179,9 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         let base = self.partitioning.window.base;
         let mut rest = values;
         while !rest.is_empty() {
+            if usize::from(self.fill[number]) == E::LINE {
+                self.flush_line(number);
+            }
             let fill = usize::from(self.fill[number]);
             let (now, later) = rest.split_at(rest.len().min(E::LINE - fill));
             let slots = &mut self.stage[number * E::LINE + fill..][..now.len()];
@@ -187,9 +191,6 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             #[expect(clippy::cast_possible_truncation, reason = "a line has at most 16 entries")]
             let filled = (fill + now.len()) as u8;
             self.fill[number] = filled;
-            if usize::from(filled) == E::LINE {
-                self.flush_line(number);
-            }
             rest = later;
         }
     }

@@ -4,7 +4,7 @@
 use super::Low;
 use std::arch::x86_64::{
     __m512i, _mm512_cmpneq_epu16_mask, _mm512_loadu_si512, _mm512_mask_blend_epi16,
-    _mm512_mask_loadu_epi16, _mm512_maskz_compress_epi16, _mm512_max_epu16, _mm512_min_epu16,
+    _mm512_mask_compress_epi16, _mm512_mask_loadu_epi16, _mm512_max_epu16, _mm512_min_epu16,
     _mm512_permutex2var_epi16, _mm512_permutexvar_epi16, _mm512_rol_epi32, _mm512_set1_epi16,
     _mm512_shuffle_epi32, _mm512_shuffle_i64x2, _mm512_storeu_si512,
 };
@@ -96,7 +96,7 @@ impl Output<'_> {
         if !self.both {
             wanted &= _mm512_cmpneq_epu16_mask(values, next);
         }
-        let packed = _mm512_maskz_compress_epi16(wanted, values);
+        let packed = _mm512_mask_compress_epi16(values, wanted, values);
         let place = &mut self.out[self.count..self.count + LANES];
         // SAFETY: `place` is 64 writable bytes; `storeu` needs no alignment.
         unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), packed) };

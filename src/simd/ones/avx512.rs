@@ -2,15 +2,19 @@
 
 use super::SLACK;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32, _mm512_loadu_si512,
-    _mm512_maskz_compress_epi8, _mm512_set1_epi32, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    __m512i, _mm256_add_epi32, _mm256_cvtepu8_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
+    _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpgt_epu64_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_compress_epi8, _mm512_popcnt_epi64,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
 };
 
 /// Words looked at together.
 const GROUP: usize = 8;
+/// Positions in a 256-bit register.
+const FEW: usize = 8;
 
 #[target_feature(
-    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
+    enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt"
 )]
 pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
     const IOTA: [u8; 64] = {
@@ -42,6 +46,11 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
             base = base.wrapping_add(64 * 8);
             continue;
         }
+        if let Some(more) = few(group, iota, base, &mut positions[found..]) {
+            found += more;
+            base = base.wrapping_add(64 * 8);
+            continue;
+        }
         for &bits in group {
             found += word(bits, iota, base, positions, found);
             base = base.wrapping_add(64);
@@ -54,6 +63,43 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
     found
 }
 
+/// Writes the positions of a group to the front of `positions` by stores that seldom
+/// touch two cache lines; none if a word has more than [`FEW`] set bits.
+#[target_feature(enable = "avx512f,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
+#[inline]
+#[expect(clippy::cast_possible_wrap, reason = "a small constant")]
+fn few(group: &[u64; GROUP], iota: __m512i, base: u32, positions: &mut [u32]) -> Option<usize> {
+    // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
+    let counts = _mm512_popcnt_epi64(unsafe { _mm512_loadu_si512(group.as_ptr().cast()) });
+    if _mm512_cmpgt_epu64_mask(counts, _mm512_set1_epi64(FEW as i64)) != 0 {
+        return None;
+    }
+    let slots = &mut positions[..GROUP * FEW];
+    let mut start = _mm256_set1_epi32(base.cast_signed());
+    let mut found = 0;
+    for &word in group {
+        let offsets = _mm512_castsi512_si128(compressed(word, iota));
+        let widened = _mm256_add_epi32(_mm256_cvtepu8_epi32(offsets), start);
+        debug_assert!(found + FEW <= slots.len());
+        let slot = slots.as_mut_ptr().wrapping_add(found).cast();
+        // SAFETY: no word before has more than `FEW` set bits, so that there are
+        // `FEW` of the `GROUP * FEW` slots from `found` on, 32 writable bytes;
+        // `storeu` needs no alignment.
+        unsafe { _mm256_storeu_si256(slot, widened) };
+        found += word.count_ones() as usize;
+        start = _mm256_add_epi32(start, _mm256_set1_epi32(64));
+    }
+    Some(found)
+}
+
+/// The places of the set bits of a word, then something.
+#[target_feature(enable = "avx512f,avx512vbmi2")]
+#[inline]
+fn compressed(word: u64, iota: __m512i) -> __m512i {
+    // Not zeros behind them: Zen 4 would wait for what the register held before.
+    _mm512_mask_compress_epi8(iota, word, iota)
+}
+
 /// Writes the positions of one word to `positions` from `found` on.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
@@ -61,7 +107,7 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
 #[inline]
 fn word(word: u64, iota: __m512i, base: u32, positions: &mut [u32], found: usize) -> usize {
     let count = word.count_ones() as usize;
-    let offsets = _mm512_maskz_compress_epi8(word, iota);
+    let offsets = compressed(word, iota);
     let slots = &mut positions[found..found + SLACK];
     let start = _mm512_set1_epi32(base.cast_signed());
     let widened = |part| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), start);
