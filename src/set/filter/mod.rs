@@ -40,7 +40,7 @@ pub(crate) struct Filter<'a> {
 }
 
 /// Bytes of lines that are answered to learn how many the set has.
-const SAMPLE_BYTES: usize = 1 << 16;
+const SAMPLE_BYTES: usize = 1 << 14;
 /// Bytes of lines of which few are kept: they are parsed in the second-level cache.
 const BLOCK_BYTES: usize = 1 << 19;
 /// Bytes of lines that are kept to be looked up together.

@@ -8,10 +8,9 @@ use super::Lines;
 use super::windows::{self, Ends, WINDOW_BYTES};
 use crate::simd::places;
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_loadu_si128, _mm256_add_epi32, _mm256_cmpgt_epu32_mask,
-    _mm256_cvtepu8_epi32, _mm256_loadu_si256, _mm256_set1_epi32, _mm256_storeu_si256,
-    _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64, _mm512_castsi128_si512,
-    _mm512_castsi256_si512, _mm512_castsi512_si128, _mm512_cmpge_epu8_mask,
+    __m128i, __m512i, _mm_loadu_si128, _mm256_cmpgt_epu32_mask, _mm256_loadu_si256,
+    _mm256_set1_epi32, _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpge_epu8_mask,
     _mm512_cmpgt_epu64_mask, _mm512_cmplt_epu64_mask, _mm512_cvtepu8_epi32,
     _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd_epi16,
     _mm512_maddubs_epi16, _mm512_mask_cmpgt_epu8_mask, _mm512_mask_compress_epi8,
@@ -71,18 +70,6 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
         let found = mask.count_ones() as usize;
         // Not zeros behind them: Zen 4 would wait for what the register held before.
         let mut offsets = _mm512_mask_compress_epi8(iota, mask, iota);
-        if found <= 8 {
-            // Seldom in two cache lines.
-            let low = _mm256_cvtepu8_epi32(_mm512_castsi512_si128(offsets));
-            let positions = _mm256_add_epi32(low, _mm256_set1_epi32(at as i32));
-            let slot: &mut [u32; 8] =
-                ends.positions[ends.count..].first_chunk_mut().unwrap_or_else(|| full());
-            // SAFETY: `slot` is 32 writable bytes; `storeu` needs no alignment.
-            unsafe { _mm256_storeu_si256(slot.as_mut_ptr().cast(), positions) };
-            ends.count += found;
-            at += 64;
-            continue;
-        }
         let base = _mm512_set1_epi32(at as i32);
         let mut done = 0;
         loop {
