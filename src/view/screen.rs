@@ -169,7 +169,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
             let value = self.values[place];
             // Overwritten by the next one if it does not pass.
             (passed.values[len % BATCH], passed.tags[len % BATCH]) = (value, self.tags[place]);
-            let bits = bits(value & 0xFFFF);
+            let bits = bits((value & 0xFFFF) as usize);
             len += usize::from(words[self.words[place]] & bits == bits);
         }
         passed.len = len;
@@ -247,14 +247,14 @@ impl Slots {
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
         match container {
             Container::Array(values) => {
-                for low in values.iter().map(|&low| u16::from_le_bytes(low)) {
-                    slot[self.of_low(low.into())] |= bits(low.into());
+                for low in values.iter().map(|&low| usize::from(u16::from_le_bytes(low))) {
+                    slot[self.of_low(low)] |= bits(low);
                 }
             }
             Container::Bitmap(_) => {
                 let count = container.positions(0, lows);
                 for &low in &lows[..count] {
-                    slot[self.of_low(low as usize)] |= bits(low.into());
+                    slot[self.of_low(low as usize)] |= bits(low as usize);
                 }
             }
             Container::Runs(runs) => {
@@ -270,9 +270,21 @@ impl Slots {
 /// 2^64 over the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// Two bits of a word for each value in turn: a table is looked up in less time than
+/// they are computed.
+static BITS: [u64; 512] = {
+    let mut bits = [0; 512];
+    let mut index = 0;
+    while index < bits.len() {
+        let hash = (index as u64).wrapping_mul(MULTIPLIER);
+        bits[index] = 1 << (hash >> 58) | 1 << (hash >> 52 & 63);
+        index += 1;
+    }
+    bits
+};
+
 /// The bits of a value in its word.
 #[inline]
-fn bits(low: u64) -> u64 {
-    let hash = low.wrapping_mul(MULTIPLIER);
-    1 << (hash >> 58) | 1 << (hash >> 52 & 63)
+fn bits(low: usize) -> u64 {
+    BITS[low % BITS.len()]
 }
