@@ -165,6 +165,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             return;
         }
         let mut fill = self.fill[number];
+        // Not as soon as it is full: by now its stores have reached the cache.
         if usize::from(fill) == E::LINE {
             self.flush_line(number);
             fill = 0;
