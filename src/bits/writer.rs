@@ -219,13 +219,13 @@ fn checksums(
     end: u64,
     known: &[(u64, u64)],
 ) -> io::Result<Vec<u8>> {
-    let mut known = &known[known.partition_point(|&(index, _)| index < blocks.start)..];
+    let first = known.partition_point(|&(index, _)| index < blocks.start);
+    let mut known = known[first..].iter().peekable();
     let mut sums = Vec::new();
     let mut block = vec![0; 1 << BLOCK_LOG];
     for index in blocks {
-        if let Some((&(_, sum), others)) = known.split_first().filter(|(next, _)| next.0 == index) {
+        if let Some((_, sum)) = known.next_if(|known| known.0 == index) {
             sums.extend_from_slice(&sum.to_le_bytes());
-            known = others;
             continue;
         }
         let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);

@@ -158,18 +158,25 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         self.lists[number].append_line(&self.stage[line..line + E::LINE]);
     }
 
+    /// Entries in a partition's line, where there is room for one more. A full line is
+    /// moved only now: its stores have reached the cache since.
+    #[inline]
+    fn fill_with_room(&mut self, number: usize) -> u8 {
+        let fill = self.fill[number];
+        if usize::from(fill) < E::LINE {
+            return fill;
+        }
+        self.flush_line(number);
+        0
+    }
+
     #[inline]
     fn value(&mut self, value: u64, number: usize, mask: u64) {
         if number >= self.partitioning.count {
             self.keep_outside(value);
             return;
         }
-        let mut fill = self.fill[number];
-        // Not as soon as it is full: by now its stores have reached the cache.
-        if usize::from(fill) == E::LINE {
-            self.flush_line(number);
-            fill = 0;
-        }
+        let fill = self.fill_with_room(number);
         let entry = value.wrapping_sub(self.partitioning.window.base) & mask;
         self.stage[number * E::LINE + usize::from(fill)] = E::narrow(entry);
         self.fill[number] = fill + 1;
@@ -180,10 +187,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         let base = self.partitioning.window.base;
         let mut rest = values;
         while !rest.is_empty() {
-            if usize::from(self.fill[number]) == E::LINE {
-                self.flush_line(number);
-            }
-            let fill = usize::from(self.fill[number]);
+            let fill = usize::from(self.fill_with_room(number));
             let (now, later) = rest.split_at(rest.len().min(E::LINE - fill));
             let slots = &mut self.stage[number * E::LINE + fill..][..now.len()];
             for (slot, value) in slots.iter_mut().zip(now) {

@@ -23,8 +23,6 @@ const WORD_BYTES: usize = 8;
 const MAX_WORD_BITS: u32 = 32;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
-/// Parts of the screen that a thread fills: some threads are slower.
-const PARTS: usize = 4;
 /// Smaller sets are in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
@@ -221,7 +219,7 @@ impl Slots {
 
     /// Fills `words`, each thread a part of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
-        let words_of_part = (words.len() / self.len).div_ceil(PARTS * threads) * self.len;
+        let words_of_part = (words.len() / self.len).div_ceil(threads) * self.len;
         let parts = words.chunks_mut(words_of_part);
         let parts = Mutex::new(parts.enumerate());
         let job = || -> Result<(), Damage> {

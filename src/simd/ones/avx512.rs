@@ -1,11 +1,12 @@
 //! Compression: 16 positions at a time, those of set bits moved together.
 
 use super::SLACK;
+use crate::simd::places::avx512::set_bits;
 use std::arch::x86_64::{
     __m512i, _mm256_add_epi32, _mm256_cvtepu8_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
     _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpgt_epu64_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_mask_compress_epi8, _mm512_popcnt_epi64,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_set1_epi32,
+    _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
 };
 
 /// Words looked at together.
@@ -17,23 +18,11 @@ const FEW: usize = 8;
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi1,bmi2,popcnt,lzcnt"
 )]
 pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
-    const IOTA: [u8; 64] = {
-        let mut bytes = [0; 64];
-        let mut index = 0;
-        while index < 64 {
-            bytes[index] = index.to_le_bytes()[0];
-            index += 1;
-        }
-        bytes
-    };
-    // SAFETY: `IOTA` is 64 readable bytes.
-    let iota = unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) };
     let mut found = 0;
     let mut base = first;
     let (groups, rest) = words.as_chunks::<GROUP>();
     for group in groups {
-        // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
-        let all = unsafe { _mm512_loadu_si512(group.as_ptr().cast()) };
+        let all = load(group);
         let some = _mm512_test_epi64_mask(all, all);
         if some & some.wrapping_sub(1) == 0 {
             // At most one, as mostly at 1 bit in 1000. Looking for two or three
@@ -41,36 +30,42 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
             if some != 0 {
                 let index = some.trailing_zeros();
                 let start = base.wrapping_add(64 * index);
-                found += word(group[index as usize], iota, start, positions, found);
+                found += word(group[index as usize], start, positions, found);
             }
             base = base.wrapping_add(64 * 8);
             continue;
         }
-        if let Some(more) = few(group, iota, base, &mut positions[found..]) {
+        if let Some(more) = few(group, base, &mut positions[found..]) {
             found += more;
             base = base.wrapping_add(64 * 8);
             continue;
         }
         for &bits in group {
-            found += word(bits, iota, base, positions, found);
+            found += word(bits, base, positions, found);
             base = base.wrapping_add(64);
         }
     }
     for &bits in rest {
-        found += word(bits, iota, base, positions, found);
+        found += word(bits, base, positions, found);
         base = base.wrapping_add(64);
     }
     found
 }
 
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load(group: &[u64; GROUP]) -> __m512i {
+    // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
+    unsafe { _mm512_loadu_si512(group.as_ptr().cast()) }
+}
+
 /// Writes the positions of a group to the front of `positions` by stores that seldom
 /// touch two cache lines; none if a word has more than [`FEW`] set bits.
-#[target_feature(enable = "avx512f,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "a small constant")]
-fn few(group: &[u64; GROUP], iota: __m512i, base: u32, positions: &mut [u32]) -> Option<usize> {
-    // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
-    let counts = _mm512_popcnt_epi64(unsafe { _mm512_loadu_si512(group.as_ptr().cast()) });
+fn few(group: &[u64; GROUP], base: u32, positions: &mut [u32]) -> Option<usize> {
+    let counts = _mm512_popcnt_epi64(load(group));
     if _mm512_cmpgt_epu64_mask(counts, _mm512_set1_epi64(FEW as i64)) != 0 {
         return None;
     }
@@ -78,7 +73,7 @@ fn few(group: &[u64; GROUP], iota: __m512i, base: u32, positions: &mut [u32]) ->
     let mut start = _mm256_set1_epi32(base.cast_signed());
     let mut found = 0;
     for &word in group {
-        let offsets = _mm512_castsi512_si128(compressed(word, iota));
+        let offsets = _mm512_castsi512_si128(set_bits(word));
         let widened = _mm256_add_epi32(_mm256_cvtepu8_epi32(offsets), start);
         debug_assert!(found + FEW <= slots.len());
         let slot = slots.as_mut_ptr().wrapping_add(found).cast();
@@ -92,22 +87,14 @@ fn few(group: &[u64; GROUP], iota: __m512i, base: u32, positions: &mut [u32]) ->
     Some(found)
 }
 
-/// The places of the set bits of a word, then something.
-#[target_feature(enable = "avx512f,avx512vbmi2")]
-#[inline]
-fn compressed(word: u64, iota: __m512i) -> __m512i {
-    // Not zeros behind them: Zen 4 would wait for what the register held before.
-    _mm512_mask_compress_epi8(iota, word, iota)
-}
-
 /// Writes the positions of one word to `positions` from `found` on.
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
 )]
 #[inline]
-fn word(word: u64, iota: __m512i, base: u32, positions: &mut [u32], found: usize) -> usize {
+fn word(word: u64, base: u32, positions: &mut [u32], found: usize) -> usize {
     let count = word.count_ones() as usize;
-    let offsets = compressed(word, iota);
+    let offsets = set_bits(word);
     let slots = &mut positions[found..found + SLACK];
     let start = _mm512_set1_epi32(base.cast_signed());
     let widened = |part| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), start);

@@ -12,11 +12,11 @@ use std::arch::x86_64::{
     _mm256_set1_epi32, _mm256_sub_epi32, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_castsi128_si512, _mm512_castsi256_si512, _mm512_cmpge_epu8_mask,
     _mm512_cmpgt_epu64_mask, _mm512_cmplt_epu64_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_loadu_si512, _mm512_madd_epi16,
-    _mm512_maddubs_epi16, _mm512_mask_cmpgt_epu8_mask, _mm512_mask_compress_epi8,
-    _mm512_maskz_sub_epi8, _mm512_mul_epu32, _mm512_mullo_epi64, _mm512_packus_epi32,
-    _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
-    _mm512_set1_epi64, _mm512_set4_epi32, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_subs_epu8,
+    _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_madd_epi16, _mm512_maddubs_epi16,
+    _mm512_mask_cmpgt_epu8_mask, _mm512_maskz_sub_epi8, _mm512_mul_epu32, _mm512_mullo_epi64,
+    _mm512_packus_epi32, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set4_epi32, _mm512_srli_epi64,
+    _mm512_storeu_si512, _mm512_subs_epu8,
 };
 use std::ops::Range;
 
@@ -59,7 +59,6 @@ pub(super) fn parse<L: Lines>(
 #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "lanes are bits")]
 fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends) {
     assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && ends.count < 64);
-    let iota = iota_bytes();
     let mut at = window.start;
     while at < window.end {
         let Some(block) = bytes[at..].first_chunk() else { break };
@@ -68,8 +67,7 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
             mask &= (1 << (window.end - at)) - 1;
         }
         let found = mask.count_ones() as usize;
-        // Not zeros behind them: Zen 4 would wait for what the register held before.
-        let mut offsets = _mm512_mask_compress_epi8(iota, mask, iota);
+        let mut offsets = places::avx512::set_bits(mask);
         let base = _mm512_set1_epi32(at as i32);
         let mut done = 0;
         loop {
@@ -84,7 +82,7 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
                 break;
             }
             // Bring the next 16 offsets to the front.
-            let next = _mm512_add_epi32(iota, _mm512_set1_epi8(16));
+            let next = _mm512_add_epi32(places::avx512::iota(), _mm512_set1_epi8(16));
             offsets = _mm512_permutexvar_epi8(next, offsets);
         }
         ends.count += found;
@@ -240,21 +238,4 @@ fn broadcast_bytes(parity: i32) -> __m512i {
     let byte = |lane: i32| (8 * lane + 4 * parity) * 0x0101_0101;
     let (a, b, c, d) = (byte(0), byte(1), byte(2), byte(3));
     std::arch::x86_64::_mm512_set_epi32(d, d, d, d, c, c, c, c, b, b, b, b, a, a, a, a)
-}
-
-/// 0, 1, 2, … 63.
-#[target_feature(enable = "avx512f,avx512bw")]
-#[inline]
-fn iota_bytes() -> __m512i {
-    const IOTA: [u8; 64] = {
-        let mut bytes = [0; 64];
-        let mut index = 0;
-        while index < 64 {
-            bytes[index] = index.to_le_bytes()[0];
-            index += 1;
-        }
-        bytes
-    };
-    // SAFETY: `IOTA` is 64 readable bytes.
-    unsafe { _mm512_loadu_si512(IOTA.as_ptr().cast()) }
 }
