@@ -29,15 +29,14 @@ pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
         let Some(window) = values[start..].first_chunk::<WINDOW>() else {
             return search::contains_few(Level::best(), values, low);
         };
-        if search::contains(Level::best(), window, low) {
-            return true;
-        }
+        let found = search::contains(Level::best(), window, low);
         let [first, last] = [window[0], window[WINDOW - 1]].map(u16::from_le_bytes);
         let end = start + WINDOW;
         start = match () {
             () if low < first && start > 0 => start.saturating_sub(WINDOW),
             () if low > last && end < values.len() => end.min(values.len() - WINDOW),
-            () => return false,
+            // Not asked sooner, as only this can be guessed.
+            () => return found,
         };
     }
     array(values, low).is_ok()

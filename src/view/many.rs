@@ -288,17 +288,20 @@ impl<'a> Prober<'a> {
                 let index = (offset >> 16) as usize & (containers.len() - 1);
                 (containers[index], offset as u16)
             };
-            for (number, &entry) in entries.iter().enumerate() {
-                if is_sparse
-                    && let Some(&ahead) = entries.get(number + AHEAD)
-                    && let (Some(container), low) = find(ahead)
-                {
-                    container.prefetch(low);
+            let ask = |entries: &[E]| {
+                for (container, low) in entries.iter().map(|&entry| find(entry)) {
+                    container.inspect(|container| container.prefetch(low));
                 }
-                if let (Some(container), low) = find(entry)
-                    && container.contains(low)
-                {
-                    found[entry.place()] = true;
+            };
+            if is_sparse {
+                ask(&entries[..entries.len().min(AHEAD)]);
+            }
+            for (number, &entry) in entries.iter().enumerate() {
+                if is_sparse {
+                    ask(entries.get(number + AHEAD..=number + AHEAD).unwrap_or_default());
+                }
+                if let (Some(container), low) = find(entry) {
+                    found[entry.place()] = container.contains(low);
                 }
             }
         }

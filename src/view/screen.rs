@@ -1,7 +1,7 @@
 //! A small filter in front of a set: most values that are not in the set do not
 //! pass it, and are told without a look at the set.
 //!
-//! It is a Bloom filter whose two bits a value lie in one word, and whose words
+//! It is a Bloom filter whose four bits a value lie in one word, and whose words
 //! lie in the order of the set: each container has a slot of words, found by a
 //! hash of its key, in which a word stands for neighbouring values. So it is
 //! filled front to back, a slot at a time. Containers may share a slot.
@@ -10,14 +10,15 @@ use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
 use crate::simd::prefetch;
 use crate::sys::{Pages, in_threads};
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 
 /// Most values that come together.
 pub(crate) const BATCH: usize = 256;
 /// Values whose words are waited for.
-const DEPTH: usize = 128;
-/// Room for them and for those that come.
-const WAITING: usize = (DEPTH + BATCH).next_power_of_two();
+const DEPTH: usize = 64;
+/// Values that are looked at before those of them that pass are taken.
+const LOOK: usize = 64;
 const WORD_BYTES: usize = 8;
 /// Bits of the number of a word, at most.
 const MAX_WORD_BITS: u32 = 32;
@@ -27,7 +28,7 @@ const MIN_BUCKET_BYTES: usize = 1 << 12;
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
 /// memory for them and the screen has fewer than 2^32 words. A value of an array
-/// gets eight to sixteen: three to eight in a hundred of other values pass.
+/// gets eight to sixteen: one to three in a hundred of other values pass.
 const BITS_PER_BYTE: usize = 4;
 
 /// Tells values that are surely not in a set.
@@ -91,12 +92,11 @@ impl Screen {
 #[derive(Debug)]
 pub(crate) struct Queue<'a, T> {
     screen: &'a Screen,
-    /// Value `n` that came is in place `n % WAITING`.
-    values: [u64; WAITING],
-    tags: [T; WAITING],
-    words: [usize; WAITING],
-    came: usize,
-    looked_at: usize,
+    /// Those that wait come first, and then those that come.
+    values: [u64; DEPTH + BATCH],
+    tags: [T; DEPTH + BATCH],
+    words: [u32; DEPTH + BATCH],
+    waiting: usize,
 }
 
 /// The first `len` values passed.
@@ -117,61 +117,92 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     pub(crate) fn new(screen: &'a Screen) -> Self {
         Self {
             screen,
-            values: [0; WAITING],
-            tags: [T::default(); WAITING],
-            words: [0; WAITING],
-            came: 0,
-            looked_at: 0,
+            values: [0; DEPTH + BATCH],
+            tags: [T::default(); DEPTH + BATCH],
+            words: [0; DEPTH + BATCH],
+            waiting: 0,
         }
     }
 
-    /// Takes more values; gives those that came before, and may be in the set.
+    /// Takes more values, whose tags `tag` fills in; gives those that came before,
+    /// and may be in the set.
     ///
     /// # Panics
     ///
-    /// If there are more than [`BATCH`], or fewer tags.
+    /// If there are more than [`BATCH`].
     #[inline]
     pub(crate) fn push(
         &mut self,
         values: &[u64],
-        tags: impl Iterator<Item = T>,
+        tag: impl FnOnce(&mut [T]),
         passed: &mut Passed<T>,
     ) {
         assert!(values.len() <= BATCH);
+        let end = self.waiting + values.len();
+        self.values[self.waiting..end].copy_from_slice(values);
+        tag(&mut self.tags[self.waiting..end]);
+        passed.len = 0;
         let (words, slots) = (self.screen.words.words(), self.screen.slots);
-        let mut came = self.came;
-        for (&value, tag) in values.iter().zip(tags) {
-            let word = slots.word(value);
-            prefetch(words, word);
-            let place = came % WAITING;
-            (self.values[place], self.tags[place], self.words[place]) = (value, tag, word);
-            came += 1;
+        for place in self.waiting..end.min(DEPTH) {
+            self.words[place] = slots.ask(self.values[place], words);
         }
-        assert_eq!(came - self.came, values.len());
-        self.came = came;
-        self.look_up_to(came.saturating_sub(DEPTH), passed);
+        let mut looked_at = 0;
+        while looked_at + DEPTH < end {
+            let count = (end - DEPTH - looked_at).min(LOOK);
+            let passing = self.look(looked_at, count);
+            self.take(looked_at, passing, count, passed);
+            looked_at += count;
+        }
+        self.values.copy_within(looked_at..end, 0);
+        self.tags.copy_within(looked_at..end, 0);
+        self.words.copy_within(looked_at..end, 0);
+        self.waiting = end - looked_at;
+    }
+
+    /// Looks at `count` values from `start` on, at most [`LOOK`]; gives which pass, the
+    /// last one in the lowest bit. Asks for the words of those [`DEPTH`] behind them,
+    /// one by one between the others: requests that come in a bunch wait for each other.
+    #[inline]
+    fn look(&mut self, start: usize, count: usize) -> u64 {
+        let (words, slots) = (self.screen.words.words(), self.screen.slots);
+        let values = &self.values[start..][..DEPTH + LOOK];
+        let numbers = &mut self.words[start..][..DEPTH + LOOK];
+        let mut passing = 0;
+        for place in 0..count.min(LOOK) {
+            numbers[DEPTH + place] = slots.ask(values[DEPTH + place], words);
+            passing += passing;
+            passing += passes(values[place], words[numbers[place] as usize]);
+        }
+        passing
     }
 
     /// Gives those of the values still waiting that may be in the set.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
-        self.look_up_to(self.came, passed);
-        (self.came, self.looked_at) = (0, 0);
+        passed.len = 0;
+        let words = self.screen.words.words();
+        let waiting = mem::take(&mut self.waiting);
+        for start in (0..waiting).step_by(LOOK) {
+            let places = start..waiting.min(start + LOOK);
+            let count = places.len();
+            let pass = |place| passes(self.values[place], words[self.words[place] as usize]);
+            let passing = places.fold(0, |passing, place| 2 * passing + pass(place));
+            self.take(start, passing, count, passed);
+        }
     }
 
+    /// Takes those of `count` values from `start` on that pass: the last one if the
+    /// lowest bit is set.
     #[inline]
-    fn look_up_to(&mut self, end: usize, passed: &mut Passed<T>) {
-        let words = self.screen.words.words();
-        let mut len = 0;
-        for number in self.looked_at..end {
-            let place = number % WAITING;
-            let value = self.values[place];
-            // Overwritten by the next one if it does not pass.
-            (passed.values[len % BATCH], passed.tags[len % BATCH]) = (value, self.tags[place]);
-            let bits = bits((value & 0xFFFF) as usize);
-            len += usize::from(words[self.words[place]] & bits == bits);
+    fn take(&self, start: usize, passing: u64, count: usize, passed: &mut Passed<T>) {
+        let mut passing = passing << (LOOK - count);
+        while passing != 0 {
+            let first = passing.leading_zeros();
+            passing &= u64::MAX >> 1 >> first;
+            let place = start + first as usize;
+            passed.values[passed.len] = self.values[place];
+            passed.tags[passed.len] = self.tags[place];
+            passed.len += 1;
         }
-        passed.len = len;
-        self.looked_at = end;
     }
 }
 
@@ -207,14 +238,17 @@ impl Slots {
 
     /// The word of a low part in its slot.
     #[inline]
-    fn of_low(self, low: usize) -> usize {
-        (low * self.len) >> 16
+    fn of_low(self, low: u32) -> usize {
+        (low as usize * self.len) >> 16
     }
 
-    /// The word of a value.
+    /// The number of a value's word, which is asked for.
     #[inline]
-    fn word(self, value: u64) -> usize {
-        self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as usize)
+    #[expect(clippy::cast_possible_truncation, reason = "of at most 2^32 words")]
+    fn ask(self, value: u64, words: &[u64]) -> u32 {
+        let word = self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as u32);
+        prefetch(words, word);
+        word as u32
     }
 
     /// Fills `words`, each thread a part of the slots.
@@ -245,19 +279,19 @@ impl Slots {
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
         match container {
             Container::Array(values) => {
-                for low in values.iter().map(|&low| usize::from(u16::from_le_bytes(low))) {
+                for low in values.iter().map(|&low| u16::from_le_bytes(low).into()) {
                     slot[self.of_low(low)] |= bits(low);
                 }
             }
             Container::Bitmap(_) => {
                 let count = container.positions(0, lows);
                 for &low in &lows[..count] {
-                    slot[self.of_low(low as usize)] |= bits(low as usize);
+                    slot[self.of_low(low)] |= bits(low);
                 }
             }
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
-                    let (first, last) = (self.of_low(first as usize), self.of_low(last as usize));
+                    let (first, last) = (self.of_low(first), self.of_low(last));
                     slot[first..=last].fill(u64::MAX);
                 }
             }
@@ -268,21 +302,56 @@ impl Slots {
 /// 2^64 over the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Two bits of a word for each value in turn: a table is looked up in less time than
-/// they are computed.
-static BITS: [u64; 512] = {
-    let mut bits = [0; 512];
-    let mut index = 0;
-    while index < bits.len() {
-        let hash = (index as u64).wrapping_mul(MULTIPLIER);
-        bits[index] = 1 << (hash >> 58) | 1 << (hash >> 52 & 63);
-        index += 1;
+/// Four bits of a word for each value in turn, of which no two values have more than
+/// one in common: lines of the affine space of three dimensions over the field of four
+/// elements, whose points are the bits. Neighbours, which share a word, pass for each
+/// other a third as often as with bits drawn at random.
+///
+/// Source: any two points lie in one line, so two lines share at most one point.
+static LINES: [u64; 256] = {
+    let mut lines = [0; 256];
+    let (mut found, mut point, mut direction) = (0, 0, 1);
+    while found < lines.len() {
+        // Three numbers of two bits each, the upper ones first: times each element.
+        let (upper, lower) = (direction >> 3, direction & 7);
+        let twice = (upper ^ lower) << 3 | upper;
+        let thrice = direction ^ twice;
+        let others = [point ^ direction, point ^ twice, point ^ thrice];
+        let is_new = direction < twice && direction < thrice;
+        if is_new && point < others[0] && point < others[1] && point < others[2] {
+            lines[found] = 1 << point | 1 << others[0] | 1 << others[1] | 1 << others[2];
+            found += 1;
+        }
+        point = (point + 1) % 64;
+        direction += (point == 0) as u32;
     }
-    bits
+    lines
 };
 
 /// The bits of a value in its word.
 #[inline]
-fn bits(low: usize) -> u64 {
-    BITS[low % BITS.len()]
+fn bits(low: u32) -> u64 {
+    // Turned differently for values that share a line: only wide words have several.
+    LINES[low as usize % LINES.len()].rotate_left(low >> 8)
+}
+
+/// 1 if a value with this word may be in the set; else 0.
+#[inline]
+fn passes(value: u64, word: u64) -> u64 {
+    u64::from(!word & bits((value & 0xFFFF) as u32) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_have_four_bits_and_share_at_most_one() {
+        for low in (0..256).map(|low| 0xAB00 + low) {
+            assert_eq!(bits(low).count_ones(), 4);
+            for other in 0xAB00..low {
+                assert!((bits(low) & bits(other)).count_ones() <= 1, "{low} and {other}");
+            }
+        }
+    }
 }

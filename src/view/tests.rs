@@ -30,7 +30,7 @@ fn passed(screen: &Screen, values: &[u64]) -> Vec<(u64, usize)> {
     let mut all = Vec::new();
     let places: Vec<usize> = (0..values.len()).collect();
     for (values, places) in values.chunks(BATCH - 1).zip(places.chunks(BATCH - 1)) {
-        queue.push(values, places.iter().copied(), &mut passed);
+        queue.push(values, |tags| tags.copy_from_slice(places), &mut passed);
         all.extend(passed.values.into_iter().zip(passed.tags).take(passed.len));
     }
     queue.finish(&mut passed);
@@ -216,7 +216,7 @@ fn few_of_other_values_pass_a_screen() {
         (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
     let passed = passed(&screen, &others).len();
     // At eight bits a value; more if words were filled less evenly.
-    assert!(passed * 100 < others.len() * 8, "{passed} of {}", others.len());
+    assert!(passed * 100 < others.len() * 4, "{passed} of {}", others.len());
     assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
 }
 

@@ -81,15 +81,14 @@ impl LineSink for Lines<'_> {
         if self.screen.is_none() {
             self.prober.push(values);
             let slots = &mut self.spans.words_mut()[self.looked_up..][..ends.len()];
-            for (slot, span) in slots.iter_mut().zip(spans(ends, &mut self.next)) {
-                *slot = span;
-            }
+            spans(ends, &mut self.next, slots);
             self.looked_up += ends.len();
             return;
         }
         for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
             if let Some(screen) = &mut self.screen {
-                screen.push(values, spans(ends, &mut self.next), &mut self.passed);
+                let tag = |slots: &mut [Span]| spans(ends, &mut self.next, slots);
+                screen.push(values, tag, &mut self.passed);
             }
             self.take_passed();
         }
@@ -112,10 +111,14 @@ impl LineSink for Lines<'_> {
     }
 }
 
-/// Where lines with these ends lie; `next` is where the next one begins.
+/// Fills in where lines with these ends lie; `next` is where the next one begins.
 #[inline]
-fn spans(ends: &[u32], next: &mut u32) -> impl Iterator<Item = Span> {
-    ends.iter().map(|&end| span(mem::replace(next, end + 1), end))
+fn spans(ends: &[u32], next: &mut u32, slots: &mut [Span]) {
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return };
+    slots[0] = span(mem::replace(next, last + 1), first);
+    for (slot, (&before, &end)) in slots[1..].iter_mut().zip(ends.iter().zip(&ends[1..])) {
+        *slot = span(before + 1, end);
+    }
 }
 
 impl<'a> Lines<'a> {
