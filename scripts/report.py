@@ -24,6 +24,13 @@ WHOLE = {
 }
 # What a record of commands has if it can stand beside others.
 COMMON = "- lines: 100000000"
+# The rows of the README's first table.
+SORTS = {
+    "uniform-u32": "32-bit numbers, 1.07 GB",
+    "unique-u32": "the same, each once (`-u`)",
+    "uniform-u64": "64-bit numbers, 2.04 GB",
+    "mem-64m": "32-bit numbers, `--mem 64M`",
+}
 HEAD = """# Benchmarks
 
 Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
@@ -83,9 +90,9 @@ def machine(text):
     return f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['date'][:10]}"
 
 
-def newest_case(case):
-    """The newest record of commands that has this case, and its text."""
-    path = newest({"commands": [f"## {case}:", COMMON]}).get("commands")
+def newest_case(*cases):
+    """The newest record of commands that has these cases, and its text."""
+    path = newest({"commands": [*(f"## {case}:" for case in cases), COMMON]}).get("commands")
     return (path, path.read_text()) if path else (None, "")
 
 
@@ -104,16 +111,10 @@ def sorts(path):
     yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
     yield f"[plot](benches/record/{path.stem}.svg)."
     yield ""
-    cases = {
-        "uniform-u32": "32-bit numbers, 1.07 GB",
-        "unique-u32": "the same, each once (`-u`)",
-        "uniform-u64": "64-bit numbers, 2.04 GB",
-        "mem-64m": "32-bit numbers, `--mem 64M`",
-    }
     tools = ["cp", "Polars", "DuckDB", "GNU sort"]
     yield "| | bitsort | " + " | ".join(tools) + " |"
     yield "|---|" + "--:|" * (len(tools) + 1)
-    for case, title in cases.items():
+    for case, title in SORTS.items():
         found = {row[0]: row for row in rows(text, f"{case}:")}
         if not found:
             continue
@@ -273,8 +274,8 @@ def write():
     page = [HEAD, *(part for name, path in found.items() for part in section(name, path)), *others()]
     target = REPOSITORY / "docs" / "benchmarks.md"
     target.write_text("\n".join(page))
-    if "commands" in found:
-        into_readme("sorts", sorts(found["commands"]))
+    if path := newest_case(*SORTS)[0]:
+        into_readme("sorts", sorts(path))
     if "memory" in found:
         into_readme("disk", disk(found["memory"]))
     into_readme("sets", beside(SETS))
