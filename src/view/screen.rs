@@ -305,7 +305,7 @@ const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Four bits of a word for each value in turn, of which no two values have more than
 /// one in common: lines of the affine space of three dimensions over the field of four
 /// elements, whose points are the bits. Neighbours, which share a word, pass for each
-/// other a third as often as with bits drawn at random.
+/// other half as often as with four bits drawn at random.
 ///
 /// Source: any two points lie in one line, so two lines share at most one point.
 static LINES: [u64; 256] = {
