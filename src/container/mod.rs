@@ -152,11 +152,6 @@ impl Container<'_> {
         }
     }
 
-    /// Reads from every cache line, front to back.
-    pub(crate) fn read(&self) -> u8 {
-        self.bytes().iter().step_by(64).fold(0, |all, byte| all ^ byte)
-    }
-
     /// Number of values up to and including `low`.
     pub(crate) fn rank(self, low: u16) -> u32 {
         match self {

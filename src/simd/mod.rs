@@ -29,4 +29,4 @@ mod task;
 pub(crate) mod words;
 
 pub(crate) use level::Level;
-pub(crate) use prefetch::prefetch;
+pub(crate) use prefetch::{prefetch, read_lines};

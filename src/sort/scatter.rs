@@ -20,7 +20,7 @@ use super::spill::{Chain, Extents, SpillFiles};
 use crate::bitmap::BitmapMut;
 use crate::error::{Error, Result};
 use crate::input::Consumer;
-use crate::simd::stream;
+use crate::simd::{read_lines, stream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -107,8 +107,6 @@ pub(super) struct Scatter<'p, 'r, 'b, E> {
 pub(super) const BELOW: usize = 0;
 /// See [`BELOW`].
 pub(super) const ABOVE: usize = 1;
-/// Words of a cache line.
-const LINE_WORDS: usize = 8;
 /// Values that are tried together.
 const GROUP: usize = 16;
 /// Bits of an entry outside of the window.
@@ -247,10 +245,9 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             let mut duplicates = Vec::new();
             for (list, segment) in self.lists.iter_mut().zip(segments) {
                 let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
-                if list.len() >= words.len() / LINE_WORDS {
-                    // Front to back into the cache, as they are met in random order below.
-                    let lines = words.iter().step_by(LINE_WORDS);
-                    std::hint::black_box(lines.fold(0, |all, word| all ^ word));
+                let bytes: &[u8] = bytemuck::cast_slice(&words);
+                if list.len() * 64 >= bytes.len() {
+                    read_lines(bytes); // most of its lines are met
                 }
                 let mut bits = BitmapMut::from_words_mut(0, &mut words);
                 let mut dropped = 0;

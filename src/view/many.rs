@@ -8,6 +8,7 @@
 use super::query::split;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::container::Container;
+use crate::simd::read_lines;
 use crate::sys::Pages;
 use std::io;
 
@@ -279,8 +280,7 @@ impl<'a> Prober<'a> {
             let bytes = cursor.fill(first_key, &mut containers)?;
             let is_sparse = entries.len() * SPARSE <= bytes / 64;
             if !is_sparse {
-                let touched = containers.iter().flatten().fold(0, |all, c| all ^ c.read());
-                std::hint::black_box(touched);
+                containers.iter().flatten().for_each(|container| read_lines(container.bytes()));
             }
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
             let find = |entry: E| {
@@ -288,17 +288,17 @@ impl<'a> Prober<'a> {
                 let index = (offset >> 16) as usize & (containers.len() - 1);
                 (containers[index], offset as u16)
             };
-            let ask = |entries: &[E]| {
-                for (container, low) in entries.iter().map(|&entry| find(entry)) {
-                    container.inspect(|container| container.prefetch(low));
+            let ask = |&entry: &E| {
+                if let (Some(container), low) = find(entry) {
+                    container.prefetch(low);
                 }
             };
             if is_sparse {
-                ask(&entries[..entries.len().min(AHEAD)]);
+                entries.iter().take(AHEAD).for_each(ask);
             }
             for (number, &entry) in entries.iter().enumerate() {
-                if is_sparse {
-                    ask(entries.get(number + AHEAD..=number + AHEAD).unwrap_or_default());
+                if is_sparse && let Some(ahead) = entries.get(number + AHEAD) {
+                    ask(ahead);
                 }
                 if let (Some(container), low) = find(entry) {
                     found[entry.place()] = container.contains(low);

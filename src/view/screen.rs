@@ -181,12 +181,9 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         passed.len = 0;
         let words = self.screen.words.words();
         let waiting = mem::take(&mut self.waiting);
-        for start in (0..waiting).step_by(LOOK) {
-            let places = start..waiting.min(start + LOOK);
-            let count = places.len();
-            let pass = |place| passes(self.values[place], words[self.words[place] as usize]);
-            let passing = places.fold(0, |passing, place| 2 * passing + pass(place));
-            self.take(start, passing, count, passed);
+        for place in 0..waiting {
+            let passing = passes(self.values[place], words[self.words[place] as usize]);
+            self.take(place, passing, 1, passed);
         }
     }
 
