@@ -338,7 +338,8 @@ impl<'a> Ahead<'a> {
             self.cursor.seek(first_key);
             self.ahead = self.cursor.next()?;
         }
-        while let Some((key, container)) = self.ahead {
+        let mut ahead = self.ahead;
+        while let Some((key, container)) = ahead {
             let index = key.checked_sub(first_key).and_then(|index| usize::try_from(index).ok());
             match index.and_then(|index| containers.get_mut(index)) {
                 Some(slot) => *slot = Some(container),
@@ -346,8 +347,9 @@ impl<'a> Ahead<'a> {
                 None => {} // of a damaged file, whose keys do not ascend
             }
             bytes += container.bytes().len();
-            self.ahead = self.cursor.next()?;
+            ahead = self.cursor.next()?;
         }
+        self.ahead = ahead;
         Ok(bytes)
     }
 }

@@ -2,9 +2,10 @@
 //! pass it, and are told without a look at the set.
 //!
 //! It is a Bloom filter whose four bits a value lie in one word, and whose words
-//! lie in the order of the set: each container has a slot of words, found by a
-//! hash of its key, in which a word stands for neighbouring values. So it is
-//! filled front to back, a slot at a time. Containers may share a slot.
+//! lie in the order of the set: each container has a slot of words, found by
+//! its key, in which a word stands for neighbouring values. So it is filled front
+//! to back, a slot at a time. Containers share slots only where their keys are far
+//! apart.
 
 use super::{Damage, SetView, Shape};
 use crate::container::{Container, ends};
@@ -28,7 +29,7 @@ const MIN_BUCKET_BYTES: usize = 1 << 12;
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
 /// memory for them and the screen has fewer than 2^32 words. A value of an array
-/// gets eight to sixteen: one to three in a hundred of other values pass.
+/// gets eight to sixteen: at most three in a hundred of other values pass.
 const BITS_PER_BYTE: usize = 4;
 
 /// Tells values that are surely not in a set.
@@ -65,15 +66,17 @@ impl Screen {
         bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let mut containers = 0_usize;
+        let (mut containers, mut first_key, mut last_key) = (0_usize, u64::MAX, 0);
         let mut cursor = view.cursor();
-        while cursor.next()?.is_some() {
+        while let Some((key, _)) = cursor.next()? {
             containers += 1;
+            (first_key, last_key) = (first_key.min(key), last_key.max(key));
         }
         let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
         let key_bits = containers.next_power_of_two().ilog2();
         let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
-        let slots = Slots::new(word_bits, 1 << slot_word_bits);
+        let is_dense = last_key.saturating_sub(first_key) >> (word_bits - slot_word_bits) == 0;
+        let slots = Slots::new(word_bits, slot_word_bits, is_dense);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
         Ok(Some(Self { words, slots }))
@@ -211,7 +214,8 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
 /// Where the words of a value lie.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
-    /// 2^(32 + bits of a word's number) over the golden ratio, odd.
+    /// 2^32 times the words of a slot, which gives keys that follow each other slots
+    /// that do, or 2^(32 + bits of a word's number) over the golden ratio, odd.
     multiplier: u64,
     /// The bits of a word's number that tell its slot.
     mask: usize,
@@ -220,9 +224,12 @@ struct Slots {
 }
 
 impl Slots {
-    /// In 2^`word_bits` words.
-    fn new(word_bits: u32, len: usize) -> Self {
-        let multiplier = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
+    /// In 2^`word_bits` words, 2^`slot_word_bits` of them a slot, for keys that have a
+    /// slot each if they are `dense`.
+    fn new(word_bits: u32, slot_word_bits: u32, dense: bool) -> Self {
+        let len = 1 << slot_word_bits;
+        let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
+        let multiplier = if dense { (len as u64) << 32 } else { spreading };
         Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
     }
 
@@ -254,7 +261,7 @@ impl Slots {
         let parts = words.chunks_mut(words_of_part);
         let parts = Mutex::new(parts.enumerate());
         let job = || -> Result<(), Damage> {
-            let mut lows = Vec::new();
+            let (mut lows, mut aside) = (Vec::new(), Vec::new());
             loop {
                 let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, words)) = next else { return Ok(()) };
@@ -262,7 +269,13 @@ impl Slots {
                 while let Some((key, container)) = cursor.next()? {
                     let first = self.first_word(key).wrapping_sub(number * words_of_part);
                     let slot = words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
-                    if let Some(slot) = slot {
+                    let Some(slot) = slot else { continue };
+                    if slot.iter().any(|&word| word != 0) {
+                        aside.clear();
+                        aside.resize(self.len, 0);
+                        self.take(&mut aside, container, &mut lows);
+                        slot.iter_mut().zip(&aside).for_each(|(word, more)| *word |= more);
+                    } else {
                         self.take(slot, container, &mut lows);
                     }
                 }
@@ -271,20 +284,16 @@ impl Slots {
         in_threads(threads, job).into_iter().collect()
     }
 
-    /// Takes the values of a container into its slot. A word that a run touches
-    /// lets all pass: runs are as long as words as a rule.
+    /// Takes the values of a container into its slot, which is empty. A word that a run
+    /// touches lets all pass: runs are as long as words as a rule.
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
         match container {
             Container::Array(values) => {
-                for low in values.iter().map(|&low| u16::from_le_bytes(low).into()) {
-                    slot[self.of_low(low)] |= bits(low);
-                }
+                self.take_lows(slot, values.iter().map(|&low| u16::from_le_bytes(low).into()));
             }
             Container::Bitmap(_) => {
                 let count = container.positions(0, lows);
-                for &low in &lows[..count] {
-                    slot[self.of_low(low)] |= bits(low);
-                }
+                self.take_lows(slot, lows[..count].iter().copied());
             }
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
@@ -292,6 +301,24 @@ impl Slots {
                     slot[first..=last].fill(u64::MAX);
                 }
             }
+        }
+    }
+
+    /// Takes values into a slot that is empty. As they ascend, a word is put together
+    /// without being read, and stored for each of its values.
+    #[inline]
+    fn take_lows(self, slot: &mut [u64], lows: impl Iterator<Item = u32> + Clone) {
+        let (mut last, mut all, mut ascend) = (0, 0, true);
+        for low in lows.clone() {
+            let word = self.of_low(low);
+            all = if word == last { all } else { 0 } | bits(low);
+            ascend &= word >= last;
+            last = word;
+            slot[word] = all;
+        }
+        if !ascend {
+            // Of a damaged file: what is found in it all the same is not held back.
+            lows.for_each(|low| slot[self.of_low(low)] |= bits(low));
         }
     }
 }
