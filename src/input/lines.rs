@@ -54,7 +54,8 @@ pub(crate) struct LineReader {
     has_mark: bool,
     selector: Option<Selector>,
     max_line_bytes: usize,
-    in_parts: bool,
+    /// Threads that read plain files of text in parts; 0 if they are not.
+    part_threads: usize,
     known_bytes: OnceCell<u64>,
     stop: Arc<AtomicBool>,
 }
@@ -92,7 +93,7 @@ impl LineReader {
             has_mark: true,
             selector: None,
             max_line_bytes: MAX_LINE_BYTES,
-            in_parts: false,
+            part_threads: 0,
             known_bytes: OnceCell::new(),
             stop: Arc::default(),
         }
@@ -103,9 +104,10 @@ impl LineReader {
         Self { max_line_bytes: line_bytes.clamp(MIN_LINE_BYTES, MAX_LINE_BYTES), ..self }
     }
 
-    /// The same, but [`LineChunk::next_block`] reads the lines of plain files of text.
-    pub(crate) fn in_parts(self) -> Self {
-        Self { in_parts: true, ..self }
+    /// The same, but [`LineChunk::next_block`] reads the lines of plain files of text,
+    /// in so many threads.
+    pub(crate) fn in_parts(self, threads: usize) -> Self {
+        Self { part_threads: threads, ..self }
     }
 
     /// The same for lines of any bytes, that end in `terminator`.
@@ -157,12 +159,11 @@ impl LineReader {
         }
         let format = Compression::of_content(&head[..read]);
         let name = path.display().to_string();
-        let Self { terminator, has_mark, max_line_bytes, .. } = *self;
+        let Self { terminator, has_mark, max_line_bytes, part_threads, .. } = *self;
         let is_plain = format.is_none() && has_mark && self.selector.is_none();
-        let parts = beside
-            .as_ref()
-            .filter(|_| self.in_parts && is_plain)
-            .and_then(|beside| Parts::of(beside, &head[..read], &name, terminator, max_line_bytes));
+        let parts = beside.as_ref().filter(|_| part_threads > 0 && is_plain).and_then(|beside| {
+            Parts::of(beside, &head[..read], &name, terminator, max_line_bytes, part_threads)
+        });
         let beginning = io::Cursor::new(head[..read].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(beginning.chain(file));
         let reader = match format {

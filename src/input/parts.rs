@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Smaller files are read as streams are; files of /sys say that they have a page.
 const MIN_BYTES: u64 = 1 << 16;
+/// Smaller parts, where little is left of a file, cost more than what they gain.
+const MIN_PART_BYTES: u64 = 8 << 20;
 /// What is read at a time to find the end of a line.
 const TAIL_BYTES: usize = 1 << 12;
 
@@ -29,6 +31,8 @@ pub(super) struct Parts {
     source: Arc<Source>,
     /// Where the next part begins in the input.
     at: u64,
+    /// Parts that what is left of the file has at least.
+    fewest: u64,
 }
 
 /// Whole lines of a file, that are still to be read.
@@ -46,13 +50,15 @@ impl Source {
 }
 
 impl Parts {
-    /// Of a file of which `head` was read; none of what is no regular file, or small.
+    /// Of a file of which `head` was read, for so many threads; none of what is no
+    /// regular file, or small.
     pub(super) fn of(
         (file, metadata): &(File, Metadata),
         head: &[u8],
         name: &str,
         terminator: u8,
         max_line_bytes: usize,
+        threads: usize,
     ) -> Option<Self> {
         if !metadata.is_file() || metadata.len() < MIN_BYTES {
             return None;
@@ -60,10 +66,12 @@ impl Parts {
         let mut file = file.try_clone().ok()?;
         let start = file.stream_position().ok()?.checked_sub(head.len() as u64)?;
         let source = Source { file, name: name.to_owned(), start, terminator, max_line_bytes };
-        Some(Self { source: Arc::new(source), at: byte_order_mark(head) as u64 })
+        let (at, fewest) = (byte_order_mark(head) as u64, 2 * threads as u64);
+        Some(Self { source: Arc::new(source), at, fewest })
     }
 
-    /// The next lines, of about that many bytes; none at the end of the file.
+    /// The next lines, of about that many bytes, or fewer towards the end of the file,
+    /// so that threads end together; none at its end.
     ///
     /// A line whose end is not found within the longest that a line may be is cut:
     /// who reads the part refuses it.
@@ -77,7 +85,8 @@ impl Parts {
         if len == self.at {
             return Ok(None);
         }
-        let least = len.min(self.at + bytes as u64);
+        let share = ((len - self.at) / self.fewest).max(MIN_PART_BYTES);
+        let least = len.min(self.at + share.min(bytes as u64));
         let mut end = least;
         let mut tail = [0; TAIL_BYTES];
         while end - least <= source.max_line_bytes as u64 {
@@ -135,7 +144,7 @@ mod tests {
 
     /// The lines of a file in chunks and blocks of about so many bytes.
     fn read(path: PathBuf, chunk_bytes: usize, block_bytes: usize) -> Result<String, Error> {
-        let mut reader = LineReader::new(vec![path]).up_to(0).in_parts();
+        let mut reader = LineReader::new(vec![path]).up_to(0).in_parts(2);
         let mut chunk = LineChunk::new(chunk_bytes)?;
         let (mut text, mut claimed) = (String::new(), 0);
         while reader.next(&mut chunk)? {
@@ -206,7 +215,7 @@ mod tests {
         let text = "12345\n".repeat(20_000);
         for (len, block) in [(6000, 100), (119_000, usize::MAX), (240_000, 100)] {
             std::fs::write(&path, &text).unwrap();
-            let mut reader = LineReader::new(vec![path.clone()]).in_parts();
+            let mut reader = LineReader::new(vec![path.clone()]).in_parts(2);
             let mut chunk = LineChunk::new(100_000).unwrap();
             let mut lines = 0;
             let mut next = |chunk: &mut LineChunk| -> Result<bool, Error> {

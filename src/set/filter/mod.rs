@@ -68,7 +68,8 @@ pub(crate) struct Answered {
 impl Filter<'_> {
     /// Answers the lines of all `paths` into `out`.
     pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<Answered> {
-        let reader = LineReader::of_records(paths, self.column.clone()).in_parts();
+        let reader = LineReader::of_records(paths, self.column.clone());
+        let reader = reader.in_parts(self.chunks.threads);
         let (known_bytes, view) = (reader.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
