@@ -5,7 +5,6 @@
 //! partitions that outgrow the memory, and in how often the input is read.
 
 use super::entry::Window;
-use super::finish::MAX_BITMAP_BITS;
 use super::scatter::Partitioning;
 use super::spill::packed_bytes;
 use crate::error::{Error, Result};
@@ -63,7 +62,6 @@ pub(super) struct Facts {
 
 /// What the caller asked for.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub(super) struct Wishes {
     pub(super) memory_bytes: u64,
     pub(super) threads: usize,
@@ -74,8 +72,6 @@ pub(super) struct Wishes {
     pub(super) keeps_rejects: bool,
     /// The output goes past the page cache.
     pub(super) writes_directly: bool,
-    /// The output is blocks of low parts, as of a set.
-    pub(super) writes_blocks: bool,
     pub(super) tuning: Tuning,
 }
 
@@ -161,10 +157,6 @@ const MAX_PARTITIONS: usize = 4096;
 /// 100 M values of 32 bits load in 0.20 s with 512 partitions, in 0.23 s with
 /// 1024, in 0.33 s with 4096.
 const MAX_DENSE_PARTITIONS: u64 = 512;
-/// Blocks are made of larger bitmaps as fast: a set of 100 M values of 32 bits takes
-/// 1.14 s of the processors' time with 256 partitions, and 1.31 s with 512; their
-/// text 1.91 s and 1.62 s.
-const MAX_BLOCK_PARTITIONS: u64 = 256;
 /// Values of the range a value, up to which bitmaps finish partitions.
 const DENSE_RANGE: u64 = 512;
 const MIN_CHUNK_BYTES: u64 = 1 << 10;
@@ -204,16 +196,10 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
 
     let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
     let guess_entry_bytes = if wide { 8 } else { 4 };
-    let are_bitmaps = range >> MAX_BITMAP_BITS < MAX_BLOCK_PARTITIONS && large;
-    let dense = if wishes.writes_blocks && are_bitmaps {
-        MAX_BLOCK_PARTITIONS
-    } else {
-        MAX_DENSE_PARTITIONS
-    };
-    let wanted = facts.values.map_or(dense, |values| {
+    let wanted = facts.values.map_or(MAX_DENSE_PARTITIONS, |values| {
         let by_size = values.saturating_mul(guess_entry_bytes) / PARTITION_BYTES;
         let sparse = range / DENSE_RANGE > values;
-        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { dense })
+        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS })
     });
     let wanted = 1 << wanted.max(1).ilog2();
     let pool_share = pool / threads;

@@ -66,7 +66,6 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         ignores_copies: sort.selection.ignores_copies(),
         keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
         writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
-        writes_blocks: sort.blocks,
         tuning: sort.tuning,
     };
     // Threads that would have nothing to do only cost memory.

@@ -89,11 +89,18 @@ pub(super) enum Outside {
 pub(super) struct Scatter<'p, 'r, 'b, E> {
     partitioning: Partitioning,
     outside: Outside,
-    relief: &'r Relief<'b>,
-    pool: Pool<'p>,
     /// A cache line a partition, and how many entries it holds.
     stage: Vec<E>,
     fill: Vec<u8>,
+    kept: Kept<'p, 'r, 'b>,
+}
+
+/// What left the lines of one thread's partitions, and memory for more.
+struct Kept<'p, 'r, 'b> {
+    /// Low bits of a value, kept as its entry.
+    shift: u32,
+    relief: &'r Relief<'b>,
+    pool: Pool<'p>,
     lists: Vec<ChunkList<'p>>,
     chains: Vec<Chain>,
     /// Values below and above the window.
@@ -134,94 +141,119 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         Self {
             partitioning,
             outside,
-            relief,
-            pool,
             stage: vec![E::default(); count * E::LINE],
             fill: vec![0; count],
-            lists: std::iter::repeat_with(ChunkList::default).take(count).collect(),
-            chains: vec![Chain::default(); count],
-            outside_lists: Default::default(),
-            outside_chains: Default::default(),
-            io_bytes,
-            failed: None,
+            kept: Kept {
+                shift: partitioning.shift,
+                relief,
+                pool,
+                lists: std::iter::repeat_with(ChunkList::default).take(count).collect(),
+                chains: vec![Chain::default(); count],
+                outside_lists: Default::default(),
+                outside_chains: Default::default(),
+                io_bytes,
+                failed: None,
+            },
         }
     }
 
-    /// Moves a full line to its partition's chunk.
-    fn flush_line(&mut self, number: usize) {
-        self.fill[number] = 0;
-        if self.lists[number].needs_chunk::<E>(E::LINE) {
-            let Some(chunk) = self.chunk() else { return };
-            self.lists[number].add_chunk(chunk);
-        }
-        let line = number * E::LINE;
-        self.lists[number].append_line(&self.stage[line..line + E::LINE]);
-    }
-
-    /// Entries in a partition's line, where there is room for one more. A full line is
-    /// moved only now: its stores have reached the cache since.
+    /// Stages values one by one. A full line is moved only when there is one more for
+    /// it: its stores have reached the cache since.
     #[inline]
-    fn fill_with_room(&mut self, number: usize) -> u8 {
-        let fill = self.fill[number];
-        if usize::from(fill) < E::LINE {
-            return fill;
+    fn append_each(&mut self, values: &[u64]) {
+        let Partitioning { window, shift, .. } = self.partitioning;
+        let mask = low_mask(shift);
+        let (stage, fills) = (&mut self.stage[..], &mut self.fill[..]);
+        for &value in values {
+            let offset = value.wrapping_sub(window.base);
+            #[expect(clippy::cast_possible_truncation, reason = "there is no such partition")]
+            let number = (offset >> shift) as usize;
+            let Some(fill) = fills.get_mut(number) else {
+                if self.outside == Outside::Keep {
+                    self.kept.append_outside::<E>(value, value < window.base);
+                }
+                continue;
+            };
+            let line = &mut stage[number * E::LINE..][..E::LINE];
+            if usize::from(*fill) >= E::LINE {
+                self.kept.append_line(number, line);
+                *fill = 0;
+            }
+            line[usize::from(*fill)] = E::narrow(offset & mask);
+            *fill += 1;
         }
-        self.flush_line(number);
-        0
-    }
-
-    #[inline]
-    fn value(&mut self, value: u64, number: usize, mask: u64) {
-        if number >= self.partitioning.count {
-            self.keep_outside(value);
-            return;
-        }
-        let fill = self.fill_with_room(number);
-        let entry = value.wrapping_sub(self.partitioning.window.base) & mask;
-        self.stage[number * E::LINE + usize::from(fill)] = E::narrow(entry);
-        self.fill[number] = fill + 1;
     }
 
     /// Stages values of one partition, whose fill is looked up once a line.
-    fn append_all(&mut self, number: usize, values: &[u64], mask: u64) {
-        let base = self.partitioning.window.base;
+    fn append_all(&mut self, number: usize, values: &[u64]) {
+        let Partitioning { window, shift, .. } = self.partitioning;
+        let mask = low_mask(shift);
+        let line = &mut self.stage[number * E::LINE..][..E::LINE];
+        let fill = &mut self.fill[number];
         let mut rest = values;
         while !rest.is_empty() {
-            let fill = usize::from(self.fill_with_room(number));
-            let (now, later) = rest.split_at(rest.len().min(E::LINE - fill));
-            let slots = &mut self.stage[number * E::LINE + fill..][..now.len()];
-            for (slot, value) in slots.iter_mut().zip(now) {
-                *slot = E::narrow(value.wrapping_sub(base) & mask);
+            if usize::from(*fill) >= E::LINE {
+                self.kept.append_line(number, line);
+                *fill = 0;
+            }
+            let filled = usize::from(*fill);
+            let (now, later) = rest.split_at(rest.len().min(E::LINE - filled));
+            for (slot, value) in line[filled..].iter_mut().zip(now) {
+                *slot = E::narrow(value.wrapping_sub(window.base) & mask);
             }
             #[expect(clippy::cast_possible_truncation, reason = "a line has at most 16 entries")]
-            let filled = (fill + now.len()) as u8;
-            self.fill[number] = filled;
+            let filled = (filled + now.len()) as u8;
+            *fill = filled;
             rest = later;
         }
     }
 
-    #[cold]
-    fn keep_outside(&mut self, value: u64) {
-        if self.outside == Outside::Drop {
-            return;
+    /// What this thread holds of partition `number`.
+    pub(super) fn part(&self, number: usize) -> Held<'_, 'p, E> {
+        let line = number * E::LINE;
+        Held {
+            list: &self.kept.lists[number],
+            line: &self.stage[line..line + usize::from(self.fill[number])],
+            chain: self.kept.chains[number],
         }
-        let side = if value < self.partitioning.window.base { BELOW } else { ABOVE };
+    }
+
+    /// What this thread holds below or above the window.
+    pub(super) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
+        let Kept { outside_lists, outside_chains, .. } = &self.kept;
+        Held { list: &outside_lists[side], line: &[], chain: outside_chains[side] }
+    }
+}
+
+impl<'p> Kept<'p, '_, '_> {
+    /// Moves a full line to its partition's chunk.
+    fn append_line<E: Entry>(&mut self, number: usize, line: &[E]) {
+        if self.lists[number].needs_chunk::<E>(line.len()) {
+            let Some(chunk) = self.chunk::<E>() else { return };
+            self.lists[number].add_chunk(chunk);
+        }
+        self.lists[number].append_line(line);
+    }
+
+    #[cold]
+    fn append_outside<E: Entry>(&mut self, value: u64, is_below: bool) {
+        let side = if is_below { BELOW } else { ABOVE };
         if self.outside_lists[side].needs_chunk::<u64>(1) {
-            let Some(chunk) = self.chunk() else { return };
+            let Some(chunk) = self.chunk::<E>() else { return };
             self.outside_lists[side].add_chunk(chunk);
         }
         self.outside_lists[side].append(&[value]);
     }
 
     /// A free chunk, after making room if there is none.
-    fn chunk(&mut self) -> Option<super::pool::Chunk<'p>> {
+    fn chunk<E: Entry>(&mut self) -> Option<super::pool::Chunk<'p>> {
         if self.failed.is_some() {
             return None;
         }
         if let Some(chunk) = self.pool.take() {
             return Some(chunk);
         }
-        if let Err(error) = self.relieve() {
+        if let Err(error) = self.relieve::<E>() {
             self.failed = Some(error);
             return None;
         }
@@ -237,7 +269,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     }
 
     #[cold]
-    fn relieve(&mut self) -> Result<()> {
+    fn relieve<E: Entry>(&mut self) -> Result<()> {
         stream::fence();
         let held = self.held_chunks();
         if let Some(segments) = &self.relief.segments {
@@ -280,16 +312,16 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             return Ok(());
         }
         match &self.relief.spill {
-            Some(_) => self.spill(),
+            Some(_) => self.spill::<E>(),
             None if self.pool.available() * 32 > held => Ok(()),
             None => Err(out_of_chunks()),
         }
     }
 
-    fn spill(&mut self) -> Result<()> {
+    fn spill<E: Entry>(&mut self) -> Result<()> {
         let Some(files) = &self.relief.spill else { return Ok(()) };
         let mut extents = Extents::new(self.io_bytes);
-        let bits = self.partitioning.shift;
+        let bits = self.shift;
         for number in 0..self.lists.len() {
             for (chunk, len) in self.lists[number].take_all() {
                 let entries: &[E] = &bytemuck::cast_slice(chunk)[..len];
@@ -306,53 +338,32 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
         extents.flush(files, &mut self.outside_chains)
     }
-
-    /// What this thread holds of partition `number`.
-    pub(super) fn part(&self, number: usize) -> Held<'_, 'p, E> {
-        let line = number * E::LINE;
-        Held {
-            list: &self.lists[number],
-            line: &self.stage[line..line + usize::from(self.fill[number])],
-            chain: self.chains[number],
-        }
-    }
-
-    /// What this thread holds below or above the window.
-    pub(super) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
-        Held { list: &self.outside_lists[side], line: &[], chain: self.outside_chains[side] }
-    }
 }
 
 impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     #[inline]
     fn values(&mut self, values: &[u64]) {
         let Partitioning { window, shift, count } = self.partitioning;
-        let mask = low_mask(shift);
         #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
         let number_of = |value: u64| (value.wrapping_sub(window.base) >> shift) as usize;
-        let mut rest = values;
-        while let Some((group, others)) = rest.split_at_checked(GROUP) {
-            rest = others;
+        let (groups, rest) = values.as_chunks::<GROUP>();
+        for group in groups {
             let number = number_of(group[0]);
             // Neighbours often go the same way: sorted, clustered, or few.
             if number_of(group[GROUP - 1]) == number
                 && number < count
                 && group.iter().all(|&value| number_of(value) == number)
             {
-                self.append_all(number, group, mask);
-                continue;
-            }
-            for &value in group {
-                self.value(value, number_of(value), mask);
+                self.append_all(number, group);
+            } else {
+                self.append_each(group);
             }
         }
-        for &value in rest {
-            self.value(value, number_of(value), mask);
-        }
+        self.append_each(rest);
     }
 
     fn checkpoint(&mut self) -> Result<()> {
         stream::fence();
-        self.failed.take().map_or(Ok(()), Err)
+        self.kept.failed.take().map_or(Ok(()), Err)
     }
 }

@@ -4,12 +4,37 @@ use super::entry::{Entry, low_mask};
 use super::pool::ChunkList;
 use super::spill::{Chain, ReadBuffers, SpillFiles};
 use crate::error::Result;
+use crate::simd::prefetch;
+
+/// Cache lines of entries that are asked for together.
+const AHEAD_LINES: usize = 16;
 
 /// The entries of one partition that one thread holds.
 pub(super) struct Held<'s, 'p, E> {
     pub(super) list: &'s ChunkList<'p>,
     pub(super) line: &'s [E],
     pub(super) chain: Chain,
+}
+
+impl<E: Entry> Held<'_, '_, E> {
+    /// Hands the entries that are in memory to `sink`, while those that come next are
+    /// on their way: chunks lie anywhere, and are too short to be foreseen.
+    #[inline]
+    fn for_each(&self, mut sink: impl FnMut(&[E])) {
+        let size = AHEAD_LINES * E::LINE;
+        let mut slices = self.list.slices::<E>().peekable();
+        while let Some(mut slice) = slices.next() {
+            while let Some((now, later)) = slice.split_at_checked(size) {
+                let next = if later.is_empty() { slices.peek().copied() } else { Some(later) };
+                let next = next.unwrap_or_default();
+                (0..next.len().min(size)).step_by(E::LINE).for_each(|at| prefetch(next, at));
+                sink(now);
+                slice = later;
+            }
+            sink(slice);
+        }
+        sink(self.line);
+    }
 }
 
 /// The entries of one partition, wherever they are.
@@ -49,10 +74,7 @@ impl<E: Entry> Source<'_, '_, E> {
         mut sink: impl FnMut(&[E]),
     ) -> Result<()> {
         for held in &self.held {
-            for slice in held.list.slices::<E>() {
-                sink(slice);
-            }
-            sink(held.line);
+            held.for_each(&mut sink);
             if let Some(files) = self.spill {
                 files.for_each(held.chain, self.bits, buffers, &mut sink)?;
             }
