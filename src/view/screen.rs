@@ -236,7 +236,7 @@ impl Slots {
     /// The first word of a container's slot.
     #[inline]
     fn first_word(self, key: u64) -> usize {
-        // Fibonacci hashing: keys that follow each other get slots of their own.
+        // Keys that lie far apart are spread by Fibonacci hashing.
         (key.wrapping_mul(self.multiplier) >> 32) as usize & self.mask
     }
 
