@@ -166,7 +166,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         let (stage, fills) = (&mut self.stage[..], &mut self.fill[..]);
         for &value in values {
             let offset = value.wrapping_sub(window.base);
-            #[expect(clippy::cast_possible_truncation, reason = "there is no such partition")]
+            #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
             let number = (offset >> shift) as usize;
             let Some(fill) = fills.get_mut(number) else {
                 if self.outside == Outside::Keep {

@@ -29,7 +29,8 @@ const MIN_BUCKET_BYTES: usize = 1 << 12;
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
 /// memory for them and the screen has fewer than 2^32 words. A value of an array
-/// gets eight to sixteen: at most three in a hundred of other values pass.
+/// gets eight to sixteen: at most three in a hundred of other values pass, where
+/// containers share no slot.
 const BITS_PER_BYTE: usize = 4;
 
 /// Tells values that are surely not in a set.
