@@ -59,7 +59,8 @@ impl<E: Entry> Source<'_, '_, E> {
         self.held.iter().all(|held| held.chain.entries == 0)
     }
 
-    /// Hands the entries that are in memory to `sink`.
+    /// Hands the entries that are in memory to `sink`, a whole chunk at a time: for the
+    /// radix sort smaller pieces, asked for ahead, cost more than they gain.
     pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
         for held in &self.held {
             held.list.slices::<E>().for_each(&mut *sink);

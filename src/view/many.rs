@@ -338,7 +338,7 @@ impl<'a> Ahead<'a> {
             self.cursor.seek(first_key);
             self.ahead = self.cursor.next()?;
         }
-        let mut ahead = self.ahead;
+        let mut ahead = self.ahead; // here, not in memory that was written just now
         while let Some((key, container)) = ahead {
             let index = key.checked_sub(first_key).and_then(|index| usize::try_from(index).ok());
             match index.and_then(|index| containers.get_mut(index)) {
