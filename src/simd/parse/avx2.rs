@@ -4,10 +4,11 @@ use super::Lines;
 use super::windows::{self, Ends, WINDOW_BYTES};
 use crate::simd::places;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_cmpgt_epi8, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi8,
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_madd_epi16, _mm256_maddubs_epi16,
-    _mm256_movemask_epi8, _mm256_mul_epu32, _mm256_or_si256, _mm256_packus_epi32, _mm256_set_m128i,
-    _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_srli_epi64,
+    __m128i, __m256i, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_max_epu32, _mm_movemask_epi8,
+    _mm_set1_epi32, _mm_sub_epi32, _mm_testz_si128, _mm256_add_epi64, _mm256_and_si256,
+    _mm256_cmpeq_epi8, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_movemask_epi8,
+    _mm256_mul_epu32, _mm256_or_si256, _mm256_packus_epi32, _mm256_set_m128i, _mm256_set1_epi8,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_srli_epi64,
     _mm256_storeu_si256, _mm256_sub_epi8, _mm256_subs_epu8,
 };
 use std::ops::Range;
@@ -28,10 +29,7 @@ pub(super) fn parse<L: Lines>(
         terminator,
         lines,
         |window, ends| find_ends(bytes, window, terminator, ends),
-        |ends, index, values, at| {
-            let slot = values.get_mut(at..).and_then(<[u64]>::first_chunk_mut);
-            slot.is_some_and(|slot| group(bytes, ends, index, slot))
-        },
+        |ends, index, carriage_return, slot| group(bytes, ends, index, carriage_return, slot),
     )
 }
 
@@ -63,51 +61,64 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
 }
 
 /// Parses lines `index..index + 4` into `slot`; false if one of them is not 1
-/// to 20 digits, with or without a `\r`.
+/// to 20 digits (and `\r` if so announced).
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
-fn group(bytes: &[u8], ends: &Ends, index: usize, slot: &mut [u64; 4]) -> bool {
-    let Some(marks) = ends.positions[index..].first_chunk::<5>() else { return false };
-    let mut tails = [0_usize; 4];
-    let mut lengths = [0_usize; 4];
-    let mut longest = 0;
-    for line in 0..4 {
-        let end = marks[line + 1] as usize;
-        let tail = end - usize::from(bytes[end - 1] == b'\r');
-        let length = tail.wrapping_sub(marks[line] as usize + 1);
-        if length.wrapping_sub(1) > 19 {
+fn group(
+    bytes: &[u8],
+    ends: &Ends,
+    index: usize,
+    carriage_return: bool,
+    slot: &mut [u64; GROUP],
+) -> bool {
+    let Some(marks) = ends.positions[index..].first_chunk::<{ GROUP + 1 }>() else { return false };
+    let tail = u32::from(carriage_return);
+    if carriage_return && !marks[1..].iter().all(|&end| bytes[end as usize - 1] == b'\r') {
+        return false;
+    }
+    // SAFETY: the first four marks are 16 readable bytes.
+    let before = unsafe { _mm_loadu_si128(marks.as_ptr().cast()) };
+    // SAFETY: the last four marks are, too.
+    let after = unsafe { _mm_loadu_si128(marks.as_ptr().wrapping_add(1).cast()) };
+    // Length 0 (or -1) wraps round to a huge one.
+    let behind = _mm_set1_epi32(2 + tail.cast_signed());
+    let less_one = _mm_sub_epi32(_mm_sub_epi32(after, before), behind);
+    let wide = _mm_testz_si128(less_one, _mm_set1_epi32(!15)) == 0;
+    if wide {
+        let nineteen = _mm_set1_epi32(19);
+        let fit = _mm_cmpeq_epi32(_mm_max_epu32(less_one, nineteen), nineteen);
+        if _mm_movemask_epi8(fit) != 0xFFFF {
             return false;
         }
-        (tails[line], lengths[line]) = (tail, length);
-        longest = longest.max(length);
     }
-    let lane = |line: usize, back: usize| -> __m128i {
-        let end = tails[line] - back;
-        debug_assert!(end >= 16 && end <= bytes.len());
-        // SAFETY: `windows::parse` gives lines that `find_ends` found in these
-        // bytes, in the span that `check_span` put at least 64 bytes behind
-        // their start and before their end; a `\r` takes one and `back` at most
-        // 16 of the 64, so `end - 16` is inside.
-        unsafe { _mm_loadu_si128(bytes.as_ptr().wrapping_add(end - 16).cast()) }
+    let two = |line: usize, back: usize| -> Option<(__m256i, __m256i)> {
+        let lane = |line: usize| -> Option<(__m128i, __m128i)> {
+            let end = (marks[line + 1] - tail) as usize - back;
+            debug_assert!(end >= 16 && end <= bytes.len());
+            // SAFETY: `windows::parse` gives lines that `find_ends` found in these
+            // bytes, in the span that `check_span` put at least 64 bytes behind
+            // their start and before their end; a `\r` takes one and `back` at most
+            // 16 of the 64, so `end - 16` is inside.
+            let chunk = unsafe { _mm_loadu_si128(bytes.as_ptr().wrapping_add(end - 16).cast()) };
+            let length = (marks[line + 1] - tail - marks[line] - 1) as usize;
+            let inside: &[u8; 16] =
+                INSIDE[length.saturating_sub(back).min(INSIDE.len())..].first_chunk()?;
+            // SAFETY: `inside` is 16 readable bytes.
+            Some((chunk, unsafe { _mm_loadu_si128(inside.as_ptr().cast()) }))
+        };
+        let ((lower, lower_inside), (upper, upper_inside)) = (lane(line)?, lane(line + 2)?);
+        Some(pairs(_mm256_set_m128i(upper, lower), _mm256_set_m128i(upper_inside, lower_inside)))
     };
-    let two = |line: usize, back: usize| {
-        let chunk = _mm256_set_m128i(lane(line + 2, back), lane(line, back));
-        let mask = _mm256_set_m128i(
-            inside(lengths[line + 2].saturating_sub(back)),
-            inside(lengths[line].saturating_sub(back)),
-        );
-        pairs(chunk, mask)
-    };
-    let Some(low) = join(two(0, 0), two(1, 0)) else { return false };
-    let mut low_words = [0_u64; 4];
-    // SAFETY: `low_words` is 32 writable bytes.
-    unsafe { _mm256_storeu_si256(low_words.as_mut_ptr().cast(), low) };
-    if longest > 16 {
-        let Some(high) = join(two(0, 16), two(1, 16)) else { return false };
-        let mut high_words = [0_u64; 4];
+    let four = |back: usize| join(two(0, back)?, two(1, back)?);
+    let Some(low) = four(0) else { return false };
+    // SAFETY: `slot` is 32 writable bytes.
+    unsafe { _mm256_storeu_si256(slot.as_mut_ptr().cast(), low) };
+    if wide {
+        let Some(high) = four(16) else { return false };
+        let mut high_words = [0_u64; GROUP];
         // SAFETY: `high_words` is 32 writable bytes.
         unsafe { _mm256_storeu_si256(high_words.as_mut_ptr().cast(), high) };
-        for (word, high) in low_words.iter_mut().zip(high_words) {
+        for (word, high) in slot.iter_mut().zip(high_words) {
             let Some(value) = high
                 .checked_mul(10_000_000_000_000_000)
                 .and_then(|scaled| scaled.checked_add(*word))
@@ -117,18 +128,16 @@ fn group(bytes: &[u8], ends: &Ends, index: usize, slot: &mut [u64; 4]) -> bool {
             *word = value;
         }
     }
-    *slot = low_words;
     true
 }
 
-/// All ones in the last `length` bytes of a lane; `length` beyond 16 is 16.
-#[target_feature(enable = "avx2")]
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "at most 16")]
-fn inside(length: usize) -> __m128i {
-    let from_end = _mm_set_epi8(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-    _mm_cmpgt_epi8(_mm_set1_epi8(length.min(16) as i8 + 1), from_end)
-}
+/// From `length` on, up to 32: 16 bytes of which the last `length` are all ones.
+static INSIDE: [u8; 48] = {
+    let mut inside = [0xFF; 48];
+    let (nothing, _) = inside.split_at_mut(16);
+    nothing.copy_from_slice(&[0; 16]);
+    inside
+};
 
 /// Two-digit values of two lines, and all ones where a byte was no digit.
 #[target_feature(enable = "avx2")]

@@ -32,23 +32,13 @@ pub(super) fn parse<L: Lines>(
     terminator: u8,
     lines: &mut L,
 ) -> usize {
-    let mut carriage_return = false;
     windows::parse::<GROUP, L>(
         bytes,
         span,
         terminator,
         lines,
         |window, ends| find_ends(bytes, window, terminator, ends),
-        |ends, index, values, at| {
-            if group(bytes, ends, index, carriage_return, values, at) {
-                return true;
-            }
-            let first = ends.line(index);
-            let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
-            let other = ends_in_return != carriage_return;
-            carriage_return = ends_in_return;
-            other && group(bytes, ends, index, carriage_return, values, at)
-        },
+        |ends, index, carriage_return, slot| group(bytes, ends, index, carriage_return, slot),
     )
 }
 
@@ -96,7 +86,7 @@ fn full() -> ! {
     unreachable!("a window has no more lines than bytes")
 }
 
-/// Parses lines `index..index + 8` into `values[at..]`; false if one of them is
+/// Parses lines `index..index + 8` into `slot`; false if one of them is
 /// not 1 to 20 digits (and `\r` if so announced).
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
@@ -107,16 +97,12 @@ fn group(
     ends: &Ends,
     index: usize,
     carriage_return: bool,
-    values: &mut [u64],
-    at: usize,
+    slot: &mut [u64; GROUP],
 ) -> bool {
     let (Some(before), Some(after)) = (
         ends.positions[index..].first_chunk::<8>(),
         ends.positions[index + 1..].first_chunk::<8>(),
     ) else {
-        return false;
-    };
-    let Some(slot) = values.get_mut(at..).and_then(<[u64]>::first_chunk_mut::<8>) else {
         return false;
     };
     let tail = usize::from(carriage_return);

@@ -37,8 +37,8 @@ impl Ends {
 }
 
 /// Parses as [`parse`](super::parse) says. `find_ends` appends the terminators of
-/// a range of the bytes; `group` parses `GROUP` lines from the one that is given on
-/// into the values from a place on, or says no.
+/// a range of the bytes; `group` parses `GROUP` lines from the one that is given on,
+/// which all end in `\r` or not as it is told, or says no.
 ///
 /// Inlined into the kernels, whose features both closures have.
 #[inline(always)]
@@ -49,12 +49,24 @@ pub(super) fn parse<const GROUP: usize, L: Lines>(
     terminator: u8,
     lines: &mut L,
     find_ends: impl Fn(Range<usize>, &mut Ends),
-    mut group: impl FnMut(&Ends, usize, &mut [u64], usize) -> bool,
+    group: impl Fn(&Ends, usize, bool, &mut [u64; GROUP]) -> bool,
 ) -> usize {
     check_span(bytes, &span);
     let mut ends = Ends::starting_at(span.start);
     #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
     let mut values = [0_u64; WINDOW_BYTES + 128];
+    let mut carriage_return = false;
+    let mut whole_group = |ends: &Ends, index: usize, values: &mut [u64]| {
+        let Some(slot) = values.first_chunk_mut() else { return false };
+        if group(ends, index, carriage_return, slot) {
+            return true;
+        }
+        let first = ends.line(index);
+        let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
+        let other = ends_in_return != carriage_return;
+        carriage_return = ends_in_return;
+        other && group(ends, index, carriage_return, slot)
+    };
     let mut scanned = span.start;
     loop {
         let window_end = (scanned + WINDOW_BYTES).min(span.end);
@@ -66,7 +78,7 @@ pub(super) fn parse<const GROUP: usize, L: Lines>(
         let mut index = 0; // lines of this window that are done
         let line_count = ends.count - 1;
         while index + GROUP <= line_count || (last && index < line_count) {
-            if index + GROUP <= line_count && group(&ends, index, &mut values, filled) {
+            if index + GROUP <= line_count && whole_group(&ends, index, &mut values[filled..]) {
                 filled += GROUP;
                 index += GROUP;
                 continue;
