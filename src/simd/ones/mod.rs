@@ -4,9 +4,9 @@
 mod avx512;
 mod scalar;
 
-use super::Level;
 #[cfg(target_arch = "x86_64")]
 use super::level::Isa;
+use super::{Level, task};
 
 /// Room that [`ones`] needs behind the positions it writes.
 pub(crate) const SLACK: usize = 64;
@@ -23,7 +23,7 @@ pub(crate) fn ones(level: Level, words: &[u64], first: u32, positions: &mut [u32
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::ones(words, first, positions) },
-        _ => scalar::ones(words, first, positions),
+        _ => task::run(level, scalar::Ones { words, first, positions }),
     }
 }
 

@@ -2,23 +2,40 @@
 //! the count of a sparse word is what a plain loop misses.
 
 use super::SLACK;
+use crate::simd::task::Task;
 
 /// Bits taken from a word before its count is looked at.
 const UNCONDITIONAL: usize = 4;
 
-pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
-    let mut found = 0;
-    let mut base = first;
-    let (groups, rest) = words.as_chunks::<8>();
-    for group in groups {
-        if group.iter().any(|&word| word != 0) {
-            found += some(group, base, positions, found);
-        }
-        base = base.wrapping_add(64 * 8);
-    }
-    found + some(rest, base, positions, found)
+/// See [`ones`](super::ones).
+pub(super) struct Ones<'a> {
+    pub(super) words: &'a [u64],
+    pub(super) first: u32,
+    pub(super) positions: &'a mut [u32],
 }
 
+impl Task for Ones<'_> {
+    type Output = usize;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { words, first, positions } = self;
+        let mut found = 0;
+        let mut base = first;
+        let (groups, rest) = words.as_chunks::<8>();
+        for group in groups {
+            if group.iter().any(|&word| word != 0) {
+                found += some(group, base, positions, found);
+            }
+            base = base.wrapping_add(64 * 8);
+        }
+        found + some(rest, base, positions, found)
+    }
+}
+
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
 fn some(words: &[u64], first: u32, positions: &mut [u32], start: usize) -> usize {
     let mut found = start;
     let mut base = first;
