@@ -3,6 +3,7 @@
 mod atomic;
 mod direct;
 mod lock;
+mod relay;
 mod sequence;
 mod turns;
 

@@ -2,13 +2,14 @@
 //!
 //! The output is cut into numbered parts. A part's place is known when the
 //! sizes of all parts before it are: so a size is announced as early as it is
-//! known, and a thread waits only if it must.
+//! known, and a thread waits only if it must. Parts of a stream have turns, not
+//! places: a thread leaves what it has to the one whose turn it is.
 
 use super::direct::{DirectFile, DirectPart};
+use super::relay::{Relay, Stream};
 use super::turns::Turns;
 use crate::error::{Error, Result};
 use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -19,7 +20,7 @@ pub(crate) enum Sink<'a> {
     /// The same, past the page cache.
     Direct(DirectFile<'a>),
     /// One write after the other.
-    Stream(Mutex<&'a mut (dyn Write + Send)>),
+    Stream(Stream<'a>),
 }
 
 impl Sink<'_> {
@@ -51,6 +52,7 @@ pub(crate) struct Sequence<'a> {
     sink: Sink<'a>,
     name: PathBuf,
     turns: Turns,
+    relay: Relay,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -59,8 +61,6 @@ struct State {
     sizes: Vec<Option<u64>>,
     /// Parts `..known` have places; the next one begins at `place`.
     places: Vec<u64>,
-    /// The part that may write to a stream.
-    current: usize,
     aborted: bool,
 }
 
@@ -75,12 +75,12 @@ pub(crate) struct Part<'s, 'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// An output without parts yet; `name` is for error messages. Threads that
-    /// write a file may use up to `spare_buffers` more than their own.
+    /// An output without parts yet; `name` is for error messages. Threads may use
+    /// up to `spare_buffers` more than their own.
     pub(crate) fn new(sink: Sink<'a>, name: PathBuf, spare_buffers: usize) -> Self {
-        let state = State { sizes: vec![], places: vec![0], current: 0, aborted: false };
-        let turns = Turns::new(spare_buffers);
-        Self { sink, name, turns, state: Mutex::new(state), changed: Condvar::new() }
+        let state = State { sizes: vec![], places: vec![0], aborted: false };
+        let (turns, relay) = (Turns::new(spare_buffers), Relay::new(spare_buffers));
+        Self { sink, name, turns, relay, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Adds `parts` parts behind those there are; gives the first one's number.
@@ -116,6 +116,7 @@ impl<'a> Sequence<'a> {
     pub(crate) fn abort(&self) {
         self.lock().aborted = true;
         self.changed.notify_all();
+        self.relay.abort();
     }
 
     /// Threads that should write for each processor: two where a write waits
@@ -177,7 +178,6 @@ impl Part<'_, '_> {
         if filled == 0 {
             return Ok(());
         }
-        let bytes = &buffer[..filled];
         let (sequence, number) = (self.sequence, self.number);
         let written = match &sequence.sink {
             Sink::File(file) => {
@@ -191,14 +191,18 @@ impl Part<'_, '_> {
                     None => file.part(place),
                 };
                 part.and_then(|mut part| {
-                    file.write(&mut part, bytes)?;
+                    file.write(&mut part, &buffer[..filled])?;
                     self.direct = Some(part);
                     Ok(())
                 })
             }
             Sink::Stream(stream) => {
-                sequence.wait(|state| (state.current == number).then_some(()))?;
-                stream.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
+                if sequence.relay.leave(number, buffer, filled) {
+                    Ok(())
+                } else {
+                    sequence.relay.wait(number)?;
+                    sequence.relay.write(number, stream, &buffer[..filled])
+                }
             }
         };
         written.map_err(Error::io("write", &sequence.name))?;
@@ -233,11 +237,9 @@ impl Part<'_, '_> {
             }
             Some(_) => {}
         }
-        let (sequence, number) = (self.sequence, self.number);
-        if matches!(sequence.sink, Sink::Stream(_)) {
-            sequence.wait(|state| (state.current == number).then_some(()))?;
-            sequence.lock().current = number + 1;
-            sequence.changed.notify_all();
+        if let Sink::Stream(stream) = &self.sequence.sink {
+            let finished = self.sequence.relay.finish(self.number, stream);
+            finished.map_err(Error::io("write", &self.sequence.name))?;
         }
         Ok(())
     }
@@ -248,8 +250,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
-    fn write_backwards(sink: Sink<'_>, announce: bool) -> u64 {
-        let sequence = Sequence::new(sink, "out".into(), 2);
+    fn write_backwards(sink: Sink<'_>, announce: bool, spare_buffers: usize) -> u64 {
+        let sequence = Sequence::new(sink, "out".into(), spare_buffers);
         sequence.extend(5);
         std::thread::scope(|scope| {
             for number in (0..5).rev() {
@@ -279,15 +281,17 @@ mod tests {
             let file = tempfile::tempfile_in(".").unwrap();
             for sink in [Sink::File(&file), Sink::File(&file).directly(1, true, 1 << 20)] {
                 file.set_len(0).unwrap();
-                assert_eq!(write_backwards(sink, announce), EXPECTED.len() as u64);
+                assert_eq!(write_backwards(sink, announce, 2), EXPECTED.len() as u64);
                 let mut found = vec![0; EXPECTED.len()];
                 file.read_exact_at(&mut found, 0).unwrap();
                 assert_eq!(found, EXPECTED.as_bytes());
             }
 
-            let mut stream = Vec::new();
-            write_backwards(Sink::Stream(Mutex::new(&mut stream)), announce);
-            assert_eq!(stream, EXPECTED.as_bytes());
+            for spare_buffers in [0, 2, 100] {
+                let mut stream = Vec::new();
+                write_backwards(Sink::Stream(Mutex::new(&mut stream)), announce, spare_buffers);
+                assert_eq!(stream, EXPECTED.as_bytes());
+            }
         }
     }
 

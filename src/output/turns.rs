@@ -23,15 +23,42 @@ pub(super) struct Turns {
 struct Left {
     /// Place in the file, buffer, bytes of it that count.
     pieces: Vec<(u64, Vec<u8>, usize)>,
+    spare: Spare,
+}
+
+/// Empty buffers for threads that leave theirs to others.
+#[derive(Debug)]
+pub(super) struct Spare {
     empty: Vec<Vec<u8>>,
     /// Buffers that may still be made.
-    spare: usize,
+    more: usize,
+}
+
+impl Spare {
+    /// Up to `buffers` at once.
+    pub(super) fn new(buffers: usize) -> Self {
+        Self { empty: Vec::new(), more: buffers }
+    }
+
+    /// Takes `buffer` and leaves an empty one in its place, if there is one.
+    pub(super) fn exchange(&mut self, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let empty = self.empty.pop().or_else(|| {
+            self.more = self.more.checked_sub(1)?;
+            Some(vec![0; buffer.len()])
+        });
+        empty.map(|empty| std::mem::replace(buffer, empty))
+    }
+
+    /// Takes a buffer whose bytes are written.
+    pub(super) fn give_back(&mut self, buffer: Vec<u8>) {
+        self.empty.push(buffer);
+    }
 }
 
 impl Turns {
     /// With up to `spare` buffers beside the threads' own.
     pub(super) fn new(spare: usize) -> Self {
-        let left = Left { pieces: Vec::new(), empty: Vec::new(), spare };
+        let left = Left { pieces: Vec::new(), spare: Spare::new(spare) };
         Self { turn: Mutex::new(()), left: Mutex::new(left) }
     }
 
@@ -67,15 +94,8 @@ impl Turns {
 
     fn leave(&self, place: u64, buffer: &mut Vec<u8>, filled: usize) -> bool {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let empty = match left.empty.pop() {
-            Some(empty) => empty,
-            None if left.spare > 0 => {
-                left.spare -= 1;
-                vec![0; buffer.len()]
-            }
-            None => return false,
-        };
-        left.pieces.push((place, std::mem::replace(buffer, empty), filled));
+        let Some(full) = left.spare.exchange(buffer) else { return false };
+        left.pieces.push((place, full, filled));
         true
     }
 
@@ -84,7 +104,7 @@ impl Turns {
             let piece = self.left.lock().unwrap_or_else(PoisonError::into_inner).pieces.pop();
             let Some((place, buffer, filled)) = piece else { return Ok(()) };
             file.write_all_at(&buffer[..filled], place)?;
-            self.left.lock().unwrap_or_else(PoisonError::into_inner).empty.push(buffer);
+            self.left.lock().unwrap_or_else(PoisonError::into_inner).spare.give_back(buffer);
         }
     }
 
