@@ -102,36 +102,48 @@ struct Values<'s> {
 
 impl Values<'_> {
     fn end_container(&mut self) -> Result<()> {
-        let container = Container::Array(&self.lows);
-        if self.lows.len() <= MAX_ARRAY {
-            self.sink.push(self.key, container)?;
-        } else {
-            self.sink.push(self.key, Scratch::from(container).container())?;
+        if !self.lows.is_empty() {
+            push(self.sink, self.key, &self.lows)?;
+            self.lows.clear();
         }
-        self.lows.clear();
-        Ok(())
-    }
-
-    fn block(&mut self, key: u64, lows: &[[u8; 2]]) -> Result<()> {
-        if key != self.key {
-            self.end_container()?;
-            self.key = key;
-        }
-        self.lows.extend_from_slice(lows);
         Ok(())
     }
 
     /// Takes the whole blocks that `bytes` begin with; gives what is left.
     fn blocks<'b>(&mut self, mut bytes: &'b [u8]) -> Result<&'b [u8]> {
-        while let Some((&head, rest)) = bytes.split_first_chunk::<BLOCK_HEAD>() {
-            let (words, _) = head.as_chunks::<4>();
-            let word = |index: usize| u32::from_le_bytes(words[index]);
-            let len = 2 * word(2) as usize;
+        while let Some((key, len, rest)) = head(bytes) {
             let Some((lows, rest)) = rest.split_at_checked(len) else { break };
-            self.block(u64::from(word(0)) | u64::from(word(1)) << 32, lows.as_chunks().0)?;
+            if key != self.key {
+                self.end_container()?;
+                self.key = key;
+            }
+            let lows = lows.as_chunks().0;
+            if self.lows.is_empty() && head(rest).is_some_and(|(next, ..)| next != key) {
+                push(self.sink, key, lows)?;
+            } else {
+                self.lows.extend_from_slice(lows);
+            }
             bytes = rest;
         }
         Ok(bytes)
+    }
+}
+
+/// Upper bits of the values of a block, bytes of their lower bits, and what follows.
+fn head(bytes: &[u8]) -> Option<(u64, usize, &[u8])> {
+    let (head, rest) = bytes.split_first_chunk::<BLOCK_HEAD>()?;
+    let (words, _) = head.as_chunks::<4>();
+    let word = |index: usize| u32::from_le_bytes(words[index]);
+    Some((u64::from(word(0)) | u64::from(word(1)) << 32, 2 * word(2) as usize, rest))
+}
+
+/// Hands on all values of a container.
+fn push(sink: &mut dyn ContainerSink, key: u64, lows: &[[u8; 2]]) -> Result<()> {
+    let container = Container::Array(lows);
+    if lows.len() <= MAX_ARRAY {
+        sink.push(key, container)
+    } else {
+        sink.push(key, Scratch::from(container).container())
     }
 }
 

@@ -28,6 +28,10 @@ use crate::simd::{Level, ones, popcount};
 pub(super) const MAX_BITMAP_BITS: u32 = 24;
 /// Bits looked at once: their positions stay in the first-level cache.
 const SLAB_WORDS: usize = 256;
+/// The same, if few of them are set, where blocks are written: all of a block.
+const BLOCK_WORDS: usize = 1 << 10;
+/// Set bits of a word, on the average, that are few.
+const FEW_BITS: u64 = 4;
 /// A bitmap is scanned as fast as this many values of it are sorted otherwise.
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
@@ -188,11 +192,16 @@ impl<E: Entry> Finisher<E> {
         radix::sort(duplicates, &mut self.scratch);
 
         let mut left = &duplicates[..];
-        let slabs = words.len().div_ceil(SLAB_WORDS);
+        let slab_len = if emit.style().blocks && distinct < words.len() as u64 * FEW_BITS {
+            BLOCK_WORDS
+        } else {
+            SLAB_WORDS
+        };
+        let slabs = words.len().div_ceil(slab_len);
         for index in 0..slabs {
             let slab = if selection.reverse { slabs - 1 - index } else { index };
-            let start = slab * SLAB_WORDS;
-            let slab_words = &words[start..words.len().min(start + SLAB_WORDS)];
+            let start = slab * slab_len;
+            let slab_words = &words[start..words.len().min(start + slab_len)];
             let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
             let copies;
             if selection.reverse {
