@@ -89,9 +89,9 @@ pub(super) enum Outside {
 pub(super) struct Scatter<'p, 'r, 'b, E> {
     partitioning: Partitioning,
     outside: Outside,
-    /// A cache line a partition, and how many entries it holds.
+    /// A cache line a partition, and where its next entry goes: behind it, if it is full.
     stage: Vec<E>,
-    fill: Vec<u8>,
+    next: Vec<u32>,
     kept: Kept<'p, 'r, 'b>,
 }
 
@@ -142,7 +142,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             partitioning,
             outside,
             stage: vec![E::default(); count * E::LINE],
-            fill: vec![0; count],
+            next: (0..).step_by(E::LINE).take(count).collect(),
             kept: Kept {
                 shift: partitioning.shift,
                 relief,
@@ -157,31 +157,63 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// Stages values one by one. A full line is moved only when there is one more for
-    /// it: its stores have reached the cache since.
+    /// Stages values one by one.
     #[inline]
     fn append_each(&mut self, values: &[u64]) {
+        let mut rest = values.iter();
+        while self.append_some(&mut rest) {
+            if let Some(&value) = rest.next() {
+                self.append_one(value);
+            }
+        }
+    }
+
+    /// Stages values up to one whose line is not begun, or is full; tells whether
+    /// there is one. A loop that calls nothing keeps all it needs in registers.
+    #[inline]
+    fn append_some(&mut self, values: &mut std::slice::Iter<'_, u64>) -> bool {
         let Partitioning { window, shift, .. } = self.partitioning;
         let mask = low_mask(shift);
-        let (stage, fills) = (&mut self.stage[..], &mut self.fill[..]);
-        for &value in values {
+        let (stage, next) = (&mut self.stage[..], &mut self.next[..]);
+        while let Some(&value) = values.as_slice().first() {
             let offset = value.wrapping_sub(window.base);
             #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-            let number = (offset >> shift) as usize;
-            let Some(fill) = fills.get_mut(number) else {
-                if self.outside == Outside::Keep {
-                    self.kept.append_outside::<E>(value, value < window.base);
-                }
-                continue;
-            };
-            let line = &mut stage[number * E::LINE..][..E::LINE];
-            if usize::from(*fill) >= E::LINE {
-                self.kept.append_line(number, line);
-                *fill = 0;
+            let Some(next) = next.get_mut((offset >> shift) as usize) else { return true };
+            let at = *next as usize;
+            if at % E::LINE == 0 {
+                return true;
             }
-            line[usize::from(*fill)] = E::narrow(offset & mask);
-            *fill += 1;
+            let Some(slot) = stage.get_mut(at) else { return true };
+            *slot = E::narrow(offset & mask);
+            *next += 1;
+            values.next();
         }
+        false
+    }
+
+    /// Stages a value. A full line is moved only when there is one more for it: its
+    /// stores have reached the cache since.
+    fn append_one(&mut self, value: u64) {
+        let Partitioning { window, shift, .. } = self.partitioning;
+        let offset = value.wrapping_sub(window.base);
+        #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
+        let number = (offset >> shift) as usize;
+        let Some(next) = self.next.get_mut(number) else {
+            if self.outside == Outside::Keep {
+                self.kept.append_outside::<E>(value, value < window.base);
+            }
+            return;
+        };
+        let line = &mut self.stage[number * E::LINE..][..E::LINE];
+        let mut filled = *next as usize - number * E::LINE;
+        if filled == E::LINE {
+            self.kept.append_line(number, line);
+            filled = 0;
+        }
+        line[filled] = E::narrow(offset & low_mask(shift));
+        #[expect(clippy::cast_possible_truncation, reason = "at most 16 for each of 4096")]
+        let filled = (number * E::LINE + filled + 1) as u32;
+        *next = filled;
     }
 
     /// Stages values of one partition, whose fill is looked up once a line.
@@ -189,23 +221,23 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         let Partitioning { window, shift, .. } = self.partitioning;
         let mask = low_mask(shift);
         let line = &mut self.stage[number * E::LINE..][..E::LINE];
-        let fill = &mut self.fill[number];
+        let mut filled = self.next[number] as usize - number * E::LINE;
         let mut rest = values;
         while !rest.is_empty() {
-            if usize::from(*fill) >= E::LINE {
+            if filled == E::LINE {
                 self.kept.append_line(number, line);
-                *fill = 0;
+                filled = 0;
             }
-            let filled = usize::from(*fill);
             let (now, later) = rest.split_at(rest.len().min(E::LINE - filled));
             for (slot, value) in line[filled..].iter_mut().zip(now) {
                 *slot = E::narrow(value.wrapping_sub(window.base) & mask);
             }
-            #[expect(clippy::cast_possible_truncation, reason = "a line has at most 16 entries")]
-            let filled = (filled + now.len()) as u8;
-            *fill = filled;
+            filled += now.len();
             rest = later;
         }
+        #[expect(clippy::cast_possible_truncation, reason = "at most 16 for each of 4096")]
+        let next = (number * E::LINE + filled) as u32;
+        self.next[number] = next;
     }
 
     /// What this thread holds of partition `number`.
@@ -213,7 +245,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         let line = number * E::LINE;
         Held {
             list: &self.kept.lists[number],
-            line: &self.stage[line..line + usize::from(self.fill[number])],
+            line: &self.stage[line..self.next[number] as usize],
             chain: self.kept.chains[number],
         }
     }
@@ -346,20 +378,20 @@ impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
         let Partitioning { window, shift, count } = self.partitioning;
         #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
         let number_of = |value: u64| (value.wrapping_sub(window.base) >> shift) as usize;
-        let (groups, rest) = values.as_chunks::<GROUP>();
-        for group in groups {
+        let mut from = 0;
+        for (index, group) in values.as_chunks::<GROUP>().0.iter().enumerate() {
             let number = number_of(group[0]);
             // Neighbours often go the same way: sorted, clustered, or few.
             if number_of(group[GROUP - 1]) == number
                 && number < count
                 && group.iter().all(|&value| number_of(value) == number)
             {
+                self.append_each(&values[from..index * GROUP]);
                 self.append_all(number, group);
-            } else {
-                self.append_each(group);
+                from = (index + 1) * GROUP;
             }
         }
-        self.append_each(rest);
+        self.append_each(&values[from..]);
     }
 
     fn checkpoint(&mut self) -> Result<()> {
