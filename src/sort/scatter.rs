@@ -180,7 +180,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
             let Some(next) = next.get_mut((offset >> shift) as usize) else { return true };
             let at = *next as usize;
-            if at % E::LINE == 0 {
+            if at.is_multiple_of(E::LINE) {
                 return true;
             }
             let Some(slot) = stage.get_mut(at) else { return true };
