@@ -10,20 +10,14 @@ use super::page::HEADER_BYTES;
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
 use super::summed::Summed;
 use super::writer::Spool;
-use crate::container::Container;
+use crate::container::{BITMAP_BYTES, Container};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 const HEADER_END: u64 = HEADER_BYTES as u64;
 /// Where the containers of a large bitmap begin.
 const BODY: u64 = HEADER_END + MAX_HEAD_BYTES.next_multiple_of(4096);
-
-type Out<'f> = BufWriter<Summed<'f>>;
-
-fn buffered(file: &File, place: u64) -> Out<'_> {
-    BufWriter::with_capacity(1 << 20, Summed::new(file, place))
-}
 
 #[derive(Debug)]
 pub(super) struct Roaring<'f> {
@@ -38,9 +32,9 @@ enum State<'f> {
     /// Before the first container.
     Empty,
     /// Small, or of 64 bits.
-    Waiting(Box<PortableWriter<Out<'f>>>),
+    Waiting(Box<PortableWriter<Summed<'f>>>),
     /// Large, of 32 bits so far.
-    Direct(Box<BucketEncoder<Out<'f>>>),
+    Direct(Box<BucketEncoder<Summed<'f>>>),
 }
 
 impl<'f> Roaring<'f> {
@@ -49,7 +43,7 @@ impl<'f> Roaring<'f> {
     }
 
     fn waiting(&self) -> State<'f> {
-        let out = buffered(self.file, HEADER_END);
+        let out = Summed::new(self.file, HEADER_END);
         State::Waiting(Box::new(PortableWriter::new(out, self.spool.clone())))
     }
 
@@ -70,13 +64,15 @@ impl<'f> Roaring<'f> {
             State::Direct(bucket) => bucket.push(key as u16, container, len),
             State::Waiting(writer) => {
                 writer.push(key, container, len)?;
-                let large = writer.bucket.body_bytes() > self.spool.memory_bytes as u64;
+                // Before the next one could be too much for the memory.
+                let next = writer.bucket.body_bytes() + BITMAP_BYTES as u64;
+                let large = next > self.spool.memory_bytes as u64;
                 if large && !writer.is_wide() {
                     let State::Waiting(writer) = std::mem::replace(&mut self.state, State::Empty)
                     else {
                         return Ok(());
                     };
-                    let moved = writer.bucket.move_to(buffered(self.file, BODY))?;
+                    let moved = writer.bucket.move_to(Summed::new(self.file, BODY))?;
                     self.state = State::Direct(Box::new(moved));
                 }
                 Ok(())
@@ -85,7 +81,7 @@ impl<'f> Roaring<'f> {
     }
 
     /// Makes a large bitmap the first bucket of a 64-bit one: it moves forward.
-    fn widen(&self, bucket: BucketEncoder<Out<'f>>) -> io::Result<PortableWriter<Out<'f>>> {
+    fn widen(&self, bucket: BucketEncoder<Summed<'f>>) -> io::Result<PortableWriter<Summed<'f>>> {
         let head = bucket.head();
         let body_bytes = bucket.body_bytes();
         bucket.into_body().flush()?;
@@ -104,7 +100,7 @@ impl<'f> Roaring<'f> {
             moved += len as u64;
         }
         let written = to + body_bytes - HEADER_END;
-        let out = buffered(self.file, HEADER_END + written);
+        let out = Summed::new(self.file, HEADER_END + written);
         PortableWriter::after_first(out, self.spool.clone(), written, self.values)
     }
 
@@ -157,7 +153,7 @@ impl<'f> Roaring<'f> {
         out.write_all(&ranks)?;
         out.flush()?;
         header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
-        Ok((header, out.get_mut().take_sums()))
+        Ok((header, out.take_sums()))
     }
 }
 
@@ -170,4 +166,26 @@ fn ranks<B: Write>(bucket: &BucketEncoder<B>) -> Vec<u8> {
         rank.to_le_bytes()
     });
     ranks.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_bitmap_does_not_pass_through_a_temporary_file() {
+        let lows: Vec<[u8; 2]> = (0..3000_u16).map(|low| (2 * low).to_le_bytes()).collect();
+        let container = Container::Array(&lows);
+        let file = tempfile::tempfile().unwrap();
+        // There is no such folder, so that no file could be made.
+        let spool = Spool { memory_bytes: 1 << 16, folder: "/nowhere/at/all".into() };
+        let mut roaring = Roaring::new(&file, spool);
+        for key in 0..100 {
+            roaring.push(key, container, 3000).unwrap();
+        }
+        assert!(matches!(roaring.state, State::Direct(_)));
+        let (header, sums) = roaring.finish().unwrap();
+        assert_eq!(header.payload.len, 8 + 8 * 100 + 6000 * 100);
+        assert!(!sums.is_empty());
+    }
 }

@@ -5,12 +5,14 @@ use super::header::{BLOCK_LOG, Header, Representation, Section, blocks};
 use super::page::HEADER_BYTES;
 use crate::container::{BITMAP_BYTES, Container, Scratch};
 use crate::error::{Error, Result};
-use crate::sys::{Machine, joined, start};
+use crate::sys::{joined, start};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
+use std::num::NonZero;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -194,7 +196,7 @@ impl Dense<'_> {
 fn append_checksums(file: &File, header: &mut Header, known: &[(u64, u64)]) -> io::Result<()> {
     let end = header.ranks.end();
     let count = blocks(end);
-    let threads = Machine::detect().threads.clamp(1, 16) as u64;
+    let threads = available_parallelism().map_or(1, NonZero::get).clamp(1, 16) as u64;
     let share = count.div_ceil(threads).max(64);
     let parts = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..count.div_ceil(share))
