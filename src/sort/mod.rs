@@ -14,6 +14,7 @@ mod iterate;
 mod merge;
 mod multipass;
 mod options;
+mod partitioning;
 mod plan;
 mod pool;
 mod radix;

@@ -5,7 +5,7 @@
 //! partitions that outgrow the memory, and in how often the input is read.
 
 use super::entry::Window;
-use super::scatter::Partitioning;
+use super::partitioning::Partitioning;
 use super::spill::packed_bytes;
 use crate::error::{Error, Result};
 use crate::output::DIRECT_WRITERS;
@@ -163,9 +163,9 @@ const MIN_CHUNK_BYTES: u64 = 1 << 10;
 const MAX_CHUNK_BYTES: u64 = 16 << 10;
 /// Smaller pieces of temporary files would make reading them back slow.
 const EXTENT_BYTES: u64 = 16 << 10;
-/// What a partition takes in each thread beside its chunks: a staged line,
+/// What a partition takes in each thread beside its chunks: a staged line, its next place,
 /// its list and its chain.
-const PARTITION_OVERHEAD: u64 = 64 + 1 + 64 + 16;
+const PARTITION_OVERHEAD: u64 = 64 + 4 + 64 + 16;
 
 /// Divides the memory; `None` if nothing is left for values.
 pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) -> Option<Layout> {

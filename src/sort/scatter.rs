@@ -13,7 +13,8 @@
 //! 2. What leaves a partition's memory is set in its bitmap segment or written
 //!    to its chain, once.
 
-use super::entry::{Entry, Window, low_mask};
+use super::entry::Entry;
+use super::partitioning::Partitioning;
 use super::pool::{ChunkList, Pool};
 use super::source::Held;
 use super::spill::{Chain, Extents, SpillFiles};
@@ -23,31 +24,6 @@ use crate::input::Consumer;
 use crate::simd::{read_lines, stream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// How a window is partitioned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Partitioning {
-    pub(super) window: Window,
-    /// Low bits of a value, kept as its entry.
-    pub(super) shift: u32,
-    /// Partitions.
-    pub(super) count: usize,
-}
-
-impl Partitioning {
-    /// At most `most` (a power of two) partitions of equal size.
-    pub(super) fn new(window: Window, most: usize) -> Self {
-        let shift = window.bits().saturating_sub(most.max(2).ilog2());
-        #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
-        let count = ((window.last - window.base) >> shift) as usize + 1;
-        Self { window, shift, count }
-    }
-
-    /// The values of partition `number`.
-    pub(super) fn window_of(&self, number: usize) -> Window {
-        Window::of_bits(self.window.base + ((number as u64) << self.shift), self.shift)
-    }
-}
 
 /// Bitmap segments, one a partition.
 pub(super) type Segments<'b> = Vec<Mutex<&'b mut [u64]>>;
@@ -172,19 +148,16 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// there is one. A loop that calls nothing keeps all it needs in registers.
     #[inline]
     fn append_some(&mut self, values: &mut std::slice::Iter<'_, u64>) -> bool {
-        let Partitioning { window, shift, .. } = self.partitioning;
-        let mask = low_mask(shift);
+        let partitioning = self.partitioning;
         let (stage, next) = (&mut self.stage[..], &mut self.next[..]);
         while let Some(&value) = values.as_slice().first() {
-            let offset = value.wrapping_sub(window.base);
-            #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-            let Some(next) = next.get_mut((offset >> shift) as usize) else { return true };
+            let Some(next) = next.get_mut(partitioning.number_of(value)) else { return true };
             let at = *next as usize;
             if at.is_multiple_of(E::LINE) {
                 return true;
             }
             let Some(slot) = stage.get_mut(at) else { return true };
-            *slot = E::narrow(offset & mask);
+            *slot = partitioning.entry_of(value);
             *next += 1;
             values.next();
         }
@@ -194,13 +167,10 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// Stages a value. A full line is moved only when there is one more for it: its
     /// stores have reached the cache since.
     fn append_one(&mut self, value: u64) {
-        let Partitioning { window, shift, .. } = self.partitioning;
-        let offset = value.wrapping_sub(window.base);
-        #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-        let number = (offset >> shift) as usize;
+        let number = self.partitioning.number_of(value);
         let Some(next) = self.next.get_mut(number) else {
             if self.outside == Outside::Keep {
-                self.kept.append_outside::<E>(value, value < window.base);
+                self.kept.append_outside::<E>(value, value < self.partitioning.window.base);
             }
             return;
         };
@@ -210,7 +180,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             self.kept.append_line(number, line);
             filled = 0;
         }
-        line[filled] = E::narrow(offset & low_mask(shift));
+        line[filled] = self.partitioning.entry_of(value);
         #[expect(clippy::cast_possible_truncation, reason = "at most 16 for each of 4096")]
         let filled = (number * E::LINE + filled + 1) as u32;
         *next = filled;
@@ -218,8 +188,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
 
     /// Stages values of one partition, whose fill is looked up once a line.
     fn append_all(&mut self, number: usize, values: &[u64]) {
-        let Partitioning { window, shift, .. } = self.partitioning;
-        let mask = low_mask(shift);
+        let partitioning = self.partitioning;
         let line = &mut self.stage[number * E::LINE..][..E::LINE];
         let mut filled = self.next[number] as usize - number * E::LINE;
         let mut rest = values;
@@ -230,7 +199,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             }
             let (now, later) = rest.split_at(rest.len().min(E::LINE - filled));
             for (slot, value) in line[filled..].iter_mut().zip(now) {
-                *slot = E::narrow(value.wrapping_sub(window.base) & mask);
+                *slot = partitioning.entry_of(*value);
             }
             filled += now.len();
             rest = later;
@@ -375,15 +344,14 @@ impl<'p> Kept<'p, '_, '_> {
 impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     #[inline]
     fn values(&mut self, values: &[u64]) {
-        let Partitioning { window, shift, count } = self.partitioning;
-        #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-        let number_of = |value: u64| (value.wrapping_sub(window.base) >> shift) as usize;
+        let partitioning = self.partitioning;
+        let number_of = |value: u64| partitioning.number_of(value);
         let mut from = 0;
         for (index, group) in values.as_chunks::<GROUP>().0.iter().enumerate() {
             let number = number_of(group[0]);
             // Neighbours often go the same way: sorted, clustered, or few.
             if number_of(group[GROUP - 1]) == number
-                && number < count
+                && number < partitioning.count
                 && group.iter().all(|&value| number_of(value) == number)
             {
                 self.append_each(&values[from..index * GROUP]);
