@@ -56,17 +56,6 @@ pub(super) fn parse<const GROUP: usize, L: Lines>(
     #[expect(clippy::large_stack_arrays, reason = "17 KiB, reused for every window")]
     let mut values = [0_u64; WINDOW_BYTES + 128];
     let mut carriage_return = false;
-    let mut whole_group = |ends: &Ends, index: usize, values: &mut [u64]| {
-        let Some(slot) = values.first_chunk_mut() else { return false };
-        if group(ends, index, carriage_return, slot) {
-            return true;
-        }
-        let first = ends.line(index);
-        let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
-        let other = ends_in_return != carriage_return;
-        carriage_return = ends_in_return;
-        other && group(ends, index, carriage_return, slot)
-    };
     let mut scanned = span.start;
     loop {
         let window_end = (scanned + WINDOW_BYTES).min(span.end);
@@ -78,10 +67,19 @@ pub(super) fn parse<const GROUP: usize, L: Lines>(
         let mut index = 0; // lines of this window that are done
         let line_count = ends.count - 1;
         while index + GROUP <= line_count || (last && index < line_count) {
-            if index + GROUP <= line_count && whole_group(&ends, index, &mut values[filled..]) {
-                filled += GROUP;
-                index += GROUP;
-                continue;
+            if index + GROUP <= line_count {
+                let slot = values[filled..].first_chunk_mut();
+                if slot.is_some_and(|slot| group(&ends, index, carriage_return, slot)) {
+                    filled += GROUP;
+                    index += GROUP;
+                    continue;
+                }
+                let first = ends.line(index);
+                let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
+                if ends_in_return != carriage_return {
+                    carriage_return = ends_in_return;
+                    continue; // the same lines once more
+                }
             }
             for _ in 0..GROUP.min(line_count - index) {
                 let line = ends.line(index);
