@@ -8,8 +8,8 @@ mod scalar;
 use super::level::Isa;
 use super::{Level, task};
 
-/// Room that [`ones`] needs behind the positions it writes.
-pub(crate) const SLACK: usize = 64;
+/// Room that [`ones`] needs behind the positions it writes: of eight full words.
+pub(crate) const SLACK: usize = 512;
 
 /// Writes `first + i` for every set bit `i` of `words`, counted across all of
 /// them, to the front of `positions`; gives how many there were.

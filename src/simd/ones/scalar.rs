@@ -4,8 +4,12 @@
 use super::SLACK;
 use crate::simd::task::Task;
 
+/// Words looked at together.
+const GROUP: usize = 8;
 /// Bits taken from a word before its count is looked at.
-const UNCONDITIONAL: usize = 4;
+const FEW: usize = 3;
+/// Bits taken from a word that has more, before its count is looked at again.
+const MORE: usize = 8;
 
 /// See [`ones`](super::ones).
 pub(super) struct Ones<'a> {
@@ -23,38 +27,50 @@ impl Task for Ones<'_> {
         let Self { words, first, positions } = self;
         let mut found = 0;
         let mut base = first;
-        let (groups, rest) = words.as_chunks::<8>();
+        let (groups, rest) = words.as_chunks::<GROUP>();
         for group in groups {
-            if group.iter().any(|&word| word != 0) {
-                found += some(group, base, positions, found);
+            // All words at once: any one of them is often empty.
+            if group.iter().fold(0, |all, word| all | word) != 0 {
+                found += some(group, base, &mut positions[found..]);
             }
             base = base.wrapping_add(64 * 8);
         }
-        found + some(rest, base, positions, found)
+        let mut last = [0; GROUP];
+        last[..rest.len()].copy_from_slice(rest);
+        found + some(&last, base, &mut positions[found..])
     }
 }
 
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
-fn some(words: &[u64], first: u32, positions: &mut [u32], start: usize) -> usize {
-    let mut found = start;
+fn some(words: &[u64; GROUP], first: u32, positions: &mut [u32]) -> usize {
+    let slots = &mut positions[..SLACK];
+    let mut found = 0;
     let mut base = first;
     for &word in words {
         let count = word.count_ones() as usize;
-        let slots = &mut positions[found..found + SLACK];
-        let mut rest = word;
-        for slot in &mut slots[..UNCONDITIONAL] {
-            *slot = base.wrapping_add(rest.trailing_zeros());
-            rest &= rest.wrapping_sub(1);
-        }
-        if count > UNCONDITIONAL {
-            for slot in &mut slots[UNCONDITIONAL..count] {
-                *slot = base.wrapping_add(rest.trailing_zeros());
-                rest &= rest.wrapping_sub(1);
+        let slots = &mut slots[found..found + 64];
+        let rest = take(word, base, &mut slots[..FEW]);
+        if count > FEW {
+            let rest = take(rest, base, &mut slots[FEW..MORE]);
+            if count > MORE {
+                take(rest, base, &mut slots[MORE..count]);
             }
         }
         found += count;
         base = base.wrapping_add(64);
     }
-    found - start
+    found
+}
+
+/// Writes the positions of the lowest of `bits`, one a slot; gives the others.
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+fn take(bits: u64, base: u32, slots: &mut [u32]) -> u64 {
+    let mut rest = bits;
+    for slot in slots {
+        *slot = base.wrapping_add(rest.trailing_zeros());
+        rest &= rest.wrapping_sub(1);
+    }
+    rest
 }
