@@ -46,9 +46,9 @@ pub(super) struct Style {
 }
 
 impl Style {
-    /// Bytes of `count` lines of values between `first` and `last`, if all of
-    /// them are equally long.
-    pub(super) fn bytes_of(self, count: u64, first: u64, last: u64) -> Option<u64> {
+    /// Bytes of a line of each value between `first` and `last`, if all of them are
+    /// equally long.
+    pub(super) fn line_bytes(self, first: u64, last: u64) -> Option<u64> {
         if self.selection.counted || self.blocks {
             return None;
         }
@@ -57,7 +57,7 @@ impl Style {
             None if digit_count(first) == digit_count(last) => digit_count(first) + 1,
             None => return None,
         };
-        Some(count * line as u64)
+        Some(line as u64)
     }
 }
 
@@ -125,13 +125,13 @@ impl<'s, 'a> Emitter<'s, 'a> {
         self.part.take().map_or(Ok(()), Part::finish)
     }
 
-    /// Says that the whole part will be `count` lines of values between
-    /// `first` and `last`.
-    pub(super) fn announce(&mut self, count: u64, first: u64, last: u64) {
-        if let (Some(part), Some(bytes)) = (&mut self.part, self.style.bytes_of(count, first, last))
+    /// Says that the whole part will be `count` lines of values between `first` and
+    /// `last`; they are counted only if that tells how long it will be.
+    pub(super) fn announce(&mut self, count: impl FnOnce() -> u64, first: u64, last: u64) {
+        if let (Some(part), Some(line)) = (&mut self.part, self.style.line_bytes(first, last))
             && !part.is_announced()
         {
-            part.announce(bytes);
+            part.announce(count() * line);
         }
     }
 

@@ -121,7 +121,7 @@ fn run<E: Entry>(
         .map(|(thread, memory)| {
             let percent = if layout.overflows { 100 * (thread + 1) / layout.threads } else { 100 };
             let pool = Pool::new(memory, layout.chunk_words, percent);
-            Scatter::new(partitioning, outside, &relief, pool, io_bytes)
+            Scatter::new(partitioning, outside, &relief, pool, layout.stage_bytes, io_bytes)
         })
         .collect();
     let ledger = context.ledger(invalid);
@@ -226,9 +226,9 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                     }
                     Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
                 };
-                let known = context.style.bytes_of(len, base, last);
-                if let Some(size) = if len == 0 { Some(0) } else { known } {
-                    context.sequence.announce(number, size);
+                let line = context.style.line_bytes(base, last);
+                if let Some(line) = if len == 0 { Some(0) } else { line } {
+                    context.sequence.announce(number, len * line);
                 }
             }
         }

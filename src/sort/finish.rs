@@ -177,13 +177,9 @@ impl<E: Entry> Finisher<E> {
         if overflow {
             return Ok(false);
         }
-        let distinct = ones_of(words);
-        if selection.ignores_copies() {
-            // Copies that came in vain are values of the input all the same.
-            emit.written.values += read - (distinct - before);
-        }
         if span.is_part && (selection.keeps_all() || selection.ignores_copies()) {
-            emit.announce(distinct + met_again as u64, span.first(), span.last());
+            let count = || ones_of(words) + met_again as u64;
+            emit.announce(count, span.first(), span.last());
         }
         let duplicates = &mut duplicates[..met_again];
         if self.scratch.len() < met_again {
@@ -192,11 +188,9 @@ impl<E: Entry> Finisher<E> {
         radix::sort(duplicates, &mut self.scratch);
 
         let mut left = &duplicates[..];
-        let slab_len = if emit.style().blocks && distinct < words.len() as u64 * FEW_BITS {
-            BLOCK_WORDS
-        } else {
-            SLAB_WORDS
-        };
+        let few = before + read < words.len() as u64 * FEW_BITS;
+        let mut distinct = 0;
+        let slab_len = if emit.style().blocks && few { BLOCK_WORDS } else { SLAB_WORDS };
         let slabs = words.len().div_ceil(slab_len);
         for index in 0..slabs {
             let slab = if selection.reverse { slabs - 1 - index } else { index };
@@ -218,12 +212,17 @@ impl<E: Entry> Finisher<E> {
                 positions.resize(most, 0);
             }
             let found = ones::ones(self.level, slab_words, first, positions);
+            distinct += found as u64;
             if selection.ignores_copies() {
                 emit.all(span.first(), &mut positions[..found])?;
                 continue;
             }
             merge_copies(positions, found, copies);
             emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
+        }
+        if selection.ignores_copies() {
+            // Copies that came in vain are values of the input all the same.
+            emit.written.values += before + read - distinct;
         }
         Ok(true)
     }
@@ -312,7 +311,7 @@ impl<E: Entry> Finisher<E> {
             radix::sort(values, values_scratch);
         }
         if span.is_part && emit.style().selection.keeps_all() {
-            emit.announce(count, span.first(), span.last());
+            emit.announce(|| count, span.first(), span.last());
         }
         emit.sorted(span.first(), values)
     }
