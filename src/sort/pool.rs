@@ -91,19 +91,19 @@ impl<'p> ChunkList<'p> {
         }
     }
 
-    /// Appends a whole cache line, past the caches; [`stream::fence`] must come
-    /// before anybody reads it, or gives its chunk back.
+    /// Appends whole cache lines, past the caches; [`stream::fence`] must come
+    /// before anybody reads them, or gives their chunk back.
     #[inline]
-    pub(super) fn append_line<E: Entry>(&mut self, line: &[E]) {
+    pub(super) fn append_lines<E: Entry>(&mut self, lines: &[E]) {
         if let Some(chunk) = &mut self.open {
             let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
-            let to = &mut slots[self.open_len..];
-            let bytes = bytemuck::cast_slice(line).first_chunk();
-            match (bytes, bytemuck::cast_slice_mut(to).first_chunk_mut()) {
-                (Some(from), Some(to)) => stream::copy_line(from, to),
-                _ => to[..line.len()].copy_from_slice(line),
+            let to = &mut slots[self.open_len..self.open_len + lines.len()];
+            let to: &mut [u8] = bytemuck::cast_slice_mut(to);
+            let from: &[u8] = bytemuck::cast_slice(lines);
+            for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
+                stream::copy_line(from, to);
             }
-            self.open_len += line.len();
+            self.open_len += lines.len();
         }
     }
 

@@ -3,8 +3,8 @@
 //! Flow: [`crate::input`] → **here** → [`finish`](super::finish).
 //!
 //! Setting bits in input order misses the cache once a value. Here a value goes
-//! to its partition's cache line, and a full line to the partition's chunk: the
-//! misses become sequential writes. When the chunks run out, their partitions
+//! to its partition's stage, a few cache lines, and a full stage to the partition's
+//! chunk: the misses become sequential writes. When the chunks run out, their partitions
 //! are absorbed into the bitmap, if the plan has one, or spilled.
 //!
 //! # Invariants
@@ -65,13 +65,15 @@ pub(super) enum Outside {
 pub(super) struct Scatter<'p, 'r, 'b, E> {
     partitioning: Partitioning,
     outside: Outside,
-    /// A cache line a partition, and where its next entry goes: behind it, if it is full.
-    stage: Vec<E>,
+    /// Entries of a stage; a power of two.
+    stage_len: usize,
+    /// A stage for each partition, and where its next entry goes: behind it, if it is full.
+    stages: Vec<E>,
     next: Vec<u32>,
     kept: Kept<'p, 'r, 'b>,
 }
 
-/// What left the lines of one thread's partitions, and memory for more.
+/// What left the stages of one thread's partitions, and memory for more.
 struct Kept<'p, 'r, 'b> {
     /// Low bits of a value, kept as its entry.
     shift: u32,
@@ -106,19 +108,24 @@ pub(super) fn is_out_of_chunks(error: &Error) -> bool {
 }
 
 impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
+    /// With stages of `stage_bytes`, a power of two, and temporary files written
+    /// `io_bytes` at a time.
     pub(super) fn new(
         partitioning: Partitioning,
         outside: Outside,
         relief: &'r Relief<'b>,
         pool: Pool<'p>,
+        stage_bytes: usize,
         io_bytes: usize,
     ) -> Self {
         let count = partitioning.count;
+        let stage_len = stage_bytes / size_of::<E>();
         Self {
             partitioning,
             outside,
-            stage: vec![E::default(); count * E::LINE],
-            next: (0..).step_by(E::LINE).take(count).collect(),
+            stage_len,
+            stages: vec![E::default(); count * stage_len],
+            next: (0..).step_by(stage_len).take(count).collect(),
             kept: Kept {
                 shift: partitioning.shift,
                 relief,
@@ -144,19 +151,18 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// Stages values up to one whose line is not begun, or is full; tells whether
-    /// there is one. A loop that calls nothing keeps all it needs in registers.
+    /// Stages values up to one whose stage is empty, or full; tells whether there is one. A loop that calls nothing keeps all it needs in registers.
     #[inline]
     fn append_some(&mut self, values: &mut std::slice::Iter<'_, u64>) -> bool {
-        let partitioning = self.partitioning;
-        let (stage, next) = (&mut self.stage[..], &mut self.next[..]);
+        let (partitioning, within) = (self.partitioning, self.stage_len - 1);
+        let (stages, next) = (&mut self.stages[..], &mut self.next[..]);
         while let Some(&value) = values.as_slice().first() {
             let Some(next) = next.get_mut(partitioning.number_of(value)) else { return true };
             let at = *next as usize;
-            if at.is_multiple_of(E::LINE) {
+            if at & within == 0 {
                 return true;
             }
-            let Some(slot) = stage.get_mut(at) else { return true };
+            let Some(slot) = stages.get_mut(at) else { return true };
             *slot = partitioning.entry_of(value);
             *next += 1;
             values.next();
@@ -164,7 +170,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         false
     }
 
-    /// Stages a value. A full line is moved only when there is one more for it: its
+    /// Stages a value. A full stage is moved only when there is one more for it: its
     /// stores have reached the cache since.
     fn append_one(&mut self, value: u64) {
         let number = self.partitioning.number_of(value);
@@ -174,47 +180,49 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
             }
             return;
         };
-        let line = &mut self.stage[number * E::LINE..][..E::LINE];
-        let mut filled = *next as usize - number * E::LINE;
-        if filled == E::LINE {
-            self.kept.append_line(number, line);
+        let first = number * self.stage_len;
+        let stage = &mut self.stages[first..][..self.stage_len];
+        let mut filled = *next as usize - first;
+        if filled == stage.len() {
+            self.kept.append_stage(number, stage);
             filled = 0;
         }
-        line[filled] = self.partitioning.entry_of(value);
-        #[expect(clippy::cast_possible_truncation, reason = "at most 16 for each of 4096")]
-        let filled = (number * E::LINE + filled + 1) as u32;
-        *next = filled;
+        stage[filled] = self.partitioning.entry_of(value);
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64 for each of 4096")]
+        let behind = (first + filled + 1) as u32;
+        *next = behind;
     }
 
-    /// Stages values of one partition, whose fill is looked up once a line.
+    /// Stages values of one partition, whose fill is looked up once a stage.
     fn append_all(&mut self, number: usize, values: &[u64]) {
         let partitioning = self.partitioning;
-        let line = &mut self.stage[number * E::LINE..][..E::LINE];
-        let mut filled = self.next[number] as usize - number * E::LINE;
+        let first = number * self.stage_len;
+        let stage = &mut self.stages[first..][..self.stage_len];
+        let mut filled = self.next[number] as usize - first;
         let mut rest = values;
         while !rest.is_empty() {
-            if filled == E::LINE {
-                self.kept.append_line(number, line);
+            if filled == stage.len() {
+                self.kept.append_stage(number, stage);
                 filled = 0;
             }
-            let (now, later) = rest.split_at(rest.len().min(E::LINE - filled));
-            for (slot, value) in line[filled..].iter_mut().zip(now) {
+            let (now, later) = rest.split_at(rest.len().min(stage.len() - filled));
+            for (slot, value) in stage[filled..].iter_mut().zip(now) {
                 *slot = partitioning.entry_of(*value);
             }
             filled += now.len();
             rest = later;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 16 for each of 4096")]
-        let next = (number * E::LINE + filled) as u32;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 64 for each of 4096")]
+        let next = (first + filled) as u32;
         self.next[number] = next;
     }
 
     /// What this thread holds of partition `number`.
     pub(super) fn part(&self, number: usize) -> Held<'_, 'p, E> {
-        let line = number * E::LINE;
+        let first = number * self.stage_len;
         Held {
             list: &self.kept.lists[number],
-            line: &self.stage[line..self.next[number] as usize],
+            staged: &self.stages[first..self.next[number] as usize],
             chain: self.kept.chains[number],
         }
     }
@@ -222,18 +230,18 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// What this thread holds below or above the window.
     pub(super) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
         let Kept { outside_lists, outside_chains, .. } = &self.kept;
-        Held { list: &outside_lists[side], line: &[], chain: outside_chains[side] }
+        Held { list: &outside_lists[side], staged: &[], chain: outside_chains[side] }
     }
 }
 
 impl<'p> Kept<'p, '_, '_> {
-    /// Moves a full line to its partition's chunk.
-    fn append_line<E: Entry>(&mut self, number: usize, line: &[E]) {
-        if self.lists[number].needs_chunk::<E>(line.len()) {
+    /// Moves a full stage to its partition's chunk.
+    fn append_stage<E: Entry>(&mut self, number: usize, stage: &[E]) {
+        if self.lists[number].needs_chunk::<E>(stage.len()) {
             let Some(chunk) = self.chunk::<E>() else { return };
             self.lists[number].add_chunk(chunk);
         }
-        self.lists[number].append_line(line);
+        self.lists[number].append_lines(stage);
     }
 
     #[cold]

@@ -12,7 +12,7 @@ const AHEAD_LINES: usize = 16;
 /// The entries of one partition that one thread holds.
 pub(super) struct Held<'s, 'p, E> {
     pub(super) list: &'s ChunkList<'p>,
-    pub(super) line: &'s [E],
+    pub(super) staged: &'s [E],
     pub(super) chain: Chain,
 }
 
@@ -33,7 +33,7 @@ impl<E: Entry> Held<'_, '_, E> {
             }
             sink(slice);
         }
-        sink(self.line);
+        sink(self.staged);
     }
 }
 
@@ -49,7 +49,7 @@ impl<E: Entry> Source<'_, '_, E> {
     /// Number of entries.
     pub(super) fn len(&self) -> u64 {
         let of = |held: &Held<'_, '_, E>| {
-            (held.list.len() + held.line.len()) as u64 + held.chain.entries
+            (held.list.len() + held.staged.len()) as u64 + held.chain.entries
         };
         self.held.iter().map(of).sum()
     }
@@ -64,7 +64,7 @@ impl<E: Entry> Source<'_, '_, E> {
     pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
         for held in &self.held {
             held.list.slices::<E>().for_each(&mut *sink);
-            sink(held.line);
+            sink(held.staged);
         }
     }
 
