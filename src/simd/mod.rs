@@ -16,6 +16,7 @@ pub(crate) mod arrays;
 pub(crate) mod decimal;
 mod level;
 pub(crate) mod line;
+pub(crate) mod low_halves;
 pub(crate) mod ones;
 pub(crate) mod order;
 pub(crate) mod parse;

@@ -7,6 +7,7 @@ use crate::output::{Part, Sequence};
 use crate::progress::Progress;
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK, digit_count};
+use crate::simd::low_halves::low_halves;
 use std::io::Write;
 
 /// Which values are written, and how.
@@ -298,10 +299,7 @@ impl Emitter<'_, '_> {
             head[..8].copy_from_slice(&key.to_le_bytes());
             #[expect(clippy::cast_possible_truncation, reason = "as many as fit in a buffer")]
             head[8..].copy_from_slice(&(now.len() as u32).to_le_bytes());
-            #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
-            for (slot, value) in out.as_chunks_mut::<2>().0.iter_mut().zip(now) {
-                *slot = (base.wrapping_add(value.widen()) as u16).to_le_bytes();
-            }
+            low_halves(self.level, base, now, out.as_chunks_mut().0);
             self.filled += BLOCK_HEAD + 2 * now.len();
             rest = later;
         }
