@@ -102,7 +102,7 @@ def sort():
         figure.arrow((284, top + 10), (306, top + 10))
         for chunk in range((3, 1, 2, 3, 1, 2)[number]):
             figure.rect(310 + 44 * chunk, top, 40, 20)
-    figure.text(262, 232, "a cache line", "s m", "middle")
+    figure.text(262, 232, "a stage", "s m", "middle")
     figure.text(262, 246, "a partition", "s m", "middle")
     figure.text(374, 232, "chunks of a pool", "s m", "middle")
     figure.text(374, 246, "of fixed size", "s m", "middle")

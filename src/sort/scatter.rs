@@ -151,7 +151,8 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// Stages values up to one whose stage is empty, or full; tells whether there is one. A loop that calls nothing keeps all it needs in registers.
+    /// Stages values up to one whose stage is empty, or full; tells whether there is
+    /// one. A loop that calls nothing keeps all it needs in registers.
     #[inline]
     fn append_some(&mut self, values: &mut std::slice::Iter<'_, u64>) -> bool {
         let (partitioning, within) = (self.partitioning, self.stage_len - 1);

@@ -1,6 +1,6 @@
 //! Compression: 16 positions at a time, those of set bits moved together.
 
-use super::SLACK;
+use super::{GROUP, SLACK};
 use crate::simd::places::avx512::set_bits;
 use std::arch::x86_64::{
     __m512i, _mm256_add_epi32, _mm256_cvtepu8_epi32, _mm256_set1_epi32, _mm256_storeu_si256,
@@ -9,8 +9,6 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_storeu_si512, _mm512_test_epi64_mask,
 };
 
-/// Words looked at together.
-const GROUP: usize = 8;
 /// Positions in a 256-bit register.
 const FEW: usize = 8;
 

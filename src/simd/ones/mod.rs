@@ -5,11 +5,16 @@ mod avx512;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
+pub(super) use scalar::take;
+
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 use super::{Level, task};
 
-/// Room that [`ones`] needs behind the positions it writes: of eight full words.
-pub(crate) const SLACK: usize = 512;
+/// Words looked at together.
+const GROUP: usize = 8;
+/// Room that [`ones`] needs behind the positions it writes: of a group of full words.
+pub(crate) const SLACK: usize = 64 * GROUP;
 
 /// Writes `first + i` for every set bit `i` of `words`, counted across all of
 /// them, to the front of `positions`; gives how many there were.

@@ -1,11 +1,9 @@
 //! Positions a few at a time without asking how many a word has: the branch on
 //! the count of a sparse word is what a plain loop misses.
 
-use super::SLACK;
+use super::{GROUP, SLACK};
 use crate::simd::task::Task;
 
-/// Words looked at together.
-const GROUP: usize = 8;
 /// Bits taken from a word before its count is looked at.
 const FEW: usize = 3;
 /// Bits taken from a word that has more, before its count is looked at again.
@@ -66,7 +64,7 @@ fn some(words: &[u64; GROUP], first: u32, positions: &mut [u32]) -> usize {
 /// Writes the positions of the lowest of `bits`, one a slot; gives the others.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
-fn take(bits: u64, base: u32, slots: &mut [u32]) -> u64 {
+pub(in crate::simd) fn take(bits: u64, base: u32, slots: &mut [u32]) -> u64 {
     let mut rest = bits;
     for slot in slots {
         *slot = base.wrapping_add(rest.trailing_zeros());

@@ -2,6 +2,7 @@
 
 use super::Lines;
 use super::windows::{self, Ends, WINDOW_BYTES};
+use crate::simd::ones::take;
 use crate::simd::places;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_max_epu32, _mm_movemask_epi8,
@@ -63,10 +64,7 @@ fn append(mask: u64, at: usize, positions: &mut [u32], count: usize) -> usize {
     let behind = count + mask.count_ones() as usize;
     while from < behind {
         // Four without asking how many there are: fewer branches missed.
-        for slot in &mut positions[from..from + 4] {
-            *slot = (at as u32).wrapping_add(rest.trailing_zeros());
-            rest &= rest.wrapping_sub(1);
-        }
+        rest = take(rest, at as u32, &mut positions[from..from + 4]);
         from += 4;
     }
     behind
