@@ -4,10 +4,10 @@
 use super::sink::write_stream;
 use super::sink::{SetFormat, Written, write_file, write_to};
 use crate::bits::{ContainerSink, SetFile, Spool};
-use crate::container::{Container, MAX_ARRAY, Scratch};
+use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
 use crate::error::{Error, Result};
 use crate::size::ByteSize;
-use crate::sort::{BLOCK_HEAD, Report, Sort};
+use crate::sort::{BLOCK_HEAD, IS_BITMAP, Report, Sort};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ struct Values<'s> {
 impl Values<'_> {
     fn end_container(&mut self) -> Result<()> {
         if !self.lows.is_empty() {
-            push(self.sink, self.key, &self.lows)?;
+            push(self.sink, self.key, Container::Array(&self.lows))?;
             self.lows.clear();
         }
         Ok(())
@@ -111,17 +111,19 @@ impl Values<'_> {
 
     /// Takes the whole blocks that `bytes` begin with; gives what is left.
     fn blocks<'b>(&mut self, mut bytes: &'b [u8]) -> Result<&'b [u8]> {
-        while let Some((key, len, rest)) = head(bytes) {
-            let Some((lows, rest)) = rest.split_at_checked(len) else { break };
-            if key != self.key {
+        while let Some((block, rest)) = Block::split_off(bytes) {
+            if block.key != self.key {
                 self.end_container()?;
-                self.key = key;
+                self.key = block.key;
             }
-            let lows = lows.as_chunks().0;
-            if self.lows.is_empty() && head(rest).is_some_and(|(next, ..)| next != key) {
-                push(self.sink, key, lows)?;
-            } else {
-                self.lows.extend_from_slice(lows);
+            match block.container {
+                Container::Array(lows) if !self.lows.is_empty() || block.may_go_on(rest) => {
+                    self.lows.extend_from_slice(lows);
+                }
+                whole => {
+                    debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
+                    push(self.sink, block.key, whole)?;
+                }
             }
             bytes = rest;
         }
@@ -129,21 +131,46 @@ impl Values<'_> {
     }
 }
 
-/// Upper bits of the values of a block, bytes of their lower bits, and what follows.
-fn head(bytes: &[u8]) -> Option<(u64, usize, &[u8])> {
-    let (head, rest) = bytes.split_first_chunk::<BLOCK_HEAD>()?;
-    let (words, _) = head.as_chunks::<4>();
-    let word = |index: usize| u32::from_le_bytes(words[index]);
-    Some((u64::from(word(0)) | u64::from(word(1)) << 32, 2 * word(2) as usize, rest))
+/// A block of values that share their upper bits.
+struct Block<'b> {
+    key: u64,
+    container: Container<'b>,
+}
+
+impl<'b> Block<'b> {
+    /// The upper bits of the values of the next block, and the bytes behind its head.
+    fn head(bytes: &'b [u8]) -> Option<(u64, u32, &'b [u8])> {
+        let (head, rest) = bytes.split_first_chunk::<BLOCK_HEAD>()?;
+        let (words, _) = head.as_chunks::<4>();
+        let word = |index: usize| u32::from_le_bytes(words[index]);
+        Some((u64::from(word(0)) | u64::from(word(1)) << 32, word(2), rest))
+    }
+
+    /// The block that `bytes` begin with, if all of it is there, and what follows.
+    fn split_off(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
+        let (key, told, rest) = Self::head(bytes)?;
+        if told & IS_BITMAP != 0 {
+            let (words, rest) = rest.split_first_chunk::<BITMAP_BYTES>()?;
+            let container = Container::Bitmap(words.as_chunks().0.try_into().ok()?);
+            return Some((Self { key, container }, rest));
+        }
+        let (lows, rest) = rest.split_at_checked(2 * told as usize)?;
+        Some((Self { key, container: Container::Array(lows.as_chunks().0) }, rest))
+    }
+
+    /// Whether what follows may begin with more values of the same upper bits.
+    fn may_go_on(&self, rest: &[u8]) -> bool {
+        Block::head(rest).is_none_or(|(next, ..)| next == self.key)
+    }
 }
 
 /// Hands on all values of a container.
-fn push(sink: &mut dyn ContainerSink, key: u64, lows: &[[u8; 2]]) -> Result<()> {
-    let container = Container::Array(lows);
-    if lows.len() <= MAX_ARRAY {
-        sink.push(key, container)
-    } else {
-        sink.push(key, Scratch::from(container).container())
+fn push(sink: &mut dyn ContainerSink, key: u64, container: Container<'_>) -> Result<()> {
+    match container {
+        Container::Array(lows) if lows.len() > MAX_ARRAY => {
+            sink.push(key, Scratch::from(container).container())
+        }
+        container => sink.push(key, container),
     }
 }
 

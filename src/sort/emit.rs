@@ -7,7 +7,6 @@ use crate::output::{Part, Sequence};
 use crate::progress::Progress;
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK, digit_count};
-use crate::simd::low_halves::low_halves;
 use std::io::Write;
 
 /// Which values are written, and how.
@@ -75,11 +74,11 @@ pub(super) struct Written {
 pub(super) struct Emitter<'s, 'a> {
     sequence: &'s Sequence<'a>,
     progress: &'s Progress,
-    level: Level,
+    pub(super) level: Level,
     part: Option<Part<'s, 'a>>,
     style: Style,
-    buffer: Vec<u8>,
-    filled: usize,
+    pub(super) buffer: Vec<u8>,
+    pub(super) filled: usize,
     pub(super) written: Written,
 }
 
@@ -136,7 +135,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         }
     }
 
-    fn flush(&mut self) -> Result<()> {
+    pub(super) fn flush(&mut self) -> Result<()> {
         if self.progress.is_cancelled() {
             return Err(Error::Interrupted);
         }
@@ -268,39 +267,6 @@ impl<'s, 'a> Emitter<'s, 'a> {
                 Format::U64Le => wide(base, now, out, u64::to_le_bytes),
                 Format::U64Be => wide(base, now, out, u64::to_be_bytes),
             };
-            rest = later;
-        }
-        Ok(())
-    }
-}
-
-/// Bytes before the values of a block: the bits that they share, and how many
-/// they are.
-pub(crate) const BLOCK_HEAD: usize = 12;
-
-impl Emitter<'_, '_> {
-    /// Writes blocks: the upper 48 bits in 8 bytes, the number of values in 4,
-    /// then 2 bytes of each; little-endian.
-    fn blocks<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
-        let mut rest = values;
-        while let Some(first) = rest.first() {
-            let key = (base + first.widen()) >> 16;
-            let alike = match rest.last() {
-                Some(last) if (base + last.widen()) >> 16 == key => rest.len(),
-                _ => rest.partition_point(|value| (base + value.widen()) >> 16 == key),
-            };
-            let room = (self.buffer.len() - self.filled).saturating_sub(BLOCK_HEAD) / 2;
-            if room < alike.min(64) {
-                self.flush()?;
-                continue;
-            }
-            let (now, later) = rest.split_at(alike.min(room));
-            let (head, out) = self.buffer[self.filled..].split_at_mut(BLOCK_HEAD);
-            head[..8].copy_from_slice(&key.to_le_bytes());
-            #[expect(clippy::cast_possible_truncation, reason = "as many as fit in a buffer")]
-            head[8..].copy_from_slice(&(now.len() as u32).to_le_bytes());
-            low_halves(self.level, base, now, out.as_chunks_mut().0);
-            self.filled += BLOCK_HEAD + 2 * now.len();
             rest = later;
         }
         Ok(())

@@ -12,6 +12,7 @@
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
 
+use super::blocks::BLOCK_WORDS;
 use super::counts::emit_counts;
 use super::emit::Emitter;
 use super::entry::{Entry, low_mask};
@@ -28,10 +29,6 @@ use crate::simd::{Level, ones, popcount};
 pub(super) const MAX_BITMAP_BITS: u32 = 24;
 /// Bits looked at once: their positions stay in the first-level cache.
 const SLAB_WORDS: usize = 256;
-/// The same, if few of them are set, where blocks are written: all of a block.
-const BLOCK_WORDS: usize = 1 << 10;
-/// Set bits of a word, on the average, that are few.
-const FEW_BITS: u64 = 4;
 /// A bitmap is scanned as fast as this many values of it are sorted otherwise.
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
@@ -188,15 +185,20 @@ impl<E: Entry> Finisher<E> {
         radix::sort(duplicates, &mut self.scratch);
 
         let mut left = &duplicates[..];
-        let few = before + read < words.len() as u64 * FEW_BITS;
         let mut distinct = 0;
-        let slab_len = if emit.style().blocks && few { BLOCK_WORDS } else { SLAB_WORDS };
+        let by_blocks =
+            emit.takes_bitmaps() && span.first().is_multiple_of(BLOCK_WORDS as u64 * 64);
+        let slab_len = if by_blocks { BLOCK_WORDS } else { SLAB_WORDS };
         let slabs = words.len().div_ceil(slab_len);
         for index in 0..slabs {
             let slab = if selection.reverse { slabs - 1 - index } else { index };
             let start = slab * slab_len;
             let slab_words = &words[start..words.len().min(start + slab_len)];
             let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
+            if by_blocks && let Ok(block) = slab_words.try_into() {
+                distinct += emit.block((span.first() + u64::from(first)) >> 16, block)?;
+                continue;
+            }
             let copies;
             if selection.reverse {
                 let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));

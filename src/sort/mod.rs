@@ -2,6 +2,7 @@
 //!
 //! Flow: inputs → `survey` → `plan` → `engine` (or `multipass`) → output. [`Sort`] is the builder that sets it going.
 
+mod blocks;
 mod check;
 mod counts;
 mod cut;
@@ -29,8 +30,8 @@ mod spill;
 mod survey;
 mod workspace;
 
+pub(crate) use blocks::{BLOCK_HEAD, IS_BITMAP};
 pub use check::Disorder;
-pub(crate) use emit::BLOCK_HEAD;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
 pub use options::Sort;

@@ -341,9 +341,7 @@ impl Sort {
     }
 
     /// Sorts into a writer that stays with the caller, which gets each value once,
-    /// in blocks of values that share all but 16 bits: those in 8 bytes, the
-    /// number of values in 4, and 2 bytes of each value, little-endian. Blocks
-    /// ascend; several may share the same bits.
+    /// in the blocks that [`blocks`](super::blocks) describes.
     pub(crate) fn blocks_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
         let mut sort = self.distinct(true);
         (sort.blocks, sort.table) = (true, None);

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod lows_avx512;
 mod scalar;
 
 #[cfg(target_arch = "x86_64")]
@@ -29,6 +31,22 @@ pub(crate) fn ones(level: Level, words: &[u64], first: u32, positions: &mut [u32
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::ones(words, first, positions) },
         _ => task::run(level, scalar::Ones { words, first, positions }),
+    }
+}
+
+/// Writes `i` modulo 2^16, little-endian, for every set bit `i` of `words`, counted
+/// across all of them, to the front of `lows`; gives how many there were.
+///
+/// # Panics
+///
+/// If `lows` is shorter than the number of set bits plus [`SLACK`].
+pub(crate) fn lows(level: Level, words: &[u64], lows: &mut [[u8; 2]]) -> usize {
+    match level.isa() {
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { lows_avx512::lows(words, lows) },
+        _ => task::run(level, scalar::Ones { words, first: 0, positions: lows }),
     }
 }
 
@@ -61,6 +79,13 @@ mod tests {
             for &level in Level::available() {
                 let mut found = vec![0; expected.len() + SLACK];
                 let count = ones(level, &words, first, &mut found);
+                prop_assert_eq!(&found[..count], &expected[..], "{}", level.name());
+            }
+            let low = |&position: &u32| position.wrapping_sub(first).to_le_bytes();
+            let expected: Vec<_> = expected.iter().map(low).map(|[a, b, ..]| [a, b]).collect();
+            for &level in Level::available() {
+                let mut found = vec![[0; 2]; expected.len() + SLACK];
+                let count = lows(level, &words, &mut found);
                 prop_assert_eq!(&found[..count], &expected[..], "{}", level.name());
             }
         }

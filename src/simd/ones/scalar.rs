@@ -9,14 +9,37 @@ const FEW: usize = 3;
 /// Bits taken from a word that has more, before its count is looked at again.
 const MORE: usize = 8;
 
-/// See [`ones`](super::ones).
-pub(super) struct Ones<'a> {
-    pub(super) words: &'a [u64],
-    pub(super) first: u32,
-    pub(super) positions: &'a mut [u32],
+/// What a position is written as.
+pub(in crate::simd) trait Position: Copy {
+    fn of(position: u32) -> Self;
 }
 
-impl Task for Ones<'_> {
+impl Position for u32 {
+    #[expect(clippy::inline_always, reason = "as below")]
+    #[inline(always)]
+    fn of(position: u32) -> Self {
+        position
+    }
+}
+
+/// Its lower half, little-endian.
+impl Position for [u8; 2] {
+    #[expect(clippy::inline_always, reason = "as below")]
+    #[inline(always)]
+    fn of(position: u32) -> Self {
+        let [first, second, ..] = position.to_le_bytes();
+        [first, second]
+    }
+}
+
+/// See [`ones`](super::ones) and [`lows`](super::lows).
+pub(super) struct Ones<'a, P> {
+    pub(super) words: &'a [u64],
+    pub(super) first: u32,
+    pub(super) positions: &'a mut [P],
+}
+
+impl<P: Position> Task for Ones<'_, P> {
     type Output = usize;
 
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
@@ -41,7 +64,7 @@ impl Task for Ones<'_> {
 
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
-fn some(words: &[u64; GROUP], first: u32, positions: &mut [u32]) -> usize {
+fn some<P: Position>(words: &[u64; GROUP], first: u32, positions: &mut [P]) -> usize {
     let slots = &mut positions[..SLACK];
     let mut found = 0;
     let mut base = first;
@@ -64,10 +87,10 @@ fn some(words: &[u64; GROUP], first: u32, positions: &mut [u32]) -> usize {
 /// Writes the positions of the lowest of `bits`, one a slot; gives the others.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
-pub(in crate::simd) fn take(bits: u64, base: u32, slots: &mut [u32]) -> u64 {
+pub(in crate::simd) fn take<P: Position>(bits: u64, base: u32, slots: &mut [P]) -> u64 {
     let mut rest = bits;
     for slot in slots {
-        *slot = base.wrapping_add(rest.trailing_zeros());
+        *slot = P::of(base.wrapping_add(rest.trailing_zeros()));
         rest &= rest.wrapping_sub(1);
     }
     rest
