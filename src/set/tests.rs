@@ -278,12 +278,12 @@ fn a_set_is_built_as_it_would_be_written_whatever_its_density() {
         state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
         state >> 40
     };
-    // Values of each container: one in so many, or runs of one in so many words.
+    // Values of some containers in partitions of a few each: one in so many, or runs.
     let kinds = [0, 700, 43, 17, 15, 2, 1].map(|gap| (gap, 1));
     let kinds: Vec<_> = kinds.into_iter().chain([(3, 64), (40, 64), (300, 640)]).collect();
     for (start, far) in [(0, None), (1000, None), (u64::MAX << 30, Some(7))] {
         let mut values: BTreeSet<u64> = far.into_iter().collect();
-        for (key, (gap, run)) in (0_u64..).zip(&kinds) {
+        for (key, (gap, run)) in (0_u64..).step_by(60).zip(&kinds) {
             let lows = (0..65_536 / run).filter(|_| *gap > 0 && random() % gap == 0);
             let lows: Vec<u64> = lows.flat_map(|low| low * run..(low + 1) * run).collect();
             values.extend(lows.iter().map(|low| start + (key << 16) + low));

@@ -47,7 +47,7 @@ fn window(sample: &Sample) -> Window {
         return Window { base: 0, last };
     };
     if sample.complete {
-        return Window { base: min, last: max };
+        return Window { base: rounded(min, max), last: max };
     }
     if !sample.can_reread {
         // The beginning of a stream says little about its end: it may be
@@ -61,12 +61,18 @@ fn window(sample: &Sample) -> Window {
     }
     // The extremes of a sample lie inside those of the whole.
     let margin = (max - min) / 64 + 1;
-    let base = min.saturating_sub(margin);
+    let base = rounded(min.saturating_sub(margin), max);
     let mut last = max.saturating_add(margin);
     if max <= u32::MAX.into() {
         last = last.min(u32::MAX.into()).max(max);
     }
     Window { base, last }
+}
+
+/// `base`, or a little less, so that what shares all but 16 bits with a value is in
+/// the same partition, if they are wide.
+fn rounded(base: u64, last: u64) -> u64 {
+    if last - base < 1 << 22 { base } else { base & !0xFFFF }
 }
 
 /// Share of values that repeat another, if the whole is spread like the sample.
