@@ -139,9 +139,7 @@ impl<E: Entry> Finisher<E> {
             segment
         } else {
             let count = usize::try_from(span.len().div_ceil(64)).unwrap_or(usize::MAX);
-            let bitmap = workspace.slice(count)?;
-            bitmap.fill(0);
-            bitmap
+            workspace.zeros(count)?
         };
         let ones_of = |words: &[u64]| popcount::ones(level, bytemuck::cast_slice(words));
         let before = if persistent { ones_of(words) } else { 0 };
@@ -189,14 +187,22 @@ impl<E: Entry> Finisher<E> {
         let by_blocks =
             emit.takes_bitmaps() && span.first().is_multiple_of(BLOCK_WORDS as u64 * 64);
         let slab_len = if by_blocks { BLOCK_WORDS } else { SLAB_WORDS };
-        let slabs = words.len().div_ceil(slab_len);
+        // For the next partition, while they are in the first-level cache.
+        let clear = |words: &mut [u64]| {
+            if !persistent {
+                words.fill(0)
+            }
+        };
+        let cleared = words.len();
+        let slabs = cleared.div_ceil(slab_len);
         for index in 0..slabs {
             let slab = if selection.reverse { slabs - 1 - index } else { index };
             let start = slab * slab_len;
-            let slab_words = &words[start..words.len().min(start + slab_len)];
+            let slab_words = &mut words[start..cleared.min(start + slab_len)];
             let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
-            if by_blocks && let Ok(block) = slab_words.try_into() {
+            if by_blocks && let Ok(block) = (&*slab_words).try_into() {
                 distinct += emit.block((span.first() + u64::from(first)) >> 16, block)?;
+                clear(slab_words);
                 continue;
             }
             let copies;
@@ -214,6 +220,7 @@ impl<E: Entry> Finisher<E> {
                 positions.resize(most, 0);
             }
             let found = ones::ones(self.level, slab_words, first, positions);
+            clear(slab_words);
             distinct += found as u64;
             if selection.ignores_copies() {
                 emit.all(span.first(), &mut positions[..found])?;
@@ -221,6 +228,9 @@ impl<E: Entry> Finisher<E> {
             }
             merge_copies(positions, found, copies);
             emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
+        }
+        if !persistent {
+            self.workspace.holds_zeros(8 * cleared);
         }
         if selection.ignores_copies() {
             // Copies that came in vain are values of the input all the same.

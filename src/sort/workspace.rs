@@ -16,6 +16,8 @@ const LINE: usize = 64;
 pub(super) struct Workspace {
     pages: Pages,
     least_bytes: usize,
+    /// Bytes that are known to be zero, from the first one on.
+    zeros: usize,
 }
 
 impl Workspace {
@@ -25,7 +27,25 @@ impl Workspace {
         Self {
             pages: Pages::default(),
             least_bytes: if budget_bytes >= 2 * PLENTY { PLENTY } else { 0 },
+            zeros: 0,
         }
+    }
+
+    /// A slice of `count` zeros.
+    pub(super) fn zeros<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
+        let (zeros, held) = (self.zeros, self.pages.bytes().len());
+        self.slice::<T>(count)?;
+        let zeros = if self.pages.bytes().len() == held { zeros } else { 0 };
+        let slice = self.slice(count)?;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(slice);
+        let known = zeros.min(bytes.len());
+        bytes[known..].fill(0);
+        Ok(slice)
+    }
+
+    /// Says that the slice that was given last holds zeros again, of so many bytes.
+    pub(super) fn holds_zeros(&mut self, bytes: usize) {
+        self.zeros = bytes;
     }
 
     /// A slice of `count` elements that hold anything.
@@ -44,6 +64,7 @@ impl Workspace {
         let second_bytes = second.saturating_mul(size_of::<B>());
         // Never nothing, which has no alignment.
         let bytes = first_bytes.saturating_add(second_bytes).max(LINE);
+        self.zeros = 0;
         if self.pages.bytes().len() < bytes {
             self.pages = Pages::default(); // given back first
             let more = bytes.saturating_add(bytes / 8 + 8);
@@ -58,6 +79,22 @@ impl Workspace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_known_to_be_zero_is_cleared() {
+        let mut workspace = Workspace::new(64 << 20);
+        workspace.slice::<u64>(1000).unwrap().fill(7);
+        for (used, cleared, next) in [(1000, 500, 800), (800, 800, 1000), (10, 0, 1 << 20)] {
+            let words = workspace.zeros::<u64>(used).unwrap();
+            assert!(words.iter().all(|&word| word == 0));
+            words.fill(7);
+            words[..cleared].fill(0);
+            workspace.holds_zeros(8 * cleared);
+            assert!(workspace.zeros::<u64>(next).unwrap().iter().all(|&word| word == 0));
+            workspace.slice::<u64>(next).unwrap().fill(7);
+            assert!(workspace.zeros::<u64>(used).unwrap().iter().all(|&word| word == 0));
+        }
+    }
 
     #[test]
     fn slices_have_their_lengths_and_do_not_overlap() {
