@@ -288,8 +288,8 @@ fn a_set_is_built_as_it_would_be_written_whatever_its_density() {
             let lows: Vec<u64> = lows.flat_map(|low| low * run..(low + 1) * run).collect();
             values.extend(lows.iter().map(|low| start + (key << 16) + low));
         }
-        let lines: String = values.iter().rev().map(|value| format!("{value}\n")).collect();
-        std::fs::write(&text, lines.repeat(2)).unwrap();
+        let lines: Vec<_> = values.iter().rev().chain(&values).map(u64::to_string).collect();
+        std::fs::write(&text, lines.join("\n")).unwrap();
         let sort = crate::sort::Sort::new().file(&text);
         let (told, _) = build(sort, &built, SetFormat::RoaringBits, folder.path()).unwrap();
         assert_eq!(told.cardinality, values.len() as u64);

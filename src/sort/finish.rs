@@ -12,23 +12,21 @@
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
 
-use super::blocks::BLOCK_WORDS;
 use super::counts::emit_counts;
 use super::emit::Emitter;
 use super::entry::{Entry, low_mask};
 use super::radix;
+use super::scan::Scan;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
 use super::workspace::Workspace;
 use crate::bitmap::BitmapMut;
 use crate::error::Result;
-use crate::simd::{Level, ones, popcount};
+use crate::simd::{Level, popcount};
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(super) const MAX_BITMAP_BITS: u32 = 24;
-/// Bits looked at once: their positions stay in the first-level cache.
-const SLAB_WORDS: usize = 256;
 /// A bitmap is scanned as fast as this many values of it are sorted otherwise.
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
@@ -182,55 +180,12 @@ impl<E: Entry> Finisher<E> {
         }
         radix::sort(duplicates, &mut self.scratch);
 
-        let mut left = &duplicates[..];
-        let mut distinct = 0;
-        let by_blocks =
-            emit.takes_bitmaps() && span.first().is_multiple_of(BLOCK_WORDS as u64 * 64);
-        let slab_len = if by_blocks { BLOCK_WORDS } else { SLAB_WORDS };
-        // For the next partition, while they are in the first-level cache.
-        let clear = |words: &mut [u64]| {
-            if !persistent {
-                words.fill(0)
-            }
-        };
-        let cleared = words.len();
-        let slabs = cleared.div_ceil(slab_len);
-        for index in 0..slabs {
-            let slab = if selection.reverse { slabs - 1 - index } else { index };
-            let start = slab * slab_len;
-            let slab_words = &mut words[start..cleared.min(start + slab_len)];
-            let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
-            if by_blocks && let Ok(block) = (&*slab_words).try_into() {
-                distinct += emit.block((span.first() + u64::from(first)) >> 16, block)?;
-                clear(slab_words);
-                continue;
-            }
-            let copies;
-            if selection.reverse {
-                let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));
-                (left, copies) = (lower, upper);
-            } else {
-                let behind =
-                    left.partition_point(|&low| (low as usize) < (start + slab_words.len()) * 64);
-                let (lower, upper) = left.split_at(behind);
-                (copies, left) = (lower, upper);
-            }
-            let most = slab_words.len() * 64 + ones::SLACK + copies.len();
-            if positions.len() < most {
-                positions.resize(most, 0);
-            }
-            let found = ones::ones(self.level, slab_words, first, positions);
-            clear(slab_words);
-            distinct += found as u64;
-            if selection.ignores_copies() {
-                emit.all(span.first(), &mut positions[..found])?;
-                continue;
-            }
-            merge_copies(positions, found, copies);
-            emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
-        }
+        let bitmap =
+            Scan { level, span, words: &mut *words, copies: duplicates, clears: !persistent };
+        let distinct = bitmap.emit(positions, emit)?;
+        let bytes = 8 * words.len();
         if !persistent {
-            self.workspace.holds_zeros(8 * cleared);
+            self.workspace.holds_zeros(bytes);
         }
         if selection.ignores_copies() {
             // Copies that came in vain are values of the input all the same.
@@ -356,31 +311,5 @@ impl<E: Entry> Finisher<E> {
             self.span(source, part, count, emit)?;
         }
         Ok(())
-    }
-}
-
-/// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
-/// least one of each; there is room behind them.
-fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
-    let (mut from, mut to) = (found, found + copies.len());
-    for &copy in copies.iter().rev() {
-        while from > 0 && positions[from - 1] > copy {
-            (from, to) = (from - 1, to - 1);
-            positions[to] = positions[from];
-        }
-        to -= 1;
-        positions[to] = copy;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::merge_copies;
-
-    #[test]
-    fn copies_are_put_beside_their_value() {
-        let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
-        merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
-        assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
     }
 }

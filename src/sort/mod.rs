@@ -22,6 +22,7 @@ mod radix;
 mod rejects;
 mod report;
 mod run;
+mod scan;
 mod scatter;
 mod settle;
 mod source;

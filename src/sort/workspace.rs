@@ -33,12 +33,11 @@ impl Workspace {
 
     /// A slice of `count` zeros.
     pub(super) fn zeros<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
-        let (zeros, held) = (self.zeros, self.pages.bytes().len());
-        self.slice::<T>(count)?;
-        let zeros = if self.pages.bytes().len() == held { zeros } else { 0 };
+        self.make_room(count.saturating_mul(size_of::<T>()))?;
+        let known = self.zeros;
         let slice = self.slice(count)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(slice);
-        let known = zeros.min(bytes.len());
+        let known = known.min(bytes.len());
         bytes[known..].fill(0);
         Ok(slice)
     }
@@ -62,17 +61,24 @@ impl Workspace {
         let first_bytes = first.saturating_mul(size_of::<A>());
         let first_bytes = first_bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
         let second_bytes = second.saturating_mul(size_of::<B>());
-        // Never nothing, which has no alignment.
-        let bytes = first_bytes.saturating_add(second_bytes).max(LINE);
+        self.make_room(first_bytes.saturating_add(second_bytes))?;
         self.zeros = 0;
-        if self.pages.bytes().len() < bytes {
-            self.pages = Pages::default(); // given back first
-            let more = bytes.saturating_add(bytes / 8 + 8);
-            self.pages = reserve(more.max(self.least_bytes) as u64)?;
-        }
         let (a, b) = self.pages.bytes_mut().split_at_mut(first_bytes);
         let a = &mut a[..first * size_of::<A>()];
         Ok((bytemuck::cast_slice_mut(a), bytemuck::cast_slice_mut(&mut b[..second_bytes])))
+    }
+
+    /// Has memory for so many bytes, whole cache lines.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        // Never nothing, which has no alignment.
+        let bytes = bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX).max(LINE);
+        if self.pages.bytes().len() < bytes {
+            self.pages = Pages::default(); // given back first
+            self.zeros = 0;
+            let more = bytes.saturating_add(bytes / 8 + 8);
+            self.pages = reserve(more.max(self.least_bytes) as u64)?;
+        }
+        Ok(())
     }
 }
 

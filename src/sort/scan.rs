@@ -1,0 +1,104 @@
+//! A bitmap of sorted values → the output.
+//!
+//! Flow: [`finish`](super::finish) → **here** → [`emit`](super::emit).
+
+use super::blocks::BLOCK_WORDS;
+use super::emit::Emitter;
+use super::span::Span;
+use crate::error::Result;
+use crate::simd::{Level, ones};
+
+/// Words looked at once: the positions of their bits stay in the first-level cache.
+const SLAB_WORDS: usize = 256;
+
+/// A bitmap of the values of a span, on its way to the output.
+pub(super) struct Scan<'w> {
+    pub(super) level: Level,
+    pub(super) span: Span,
+    pub(super) words: &'w mut [u64],
+    /// Values that occur once more for each time they are here; ascending.
+    pub(super) copies: &'w [u32],
+    /// Whether the words are to be zeros afterwards.
+    pub(super) clears: bool,
+}
+
+impl Scan<'_> {
+    /// Writes the values; gives how many distinct ones there are.
+    pub(super) fn emit(self, positions: &mut Vec<u32>, emit: &mut Emitter<'_, '_>) -> Result<u64> {
+        let Self { level, span, words, copies: mut left, clears } = self;
+        let selection = emit.style().selection;
+        let mut distinct = 0;
+        let by_blocks =
+            emit.takes_bitmaps() && span.first().is_multiple_of(BLOCK_WORDS as u64 * 64);
+        let slab_len = if by_blocks { BLOCK_WORDS } else { SLAB_WORDS };
+        // For the next partition, while they are in the first-level cache.
+        let clear = |words: &mut [u64]| {
+            if clears {
+                words.fill(0);
+            }
+        };
+        let slabs = words.len().div_ceil(slab_len);
+        for index in 0..slabs {
+            let slab = if selection.reverse { slabs - 1 - index } else { index };
+            let start = slab * slab_len;
+            let end = words.len().min(start + slab_len);
+            let slab_words = &mut words[start..end];
+            let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
+            if by_blocks && let Ok(block) = (&*slab_words).try_into() {
+                distinct += emit.block((span.first() + u64::from(first)) >> 16, block)?;
+                clear(slab_words);
+                continue;
+            }
+            let copies;
+            if selection.reverse {
+                let (lower, upper) = left.split_at(left.partition_point(|&low| low < first));
+                (left, copies) = (lower, upper);
+            } else {
+                let behind =
+                    left.partition_point(|&low| (low as usize) < (start + slab_words.len()) * 64);
+                let (lower, upper) = left.split_at(behind);
+                (copies, left) = (lower, upper);
+            }
+            let most = slab_words.len() * 64 + ones::SLACK + copies.len();
+            if positions.len() < most {
+                positions.resize(most, 0);
+            }
+            let found = ones::ones(level, slab_words, first, positions);
+            clear(slab_words);
+            distinct += found as u64;
+            if selection.ignores_copies() {
+                emit.all(span.first(), &mut positions[..found])?;
+                continue;
+            }
+            merge_copies(positions, found, copies);
+            emit.sorted(span.first(), &mut positions[..found + copies.len()])?;
+        }
+        Ok(distinct)
+    }
+}
+
+/// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
+/// least one of each; there is room behind them.
+fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
+    let (mut from, mut to) = (found, found + copies.len());
+    for &copy in copies.iter().rev() {
+        while from > 0 && positions[from - 1] > copy {
+            (from, to) = (from - 1, to - 1);
+            positions[to] = positions[from];
+        }
+        to -= 1;
+        positions[to] = copy;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge_copies;
+
+    #[test]
+    fn copies_are_put_beside_their_value() {
+        let mut positions = vec![1, 4, 9, 0, 0, 0, 0];
+        merge_copies(&mut positions, 3, &[1, 1, 9, 9]);
+        assert_eq!(positions, [1, 1, 1, 4, 9, 9, 9]);
+    }
+}
