@@ -138,7 +138,8 @@ struct Block<'b> {
 }
 
 impl<'b> Block<'b> {
-    /// The upper bits of the values of the next block, and the bytes behind its head.
+    /// The upper bits of the values of the next block, what is told of their number,
+    /// and the bytes behind its head.
     fn head(bytes: &'b [u8]) -> Option<(u64, u32, &'b [u8])> {
         let (head, rest) = bytes.split_first_chunk::<BLOCK_HEAD>()?;
         let (words, _) = head.as_chunks::<4>();

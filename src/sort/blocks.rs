@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         if self.buffer.len() - self.filled < MAX_BLOCK {
             self.flush()?;
         }
-        let (head, out) = self.buffer[self.filled..].split_at_mut(BLOCK_HEAD);
+        let out = &mut self.buffer[self.filled + BLOCK_HEAD..];
         let is_bitmap = count > MAX_ARRAY as u64;
         let body = if is_bitmap {
             out[..BITMAP_BYTES].copy_from_slice(bytes.as_flattened());
@@ -52,9 +52,7 @@ impl Emitter<'_, '_> {
         };
         #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
         let told = count as u32 | if is_bitmap { IS_BITMAP } else { 0 };
-        head[..8].copy_from_slice(&key.to_le_bytes());
-        head[8..].copy_from_slice(&told.to_le_bytes());
-        self.filled += BLOCK_HEAD + body;
+        self.end_block(key, told, body);
         self.written.lines += count;
         self.written.values += count;
         Ok(count)
@@ -75,14 +73,20 @@ impl Emitter<'_, '_> {
                 continue;
             }
             let (now, later) = rest.split_at(alike.min(room));
-            let (head, out) = self.buffer[self.filled..].split_at_mut(BLOCK_HEAD);
-            head[..8].copy_from_slice(&key.to_le_bytes());
-            #[expect(clippy::cast_possible_truncation, reason = "as many as fit in a buffer")]
-            head[8..].copy_from_slice(&(now.len() as u32).to_le_bytes());
+            let out = &mut self.buffer[self.filled + BLOCK_HEAD..];
             low_halves(self.level, base, now, out.as_chunks_mut().0);
-            self.filled += BLOCK_HEAD + 2 * now.len();
+            #[expect(clippy::cast_possible_truncation, reason = "as many as fit in a buffer")]
+            self.end_block(key, now.len() as u32, 2 * now.len());
             rest = later;
         }
         Ok(())
+    }
+
+    /// Puts the head before the `bytes` of a block that stand in the buffer.
+    fn end_block(&mut self, key: u64, told: u32, bytes: usize) {
+        let head = &mut self.buffer[self.filled..][..BLOCK_HEAD];
+        head[..8].copy_from_slice(&key.to_le_bytes());
+        head[8..].copy_from_slice(&told.to_le_bytes());
+        self.filled += BLOCK_HEAD + bytes;
     }
 }

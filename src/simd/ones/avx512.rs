@@ -52,7 +52,7 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(group: &[u64; GROUP]) -> __m512i {
+pub(super) fn load(group: &[u64; GROUP]) -> __m512i {
     // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
     unsafe { _mm512_loadu_si512(group.as_ptr().cast()) }
 }

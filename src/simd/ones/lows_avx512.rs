@@ -4,13 +4,14 @@
 //! addition: their bytes themselves are moved together. That takes three instructions
 //! a word of the unit that moves bytes, where widened positions take four.
 
+use super::avx512;
 use crate::simd::places::avx512::{iota, set_bits};
 use std::arch::x86_64::{
     __m256i, __m512i, _mm_storel_epi64, _mm256_add_epi8, _mm256_loadu_si256, _mm256_set1_epi8,
     _mm256_storeu_si256, _mm512_add_epi8, _mm512_add_epi16, _mm512_castsi512_si128,
     _mm512_castsi512_si256, _mm512_cmpgt_epu64_mask, _mm512_cvtepu8_epi16,
-    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_compress_epi8, _mm512_max_epu64,
-    _mm512_or_si512, _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64,
+    _mm512_extracti64x4_epi64, _mm512_mask_compress_epi8, _mm512_max_epu64, _mm512_or_si512,
+    _mm512_popcnt_epi64, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi64,
     _mm512_setzero_si512, _mm512_slli_epi16, _mm512_storeu_si512,
 };
 
@@ -56,10 +57,8 @@ fn apart(
     upper: &mut [u8; WAITING],
 ) -> Option<usize> {
     let mut most = _mm512_setzero_si512();
-    for group in part.as_chunks::<8>().0 {
-        // SAFETY: `group` is 64 readable bytes; `loadu` needs no alignment.
-        let words = unsafe { _mm512_loadu_si512(group.as_ptr().cast()) };
-        most = _mm512_max_epu64(most, _mm512_popcnt_epi64(words));
+    for group in part.as_chunks().0 {
+        most = _mm512_max_epu64(most, _mm512_popcnt_epi64(avx512::load(group)));
     }
     if _mm512_cmpgt_epu64_mask(most, _mm512_set1_epi64(FEW as i64)) != 0 {
         return None;
