@@ -5,7 +5,7 @@
 
 use super::expression::Expression;
 use super::integer_set::{Inner, IntegerSet};
-use super::memory::{self, Collector};
+use super::memory::Collector;
 use super::plan::Plan;
 use super::readable::Readable;
 use crate::bitmap::{self, BitmapView};
@@ -17,7 +17,7 @@ use crate::progress::Progress;
 pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
     let mut sink = Collector::default();
     plan.run(&mut sink, &Progress::default())?;
-    sink.finish().map(IntegerSet::from)
+    sink.finish().map(|set| IntegerSet(Inner::Roaring(set)))
 }
 
 /// Runs `job` on the plan that `shape` makes of the sets.
@@ -62,7 +62,7 @@ impl IntegerSet {
             return Ok(joined);
         }
         match (&self.0, &other.0) {
-            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self::from(memory::join(op, a, b))),
+            (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self(Inner::Roaring(a.join(op, b)))),
             _ => planned(&[self, other], |plans| Plan::Join(op, plans), collect),
         }
     }
@@ -111,12 +111,7 @@ impl IntegerSet {
             return Ok(());
         }
         if let (Inner::Roaring(set), Inner::Roaring(others)) = (&mut self.0, &other.0) {
-            match op {
-                Op::And => *set &= others,
-                Op::Or => *set |= others,
-                Op::Xor => *set ^= others,
-                Op::AndNot => *set -= others,
-            }
+            set.join_assign(op, others);
             return Ok(());
         }
         *self = self.join(op, other)?;

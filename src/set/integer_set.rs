@@ -2,11 +2,12 @@
 
 use super::memory;
 use super::readable::Readable;
+use super::roaring64::Roaring64;
 use crate::bitmap::{Bitmap, BitmapView};
 use crate::bits::SetFile;
 use crate::error::{Error, Result};
 use crate::view::Shape;
-use roaring::RoaringTreemap;
+use roaring::{RoaringBitmap, RoaringTreemap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ pub struct IntegerSet(pub(super) Inner);
 pub(super) enum Inner {
     /// The base is a multiple of 2^16, as is the number of bits.
     Dense(Bitmap, u64),
-    Roaring(RoaringTreemap),
+    Roaring(Roaring64),
     File(Arc<SetFile>),
 }
 
@@ -68,9 +69,16 @@ impl FromIterator<u64> for IntegerSet {
     }
 }
 
+impl From<RoaringBitmap> for IntegerSet {
+    fn from(set: RoaringBitmap) -> Self {
+        Self(Inner::Roaring(set.into()))
+    }
+}
+
 impl From<RoaringTreemap> for IntegerSet {
+    /// The values below 2^32 are copied, and the rest moved.
     fn from(set: RoaringTreemap) -> Self {
-        Self(Inner::Roaring(set))
+        Self(Inner::Roaring(set.into()))
     }
 }
 
@@ -84,7 +92,7 @@ impl IntegerSet {
     /// An empty set, a roaring bitmap.
     #[must_use]
     pub fn new() -> Self {
-        Self(Inner::Roaring(RoaringTreemap::new()))
+        Self(Inner::Roaring(Roaring64::default()))
     }
 
     /// An empty set, a plain bitmap of the values from `first` to `last`,
@@ -170,7 +178,7 @@ impl IntegerSet {
                 .insert_range(first..=last)
                 .map_err(|outside| Error::usage(format!("{outside}"))),
             Inner::Roaring(set) => {
-                set.insert_range(first..=last);
+                set.insert_range(first, last);
                 Ok(())
             }
             Inner::File(file) => Err(read_only(file)),
@@ -290,11 +298,7 @@ impl IntegerSet {
     pub fn next(&self, value: u64) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.next(value)),
-            Inner::Roaring(set) => {
-                let mut values = set.iter();
-                values.advance_to(value);
-                Ok(values.next())
-            }
+            Inner::Roaring(set) => Ok(set.next(value)),
             Inner::File(file) => file.view().next(value).map_err(file.damaged()),
         }
     }
@@ -307,11 +311,7 @@ impl IntegerSet {
     pub fn previous(&self, value: u64) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.previous(value)),
-            Inner::Roaring(set) => {
-                let mut values = set.iter();
-                values.advance_back_to(value);
-                Ok(values.next_back())
-            }
+            Inner::Roaring(set) => Ok(set.previous(value)),
             Inner::File(file) => file.view().previous(value).map_err(file.damaged()),
         }
     }

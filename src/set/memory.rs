@@ -1,11 +1,12 @@
-//! Roaring bitmaps in memory: made of containers or values, and joined.
+//! Roaring bitmaps in memory, made of containers or values.
 
 use super::readable::in_memory;
+use super::roaring64::Roaring64;
 use crate::bits::{BucketEncoder, ContainerSink};
-use crate::container::{Container, Op};
+use crate::container::Container;
 use crate::error::Result;
 use crate::view::Damage;
-use roaring::{RoaringBitmap, RoaringTreemap};
+use roaring::RoaringBitmap;
 use std::io::{self, Read};
 
 /// Makes a roaring bitmap of ascending containers, each in its smallest form.
@@ -68,9 +69,9 @@ impl Collector {
     }
 
     /// The set of all containers.
-    pub(super) fn finish(mut self) -> Result<RoaringTreemap> {
+    pub(super) fn finish(mut self) -> Result<Roaring64> {
         self.end_bucket().map_err(not_understood)?;
-        Ok(RoaringTreemap::from_bitmaps(self.bitmaps))
+        Ok(Roaring64::from_buckets(self.bitmaps))
     }
 }
 
@@ -86,7 +87,7 @@ fn not_understood(_: io::Error) -> crate::error::Error {
 
 /// The set of `values`: those that ascend are appended, from the first that
 /// does not on they are inserted.
-pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> RoaringTreemap {
+pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
     let mut values = values.into_iter();
     let mut collector = Collector::default();
     let mut lows: Vec<[u8; 2]> = Vec::new();
@@ -115,57 +116,8 @@ pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> RoaringTreem
     debug_assert!(set.is_ok(), "ascending values are decoded");
     let mut set = set.unwrap_or_default();
     if let Some(stray) = stray {
-        set.insert(stray);
-        set.extend(values);
+        set.extend(std::iter::once(stray).chain(values));
         set.optimize();
     }
     set
-}
-
-/// What `op` makes of two sets.
-///
-/// The treemap's own operators copy one of them first; those of its bitmaps
-/// copy what remains only.
-pub(super) fn join(op: Op, a: &RoaringTreemap, b: &RoaringTreemap) -> RoaringTreemap {
-    let (mut left, mut right) = (a.bitmaps().peekable(), b.bitmaps().peekable());
-    let (ours, theirs) = match op {
-        Op::And => (false, false),
-        Op::Or | Op::Xor => (true, true),
-        Op::AndNot => (true, false),
-    };
-    let mut joined = Vec::new();
-    let mut keep = |key: u32, bitmap: RoaringBitmap| {
-        if !bitmap.is_empty() {
-            joined.push((key, bitmap));
-        }
-    };
-    loop {
-        match (left.peek().copied(), right.peek().copied()) {
-            (Some((key, a)), Some((other, b))) if key == other => {
-                let bitmap = match op {
-                    Op::And => a & b,
-                    Op::Or => a | b,
-                    Op::Xor => a ^ b,
-                    Op::AndNot => a - b,
-                };
-                keep(key, bitmap);
-                left.next();
-                right.next();
-            }
-            (Some((key, a)), other) if other.is_none_or(|(other, _)| key < other) => {
-                if ours {
-                    keep(key, a.clone());
-                }
-                left.next();
-            }
-            (_, Some((key, b))) => {
-                if theirs {
-                    keep(key, b.clone());
-                }
-                right.next();
-            }
-            (_, None) => break,
-        }
-    }
-    RoaringTreemap::from_bitmaps(joined)
 }

@@ -18,6 +18,7 @@ mod integer_set;
 mod memory;
 pub(crate) mod plan;
 mod readable;
+mod roaring64;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;

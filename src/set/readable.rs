@@ -1,10 +1,10 @@
 //! A set of any representation as a view.
 
+use super::roaring64::Roaring64;
 use crate::bitmap::Bitmap;
 use crate::bits::SetFile;
 use crate::error::{Error, Result};
 use crate::view::{Bucket, Damage, DenseView, SetView, Shape, Table, TreemapView, walk};
-use roaring::RoaringTreemap;
 
 /// What a view borrows from.
 pub(super) enum Readable<'a> {
@@ -16,9 +16,8 @@ pub(super) enum Readable<'a> {
 }
 
 impl Readable<'_> {
-    pub(super) fn encode(set: &RoaringTreemap) -> Result<Self> {
-        let mut bytes = Vec::with_capacity(set.serialized_size());
-        set.serialize_into(&mut bytes).map_err(Error::io("encode", "a set"))?;
+    pub(super) fn encode(set: &Roaring64) -> Result<Self> {
+        let bytes = set.encode()?;
         let (buckets, _) = walk(&bytes).map_err(in_memory)?;
         Ok(Self::Encoded(bytes, buckets))
     }

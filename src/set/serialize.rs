@@ -25,10 +25,6 @@ impl Serialize for IntegerSet {
             }
             return sequence.end();
         }
-        let bytes = |set: &RoaringTreemap| {
-            let mut bytes = Vec::with_capacity(set.serialized_size());
-            set.serialize_into(&mut bytes).map(|()| bytes).map_err(ser::Error::custom)
-        };
         let copy;
         let set = if let Inner::Roaring(_) = &self.0 {
             self
@@ -37,7 +33,9 @@ impl Serialize for IntegerSet {
             &copy
         };
         match &set.0 {
-            Inner::Roaring(set) => serializer.serialize_bytes(&bytes(set)?),
+            Inner::Roaring(set) => {
+                serializer.serialize_bytes(&set.encode().map_err(ser::Error::custom)?)
+            }
             _ => Err(ser::Error::custom("to_roaring gave no roaring bitmap")),
         }
     }
@@ -77,7 +75,7 @@ impl<'de> Visitor<'de> for Numbers {
             }
         });
         let set = memory::from_values(values.fuse());
-        error.map_or(Ok(IntegerSet::from(set)), Err)
+        error.map_or(Ok(IntegerSet(Inner::Roaring(set))), Err)
     }
 }
 

@@ -106,13 +106,15 @@ proptest! {
         for x in representations(&set, folder.path(), "x") {
             prop_assert_eq!(x.cardinality().unwrap(), set.len() as u64);
             prop_assert_eq!((x.min().unwrap(), x.max().unwrap()), (set.first().copied(), set.last().copied()));
-            for &probe in probes.iter().chain([0, 65_535, 65_536, u64::MAX].iter()).chain(sorted.iter().take(9)) {
+            for &probe in probes.iter().chain(&[0, 65_535, 65_536, (1 << 32) - 1, 1 << 32, u64::MAX]).chain(sorted.iter().take(9)) {
                 prop_assert_eq!(x.contains(probe).unwrap(), set.contains(&probe));
                 prop_assert_eq!(x.rank(probe).unwrap(), set.range(..=probe).count() as u64);
                 prop_assert_eq!(x.next(probe).unwrap(), set.range(probe..).next().copied());
                 prop_assert_eq!(x.previous(probe).unwrap(), set.range(..=probe).next_back().copied());
                 let index = probe % (set.len() as u64 + 1);
                 prop_assert_eq!(x.select(index).unwrap(), sorted.get(usize::try_from(index).unwrap()).copied());
+                let from = x.iter_from(probe).map(Result::unwrap);
+                prop_assert!(from.eq(set.range(probe..).copied()));
             }
             prop_assert_eq!(x.contains_many(&sorted).unwrap(), vec![true; sorted.len()]);
             let holes: BTreeSet<u64> = (1000..100_000).filter(|value| !set.contains(value)).collect();

@@ -1,10 +1,11 @@
 //! The values of an [`IntegerSet`], in order.
 
 use super::integer_set::{Inner, IntegerSet};
+use super::roaring64::Roaring64;
 use crate::bits::SetFile;
 use crate::error::{Error, Result};
 use crate::view::{Cursor, Damage, SetView};
-use roaring::{RoaringBitmap, RoaringTreemap, bitmap, treemap};
+use roaring::{RoaringBitmap, bitmap, treemap};
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;
 
@@ -24,16 +25,15 @@ pub struct SetValues<'a> {
 enum Source<'a> {
     /// Values below the last field are not wanted.
     View(Cursor<'a>, Option<&'a SetFile>, u64),
-    /// From the start.
+    /// From the start; what follows the bucket that is being read.
     Buckets(treemap::BitmapIter<'a>, Bucket<'a>),
     /// From a value on; with the value that belongs to the next block.
-    Rest(treemap::Iter<'a>, Option<u64>),
+    Rest(Box<dyn Iterator<Item = u64> + Send + Sync + 'a>, Option<u64>),
     Done,
 }
 
 /// A 32-bit bitmap that is being read.
 enum Bucket<'a> {
-    None,
     /// Without runs.
     Plain(bitmap::Iter<'a>),
     /// With runs, and what is left of one. `Iter::next_many` of roaring 0.12
@@ -53,7 +53,6 @@ impl<'a> Bucket<'a> {
     /// Writes the next values to `block`; gives how many.
     fn next_many(&mut self, block: &mut [u32]) -> usize {
         match self {
-            Self::None => 0,
             Self::Plain(values) => values.next_many(block).len(),
             Self::Runs(values, run) => {
                 let mut count = 0;
@@ -103,14 +102,13 @@ impl<'a> SetValues<'a> {
         Self::new(Source::View(cursor, file, from))
     }
 
-    pub(super) fn of_roaring(set: &'a RoaringTreemap, from: u64) -> Self {
+    pub(super) fn of_roaring(set: &'a Roaring64, from: u64) -> Self {
         if from == 0 {
-            return Self::new(Source::Buckets(set.bitmaps(), Bucket::None));
+            return Self::new(Source::Buckets(set.high.bitmaps(), Bucket::new(&set.low)));
         }
-        let mut values = set.iter();
-        values.advance_to(from);
+        let mut values = set.values_from(from);
         let ahead = values.next();
-        Self::new(Source::Rest(values, ahead))
+        Self::new(Source::Rest(Box::new(values), ahead))
     }
 
     /// Decodes the next values; tells whether the set may have more.
