@@ -8,6 +8,7 @@ use super::integer_set::{Inner, IntegerSet};
 use super::memory::Collector;
 use super::plan::Plan;
 use super::readable::Readable;
+use super::roaring64::Roaring64;
 use crate::bitmap::{self, BitmapView};
 use crate::container::Op;
 use crate::error::{Error, Result};
@@ -52,6 +53,15 @@ fn join_bits(op: Op, a: &BitmapView<'_>, b: &BitmapView<'_>) -> Option<IntegerSe
     }
     let joined = bitmap::join_in(op, first, u64::try_from(len_bits).ok()?, a, b);
     Some(IntegerSet(Inner::Dense(joined, first)))
+}
+
+/// The sets, if every one is a roaring bitmap in memory.
+fn all_roaring<'s>(sets: &[&'s IntegerSet]) -> Option<Vec<&'s Roaring64>> {
+    let roaring = |set: &&'s IntegerSet| match &set.0 {
+        Inner::Roaring(set) => Some(set),
+        _ => None,
+    };
+    sets.iter().map(roaring).collect()
 }
 
 impl IntegerSet {
@@ -189,7 +199,10 @@ impl IntegerSet {
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn intersection_of(sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::Join(Op::And, plans), collect)
+        match all_roaring(sets) {
+            Some(sets) => Ok(Self(Inner::Roaring(Roaring64::intersection_of(&sets)))),
+            None => planned(sets, |plans| Plan::Join(Op::And, plans), collect),
+        }
     }
 
     /// Values in any of `sets`.
@@ -198,7 +211,10 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn union_of(sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::Join(Op::Or, plans), collect)
+        match all_roaring(sets) {
+            Some(sets) => Ok(Self(Inner::Roaring(Roaring64::union_of(&sets)))),
+            None => planned(sets, |plans| Plan::Join(Op::Or, plans), collect),
+        }
     }
 
     /// Values in at least `least` of `sets`.
@@ -277,7 +293,7 @@ impl IntegerSet {
     /// As [`intersection`](Self::intersection).
     pub fn union_len(&self, other: &Self) -> Result<u64> {
         let both = self.intersection_len(other)?;
-        Ok((self.cardinality()? - both).saturating_add(other.cardinality()?))
+        Ok(self.cardinality()?.saturating_sub(both).saturating_add(other.cardinality()?))
     }
 
     /// Number of values of this set that are not in `other`.
@@ -296,7 +312,8 @@ impl IntegerSet {
     /// As [`intersection`](Self::intersection).
     pub fn symmetric_difference_len(&self, other: &Self) -> Result<u64> {
         let both = self.intersection_len(other)?;
-        Ok(self.union_len(other)?.saturating_sub(both))
+        let ours = self.cardinality()?.saturating_sub(both);
+        Ok(ours.saturating_add(other.cardinality()?.saturating_sub(both)))
     }
 
     /// Whether all values of this set are in `other`.
@@ -305,6 +322,9 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn is_subset(&self, other: &Self) -> Result<bool> {
+        if let (Inner::Roaring(a), Inner::Roaring(b)) = (&self.0, &other.0) {
+            return Ok(a.is_subset(b));
+        }
         Ok(self.difference_len(other)? == 0)
     }
 
@@ -331,7 +351,7 @@ impl IntegerSet {
     #[expect(clippy::cast_precision_loss, reason = "a proportion")]
     pub fn jaccard(&self, other: &Self) -> Result<f64> {
         let both = self.intersection_len(other)?;
-        let either = self.cardinality()? - both + other.cardinality()?;
+        let either = self.cardinality()?.saturating_sub(both).saturating_add(other.cardinality()?);
         Ok(if either == 0 { 1.0 } else { both as f64 / either as f64 })
     }
 }

@@ -5,7 +5,7 @@ use super::readable::Readable;
 use super::roaring64::Roaring64;
 use crate::bitmap::{Bitmap, BitmapView};
 use crate::bits::SetFile;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::view::Shape;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::path::Path;
@@ -139,52 +139,6 @@ impl IntegerSet {
         }
     }
 
-    /// Adds a value; tells whether it is new.
-    ///
-    /// # Errors
-    ///
-    /// If the set is a mapped file, or a plain bitmap that has no bit for it.
-    pub fn insert(&mut self, value: u64) -> Result<bool> {
-        match &mut self.0 {
-            Inner::Dense(bitmap, _) => {
-                bitmap.try_insert(value).map_err(|outside| Error::usage(format!("{outside}")))
-            }
-            Inner::Roaring(set) => Ok(set.insert(value)),
-            Inner::File(file) => Err(read_only(file)),
-        }
-    }
-
-    /// Removes a value; tells whether it was there.
-    ///
-    /// # Errors
-    ///
-    /// If the set is a mapped file.
-    pub fn remove(&mut self, value: u64) -> Result<bool> {
-        match &mut self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.remove(value)),
-            Inner::Roaring(set) => Ok(set.remove(value)),
-            Inner::File(file) => Err(read_only(file)),
-        }
-    }
-
-    /// Adds all values of `first ..= last`. O(containers).
-    ///
-    /// # Errors
-    ///
-    /// As [`insert`](Self::insert).
-    pub fn insert_range(&mut self, first: u64, last: u64) -> Result<()> {
-        match &mut self.0 {
-            Inner::Dense(bitmap, _) => bitmap
-                .insert_range(first..=last)
-                .map_err(|outside| Error::usage(format!("{outside}"))),
-            Inner::Roaring(set) => {
-                set.insert_range(first, last);
-                Ok(())
-            }
-            Inner::File(file) => Err(read_only(file)),
-        }
-    }
-
     /// Whether `value` is in the set.
     ///
     /// # Errors
@@ -243,6 +197,7 @@ impl IntegerSet {
     /// # Errors
     ///
     /// As [`contains`](Self::contains).
+    #[inline]
     pub fn min(&self) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.min()),
@@ -256,6 +211,7 @@ impl IntegerSet {
     /// # Errors
     ///
     /// As [`contains`](Self::contains).
+    #[inline]
     pub fn max(&self) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.max()),
@@ -295,6 +251,7 @@ impl IntegerSet {
     /// # Errors
     ///
     /// As [`contains`](Self::contains).
+    #[inline]
     pub fn next(&self, value: u64) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.next(value)),
@@ -308,6 +265,7 @@ impl IntegerSet {
     /// # Errors
     ///
     /// As [`contains`](Self::contains).
+    #[inline]
     pub fn previous(&self, value: u64) -> Result<Option<u64>> {
         match &self.0 {
             Inner::Dense(bitmap, _) => Ok(bitmap.previous(value)),
@@ -325,43 +283,21 @@ impl IntegerSet {
         if first > last {
             return Ok(0);
         }
+        if let Inner::Roaring(set) = &self.0 {
+            return Ok(set.range_cardinality(first, last));
+        }
         let before = first.checked_sub(1).map_or(Ok(0), |before| self.rank(before))?;
         Ok(self.rank(last)?.saturating_sub(before))
-    }
-
-    /// Takes up the memory that is least for the values: containers of a roaring
-    /// bitmap become runs, arrays or bitmaps, whichever is smallest; tells whether
-    /// one did. Sets made by operations, or of ascending values, are so already;
-    /// call it when many values were inserted or removed. O(containers).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # use bitsort::set::IntegerSet;
-    /// let mut ids = IntegerSet::new();
-    /// for id in (1000..2000).rev() {
-    ///     ids.insert(id)?;
-    /// }
-    /// assert!(ids.optimize() && !ids.optimize());
-    /// # Ok::<(), bitsort::Error>(())
-    /// ```
-    pub fn optimize(&mut self) -> bool {
-        match &mut self.0 {
-            Inner::Roaring(set) => set.optimize(),
-            Inner::Dense(..) | Inner::File(_) => false,
-        }
     }
 }
 
 impl PartialEq for IntegerSet {
     /// Whether both have the same values; a damaged file equals nothing.
     fn eq(&self, other: &Self) -> bool {
+        if let (Inner::Roaring(a), Inner::Roaring(b)) = (&self.0, &other.0) {
+            return a == b;
+        }
         let sizes = self.cardinality().ok().zip(other.cardinality().ok());
         sizes.is_some_and(|(a, b)| a == b && self.intersection_len(other).is_ok_and(|n| n == a))
     }
-}
-
-fn read_only(file: &SetFile) -> Error {
-    let path = file.path().display();
-    Error::usage(format!("{path} is mapped for reading; to_roaring gives a set to change"))
 }

@@ -9,6 +9,7 @@
 mod algebra;
 mod build;
 mod derive;
+mod edit;
 mod expression;
 #[cfg(feature = "cli")]
 pub(crate) mod filter;

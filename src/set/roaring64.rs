@@ -2,7 +2,7 @@
 
 use crate::container::Op;
 use crate::error::{Error, Result};
-use roaring::{RoaringBitmap, RoaringTreemap};
+use roaring::{MultiOps, RoaringBitmap, RoaringTreemap};
 
 /// The roaring crate's two bitmaps in one: values below 2^32 have no map of
 /// buckets to be looked up in, so that a set of them costs what a
@@ -34,6 +34,12 @@ impl From<RoaringTreemap> for Roaring64 {
     }
 }
 
+impl PartialEq for Roaring64 {
+    fn eq(&self, other: &Self) -> bool {
+        self.buckets().eq(other.buckets())
+    }
+}
+
 impl Extend<u64> for Roaring64 {
     fn extend<I: IntoIterator<Item = u64>>(&mut self, values: I) {
         let mut values = values.into_iter();
@@ -61,11 +67,13 @@ impl Roaring64 {
         Self { low: low.unwrap_or_default(), high: RoaringTreemap::from_bitmaps(buckets) }
     }
 
+    /// The buckets that have values, by their high 32 bits.
     fn buckets(&self) -> impl Iterator<Item = (u32, &RoaringBitmap)> {
-        let low = (!self.low.is_empty()).then_some((0, &self.low));
-        low.into_iter().chain(self.high.bitmaps())
+        let all = std::iter::once((0, &self.low)).chain(self.high.bitmaps());
+        all.filter(|(_, bitmap)| !bitmap.is_empty())
     }
 
+    #[inline]
     pub(super) fn insert(&mut self, value: u64) -> bool {
         match u32::try_from(value) {
             Ok(low) => self.low.insert(low),
@@ -73,6 +81,7 @@ impl Roaring64 {
         }
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, value: u64) -> bool {
         match u32::try_from(value) {
             Ok(low) => self.low.remove(low),
@@ -80,11 +89,35 @@ impl Roaring64 {
         }
     }
 
+    #[inline]
     pub(super) fn insert_range(&mut self, first: u64, last: u64) {
         if let Ok(first) = u32::try_from(first) {
             self.low.insert_range(first..=u32::try_from(last).unwrap_or(u32::MAX));
         }
-        self.high.insert_range(first.max(FIRST_HIGH)..=last);
+        if last >= FIRST_HIGH {
+            self.high.insert_range(first.max(FIRST_HIGH)..=last);
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove_range(&mut self, first: u64, last: u64) {
+        if let Ok(first) = u32::try_from(first) {
+            self.low.remove_range(first..=u32::try_from(last).unwrap_or(u32::MAX));
+        }
+        if last >= FIRST_HIGH {
+            self.high.remove_range(first.max(FIRST_HIGH)..=last);
+        }
+    }
+
+    #[inline]
+    pub(super) fn range_cardinality(&self, first: u64, last: u64) -> u64 {
+        let in_low = u32::try_from(first).map_or(0, |first| {
+            self.low.range_cardinality(first..=u32::try_from(last).unwrap_or(u32::MAX))
+        });
+        if last < FIRST_HIGH {
+            return in_low;
+        }
+        in_low + self.high.range_cardinality(first.max(FIRST_HIGH)..=last)
     }
 
     #[inline]
@@ -95,18 +128,25 @@ impl Roaring64 {
         }
     }
 
+    #[inline]
     pub(super) fn len(&self) -> u64 {
         self.low.len() + self.high.len()
     }
 
+    #[inline]
     pub(super) fn min(&self) -> Option<u64> {
         self.low.min().map(u64::from).or_else(|| self.high.min())
     }
 
+    #[inline]
     pub(super) fn max(&self) -> Option<u64> {
-        self.high.max().or_else(|| self.low.max().map(u64::from))
+        if self.high.is_empty() {
+            return self.low.max().map(u64::from);
+        }
+        self.high.max()
     }
 
+    #[inline]
     pub(super) fn rank(&self, value: u64) -> u64 {
         match u32::try_from(value) {
             Ok(low) => self.low.rank(low),
@@ -114,6 +154,7 @@ impl Roaring64 {
         }
     }
 
+    #[inline]
     pub(super) fn select(&self, index: u64) -> Option<u64> {
         let in_low = u32::try_from(index).ok().and_then(|index| self.low.select(index));
         in_low.map(u64::from).or_else(|| self.high.select(index - self.low.len()))
@@ -131,10 +172,21 @@ impl Roaring64 {
         low.into_iter().flatten().map(u64::from).chain(high)
     }
 
+    #[inline]
     pub(super) fn next(&self, value: u64) -> Option<u64> {
-        self.values_from(value).next()
+        if let Ok(value) = u32::try_from(value) {
+            let mut values = self.low.iter();
+            values.advance_to(value);
+            if let Some(found) = values.next() {
+                return Some(found.into());
+            }
+        }
+        let mut values = self.high.iter();
+        values.advance_to(value);
+        values.next()
     }
 
+    #[inline]
     pub(super) fn previous(&self, value: u64) -> Option<u64> {
         let in_high = (value >= FIRST_HIGH).then(|| {
             let mut values = self.high.iter();
@@ -158,8 +210,24 @@ impl Roaring64 {
         self.low.intersection_len(&other.low) + self.high.intersection_len(&other.high)
     }
 
+    pub(super) fn is_subset(&self, other: &Self) -> bool {
+        self.low.is_subset(&other.low) && self.high.is_subset(&other.high)
+    }
+
     pub(super) fn is_disjoint(&self, other: &Self) -> bool {
         self.low.is_disjoint(&other.low) && self.high.is_disjoint(&other.high)
+    }
+
+    /// Values in all of `sets`; none if there are no sets.
+    pub(super) fn intersection_of(sets: &[&Self]) -> Self {
+        let low = sets.iter().map(|set| &set.low).intersection();
+        Self { low, high: sets.iter().map(|set| &set.high).intersection() }
+    }
+
+    /// Values in any of `sets`.
+    pub(super) fn union_of(sets: &[&Self]) -> Self {
+        let low = sets.iter().map(|set| &set.low).union();
+        Self { low, high: sets.iter().map(|set| &set.high).union() }
     }
 
     /// What `op` makes of two sets.
@@ -274,28 +342,34 @@ mod tests {
         #[test]
         fn changes_on_both_sides_of_the_border_agree_with_the_model(
             start in prop::collection::vec(value(), 0..50),
-            changes in prop::collection::vec((0..3, value(), 0_u64..90), 0..50),
+            changes in prop::collection::vec((0..4, value(), 0_u64..90), 0..50),
         ) {
             let mut model: BTreeSet<u64> = start.iter().copied().collect();
             let mut set = Roaring64::default();
             set.extend(start.iter().copied());
             prop_assert_eq!(&found(&set), &model);
             for (change, value, more) in changes {
+                let last = value.saturating_add(more);
                 match change {
                     0 => prop_assert_eq!(set.insert(value), model.insert(value)),
                     1 => prop_assert_eq!(set.remove(value), model.remove(&value)),
-                    _ => {
-                        let last = value.saturating_add(more);
+                    2 => {
                         set.insert_range(value, last);
                         model.extend(value..=last);
+                    }
+                    _ => {
+                        set.remove_range(value, last);
+                        model.retain(|kept| !(value..=last).contains(kept));
                     }
                 }
                 prop_assert_eq!(set.contains(value), model.contains(&value));
                 prop_assert_eq!(set.rank(value), model.range(..=value).count() as u64);
+                prop_assert_eq!(set.range_cardinality(value, last), model.range(value..=last).count() as u64);
                 prop_assert_eq!((set.min(), set.max()), (model.first().copied(), model.last().copied()));
             }
             prop_assert_eq!(&found(&set), &model);
             set.insert_range(9, 8);
+            set.remove_range(FIRST_HIGH + 1, FIRST_HIGH - 1);
             prop_assert_eq!(set.len(), model.len() as u64);
             let theirs: RoaringTreemap = model.iter().copied().collect();
             prop_assert_eq!(&RoaringTreemap::deserialize_from(&set.encode().unwrap()[..]).unwrap(), &theirs);
@@ -311,8 +385,11 @@ mod tests {
         let around = [FIRST_HIGH - 1, FIRST_HIGH, FIRST_HIGH + 9];
         assert_eq!(around.map(|index| set.select(index)), around.map(Some));
         assert_eq!(set.select(FIRST_HIGH + 10), None);
-        let mut empty = Roaring64::from(RoaringTreemap::new());
+        // The crate lets a map have buckets without values.
+        let buckets = [0, 1, 7].map(|high| (high, RoaringBitmap::new()));
+        let mut empty = Roaring64::from(RoaringTreemap::from_bitmaps(buckets));
+        assert!(empty == Roaring64::default() && empty != set);
         assert_eq!((empty.select(0), empty.select(u64::MAX)), (None, None));
-        assert!(!empty.optimize() && empty.encode().unwrap() == [0; 8]);
+        assert!(empty.encode().unwrap() == [0; 8] && empty.optimize() && !empty.optimize());
     }
 }
