@@ -106,7 +106,11 @@ impl Pieces {
         let base = min & !0xFFFF;
         let range = max.saturating_sub(base);
         let bits = u64::BITS - range.leading_zeros();
-        let wanted = view.bytes().div_ceil(PIECE_BYTES).next_power_of_two().min(MAX_PIECES);
+        // Or so many that the containers of each can be found beforehand, if that can be.
+        let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
+        let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
+        let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
+        let wanted = for_bytes.max(for_keys).next_power_of_two().min(MAX_PIECES);
         let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
         let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
         Ok(Self { base, range, shift, count })
