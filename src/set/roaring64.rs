@@ -3,6 +3,7 @@
 use crate::container::Op;
 use crate::error::{Error, Result};
 use roaring::{MultiOps, RoaringBitmap, RoaringTreemap};
+use std::ops::RangeInclusive;
 
 /// The roaring crate's two bitmaps in one: values below 2^32 have no map of
 /// buckets to be looked up in, so that a set of them costs what a
@@ -89,35 +90,30 @@ impl Roaring64 {
         }
     }
 
-    #[inline]
     pub(super) fn insert_range(&mut self, first: u64, last: u64) {
-        if let Ok(first) = u32::try_from(first) {
-            self.low.insert_range(first..=u32::try_from(last).unwrap_or(u32::MAX));
+        let (low, high) = halves(first, last);
+        if let Some(low) = low {
+            self.low.insert_range(low);
         }
-        if last >= FIRST_HIGH {
-            self.high.insert_range(first.max(FIRST_HIGH)..=last);
+        if let Some(high) = high {
+            self.high.insert_range(high);
         }
     }
 
-    #[inline]
     pub(super) fn remove_range(&mut self, first: u64, last: u64) {
-        if let Ok(first) = u32::try_from(first) {
-            self.low.remove_range(first..=u32::try_from(last).unwrap_or(u32::MAX));
+        let (low, high) = halves(first, last);
+        if let Some(low) = low {
+            self.low.remove_range(low);
         }
-        if last >= FIRST_HIGH {
-            self.high.remove_range(first.max(FIRST_HIGH)..=last);
+        if let Some(high) = high {
+            self.high.remove_range(high);
         }
     }
 
-    #[inline]
     pub(super) fn range_cardinality(&self, first: u64, last: u64) -> u64 {
-        let in_low = u32::try_from(first).map_or(0, |first| {
-            self.low.range_cardinality(first..=u32::try_from(last).unwrap_or(u32::MAX))
-        });
-        if last < FIRST_HIGH {
-            return in_low;
-        }
-        in_low + self.high.range_cardinality(first.max(FIRST_HIGH)..=last)
+        let (low, high) = halves(first, last);
+        low.map_or(0, |low| self.low.range_cardinality(low))
+            + high.map_or(0, |high| self.high.range_cardinality(high))
     }
 
     #[inline]
@@ -174,6 +170,7 @@ impl Roaring64 {
 
     #[inline]
     pub(super) fn next(&self, value: u64) -> Option<u64> {
+        // The first of `values_from` takes twice as long: both iterators are made, and moved.
         if let Ok(value) = u32::try_from(value) {
             let mut values = self.low.iter();
             values.advance_to(value);
@@ -308,6 +305,13 @@ impl Roaring64 {
         }
         Ok(bytes)
     }
+}
+
+/// What of `first ..= last` lies below 2^32, and from there on.
+fn halves(first: u64, last: u64) -> (Option<RangeInclusive<u32>>, Option<RangeInclusive<u64>>) {
+    let low = u32::try_from(first).ok();
+    let low = low.map(|first| first..=u32::try_from(last).unwrap_or(u32::MAX));
+    (low, (last >= FIRST_HIGH).then(|| first.max(FIRST_HIGH)..=last))
 }
 
 fn join_bitmaps(op: Op, a: &RoaringBitmap, b: &RoaringBitmap) -> RoaringBitmap {
