@@ -308,6 +308,7 @@ impl Roaring64 {
 }
 
 /// What of `first ..= last` lies below 2^32, and from there on.
+#[inline]
 fn halves(first: u64, last: u64) -> (Option<RangeInclusive<u32>>, Option<RangeInclusive<u64>>) {
     let low = u32::try_from(first).ok();
     let low = low.map(|first| first..=u32::try_from(last).unwrap_or(u32::MAX));
