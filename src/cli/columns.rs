@@ -5,7 +5,7 @@ use crate::text::{Column, Selector};
 use std::fmt;
 use std::str::FromStr;
 
-/// One column of delimited text or of a table.
+// One column of delimited text or of a table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ColumnArgs {
     /// Take the values from this column of delimited text or of a Parquet or Arrow file: a number from 1, or a name

@@ -85,7 +85,7 @@ pub(super) struct Limits {
     pub(super) quiet: bool,
 }
 
-/// Where a resulting set goes.
+// Where a resulting set goes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Target {
     /// Write to FILE, whole or not at all; FILE may be an input
@@ -98,6 +98,7 @@ pub(super) struct Target {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(super) enum Command {
     /// Make a set from files of numbers, in any order
     Build {
@@ -120,23 +121,7 @@ pub(super) enum Command {
         values: Vec<u64>,
     },
     /// Copy the lines that are in a set
-    #[command(mut_arg("column", |arg| arg.help(
-        "Take the values from this column of delimited text, and copy whole rows, and the header that names it: a number from 1, or a name"
-    )))]
-    Filter {
-        /// A .bits or roaring file, or a text file of numbers
-        set: PathBuf,
-        /// Files of numbers; none or `-` is standard input
-        files: Vec<PathBuf>,
-        /// Copy the lines that are not
-        #[arg(short = 'v', long)]
-        invert: bool,
-        #[command(flatten)]
-        columns: ColumnArgs,
-        /// Drop malformed lines instead of failing
-        #[arg(long)]
-        skip_invalid: bool,
-    },
+    Filter(FilterArgs),
     /// Add values to a set file
     Add(UpdateArgs),
     /// Remove values from a set file
@@ -346,6 +331,25 @@ impl Command {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("column", |arg| arg.help(
+    "Take the values from this column of delimited text, and copy whole rows, and the header that names it: a number from 1, or a name"
+)))]
+pub(super) struct FilterArgs {
+    /// A .bits or roaring file, or a text file of numbers
+    pub(super) set: PathBuf,
+    /// Files of numbers; none or `-` is standard input
+    pub(super) files: Vec<PathBuf>,
+    /// Copy the lines that are not
+    #[arg(short = 'v', long)]
+    pub(super) invert: bool,
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
+    /// Drop malformed lines instead of failing
+    #[arg(long)]
+    pub(super) skip_invalid: bool,
+}
+
+#[derive(Debug, clap::Args)]
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
@@ -376,5 +380,21 @@ mod tests {
     #[test]
     fn every_flag_has_a_help_line() {
         SetArgs::command().help_expected(true).debug_assert();
+    }
+
+    // A doc comment of flattened arguments would take the place of a deferred command's.
+    #[test]
+    fn no_command_changes_its_description_when_it_is_built() {
+        fn told(command: &clap::Command) -> Vec<String> {
+            let commands = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+            let texts = commands.map(|sub| (format!("{sub} {:?}", sub.get_about()), told(sub)));
+            texts.flat_map(|(text, inner)| [vec![text], inner].concat()).collect()
+        }
+        let mut built = SetArgs::command();
+        let before = told(&built);
+        built.build();
+        assert!(!before.is_empty());
+        let after = told(&built);
+        assert!(before.iter().all(|text| after.contains(text)), "{before:?}, {after:?}");
     }
 }

@@ -70,10 +70,7 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
             source.build(files, &target, skip_invalid)?;
         }
         Command::Contains { set, values } => return probe::contains(source, &set, &values),
-        Command::Filter { set, files, invert, columns, skip_invalid } => {
-            let lines = probe::Lines { files, column: columns.selector(), skip_invalid };
-            return probe::filter(source, &set, lines, invert);
-        }
+        Command::Filter(args) => return probe::filter(source, args),
         Command::Add(args) => update::add(source, &args)?,
         Command::Remove(args) => update::remove(source, &args)?,
         Command::Apply { set, changes } => update::apply(source, &set, changes.as_deref())?,

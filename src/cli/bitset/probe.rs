@@ -1,6 +1,7 @@
 //! Streams of values asked against a set.
 
 use super::Answer;
+use super::args::FilterArgs;
 use super::source::{Source, is_stdin, or_stdin};
 use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
@@ -36,19 +37,20 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
 }
 
 /// Lines to be asked for.
-pub(super) struct Lines {
-    pub(super) files: Vec<PathBuf>,
-    pub(super) column: Option<Selector>,
-    pub(super) skip_invalid: bool,
+struct Lines {
+    files: Vec<PathBuf>,
+    column: Option<Selector>,
+    skip_invalid: bool,
 }
 
 /// Copies the lines that are in the set, or those that are not.
-pub(super) fn filter(source: &Source, path: &Path, lines: Lines, invert: bool) -> Result<Answer> {
-    let lines = Lines { files: or_stdin(lines.files), ..lines };
-    if is_stdin(path) && lines.files.iter().any(|file| is_stdin(file)) {
+pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
+    let FilterArgs { set, files, invert, columns, skip_invalid } = args;
+    let lines = Lines { files: or_stdin(files), column: columns.selector(), skip_invalid };
+    if is_stdin(&set) && lines.files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
-    let set = source.open(path)?;
+    let set = source.open(&set)?;
     answer(source, &set, LineAnswer::Copy { wanted: !invert }, lines)?;
     Ok(Answer::Yes)
 }

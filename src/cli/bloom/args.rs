@@ -20,7 +20,7 @@ Examples:
 A key is a line without its newline, of any length and any bytes; an empty line
 is a key. A FILTER is a .bloom file, or one of Guava or of DCSO's bloom.";
 
-/// Commands on filters.
+// Commands on filters.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct BloomArgs {
@@ -29,6 +29,7 @@ pub(in crate::cli) struct BloomArgs {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 pub(super) enum BloomCommand {
     /// Find the lines of keys in a large file without reading it all
     #[command(subcommand)]
@@ -70,24 +71,7 @@ pub(super) enum BloomCommand {
         kind: KeyArgs,
     },
     /// Copy the lines that may be in a filter
-    #[command(mut_arg("column", |arg| arg.help(
-        "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
-    )))]
-    Filter {
-        /// A .bloom file, or one of Guava or of DCSO's bloom
-        filter: PathBuf,
-        /// Files of keys; none or `-` is standard input
-        files: Vec<PathBuf>,
-        /// Copy the lines that are certainly not in it
-        #[arg(short = 'v', long)]
-        invert: bool,
-        #[command(flatten)]
-        columns: ColumnArgs,
-        #[command(flatten)]
-        keys: KeyArgs,
-        #[command(flatten)]
-        target: TargetArgs,
-    },
+    Filter(FilterArgs),
     /// Copy each line the first time that it occurs
     Dedup {
         /// Files of lines; none or `-` is standard input
@@ -212,7 +196,7 @@ pub(super) struct PlanArgs {
     pub(super) json: bool,
 }
 
-/// How large a filter is.
+// How large a filter is.
 #[derive(Debug, clap::Args)]
 pub(super) struct SizeArgs {
     /// Number of different keys; the lines are counted first if it is not given
@@ -238,7 +222,7 @@ pub(super) struct SizeArgs {
     pub(super) seed: u64,
 }
 
-/// What of a line is a key.
+// What of a line is a key.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct LineArgs {
     /// Lines end in a NUL byte
@@ -252,7 +236,7 @@ pub(super) struct LineArgs {
     pub(super) skip_empty: bool,
 }
 
-/// What of a line is hashed.
+// What of a line is hashed.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(super) struct KeyArgs {
     #[command(flatten)]
@@ -279,12 +263,32 @@ impl KeyArgs {
     }
 }
 
-/// Where lines go.
+// Where lines go.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// Write to FILE, whole or not at all; FILE may be an input
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("column", |arg| arg.help(
+    "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
+)))]
+pub(super) struct FilterArgs {
+    /// A .bloom file, or one of Guava or of DCSO's bloom
+    pub(super) filter: PathBuf,
+    /// Files of keys; none or `-` is standard input
+    pub(super) files: Vec<PathBuf>,
+    /// Copy the lines that are certainly not in it
+    #[arg(short = 'v', long)]
+    pub(super) invert: bool,
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+    #[command(flatten)]
+    pub(super) target: TargetArgs,
 }
 
 #[derive(Debug, clap::Args)]

@@ -26,6 +26,7 @@ Examples:
 
 /// What the user typed.
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 #[command(after_help = EXAMPLES)]
 pub(super) enum IndexCommand {
     /// Make the index of a file, beside it

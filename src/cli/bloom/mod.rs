@@ -41,10 +41,7 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
         BloomCommand::Contains { filter, keys, files, kind } => {
             return screen::contains(source, &filter, &keys, files, kind);
         }
-        BloomCommand::Filter { filter, files, invert, columns, keys, target } => {
-            let column = columns.selector();
-            screen::filter(source, &filter, files, !invert, column.as_ref(), keys, &target)?;
-        }
+        BloomCommand::Filter(args) => screen::filter(source, args)?,
         BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
             let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };
             screen::dedup(source, files, (!exact).then_some(&size), lines, &target)?;

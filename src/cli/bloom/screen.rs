@@ -1,6 +1,6 @@
 //! Streams of lines held against filters, and against each other.
 
-use super::args::{KeyArgs, LineArgs, PlainChoice, TargetArgs};
+use super::args::{FilterArgs, KeyArgs, LineArgs, PlainChoice, TargetArgs};
 use super::{Out, job, open, plan, typed_key};
 use crate::bloom::common_lines::{CommonLines, Facts};
 use crate::bloom::distinct::Distinct;
@@ -11,7 +11,6 @@ use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
 use crate::input::Unchanged;
-use crate::text::Selector;
 use memchr::memchr_iter;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -75,20 +74,14 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
 
 /// Copies the lines that may be in the filter, if these are `wanted`, or those that
 /// are not. With a column a line is a record, and its field there is the key.
-pub(super) fn filter(
-    source: &Source,
-    path: &Path,
-    files: Vec<PathBuf>,
-    wanted: bool,
-    column: Option<&Selector>,
-    keys: KeyArgs,
-    target: &TargetArgs,
-) -> Result<()> {
+pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
+    let FilterArgs { filter, files, invert, columns, keys, target } = args;
+    let column = columns.selector();
     if keys.lines.zero && column.is_some() {
         return Err(Error::usage("records of delimited text end in a newline, not in NUL"));
     }
-    let filter = open(path)?.filter;
-    let mut out = Out::open(target)?;
+    let filter = open(&filter)?.filter;
+    let mut out = Out::open(&target)?;
     let _bar = source.bar(target.output.is_some());
     let job = job(source, keys);
     let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
@@ -97,9 +90,9 @@ pub(super) fn filter(
         count += copied_lines(source, &job, copied);
         out.write(copied)
     };
-    match column {
-        Some(selector) => job.copy_records(or_stdin(files), selector, wanted, ask, consume)?,
-        None => job.copy_lines(or_stdin(files), wanted, ask, consume)?,
+    match &column {
+        Some(selector) => job.copy_records(or_stdin(files), selector, !invert, ask, consume)?,
+        None => job.copy_lines(or_stdin(files), !invert, ask, consume)?,
     }
     source.note("written", count);
     out.commit(source)
