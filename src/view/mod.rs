@@ -70,8 +70,8 @@ impl<'a> SetView<'a> {
     ///
     /// # Errors
     ///
-    /// If the bytes are no such bitmap: its head and the places of its
-    /// containers are looked at. O(containers).
+    /// If the bytes are no such bitmap: its head is looked at, which has the places of its
+    /// containers, and of these the last one. O(containers).
     ///
     /// # Examples
     ///

@@ -35,6 +35,13 @@ pub(crate) struct RoaringView<'a> {
 }
 
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
+const OVERLAP: &str = "a container begins inside of another";
+
+/// The first of these that does not hold; all are looked at, as that is done by vectors.
+fn failing(mut claims: impl Iterator<Item = bool> + Clone) -> Option<usize> {
+    let any = claims.clone().fold(0, |any, holds| any | u32::from(!holds));
+    if any == 0 { None } else { claims.position(|holds| !holds) }
+}
 
 fn damage(offset: usize, what: &'static str) -> Damage {
     Damage { offset: offset as u64, what }
@@ -81,23 +88,42 @@ impl<'a> RoaringView<'a> {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
     }
 
-    /// Checks that keys ascend and every container is inside of the bytes;
-    /// gives where the bitmap ends. O(containers).
+    /// Checks that keys ascend and containers lie behind each other inside of the bytes;
+    /// gives where the bitmap ends. O(containers), none of which is read but the last
+    /// one: whether a container of runs reaches into the next is looked at by
+    /// [`get`](Self::get).
     pub(crate) fn check(self) -> Result<usize, Damage> {
-        let mut end = self.body;
-        for index in 0..self.len() {
-            if index > 0 && self.key(index - 1) >= self.key(index) {
-                let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
-                return Err(damage(offset, "the keys of the containers do not ascend"));
-            }
-            let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
-            if offset < end {
-                return Err(damage(offset, "a container begins inside of another"));
-            }
-            end = offset + self.size(index, offset)?;
-            if end > self.bytes.len() {
-                return Err(damage(self.bytes.len(), SHORT));
-            }
+        let Some(last) = self.len().checked_sub(1) else { return Ok(self.body) };
+        let heads = self.descriptors.iter().map(|&head| u32::from_le_bytes(head));
+        let keys = heads.clone().map(|head| head & 0xFFFF);
+        let ascend = keys.clone().zip(keys.skip(1)).map(|(key, next)| key < next);
+        if let Some(index) = failing(ascend) {
+            let offset = self.body - self.offsets.len() * 4 - 4 * (last - index);
+            return Err(damage(offset, "the keys of the containers do not ascend"));
+        }
+        let sizes = heads.map(|head| plain_bytes((head >> 16) + 1));
+        let offsets = self.offsets.iter().map(|&offset| u32::from_le_bytes(offset));
+        // 0, which is too small for any container, if they do not ascend.
+        let gaps = offsets.clone().zip(offsets.skip(1));
+        let gaps = gaps.map(|(offset, next)| next.saturating_sub(offset));
+        let overlapping = if self.run_flags.is_empty() {
+            failing(gaps.zip(sizes).map(|(gap, size)| gap as usize >= size))
+        } else {
+            let known = |(index, size)| if self.is_run(index) { 2 } else { size };
+            let sizes = sizes.enumerate().map(known);
+            failing(gaps.zip(sizes).map(|(gap, size)| gap as usize >= size))
+        };
+        if let Some(index) = overlapping {
+            return Err(damage(self.offset(index + 1), OVERLAP));
+        }
+        let first = self.start(0)?;
+        if first < self.body {
+            return Err(damage(first, OVERLAP));
+        }
+        let start = self.start(last)?;
+        let end = start + self.size(last, start)?;
+        if end > self.bytes.len() {
+            return Err(damage(self.bytes.len(), SHORT));
         }
         Ok(end)
     }
@@ -161,7 +187,11 @@ impl<'a> RoaringView<'a> {
         let bytes = start.checked_add(size).and_then(|end| self.bytes.get(start..end));
         let bytes = bytes.ok_or(damage(start, SHORT))?;
         if self.is_run(index) {
-            return Ok(Container::Runs(bytes[2..].as_chunks().0));
+            let next = self.offsets.get(index + 1).map(|&next| u32::from_le_bytes(next) as usize);
+            return match next.filter(|&next| next < start + size) {
+                Some(next) => Err(damage(next, OVERLAP)),
+                None => Ok(Container::Runs(bytes[2..].as_chunks().0)),
+            };
         }
         Ok(match bytes.as_chunks().0.first_chunk() {
             Some(words) if self.cardinality(index) as usize > MAX_ARRAY => Container::Bitmap(words),

@@ -239,3 +239,28 @@ fn values_below_the_smallest_are_in_no_piece() {
     let expected: Vec<bool> = asked.iter().map(|&value| set.contains(value)).collect();
     assert_eq!(found, expected);
 }
+
+#[test]
+fn containers_of_runs_do_not_reach_into_each_other() {
+    let mut bitmap: RoaringBitmap = (0..5_u32)
+        .flat_map(|key| (0..100).chain(200..300).map(move |low| key << 16 | low))
+        .collect();
+    bitmap.optimize();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).unwrap();
+    // Cookie, flags, descriptors, offsets; then the number of runs.
+    let body = 4 + 1 + 5 * 4 + 5 * 4;
+    assert_eq!(bytes[body..body + 2], [2, 0]);
+
+    bytes[body] = 3;
+    let view = SetView::roaring(&bytes).unwrap();
+    assert_eq!(view.contains(50).unwrap_err().what, "a container begins inside of another");
+    assert_eq!(view.contains(0x1_0032), Ok(true));
+    bytes[body] = 2;
+
+    let offset = 4 + 1 + 5 * 4 + 4;
+    bytes[offset] = u8::try_from(body + 1).unwrap();
+    let refused = SetView::roaring(&bytes).unwrap_err();
+    assert_eq!(refused.what, "a container begins inside of another");
+    assert_eq!(refused.offset, body as u64 + 1);
+}
