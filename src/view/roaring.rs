@@ -37,12 +37,6 @@ pub(crate) struct RoaringView<'a> {
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
 const OVERLAP: &str = "a container begins inside of another";
 
-/// The first of these that does not hold; all are looked at, as that is done by vectors.
-fn failing(mut claims: impl Iterator<Item = bool> + Clone) -> Option<usize> {
-    let any = claims.clone().fold(0, |any, holds| any | u32::from(!holds));
-    if any == 0 { None } else { claims.position(|holds| !holds) }
-}
-
 fn damage(offset: usize, what: &'static str) -> Damage {
     Damage { offset: offset as u64, what }
 }
@@ -90,40 +84,26 @@ impl<'a> RoaringView<'a> {
 
     /// Checks that keys ascend and containers lie behind each other inside of the bytes;
     /// gives where the bitmap ends. O(containers), none of which is read but the last
-    /// one: whether a container of runs reaches into the next is looked at by
-    /// [`get`](Self::get).
+    /// one, if their offsets are there: whether a container of runs reaches into the next
+    /// is looked at by [`get`](Self::get).
     pub(crate) fn check(self) -> Result<usize, Damage> {
-        let Some(last) = self.len().checked_sub(1) else { return Ok(self.body) };
-        let heads = self.descriptors.iter().map(|&head| u32::from_le_bytes(head));
-        let keys = heads.clone().map(|head| head & 0xFFFF);
-        let ascend = keys.clone().zip(keys.skip(1)).map(|(key, next)| key < next);
-        if let Some(index) = failing(ascend) {
-            let offset = self.body - self.offsets.len() * 4 - 4 * (last - index);
-            return Err(damage(offset, "the keys of the containers do not ascend"));
-        }
-        let sizes = heads.map(|head| plain_bytes((head >> 16) + 1));
-        let offsets = self.offsets.iter().map(|&offset| u32::from_le_bytes(offset));
-        // 0, which is too small for any container, if they do not ascend.
-        let gaps = offsets.clone().zip(offsets.skip(1));
-        let gaps = gaps.map(|(offset, next)| next.saturating_sub(offset));
-        let overlapping = if self.run_flags.is_empty() {
-            failing(gaps.zip(sizes).map(|(gap, size)| gap as usize >= size))
-        } else {
-            let known = |(index, size)| if self.is_run(index) { 2 } else { size };
-            let sizes = sizes.enumerate().map(known);
-            failing(gaps.zip(sizes).map(|(gap, size)| gap as usize >= size))
-        };
-        if let Some(index) = overlapping {
-            return Err(damage(self.offset(index + 1), OVERLAP));
-        }
-        let first = self.start(0)?;
-        if first < self.body {
-            return Err(damage(first, OVERLAP));
-        }
-        let start = self.start(last)?;
-        let end = start + self.size(last, start)?;
-        if end > self.bytes.len() {
-            return Err(damage(self.bytes.len(), SHORT));
+        let mut end = self.body;
+        for index in 0..self.len() {
+            if index > 0 && self.key(index - 1) >= self.key(index) {
+                let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
+                return Err(damage(offset, "the keys of the containers do not ascend"));
+            }
+            let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
+            if offset < end {
+                return Err(damage(offset, OVERLAP));
+            }
+            let is_last = index + 1 == self.len();
+            let is_skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
+            // Runs have their own count of 2 bytes in front, in a page that would be read for it.
+            end = offset + if is_skipped { 2 } else { self.size(index, offset)? };
+            if end > self.bytes.len() {
+                return Err(damage(self.bytes.len(), SHORT));
+            }
         }
         Ok(end)
     }
@@ -187,7 +167,7 @@ impl<'a> RoaringView<'a> {
         let bytes = start.checked_add(size).and_then(|end| self.bytes.get(start..end));
         let bytes = bytes.ok_or(damage(start, SHORT))?;
         if self.is_run(index) {
-            let next = self.offsets.get(index + 1).map(|&next| u32::from_le_bytes(next) as usize);
+            let next = (index + 1 < self.offsets.len()).then(|| self.offset(index + 1));
             return match next.filter(|&next| next < start + size) {
                 Some(next) => Err(damage(next, OVERLAP)),
                 None => Ok(Container::Runs(bytes[2..].as_chunks().0)),

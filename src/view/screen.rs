@@ -222,8 +222,6 @@ struct Slots {
     mask: usize,
     /// Words of a slot; a power of two. A slot stands for 2^16 values.
     len: usize,
-    /// A word stands for 2^`low_shift` values.
-    low_shift: u32,
 }
 
 impl Slots {
@@ -233,8 +231,7 @@ impl Slots {
         let len = 1 << slot_word_bits;
         let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
         let multiplier = if dense { (len as u64) << 32 } else { spreading };
-        let mask = ((1 << word_bits) - 1) & !(len - 1);
-        Self { multiplier, mask, len, low_shift: 16 - slot_word_bits }
+        Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
     }
 
     /// The first word of a container's slot.
@@ -247,7 +244,7 @@ impl Slots {
     /// The word of a low part in its slot.
     #[inline]
     fn of_low(self, low: u32) -> usize {
-        low as usize >> self.low_shift
+        (low as usize * self.len) >> 16
     }
 
     /// The number of a value's word, which is asked for.
@@ -293,20 +290,11 @@ impl Slots {
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
         match container {
             Container::Array(values) => {
-                let lows = values.iter().map(|&low| u16::from_le_bytes(low));
-                let neighbours = lows.clone().zip(lows.clone().skip(1));
-                let descents = neighbours.map(|(low, next)| u16::from(next < low));
-                let descents = descents.fold(0, |any, descent| any | descent);
-                if descents == 0 {
-                    self.take_ascending(slot, lows.map(u32::from));
-                } else {
-                    // Of a damaged file: what is found in it all the same is not held back.
-                    lows.for_each(|low| slot[self.of_low(low.into())] |= bits(low.into()));
-                }
+                self.take_lows(slot, values.iter().map(|&low| u16::from_le_bytes(low).into()));
             }
             Container::Bitmap(_) => {
                 let count = container.positions(0, lows);
-                self.take_ascending(slot, lows[..count].iter().copied());
+                self.take_lows(slot, lows[..count].iter().copied());
             }
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
@@ -317,16 +305,21 @@ impl Slots {
         }
     }
 
-    /// Takes ascending values into a slot that is empty: a word is put together without
-    /// being read, and stored for each of its values.
+    /// Takes values into a slot that is empty. As they ascend, a word is put together
+    /// without being read, and stored for each of its values.
     #[inline]
-    fn take_ascending(self, slot: &mut [u64], lows: impl Iterator<Item = u32>) {
-        let (mut last, mut all) = (0, 0);
-        for low in lows {
+    fn take_lows(self, slot: &mut [u64], lows: impl Iterator<Item = u32> + Clone) {
+        let (mut last, mut all, mut ascend) = (0, 0, true);
+        for low in lows.clone() {
             let word = self.of_low(low);
             all = if word == last { all } else { 0 } | bits(low);
+            ascend &= word >= last;
             last = word;
             slot[word] = all;
+        }
+        if !ascend {
+            // Of a damaged file: what is found in it all the same is not held back.
+            lows.for_each(|low| slot[self.of_low(low)] |= bits(low));
         }
     }
 }
