@@ -210,10 +210,10 @@ pub enum Error {
     /// The run was cancelled.
     #[error("interrupted")]
     Interrupted,
-    /// The accounting identity does not hold: a defect of this program.
-    #[error("internal check failed: {what}; the output was not written")]
+    /// Counts do not add up, or values would be out of order: a defect of this program.
+    #[error("internal check failed: {what}; what was written so far is not to be used")]
     Accounting {
-        /// The two sides of the identity.
+        /// What was compared.
         what: String,
     },
 }

@@ -68,6 +68,10 @@ fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
         return Err(error);
     }
     let report = report?;
+    if !values.rest.is_empty() {
+        let what = format!("{} bytes of an unfinished block are left", values.rest.len());
+        return Err(Error::Accounting { what });
+    }
     values.end_container()?;
     Ok(report)
 }
@@ -112,6 +116,10 @@ impl Values<'_> {
     /// Takes the whole blocks that `bytes` begin with; gives what is left.
     fn blocks<'b>(&mut self, mut bytes: &'b [u8]) -> Result<&'b [u8]> {
         while let Some((block, rest)) = Block::split_off(bytes) {
+            if block.key < self.key {
+                let what = format!("values of {:#x} follow those of {:#x}", block.key, self.key);
+                return Err(Error::Accounting { what });
+            }
             if block.key != self.key {
                 self.end_container()?;
                 self.key = block.key;

@@ -39,6 +39,7 @@ impl Emitter<'_, '_> {
         if count == 0 {
             return Ok(0);
         }
+        self.follows(key << 16, key << 16 | 0xFFFF)?;
         if self.buffer.len() - self.filled < MAX_BLOCK {
             self.flush()?;
         }

@@ -4,12 +4,13 @@
 //! scattered: then every span is a piece of one table. Else histograms say
 //! where to cut, and each span is read again.
 
-use super::engine::{Loaded, Task, reserve};
+use super::engine::{Loaded, reserve};
 use super::entry::{Entry, low_mask};
 use super::finish::MAX_BITMAP_BITS;
 use super::scatter::Scatter;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
+use super::task::Task;
 use crate::error::Result;
 use crate::sys::{Pages, joined, start};
 

@@ -1,6 +1,7 @@
 //! Sorted values → the parts of the output.
 
-use super::entry::Entry;
+use super::entry::{Entry, Window};
+use super::ways::Ways;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::output::{Part, Sequence};
@@ -68,6 +69,8 @@ pub(super) struct Written {
     pub(super) lines: u64,
     /// Values that these lines stand for.
     pub(super) values: u64,
+    /// How parts were finished.
+    pub(super) ways: Ways,
 }
 
 /// Formats values into a buffer and writes it, part by part.
@@ -76,6 +79,10 @@ pub(super) struct Emitter<'s, 'a> {
     progress: &'s Progress,
     pub(super) level: Level,
     part: Option<Part<'s, 'a>>,
+    /// All values of the part lie in it.
+    window: Window,
+    /// The value of the part that was written last.
+    previous: Option<u64>,
     style: Style,
     pub(super) buffer: Vec<u8>,
     pub(super) filled: usize,
@@ -98,6 +105,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
             progress,
             level: Level::best(),
             part: None,
+            window: Window::ALL,
+            previous: None,
             style,
             buffer,
             filled: 0,
@@ -109,9 +118,47 @@ impl<'s, 'a> Emitter<'s, 'a> {
         &self.style
     }
 
-    /// Begins part `number` of the output.
-    pub(super) fn begin(&mut self, number: usize) {
+    /// Begins part `number` of the output, of values of `window`.
+    ///
+    /// Parts are in order because their windows are.
+    pub(super) fn begin(&mut self, number: usize, window: Window) {
         self.part = Some(self.sequence.part(number));
+        self.window = window;
+        self.previous = None;
+    }
+
+    /// Checks that values which begin with `first` and end with `last` may be written
+    /// next: they lie in the window of the part, and behind all that it has.
+    pub(super) fn follows(&mut self, first: u64, last: u64) -> Result<()> {
+        let Selection { reverse, .. } = self.style.selection;
+        let in_order = |before: u64, behind: u64| {
+            let (lower, upper) = if reverse { (behind, before) } else { (before, behind) };
+            lower < upper || (lower == upper && self.style.selection.keeps_all())
+        };
+        let (lower, upper) = if reverse { (last, first) } else { (first, last) };
+        let window = self.window;
+        let inside = window.base <= lower && lower <= upper && upper <= window.last;
+        if inside && self.previous.is_none_or(|previous| in_order(previous, first)) {
+            self.previous = Some(last);
+            return Ok(());
+        }
+        let previous = self.previous.map_or("none".to_owned(), |value| value.to_string());
+        let what = format!(
+            "values {first} to {last} were to be written behind {previous}, in a part of {} to {}",
+            window.base, window.last
+        );
+        Err(Error::Accounting { what })
+    }
+
+    /// [`follows`](Self::follows) for `base + value` of all `values`, in the order in which
+    /// they are written.
+    fn all_follow<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+        let [first, .., last] = values else {
+            let Some(only) = values.first() else { return Ok(()) };
+            let value = base + only.widen();
+            return self.follows(value, value);
+        };
+        self.follows(base + first.widen(), base + last.widen())
     }
 
     /// Ends the part.
@@ -171,6 +218,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
             distinct += usize::from(last != Some(value));
             last = Some(value);
         }
+        self.all_follow(base, &values[..distinct])?;
         self.lines(base, &values[..distinct])
     }
 
@@ -179,6 +227,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         if self.style.selection.reverse {
             values.reverse();
         }
+        self.all_follow(base, values)?;
         self.written.values += values.len() as u64;
         self.lines(base, values)
     }
@@ -186,6 +235,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     /// Writes a value that occurs `count` times.
     pub(super) fn run(&mut self, value: u64, count: u64) -> Result<()> {
         let selection = self.style.selection;
+        self.follows(value, value)?;
         self.written.values += count;
         if selection.repeated && count < 2 {
             return Ok(());
@@ -245,6 +295,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Ok(())
     }
 
+    /// Writes values that were checked to follow.
     fn lines<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         self.written.lines += values.len() as u64;
         if self.style.blocks {

@@ -8,8 +8,9 @@ use super::plan::Layout;
 use super::pool::Pool;
 use super::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments};
 use super::source::Source;
-use super::span::Span;
 use super::spill::{ReadBuffers, SpillFiles};
+use super::task::Task;
+use super::ways::Way;
 use crate::error::{Error, Result};
 use crate::input::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::output::Sequence;
@@ -146,26 +147,11 @@ fn run<E: Entry>(
 
 /// All partitions of a window.
 pub(super) struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
-    context: &'l Context<'l, 'o>,
+    pub(super) context: &'l Context<'l, 'o>,
     pub(super) layout: &'l Layout,
     pub(super) relief: &'r Relief<'b>,
     pub(super) scatters: Vec<Scatter<'p, 'r, 'b, E>>,
 }
-
-/// A part of the output.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Task {
-    Partition(usize),
-    /// A span of a large partition, and the values in it.
-    Span(usize, Span, u64),
-    /// A span of a table of counters, and the values in it.
-    Counted(usize, Span, u64),
-    /// Values below or above the window.
-    Outside(usize),
-}
-
-/// Partitions with fewer values are not worth cutting.
-const MIN_CUT: u64 = 1 << 20;
 
 impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn source(&self, number: usize) -> Source<'_, 'p, E> {
@@ -176,7 +162,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
     }
 
-    fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
+    pub(super) fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
         Source {
             held: self.scatters.iter().map(|scatter| scatter.outside_part(side)).collect(),
             spill: self.relief.spill.as_ref(),
@@ -190,7 +176,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let lens: Vec<u64> = (0..count).map(|partition| self.source(partition).len()).collect();
         let values: u64 = lens.iter().sum();
         // A thread that is left alone with a large partition keeps all waiting.
-        let share = (values / (2 * self.layout.threads as u64)).max(MIN_CUT);
+        let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
         let mut tasks = Vec::with_capacity(count + 2);
         let mut tables: Vec<Counted> = Vec::new();
         let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
@@ -212,6 +198,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         if context.style.selection.reverse {
             tasks.reverse();
         }
+        self.check_order(&tasks)?;
         let first = context.sequence.extend(tasks.len());
         // What was absorbed into a bitmap is counted when it is finished.
         if context.style.selection.keeps_all() && !self.relief.was_used() {
@@ -262,13 +249,15 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             Ok(worker.emitter.written)
         };
         let results = in_threads(self.layout.threads * per_processor, work);
-        let mut total = Written { lines: 0, values: self.relief.dropped.load(Ordering::Relaxed) };
+        let dropped = self.relief.dropped.load(Ordering::Relaxed);
+        let mut total = Written { values: dropped, ..Written::default() };
         let mut failed = None;
         for result in results {
             match result {
                 Ok(written) => {
                     total.lines += written.lines;
                     total.values += written.values;
+                    total.ways += written.ways;
                 }
                 // Others were interrupted because of the one that failed.
                 Err(Error::Interrupted) if failed.is_some() => {}
@@ -298,35 +287,58 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         tables: &[Counted],
     ) -> Result<()> {
         let Worker { emitter, finisher } = worker;
-        emitter.begin(number);
+        let window = self.window_of(task)?;
+        emitter.begin(number, window);
+        let before = emitter.written.values;
+        let mut expected = None;
         match task {
             Task::Partition(partition) => {
-                let window = self.layout.partitioning.window_of(partition);
                 let source = self.source(partition);
+                if !source.is_in_memory() {
+                    emitter.written.ways.take(Way::Spilled);
+                }
                 let mut words = self
                     .relief
                     .used_segment(partition)
                     .map(|segment| segment.lock().unwrap_or_else(PoisonError::into_inner));
                 let words = words.as_mut().map(|words| &mut ***words);
+                if words.is_none() {
+                    expected = Some(source.len());
+                } else {
+                    emitter.written.ways.take(Way::Absorbed);
+                }
                 finisher.finish(&source, window.base, words, emitter)?;
                 self.context.progress.advance(source.len());
             }
             Task::Span(partition, span, count) => {
+                emitter.written.ways.take(Way::Span);
                 finisher.span(&self.source(partition), span, count, emitter)?;
+                expected = Some(count);
                 self.context.progress.advance(count);
             }
             Task::Counted(table, span, count) => {
+                emitter.written.ways.take(Way::Counted);
                 finisher.counted(tables[table].counts(), span, emitter)?;
+                expected = Some(count);
                 self.context.progress.advance(count);
             }
             Task::Outside(side) => {
                 let source = self.outside_source(side);
+                expected = Some(source.len());
                 if source.len() > 0 {
+                    let way = if side == BELOW { Way::Below } else { Way::Above };
+                    emitter.written.ways.take(way);
                     self.finisher::<u64>(self.layout.scratch_bytes / 2)
                         .finish(&source, 0, None, emitter)?;
                 }
                 self.context.progress.advance(source.len());
             }
+        }
+        let done = emitter.written.values - before;
+        if let Some(expected) = expected.filter(|&expected| expected != done) {
+            let (base, last) = (window.base, window.last);
+            let what = format!("a part of {base} to {last} has {done} values, not {expected}");
+            return Err(Error::Accounting { what });
         }
         emitter.end()
     }

@@ -1,5 +1,6 @@
 //! What is kept of a value within its partition.
 
+use crate::error::{Error, Result};
 use crate::simd::decimal::Low;
 
 /// The low bits of a value: as narrow a word as holds them.
@@ -40,9 +41,25 @@ pub(super) struct Window {
 }
 
 impl Window {
+    /// All values.
+    pub(super) const ALL: Self = Self { base: 0, last: u64::MAX };
+
     /// The `2^bits` values from `base` on, cut off at 2^64.
     pub(super) fn of_bits(base: u64, bits: u32) -> Self {
         Self { base, last: base.saturating_add(low_mask(bits)) }
+    }
+
+    /// Checks that all values of the window are to be written behind those of `previous`.
+    pub(super) fn check_behind(self, previous: Option<Self>, reverse: bool) -> Result<()> {
+        let follows = |other: Self| {
+            let (lower, upper) = if reverse { (self, other) } else { (other, self) };
+            lower.base <= lower.last && lower.last < upper.base && upper.base <= upper.last
+        };
+        if previous.is_none_or(follows) {
+            return Ok(());
+        }
+        let what = format!("a part with values of {self:?} was to follow one of {previous:?}");
+        Err(Error::Accounting { what })
     }
 
     /// Bits of the largest offset from the base: 0 to 64.

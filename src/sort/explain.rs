@@ -1,6 +1,7 @@
 //! A plan in words and numbers.
 
-use super::plan::{Choice, Cost, Facts, Strategy, Wishes};
+use super::plan::{Choice, Cost, Facts, Wishes};
+use super::strategy::Strategy;
 use crate::input::Sample;
 use crate::size::ByteSize;
 use std::fmt;
@@ -79,14 +80,12 @@ impl fmt::Display for Explanation {
         let needed = disk(choice.strategy, *disk_bytes);
         writeln!(f, "temporary  {needed} in {}", folders.join(", "))?;
         let threads = layout.threads as u64;
-        let buffers = threads * (layout.block_bytes.max(3 * layout.output_bytes)) as u64;
-        let scratch = threads * layout.scratch_bytes as u64;
         writeln!(f, "memory     {} limit, {threads} threads", size(wishes.memory_bytes))?;
         for (bytes, what) in [
             (layout.pool_bytes, "partitioned values"),
             (layout.bitmap_bytes, "bitmap"),
-            (scratch, "finishing partitions"),
-            (buffers, "reading and writing"),
+            (layout.scratch_total(), "finishing partitions"),
+            (layout.buffer_bytes, "reading and writing"),
             (layout.overhead_bytes, "program and tables"),
         ] {
             writeln!(f, "  {:>10}  {what}", size(bytes).to_string())?;

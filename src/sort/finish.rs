@@ -20,6 +20,7 @@ use super::scan::Scan;
 use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
+use super::ways::Way;
 use super::workspace::Workspace;
 use crate::bitmap::BitmapMut;
 use crate::error::Result;
@@ -98,6 +99,7 @@ impl<E: Entry> Finisher<E> {
             return Ok(());
         }
         if span.lo == span.hi {
+            emit.written.ways.take(Way::OneValue);
             return emit.run(span.first(), count);
         }
         let narrow = span.bits() <= MAX_BITMAP_BITS;
@@ -170,6 +172,7 @@ impl<E: Entry> Finisher<E> {
         if overflow {
             return Ok(false);
         }
+        emit.written.ways.take(Way::Bitmap);
         if span.is_part && (selection.keeps_all() || selection.ignores_copies()) {
             let count = || ones_of(words) + met_again as u64;
             emit.announce(count, span.first(), span.last());
@@ -202,6 +205,7 @@ impl<E: Entry> Finisher<E> {
         segment: Option<&mut [u64]>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
+        emit.written.ways.take(Way::Counting);
         let size = (self.budget_bytes as u64 / 2).clamp(64, 1 << 32).min(span.len());
         let windows = span.len().div_ceil(size);
         let reverse = emit.style().selection.reverse;
@@ -254,6 +258,7 @@ impl<E: Entry> Finisher<E> {
         count: u64,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
+        emit.written.ways.take(Way::Radix);
         let Self { buffers, workspace, values_scratch, .. } = self;
         let count_here = usize::try_from(count).unwrap_or(usize::MAX);
         let counters = radix::counters_for(count_here);
@@ -290,6 +295,7 @@ impl<E: Entry> Finisher<E> {
         span: Span,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
+        emit.written.ways.take(Way::Split);
         let split_bits = SPLIT_BITS.min(span.bits());
         let shift = span.bits() - split_bits;
         let mut histogram = vec![0_u64; 1 << split_bits];

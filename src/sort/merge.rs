@@ -2,6 +2,7 @@
 
 use super::check::first_disorder;
 use super::emit::{Emitter, Style};
+use super::entry::Window;
 use super::options::{MAX_RECORD_BYTES, Sort};
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
@@ -124,7 +125,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         batch: Vec::with_capacity(BATCH),
         current: None,
     };
-    output.emitter.begin(sequence.extend(1));
+    output.emitter.begin(sequence.extend(1), Window::ALL);
     merge(&mut runs, &mut output)?;
     output.finish()?;
     let mut report = Report {

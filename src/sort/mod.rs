@@ -28,7 +28,10 @@ mod settle;
 mod source;
 mod span;
 mod spill;
+mod strategy;
 mod survey;
+mod task;
+mod ways;
 mod workspace;
 
 pub(crate) use blocks::{BLOCK_HEAD, IS_BITMAP};
@@ -36,8 +39,10 @@ pub use check::Disorder;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
 pub use options::Sort;
-pub use plan::{Strategy, Tuning};
+pub use plan::Tuning;
 pub use rejects::InvalidLines;
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use settle::{MAX_THREADS, check_threads};
+pub use strategy::Strategy;
+pub use ways::{Way, Ways};

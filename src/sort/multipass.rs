@@ -10,6 +10,7 @@ use super::engine::{Context, Pass, pass};
 use super::entry::{Window, low_mask};
 use super::plan::{Facts, Layout, Wishes, divide};
 use super::scatter::{Outside, is_out_of_chunks};
+use super::ways::Way;
 use crate::error::{Error, Result};
 use crate::input::{Consumer, Invalid, Tally, scan};
 use crate::progress::Phase;
@@ -82,6 +83,8 @@ pub(super) struct Passes<'c, 'a, 'o> {
     /// Readings of the input so far.
     readings: u64,
     total: Pass,
+    /// The window of the slice that was written last.
+    previous: Option<Window>,
 }
 
 impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
@@ -91,7 +94,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         wishes: &'c Wishes,
         layout: &'c Layout,
     ) -> Self {
-        Self { context, facts, wishes, layout, readings: 0, total: Pass::default() }
+        Self { context, facts, wishes, layout, readings: 0, total: Pass::default(), previous: None }
     }
 
     /// Writes all values; gives what was done and how often the input was read.
@@ -200,6 +203,8 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
 
     /// One pass for a slice; false if it does not fit after all.
     fn write(&mut self, slice: Slice) -> Result<bool> {
+        let window = Window::of_bits(slice.base, slice.bits);
+        window.check_behind(self.previous, self.context.style.selection.reverse)?;
         if slice.bits == 0 {
             let context = self.context;
             let number = context.sequence.extend(1);
@@ -209,11 +214,13 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                 context.style,
                 self.layout.output_bytes,
             );
-            emitter.begin(number);
+            emitter.begin(number, Window::of_bits(slice.base, 0));
             emitter.run(slice.base, slice.count)?;
             emitter.end()?;
             self.total.written.lines += emitter.written.lines;
             self.total.written.values += emitter.written.values;
+            self.total.written.ways += emitter.written.ways;
+            self.previous = Some(window);
             return Ok(true);
         }
         let Some(layout) = self.layout_of(slice) else { return Ok(false) };
@@ -238,6 +245,9 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         }
         self.total.written.lines += done.written.lines;
         self.total.written.values += done.written.values;
+        self.total.written.ways += done.written.ways;
+        self.total.written.ways.take(Way::Slice);
+        self.previous = Some(window);
         self.total.load += done.load;
         self.total.emit += done.emit;
         Ok(true)

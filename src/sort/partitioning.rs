@@ -13,15 +13,24 @@ pub(super) struct Partitioning {
 }
 
 impl Partitioning {
-    /// At most `most` (a power of two) partitions of equal size.
+    /// At most `most` (a power of two) partitions of equal size, which hold `window`.
+    ///
+    /// The last partition may reach behind the window, but never behind 2^64 − 1: there
+    /// offsets from the base would begin anew, and values below the base would pass for
+    /// values of the last partition. The window then begins earlier, by as much.
     pub(super) fn new(window: Window, most: usize) -> Self {
         let shift = window.bits().saturating_sub(most.max(2).ilog2());
         #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
         let count = ((window.last - window.base) >> shift) as usize + 1;
-        Self { window, shift, count }
+        let room_behind = u64::MAX - window.base;
+        let reach = ((count as u64 - 1) << shift) | low_mask(shift);
+        let base = window.base - reach.saturating_sub(room_behind);
+        Self { window: Window { base, last: window.last }, shift, count }
     }
 
-    /// The partition of a value: none, if it is not below their count.
+    /// The partition of a value; at least `count` if the value is outside of all
+    /// partitions. An offset wraps for values below the base: it is then larger than that
+    /// of any partition, as these end at 2^64 − 1 at the latest.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
     pub(super) fn number_of(&self, value: u64) -> usize {
@@ -36,6 +45,61 @@ impl Partitioning {
 
     /// The values of partition `number`.
     pub(super) fn window_of(&self, number: usize) -> Window {
-        Window::of_bits(self.window.base + ((number as u64) << self.shift), self.shift)
+        let base = self.window.base + ((number as u64) << self.shift);
+        Window { base, last: base + low_mask(self.shift) }
+    }
+
+    /// All values below the first partition, and all behind the last one.
+    pub(super) fn outside(&self) -> [Option<Window>; 2] {
+        let behind = self.window_of(self.count - 1).last.checked_add(1);
+        [
+            self.window.base.checked_sub(1).map(|last| Window { base: 0, last }),
+            behind.map(|base| Window { base, last: u64::MAX }),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn partitioning() -> impl Strategy<Value = Partitioning> {
+        let edge = prop_oneof![any::<u64>(), 0..300_u64, (0..300_u64).prop_map(|low| !low)];
+        let bits = (0..=64_u32, 0..=64_u32);
+        (edge.clone(), edge, bits, 1..=12_u32).prop_map(|(a, b, bits, most)| {
+            let (a, b) = (a & low_mask(bits.0), b | !low_mask(bits.1));
+            let window = Window { base: a.min(b), last: a.max(b) };
+            Partitioning::new(window, 1 << most)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_is_in_the_window_of_its_partition_or_outside_of_all(
+            partitioning in partitioning(),
+            values in prop::collection::vec(any::<u64>(), 50),
+            offsets in prop::collection::vec(0..3_u64, 50),
+        ) {
+            let [below, above] = partitioning.outside();
+            let Window { base, last } = partitioning.window;
+            let near = offsets.iter().flat_map(|offset| {
+                [base.wrapping_sub(*offset), base.wrapping_add(*offset)]
+                    .into_iter()
+                    .chain([last.wrapping_sub(*offset), last.wrapping_add(*offset)])
+            });
+            for value in values.iter().copied().chain(near) {
+                let holds = |window: Window| (window.base..=window.last).contains(&value);
+                let number = partitioning.number_of(value);
+                if number < partitioning.count {
+                    let window = partitioning.window_of(number);
+                    prop_assert!(holds(window), "{value} in {number} of {partitioning:?}");
+                    prop_assert_eq!(window.base + partitioning.entry_of::<u64>(value), value);
+                } else {
+                    prop_assert!(below.is_some_and(holds) || above.is_some_and(holds));
+                    prop_assert!(!(base..=last).contains(&value));
+                }
+            }
+        }
     }
 }

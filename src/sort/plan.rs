@@ -7,44 +7,9 @@
 use super::entry::Window;
 use super::partitioning::Partitioning;
 use super::spill::packed_bytes;
+use super::strategy::Strategy;
 use crate::error::{Error, Result};
 use crate::output::DIRECT_WRITERS;
-use std::fmt;
-
-/// How a sort keeps to its memory limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
-    /// Full partitions are absorbed into a bitmap of the value range.
-    Dense,
-    /// The values fit in memory, partitioned.
-    InMemory,
-    /// Full partitions go to temporary files.
-    Spill,
-    /// The input is read once a slice of the value range.
-    MultiPass,
-}
-
-impl Strategy {
-    /// Every strategy, in the order in which the planner prefers them.
-    pub const ALL: [Self; 4] = [Self::InMemory, Self::Dense, Self::Spill, Self::MultiPass];
-
-    /// The name used on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dense => "dense",
-            Self::InMemory => "in-memory",
-            Self::Spill => "spill",
-            Self::MultiPass => "multi-pass",
-        }
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// What is known before the input is read.
 #[derive(Debug, Clone)]
@@ -77,8 +42,10 @@ pub(super) struct Wishes {
 
 /// Sizes that are otherwise derived from the memory limit; for tests, which
 /// make them tiny, and for measurements.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Tuning {
+    /// What the planner takes for a sample of the inputs, true or not.
+    pub sample: Option<Vec<u64>>,
     /// Bytes of input that a thread claims at a time.
     pub block_bytes: Option<usize>,
     /// Bytes of all partitioned values in memory.
@@ -89,6 +56,8 @@ pub struct Tuning {
     pub scratch_bytes: Option<usize>,
     /// Bytes of a thread's output buffer.
     pub output_bytes: Option<usize>,
+    /// Values of a partition that is worth cutting for several threads.
+    pub cut_values: Option<u64>,
 }
 
 /// How the memory is divided, in bytes.
@@ -100,6 +69,8 @@ pub(super) struct Layout {
     pub(super) entry_bits: u32,
     pub(super) block_bytes: usize,
     pub(super) output_bytes: usize,
+    /// Blocks, output buffers and what is noted of malformed lines, of all threads.
+    pub(super) buffer_bytes: u64,
     /// Bytes of one write past the page cache.
     pub(super) direct_bytes: usize,
     pub(super) scratch_bytes: usize,
@@ -112,6 +83,8 @@ pub(super) struct Layout {
     pub(super) bitmap_bytes: u64,
     /// Everything else: code, stacks, tables.
     pub(super) overhead_bytes: u64,
+    /// Values of a partition that is worth cutting for several threads.
+    pub(super) cut_values: u64,
     /// Whether more values are expected than the pool holds.
     pub(super) overflows: bool,
 }
@@ -151,6 +124,8 @@ const WRITER_BYTES: usize = 192 << 10;
 /// What is noted of malformed lines, five bytes of each, if every second byte of
 /// a block is one, in multiples of the block: twice that while a vector grows.
 const REJECTS_PER_BLOCK: usize = 5;
+/// Partitions with fewer values are not worth cutting.
+const MIN_CUT: u64 = 1 << 20;
 /// A partition should about fit in a second-level cache.
 const PARTITION_BYTES: u64 = 768 << 10;
 /// Staged lines of more partitions than this do not fit in a second-level cache.
@@ -197,8 +172,9 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
     };
     let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
     // A block is not needed any more when the output buffer is.
-    let buffers = threads * ((block_bytes + rejects).max(writers) + scratch_bytes) as u64;
-    let free = memory.checked_sub(overhead_bytes + buffers)?.checked_sub(bitmap_bytes)?;
+    let buffer_bytes = threads * (block_bytes + rejects).max(writers) as u64;
+    let used = overhead_bytes + buffer_bytes + threads * scratch_bytes as u64;
+    let free = memory.checked_sub(used)?.checked_sub(bitmap_bytes)?;
     let pool = tuning.pool_bytes.map_or(free, |bytes| bytes as u64);
 
     let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
@@ -237,6 +213,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
         entry_bits,
         block_bytes,
         output_bytes,
+        buffer_bytes,
         direct_bytes,
         scratch_bytes,
         chunk_words,
@@ -244,6 +221,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
         pool_bytes: pool,
         bitmap_bytes,
         overhead_bytes: overhead_bytes + tables,
+        cut_values: tuning.cut_values.unwrap_or(MIN_CUT),
         overflows: false,
     };
     layout.overflows = facts.values.is_none_or(|values| layout.value_bytes(values) > pool);
@@ -251,6 +229,11 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
 }
 
 impl Layout {
+    /// Bytes in which threads finish partitions.
+    pub(super) fn scratch_total(&self) -> u64 {
+        self.threads as u64 * self.scratch_bytes as u64
+    }
+
     /// Bytes of memory that `values` values take at the most.
     pub(super) fn value_bytes(&self, values: u64) -> u64 {
         let partly_filled = self.threads as u64 * self.partitioning.count as u64;
@@ -366,6 +349,47 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
             let range_bytes = (facts.window.last - facts.window.base) / 8;
             let by_bitmap = range_bytes.div_ceil(layout.pool_bytes.max(1));
             Ok(Cost { passes: 1 + by_values.min(by_bitmap).max(1), layout, disk_bytes: 0 })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shares_of_every_layout_add_up_to_the_limit() {
+        let facts = Facts {
+            values: Some(10_000_000),
+            window: Window { base: 5, last: 400_000_000 },
+            duplicate_share: 0.1,
+            can_reread: true,
+            spill_bytes: 1 << 40,
+        };
+        for (mebibytes, threads, directly, rejects) in [
+            (64, 1, false, false),
+            (64, 2, true, false),
+            (256, 2, false, true),
+            (2048, 16, true, true),
+        ] {
+            let wishes = Wishes {
+                memory_bytes: mebibytes << 20,
+                threads,
+                strategy: None,
+                ignores_copies: false,
+                keeps_rejects: rejects,
+                writes_directly: directly,
+                tuning: Tuning::default(),
+            };
+            for (bitmap, spill) in [(false, false), (false, true), (true, false), (true, true)] {
+                let Some(layout) = divide(&facts, &wishes, bitmap, spill) else { continue };
+                let sum = layout.pool_bytes
+                    + layout.bitmap_bytes
+                    + layout.scratch_total()
+                    + layout.buffer_bytes
+                    + layout.overhead_bytes;
+                assert_eq!(sum, mebibytes << 20, "{layout:?}");
+            }
         }
     }
 }

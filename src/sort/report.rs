@@ -1,6 +1,7 @@
 //! What a run did.
 
-use super::plan::Strategy;
+use super::strategy::Strategy;
+use super::ways::Ways;
 use std::time::Duration;
 
 /// What a run did, counted.
@@ -35,6 +36,8 @@ pub struct Report {
     pub written_bytes: u64,
     /// Bytes of temporary files.
     pub spilled_bytes: u64,
+    /// How values were finished.
+    pub ways: Ways,
     /// Largest resident memory of the process so far, in bytes, if known.
     pub peak_resident_bytes: Option<u64>,
     /// Memory limit in bytes.

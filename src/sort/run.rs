@@ -5,10 +5,11 @@ use super::engine::{Context, Pass, pass};
 use super::explain::Explanation;
 use super::multipass::Passes;
 use super::options::{MAX_RECORD_BYTES, Sort};
-use super::plan::{Choice, Facts, Strategy, Wishes, choose};
+use super::plan::{Choice, Facts, Wishes, choose};
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use super::scatter::{Outside, is_out_of_chunks};
+use super::strategy::Strategy;
 use super::survey;
 use crate::error::{Error, Result};
 use crate::input::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
@@ -47,7 +48,10 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         level: Level::best(),
         progress: &sort.progress,
     };
-    let sample = sample(&opened, &options, AHEAD_BYTES)?;
+    let mut sample = sample(&opened, &options, AHEAD_BYTES)?;
+    if let Some(values) = sort.tuning.sample.take() {
+        (sample.values, sample.complete) = (values, false);
+    }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = survey::facts(&sample, sort.from, folders);
     if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
@@ -66,7 +70,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         ignores_copies: sort.selection.ignores_copies(),
         keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
         writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
-        tuning: sort.tuning,
+        tuning: sort.tuning.clone(),
     };
     // Threads that would have nothing to do only cost memory.
     cut.block_bytes = 0;
@@ -156,6 +160,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         read_bytes: sort.progress.read_bytes(),
         written_bytes: sequence.finish()?,
         spilled_bytes: done.spilled_bytes,
+        ways: written.ways,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: wishes.memory_bytes,
         threads: wishes.threads,

@@ -38,7 +38,7 @@ fn a_value_across_two_blocks_is_checked_as_one() {
     for block_bytes in [333, 4094] {
         let sort = Sort::new().file(&path).from_format(Format::U64Be);
         let tuning = Tuning { block_bytes: Some(block_bytes), ..Tuning::default() };
-        assert_eq!(sort.tuning(tuning).check().unwrap(), None);
+        assert_eq!(sort.tuning(tuning.clone()).check().unwrap(), None);
     }
 }
 
@@ -51,7 +51,7 @@ fn a_last_line_without_a_newline_may_end_anywhere_behind_its_block() {
         let text = format!("{}7{}", "1\n".repeat(33), " ".repeat(len));
         std::fs::write(&path, text).unwrap();
         let mut out = Vec::new();
-        Sort::new().file(&path).tuning(tuning).distinct(true).to_writer(&mut out).unwrap();
+        Sort::new().file(&path).tuning(tuning.clone()).distinct(true).to_writer(&mut out).unwrap();
         assert_eq!(out, b"1\n7\n");
     }
 }
@@ -66,7 +66,7 @@ fn the_first_malformed_line_is_named_whatever_thread_meets_one_first() {
     std::fs::write(&path, text).unwrap();
     for _ in 0..20 {
         let tuning = Tuning { block_bytes: Some(10_000), ..Tuning::default() };
-        let run = Sort::new().file(&path).threads(4).tuning(tuning).to_writer(Vec::new());
+        let run = Sort::new().file(&path).threads(4).tuning(tuning.clone()).to_writer(Vec::new());
         match run {
             Err(Error::MalformedLine { line, offset, excerpt, .. }) => {
                 assert_eq!((line, offset, &*excerpt), (20_001, 200_000, "b23456789"));
@@ -103,7 +103,8 @@ fn a_stream_that_betrays_its_beginning_is_sorted_all_the_same() {
     let values: Vec<u64> = head.chain(tail).collect();
     for (pool, no_spill) in [(1 << 16, false), (1 << 26, true)] {
         let tuning = Tuning { pool_bytes: Some(pool), ..Tuning::default() };
-        let sort = Sort::new().memory(ByteSize::from_mib(256)).tuning(tuning).no_spill(no_spill);
+        let sort =
+            Sort::new().memory(ByteSize::from_mib(256)).tuning(tuning.clone()).no_spill(no_spill);
         let sorted: Result<Vec<u64>, _> =
             sort.values(values.clone()).into_values().unwrap().collect();
         let mut expected = values.clone();
@@ -115,7 +116,7 @@ fn a_stream_that_betrays_its_beginning_is_sorted_all_the_same() {
 #[test]
 fn a_stream_that_does_not_fit_without_temporary_files_is_refused() {
     let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };
-    let sort = Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning);
+    let sort = Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning.clone());
     let run = sort.values((0..1_000_000).map(|i| i * i)).to_writer(Vec::new());
     assert!(matches!(run, Err(Error::CannotReread { .. })), "{run:?}");
 }
@@ -127,7 +128,8 @@ fn a_file_that_outgrows_memory_without_temporary_files_is_read_in_slices() {
     let lines: Vec<String> = (0..60_000_u64).map(|i| (i * i).to_string()).rev().collect();
     std::fs::write(&path, lines.join("\n")).unwrap();
     let tuning = Tuning { pool_bytes: Some(1 << 16), ..Tuning::default() };
-    let sort = Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning).file(&path);
+    let sort =
+        Sort::new().no_spill(true).strategy(Strategy::InMemory).tuning(tuning.clone()).file(&path);
     let mut out = Vec::new();
     let report = sort.to_writer(&mut out).unwrap();
     assert_eq!(report.strategy, Some(Strategy::MultiPass));
@@ -216,7 +218,7 @@ fn copies_are_written_whole_through_the_smallest_buffer() {
         let tuning = Tuning { output_bytes: Some(bytes), ..Tuning::default() };
         let found: Vec<u64> = Sort::new()
             .values(values.clone())
-            .tuning(tuning)
+            .tuning(tuning.clone())
             .into_values()
             .unwrap()
             .map(Result::unwrap)
@@ -226,7 +228,7 @@ fn copies_are_written_whole_through_the_smallest_buffer() {
         Sort::new()
             .values(values)
             .to_format(Format::Text)
-            .tuning(tuning)
+            .tuning(tuning.clone())
             .to_writer(&mut text)
             .unwrap();
         let lines: Vec<u64> =

@@ -1,9 +1,15 @@
 //! Every strategy, with memory and blocks so small that every boundary is
-//! crossed, against a sorted map.
+//! crossed, and with samples that mislead the planner, against a sorted map.
+//!
+//! `PROPTEST_CASES=100000 cargo test --release --test it -- model --nocapture` runs more of
+//! them, and prints how often each strategy, output and way was taken.
 
 use bitsort::Format;
-use bitsort::sort::{Sort, Strategy as Plan, Tuning};
+use bitsort::set::{SetFile, SetFormat};
+use bitsort::sort::{Report, Sort, Strategy as Plan, Tuning, Way};
 use proptest::prelude::*;
+use proptest::test_runner::{TestError, TestRunner};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Cursor;
@@ -22,6 +28,27 @@ struct Case {
     from: Format,
     to: Format,
     files: usize,
+    lie: Option<Lie>,
+    output: Output,
+}
+
+/// What a misleading sample shows.
+#[derive(Debug, Clone)]
+enum Lie {
+    Nothing,
+    Largest,
+    Smallest,
+    One,
+    Others(Vec<u64>),
+}
+
+/// How the result is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Output {
+    File,
+    Writer,
+    Values,
+    Set,
 }
 
 fn value() -> impl Strategy<Value = u64> {
@@ -56,8 +83,19 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
     prop_oneof![
         prop::collection::vec(value(), 0..400),
         prop::collection::vec(0_u64..3000, 0..3000),
+        prop::collection::vec(0_u64..70, 1000..3000),
         prop::collection::vec(any::<u32>().prop_map(u64::from), 0..2000),
         prop::collection::vec(any::<u64>(), 0..2000),
+        (1_u64..2000, 0_u64..1 << 40).prop_map(|(count, end)| {
+            // Evenly spaced over all 64 bits, downwards.
+            (0..count).map(|index| u64::MAX - end - index * ((u64::MAX - end) / count)).collect()
+        }),
+        (0_usize..2000, 0_usize..50, 1_u32..60).prop_map(|(many, few, bits)| {
+            // At the upper end of all values, then some far below.
+            let step = (u64::MAX >> 2) / (many as u64 + 1);
+            let upper = (0..many as u64).map(|index| u64::MAX - index * step);
+            upper.chain((0..few as u64).map(|index| (1 << bits) - 1 - (index & 1))).collect()
+        }),
         (value(), 1_usize..3000).prop_map(|(value, count)| vec![value; count]),
         prop::collection::vec(any::<u32>().prop_map(u64::from), 0..2000).prop_map(|mut values| {
             values.sort_unstable();
@@ -73,14 +111,42 @@ fn tuning() -> impl Strategy<Value = Tuning> {
         prop::sample::select(vec![2, 16, 64]),
         prop::sample::select(vec![2048, 9000, 1 << 20]),
         prop::sample::select(vec![1, 1000, 1 << 16]),
+        prop::sample::select(vec![10, 1 << 20]),
     )
-        .prop_map(|(block, pool, partitions, scratch, output)| Tuning {
+        .prop_map(|(block, pool, partitions, scratch, output, cut)| Tuning {
+            sample: None,
+            cut_values: Some(cut),
             block_bytes: Some(block),
             pool_bytes: Some(pool),
             partitions: Some(partitions),
             scratch_bytes: Some(scratch),
             output_bytes: Some(output),
         })
+}
+
+fn lie() -> impl Strategy<Value = Option<Lie>> {
+    prop_oneof![
+        5 => Just(None),
+        1 => Just(Some(Lie::Nothing)),
+        1 => Just(Some(Lie::Largest)),
+        1 => Just(Some(Lie::Smallest)),
+        1 => Just(Some(Lie::One)),
+        1 => prop::collection::vec(value(), 1..20).prop_map(|values| Some(Lie::Others(values))),
+    ]
+}
+
+/// The sample that the planner is shown.
+fn misleading(lie: &Lie, values: &[u64]) -> Vec<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let some = sorted.len().div_ceil(10);
+    match lie {
+        Lie::Nothing => Vec::new(),
+        Lie::Largest => sorted.split_off(sorted.len() - some),
+        Lie::Smallest => sorted[..some].to_vec(),
+        Lie::One => sorted.into_iter().nth(some / 2).into_iter().collect(),
+        Lie::Others(others) => others.clone(),
+    }
 }
 
 fn case() -> impl Strategy<Value = Case> {
@@ -94,7 +160,10 @@ fn case() -> impl Strategy<Value = Case> {
         1_usize..4,
     );
     let blanks = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
-    (values(), blanks, shape, style).prop_map(|(values, blanks, shape, style)| {
+    let outputs = vec![Output::File, Output::Writer, Output::Values, Output::Set];
+    let taken = (lie(), prop::sample::select(outputs));
+    (values(), blanks, shape, style, taken).prop_map(|(values, blanks, shape, style, taken)| {
+        let (lie, output) = taken;
         let (complete, crlf, plan, tuning) = shape;
         let (threads, selection, reverse, from, to, files) = style;
         let mut lines: Vec<Option<u64>> = values.into_iter().map(Some).collect();
@@ -110,9 +179,43 @@ fn case() -> impl Strategy<Value = Case> {
         if plan == Plan::Dense {
             lines.iter_mut().flatten().for_each(|value| *value %= 1 << 20);
         }
-        let selection =
-            if to == Format::Text { selection } else { (selection.0, false, selection.2) };
-        Case { lines, complete, crlf, plan, tuning, threads, selection, reverse, from, to, files }
+        let to = if output == Output::Values { Format::U64Le } else { to };
+        let mut tuning = tuning;
+        if let Some(lie) = &lie {
+            let values: Vec<_> = lines.iter().flatten().copied().collect();
+            let mut sample = misleading(lie, &values);
+            // A bitmap of many values fits nowhere.
+            if plan == Plan::Dense {
+                for value in &mut sample {
+                    *value %= 1 << 16;
+                }
+            }
+            // Nor does one of all values that may be there if none was met.
+            if plan != Plan::Dense || !sample.is_empty() {
+                tuning.sample = Some(sample);
+            }
+        }
+        let selection = match output {
+            Output::Set => (true, false, false),
+            _ if to == Format::Text => selection,
+            _ => (selection.0, false, selection.2),
+        };
+        let reverse = reverse && output != Output::Set;
+        Case {
+            lines,
+            complete,
+            crlf,
+            plan,
+            tuning,
+            threads,
+            selection,
+            reverse,
+            from,
+            to,
+            files,
+            lie,
+            output,
+        }
     })
 }
 
@@ -181,7 +284,7 @@ fn options(case: &Case) -> Sort {
         .threads(case.threads)
         .memory(bitsort::ByteSize::from_mib(128))
         .strategy(case.plan)
-        .tuning(case.tuning)
+        .tuning(case.tuning.clone())
         .distinct(distinct)
         .counted(counted)
         .repeated(repeated)
@@ -191,38 +294,134 @@ fn options(case: &Case) -> Sort {
         .no_spill(case.plan == Plan::MultiPass)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+/// Runs a case; gives its report, the bytes that were written, and those of the model.
+fn run(case: &Case, sort: Sort, folder: &std::path::Path) -> (Option<Report>, Vec<u8>, Vec<u8>) {
+    let out = folder.join("out");
+    match case.output {
+        Output::File => {
+            let report = sort.to_file(&out).unwrap();
+            (Some(report), std::fs::read(&out).unwrap(), expected(case))
+        }
+        Output::Writer => {
+            let mut written = Vec::new();
+            let report = sort.to_writer(&mut written).unwrap();
+            (Some(report), written, expected(case))
+        }
+        Output::Values => {
+            let values = sort.into_values().unwrap().map(Result::unwrap);
+            (None, values.flat_map(u64::to_le_bytes).collect(), expected(case))
+        }
+        Output::Set => {
+            let (_, report) =
+                bitsort::set::build(sort, &out, SetFormat::RoaringBits, folder).unwrap();
+            let set = SetFile::open(&out).unwrap();
+            set.verify().unwrap();
+            let values = set.view().iter().map(Result::unwrap).flat_map(u64::to_le_bytes).collect();
+            let case = Case { to: Format::U64Le, ..case.clone() };
+            (Some(report), values, expected(&case))
+        }
+    }
+}
 
-    #[test]
-    fn every_strategy_writes_what_the_model_says(case in case()) {
-        let folder = tempfile::tempdir().unwrap();
-        let mut sort = options(&case).temporary_folder(folder.path());
-        let size = case.lines.len().div_ceil(case.files).max(1);
-        let parts: Vec<_> = case.lines.chunks(size).collect();
-        for (number, lines) in parts.iter().enumerate() {
-            let path = folder.path().join(format!("in{number}"));
-            std::fs::write(&path, encode(&case, lines)).unwrap();
-            sort = sort.file(path);
-        }
-        let out = folder.path().join("out");
-        // An empty file is a stream that ends at once: it cannot be read twice.
-        if case.plan == Plan::MultiPass && case.lines.iter().flatten().count() == 0 {
-            return Ok(());
-        }
-        let report = sort.to_file(&out).unwrap();
-        let found = std::fs::read(&out).unwrap();
-        prop_assert_eq!(found.escape_ascii().to_string(), expected(&case).escape_ascii().to_string());
-        prop_assert_eq!(report.values, case.lines.iter().flatten().count() as u64);
-        prop_assert_eq!(report.lines, report.values + report.blank);
-        prop_assert_eq!(report.values, report.written + report.dropped);
+/// How often each strategy, output and way was met.
+#[derive(Debug, Default)]
+struct Tally {
+    plans: BTreeMap<&'static str, u64>,
+    outputs: BTreeMap<Output, u64>,
+    lies: u64,
+    ways: BTreeMap<usize, u64>,
+    spilled: u64,
+}
+
+fn every_strategy(case: &Case, tally: &RefCell<Tally>) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sort = options(case).temporary_folder(folder.path());
+    let size = case.lines.len().div_ceil(case.files).max(1);
+    let parts: Vec<_> = case.lines.chunks(size).collect();
+    for (number, lines) in parts.iter().enumerate() {
+        let path = folder.path().join(format!("in{number}"));
+        std::fs::write(&path, encode(case, lines)).unwrap();
+        sort = sort.file(path);
+    }
+    // An empty file is a stream that ends at once: it cannot be read twice.
+    if case.plan == Plan::MultiPass && case.lines.iter().flatten().count() == 0 {
+        return Ok(());
+    }
+    let (report, found, expected) = run(case, sort, folder.path());
+    prop_assert_eq!(found.escape_ascii().to_string(), expected.escape_ascii().to_string());
+    let mut tally = tally.borrow_mut();
+    *tally.plans.entry(case.plan.name()).or_default() += 1;
+    *tally.outputs.entry(case.output).or_default() += 1;
+    tally.lies += u64::from(case.lie.is_some());
+    let Some(report) = report else { return Ok(()) };
+    for (index, way) in Way::ALL.into_iter().enumerate() {
+        *tally.ways.entry(index).or_default() += u64::from(report.ways.times(way) > 0);
+    }
+    tally.spilled += u64::from(report.spilled_bytes > 0);
+    prop_assert_eq!(report.values, case.lines.iter().flatten().count() as u64);
+    prop_assert_eq!(report.lines, report.values + report.blank);
+    prop_assert_eq!(report.values, report.written + report.dropped);
+    if case.output != Output::Set {
         prop_assert_eq!(report.written_bytes, found.len() as u64);
     }
+    Ok(())
+}
+
+#[test]
+fn every_strategy_writes_what_the_model_says_whatever_the_sample_shows() {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    let config = ProptestConfig { cases: cases.unwrap_or(700), ..ProptestConfig::default() };
+    let tally = RefCell::default();
+    let mut runner = TestRunner::new(config);
+    match runner.run(&case(), |case| every_strategy(&case, &tally)) {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, case)) => panic!("{reason}\n{case:#?}"),
+        Err(error) => panic!("{error}"),
+    }
+    let tally = tally.into_inner();
+    println!(
+        "{} lies, {} spilled; {:?}; {:?}",
+        tally.lies, tally.spilled, tally.plans, tally.outputs
+    );
+    for (index, way) in Way::ALL.into_iter().enumerate() {
+        let times = tally.ways.get(&index).copied().unwrap_or(0);
+        println!("{way:?}: {times} cases");
+        assert!(times > 0, "no case took the way {way:?}");
+    }
+    assert!(tally.spilled > 0, "no case wrote temporary files");
+    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 4);
+}
+
+/// Values that a sample of every tenth block does not show, at both ends of the range.
+#[test]
+fn values_below_those_of_the_sample_do_not_wrap_to_the_end() {
+    let step = u64::MAX / 200_000;
+    let mut values: Vec<u64> = (0..200_000).map(|index| u64::MAX - index * step).collect();
+    let upper: Vec<u64> = values.iter().copied().filter(|value| value >> 61 != 0).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("in");
+    std::fs::write(&path, values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>())
+        .unwrap();
+    values.sort_unstable();
+    for (plan, threads) in [(Plan::InMemory, 1), (Plan::Spill, 2), (Plan::MultiPass, 2)] {
+        let tuning = Tuning { sample: Some(upper.clone()), ..Tuning::default() };
+        let sort = Sort::new().file(&path).from_format(Format::U64Le).strategy(plan);
+        let sort = sort.threads(threads).tuning(tuning).no_spill(plan == Plan::MultiPass);
+        let found: Result<Vec<u64>, _> = sort.into_values().unwrap().collect();
+        assert!(found.unwrap() == values, "{plan}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn a_stream_is_sorted_like_a_file(mut case in case()) {
         if case.plan == Plan::MultiPass {
             case.plan = Plan::Spill;
+        }
+        if case.plan == Plan::Dense {
+            case.tuning.sample = None; // more of a stream is expected: no bitmap fits
         }
         let mut out = Vec::new();
         let input = Cursor::new(encode(&case, &case.lines));

@@ -1,0 +1,73 @@
+//! How often each way was taken to load and finish values.
+
+use std::ops::AddAssign;
+
+/// A way to finish values, or one that leads there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Way {
+    /// A bitmap of a partition, made when it is finished.
+    Bitmap,
+    /// A bitmap that absorbed values while they were loaded.
+    Absorbed,
+    /// Counters of a window.
+    Counting,
+    /// Radix sort.
+    Radix,
+    /// Sub-windows, for each of which the entries are read again.
+    Split,
+    /// A span of a large partition, cut by a histogram.
+    Span,
+    /// A span of the counters that all threads made of a large partition.
+    Counted,
+    /// Copies of one value, by their number alone.
+    OneValue,
+    /// Values below all partitions.
+    Below,
+    /// Values above all partitions.
+    Above,
+    /// A partition of which entries come from temporary files.
+    Spilled,
+    /// A slice that was read in a pass of its own.
+    Slice,
+}
+
+impl Way {
+    /// Every way.
+    pub const ALL: [Self; 12] = [
+        Self::Bitmap,
+        Self::Absorbed,
+        Self::Counting,
+        Self::Radix,
+        Self::Split,
+        Self::Span,
+        Self::Counted,
+        Self::OneValue,
+        Self::Below,
+        Self::Above,
+        Self::Spilled,
+        Self::Slice,
+    ];
+}
+
+/// How often each way was taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ways([u64; Way::ALL.len()]);
+
+impl Ways {
+    /// How often `way` was taken.
+    #[must_use]
+    pub fn times(&self, way: Way) -> u64 {
+        self.0[way as usize]
+    }
+
+    pub(super) fn take(&mut self, way: Way) {
+        self.0[way as usize] += 1;
+    }
+}
+
+impl AddAssign for Ways {
+    fn add_assign(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(sum, times)| *sum += times);
+    }
+}
