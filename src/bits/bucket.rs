@@ -37,6 +37,20 @@ struct Head {
     bytes: u32,
 }
 
+/// Bytes of a container of `len` values in its smallest form, and whether that is runs:
+/// a run takes 4 bytes, their number 2.
+pub(super) fn container_bytes(len: u32, runs: usize) -> (usize, bool) {
+    let (plain, run_bytes) = (plain_bytes(len), 2 + 4 * runs);
+    (plain.min(run_bytes), run_bytes < plain)
+}
+
+/// Bytes of what comes before `count` containers: [`BucketEncoder::head`] writes it.
+pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
+    let cookie = if has_runs { 4 + count.div_ceil(8) } else { 8 };
+    let has_offsets = !has_runs || count >= NO_OFFSET_THRESHOLD as u64;
+    cookie + 4 * count + if has_offsets { 4 * count } else { 0 }
+}
+
 impl BucketEncoder<SpooledTempFile> {
     /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
@@ -126,11 +140,7 @@ impl<B: Write> BucketEncoder<B> {
         if let Some(what) = container.disorder() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let plain = plain_bytes(len);
-        // A run takes 4 bytes, their number 2.
-        let run_bytes = 2 + 4 * container.runs_up_to(plain / 4);
-        let is_run = run_bytes < plain;
-        let bytes = plain.min(run_bytes);
+        let (bytes, is_run) = container_bytes(len, container.runs_up_to(plain_bytes(len) / 4));
         let form = if is_run {
             self.form.runs_of(container)
         } else if len as usize > MAX_ARRAY {
@@ -159,7 +169,8 @@ impl<B: Write> BucketEncoder<B> {
     pub(crate) fn head(&self) -> Vec<u8> {
         let count = self.heads.len();
         let has_runs = self.heads.iter().any(|head| head.is_run);
-        let mut out = Vec::with_capacity(8 + count.div_ceil(8) + 8 * count);
+        let bytes = head_bytes(count as u64, has_runs);
+        let mut out = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
         #[expect(clippy::cast_possible_truncation, reason = "at most 2^16 containers")]
         if has_runs {
             out.extend_from_slice(&RUNS_COOKIE.to_le_bytes());

@@ -20,5 +20,7 @@ pub use file::{SetFile, SetKind};
 pub use header::Representation;
 pub(crate) use header::{BLOCK_LOG, Section, blocks};
 pub(crate) use page::HEADER_BYTES;
+#[cfg(feature = "cli")]
+pub(crate) use portable::PortableSize;
 pub(crate) use portable::{Portable, PortableWriter};
 pub(crate) use writer::{BitsWriter, ContainerSink, Spool};

@@ -1,6 +1,8 @@
 //! Ascending containers → the portable roaring format.
 
 use super::bucket::BucketEncoder;
+#[cfg(feature = "cli")]
+use super::bucket::{container_bytes, head_bytes};
 use super::writer::Spool;
 use crate::container::Container;
 use crate::view::Bucket;
@@ -25,6 +27,52 @@ pub(crate) struct PortableWriter<W> {
 
 /// Where the bitmap of the first bucket begins: behind their number and its key.
 pub(super) const FIRST_BUCKET: u64 = 12;
+
+/// Counts what [`PortableWriter`] would write, by ascending containers.
+#[cfg(feature = "cli")]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PortableSize {
+    /// Of buckets that are complete, with their keys.
+    finished_bytes: u64,
+    has_buckets: bool,
+    high: u64,
+    /// Of the last bucket.
+    containers: u64,
+    has_runs: bool,
+    body_bytes: u64,
+}
+
+#[cfg(feature = "cli")]
+impl PortableSize {
+    /// Counts a container of `len` values, at least one, in `runs` runs.
+    pub(crate) fn add(&mut self, key: u64, len: u32, runs: usize) {
+        if key >> 16 != self.high {
+            self.end_bucket();
+            (self.high, self.has_buckets) = (key >> 16, true);
+        }
+        let (bytes, is_run) = container_bytes(len, runs);
+        self.containers += 1;
+        self.has_runs |= is_run;
+        self.body_bytes += bytes as u64;
+    }
+
+    fn end_bucket(&mut self) {
+        if self.containers > 0 {
+            let head = head_bytes(self.containers, self.has_runs);
+            self.finished_bytes += 4 + head + self.body_bytes;
+        }
+        (self.containers, self.has_runs, self.body_bytes) = (0, false, 0);
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(mut self) -> u64 {
+        if self.has_buckets {
+            self.end_bucket();
+            return 8 + self.finished_bytes;
+        }
+        head_bytes(self.containers, self.has_runs) + self.body_bytes
+    }
+}
 
 /// A finished bitmap.
 pub(crate) struct Portable<W> {

@@ -3,7 +3,7 @@
 use super::integer_set::IntegerSet;
 use super::plan::Plan;
 use super::sink::{SetFormat, Written, blamed, write_file};
-use crate::bits::{Representation, SetFile, SetKind, Spool};
+use crate::bits::{SetFile, SetKind, Spool};
 use crate::container::Op;
 use crate::error::Result;
 use crate::output::lock;
@@ -14,7 +14,8 @@ use std::path::Path;
 /// of `added` come.
 ///
 /// The new set is written beside the old one, forced to the disk, and renamed
-/// over it: readers, and a power cut, see the old set or the new one. Updates
+/// over it: readers, and a power cut, see the old set or the new one. A `.bits` file is
+/// written dense or roaring, whichever is smaller; a bare roaring file stays one. Updates
 /// of one file wait for each other.
 ///
 /// # Errors
@@ -40,10 +41,10 @@ pub(crate) fn update_watched(
     let lock = lock(path)?;
     let old = SetFile::from_file(&lock, path)?;
     let (removed, added) = (removed.readable()?, added.readable()?);
-    let format = match (old.kind(), old.representation()) {
-        (SetKind::Bits, Representation::Dense) => SetFormat::DenseBits,
-        (SetKind::Bits, _) => SetFormat::RoaringBits,
-        _ => SetFormat::Roaring,
+    // One value far away makes a plain bitmap of all between: choose anew, as for new sets.
+    let format = match old.kind() {
+        SetKind::Bits => SetFormat::Bits,
+        SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
     };
     let blames = (old.damaged(), removed.blame(), added.blame());
     let kept = Plan::Join(

@@ -7,7 +7,7 @@ use super::iterate::{SortedValues, ValueReader};
 use super::plan::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
-use super::settle::default_memory;
+use super::settle::limit_in_force;
 use super::strategy::Strategy;
 use super::{merge, run};
 use crate::compression::{Compression, MEMORY_SHARE, Packer};
@@ -284,8 +284,7 @@ impl Sort {
 
     /// Sets memory aside for what encodes the output.
     fn reserve_share(&mut self) -> u64 {
-        let limit = self.memory.map_or_else(default_memory, ByteSize::bytes);
-        let bytes = limit / MEMORY_SHARE;
+        let bytes = limit_in_force(self.memory).bytes() / MEMORY_SHARE;
         self.reserved = ByteSize::from_bytes(self.reserved.bytes() + bytes);
         bytes
     }

@@ -36,9 +36,13 @@ fn default_threads(processors: usize, limit: ByteSize) -> usize {
     processors.min(room).clamp(1, MAX_THREADS)
 }
 
-/// The memory limit for who names none, in bytes.
-pub(super) fn default_memory() -> u64 {
-    Machine::detect().default_memory_limit()
+/// The memory limit that is in force: what was asked for, or the default, but never more
+/// than the machine has.
+pub(super) fn limit_in_force(asked: Option<ByteSize>) -> ByteSize {
+    let machine = Machine::detect();
+    let default = ByteSize::from_bytes(machine.default_memory_limit());
+    let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
+    asked.unwrap_or(default).min(most)
 }
 
 impl Sort {
@@ -77,14 +81,16 @@ impl Sort {
         if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
-        let machine = Machine::detect();
-        let default = ByteSize::from_bytes(machine.default_memory_limit());
-        // What the machine does not have cannot be used.
-        let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
-        let limit = self.memory.unwrap_or(default).min(most);
-        let limit = ByteSize::from_bytes(limit.bytes() - self.reserved.bytes());
+        let limit = limit_in_force(self.memory);
+        let too_small = Error::MemoryLimitTooSmall {
+            limit_bytes: limit.bytes(),
+            needed_bytes: self.reserved.bytes().saturating_add(MIN_MEMORY.bytes()),
+        };
+        let limit = limit.bytes().checked_sub(self.reserved.bytes()).ok_or(too_small)?;
+        let limit = ByteSize::from_bytes(limit);
         self.memory = Some(limit);
-        self.threads = Some(self.threads.unwrap_or(default_threads(machine.threads, limit)));
+        let processors = Machine::detect().threads;
+        self.threads = Some(self.threads.unwrap_or(default_threads(processors, limit)));
         Ok(())
     }
 

@@ -135,3 +135,14 @@ fn what_stands_around_compressed_data_is_passed_over_or_named() {
         assert_eq!(work.run("ids").quiet(), sorted);
     }
 }
+
+#[test]
+fn a_limit_beyond_the_machine_s_memory_is_that_of_the_machine() {
+    let work = Workspace::new();
+    let (text, sorted) = lines(3_000);
+    for name in ["out.gz", "out.zst", "out.bz2", "out.xz"] {
+        let ran = work.run_with(&format!("--mem 1000T -o {name}"), text.as_bytes());
+        assert_eq!(ran.quiet(), "", "{name}");
+        assert_eq!(work.run(name).quiet(), sorted, "{name}");
+    }
+}

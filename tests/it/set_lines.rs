@@ -252,3 +252,47 @@ fn an_error_does_not_wait_for_a_stream_to_go_on() {
     drop(stdin);
     assert!(String::from_utf8_lossy(&output.stderr).contains("-:1: byte 0"), "{output:?}");
 }
+
+#[test]
+fn info_tells_the_bytes_that_a_portable_roaring_file_takes() {
+    let work = Workspace::new();
+    let mut state = 7_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E);
+        state >> 13
+    };
+    let mut lists: Vec<Vec<u64>> = vec![vec![], vec![3], vec![1 << 40]];
+    for (bits, count) in [(16, 5000), (20, 300), (32, 3000), (45, 3000), (51, 500)] {
+        lists.push((0..count).map(|_| random() & ((1 << bits) - 1)).collect());
+        // Runs, in few containers and in many.
+        let starts: Vec<u64> = (0..count / 100).map(|_| random() & ((1 << bits) - 1)).collect();
+        lists.push(starts.iter().flat_map(|start| *start..start + 90).collect());
+        let both = [lists[lists.len() - 1].clone(), lists[lists.len() - 2].clone()].concat();
+        lists.push(both);
+    }
+    for list in lists {
+        let text: String = list.iter().map(|value| format!("{value}\n")).collect();
+        assert_eq!(work.set("build -o set.bits", &text).quiet(), "");
+        assert_eq!(work.set("cat set.bits --to roaring -o set.roaring", "").quiet(), "");
+        let told = work.set("info --json set.bits", "").quiet();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let bytes = std::fs::metadata(work.path().join("set.roaring")).unwrap().len();
+        assert_eq!(told["roaring_bytes"], bytes, "{} values", list.len());
+    }
+}
+
+#[test]
+fn a_value_far_away_does_not_blow_a_set_up() {
+    let work = Workspace::new();
+    let text: String = (0..200_000).map(|value| format!("{}\n", 3 * value)).collect();
+    assert_eq!(work.set("build --to dense -o set.bits", &text).quiet(), "");
+    assert!(work.set("info set.bits", "").quiet().contains("(dense)"));
+    let before = std::fs::metadata(work.path().join("set.bits")).unwrap().len();
+    for far in [u64::from(u32::MAX), 1 << 40, 1 << 60, u64::MAX] {
+        assert_eq!(work.set(&format!("add set.bits {far}"), "").quiet(), "");
+        let after = std::fs::metadata(work.path().join("set.bits")).unwrap().len();
+        assert!(after < 2 * before, "{far}: {after} bytes instead of {before}");
+    }
+    assert_eq!(work.set("count set.bits", "").quiet(), "200004\n");
+    assert_eq!(work.set("verify set.bits", "").code, Some(0));
+}

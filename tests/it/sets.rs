@@ -354,8 +354,9 @@ fn a_plain_bitmap_has_a_largest_range() {
     let wide = "0\n18446744073709551615\n";
     work.set("build --to dense -o x", wide).refused("cannot write x: a plain bitmap of so wide");
     work.set("build --to dense -o y", "0\n").quiet();
-    work.set("add y 18446744073709551615", "").refused("cannot write y: a plain bitmap of so wide");
-    assert_eq!(work.set("cat y", "").quiet(), "0\n");
+    // What is added may make another representation the smaller one.
+    work.set("add y 18446744073709551615", "").quiet();
+    assert_eq!(work.set("cat y", "").quiet(), wide);
     assert!(!work.file("x").exists());
 }
 

@@ -1,8 +1,9 @@
 //! Sets described.
 
 use super::source::Source;
+use crate::bits::PortableSize;
 use crate::cli::stdout::{print, print_line};
-use crate::container::{Container, Op, plain_bytes};
+use crate::container::{Container, Op};
 use crate::error::Result;
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
@@ -26,8 +27,8 @@ struct Survey {
     run_containers: u64,
     runs: u64,
     containers: u64,
-    /// Bytes of the containers in their smallest form, with their heads.
-    roaring_bytes: u64,
+    /// Of a portable roaring file of the set.
+    roaring: PortableSize,
     /// Values in equal ranges between the smallest and the largest.
     histogram: [u64; BARS],
 }
@@ -64,7 +65,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
             Container::Bitmap(_) => found.bitmaps += 1,
             Container::Runs(_) => found.run_containers += 1,
         }
-        found.roaring_bytes += 8 + plain_bytes(len).min(2 + 4 * runs) as u64;
+        found.roaring.add(key, len, runs);
         // Ranges are cut inside of a container where they are narrow.
         let mut from = first;
         while from <= last {
@@ -127,7 +128,7 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
             "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
         },
         "dense_bytes": found.dense_bytes(),
-        "roaring_bytes": found.roaring_bytes,
+        "roaring_bytes": found.roaring.bytes(),
         "histogram": found.histogram,
     })
 }
@@ -155,7 +156,7 @@ fn text_of(set: &SetFile, found: &Survey) -> String {
         found.bitmaps,
         found.run_containers,
         size(found.dense_bytes()),
-        size(found.roaring_bytes),
+        size(found.roaring.bytes()),
     );
     if let Some((min, max)) = found.ends {
         histogram(&mut text, min, max, &found.histogram);
