@@ -233,8 +233,8 @@ impl SetFile {
                 Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
             }
         };
-        // Its head was read when the file was opened: it is there.
-        shape.map_or(SetView(Shape::Dense(DenseView::new(&[], 0, None))), SetView)
+        // Its head was in order when the file was opened: somebody changed it since.
+        SetView(shape.unwrap_or_else(Shape::Damaged))
     }
 
     /// Names this file in what went wrong with its view.

@@ -199,10 +199,10 @@ enum Kind {
 
 impl Decoded<'_> {
     pub(crate) fn view(&self) -> SetView<'_> {
-        let empty = SetView::dense(&[], 0);
         match &self.kind {
             Kind::Roaring => {
-                RoaringView::new(&self.bytes).map_or(empty, |view| SetView(Shape::Roaring(view)))
+                let shape = RoaringView::new(&self.bytes).map(Shape::Roaring);
+                SetView(shape.unwrap_or_else(Shape::Damaged))
             }
             Kind::Treemap(buckets) => {
                 SetView(Shape::Treemap(TreemapView::new(&self.bytes, Table::Walked(buckets))))

@@ -93,6 +93,7 @@ pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
     let mut lows: Vec<[u8; 2]> = Vec::new();
     let mut stray = None;
     let (mut key, mut before) = (0, None);
+    let mut pushed = Ok(());
     #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
     for value in values.by_ref() {
         if before >= Some(value) {
@@ -104,17 +105,16 @@ pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
         }
         before = Some(value);
         if value >> 16 != key {
-            let pushed = collector.push(key, Container::Array(&lows));
-            debug_assert!(pushed.is_ok(), "ascending values are encoded");
+            pushed = pushed.and_then(|()| collector.push(key, Container::Array(&lows)));
             lows.clear();
             key = value >> 16;
         }
         lows.push((value as u16).to_le_bytes());
     }
-    let pushed = collector.push(key, Container::Array(&lows));
+    let pushed = pushed.and_then(|()| collector.push(key, Container::Array(&lows)));
     let set = pushed.and_then(|()| collector.finish());
-    debug_assert!(set.is_ok(), "ascending values are decoded");
-    let mut set = set.unwrap_or_default();
+    #[expect(clippy::expect_used, reason = "an empty set in place of the values would be worse")]
+    let mut set = set.expect("ascending values are encoded and decoded");
     if let Some(stray) = stray {
         set.extend(std::iter::once(stray).chain(values));
         set.optimize();

@@ -303,7 +303,7 @@ mod tests {
             let is_bad = |line: &Line| matches!(line, Line::Malformed { .. });
             assert!(found.iter().all(is_bad));
             let selector = selector(Column::Number(1));
-            let last = text.rfind("\n").map(|at| at + 1);
+            let last = text.rfind('\n').map(|at| at + 1);
             assert!(tail.ends_with('x') || selector.complete(text.as_bytes()) == last);
         }
     }

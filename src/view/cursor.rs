@@ -39,6 +39,8 @@ impl<'a> Cursor<'a> {
                 let bucket = treemap.bucket(treemap.len().checked_sub(1)?);
                 Some(u64::from(bucket.key) << 16 | 0xFFFF)
             }
+            // Any container may be asked for, so that the damage is met.
+            Shape::Damaged(_) => Some(u64::MAX >> 16),
         }
     }
 
@@ -90,6 +92,7 @@ impl<'a> Cursor<'a> {
                     self.next += 1;
                 }
             }
+            Shape::Damaged(_) => {} // `next` tells
         }
     }
 
@@ -123,6 +126,7 @@ impl<'a> Cursor<'a> {
                 self.bucket = Some((high, roaring, 0));
                 self.next += 1;
             },
+            Shape::Damaged(damage) => Err(damage),
         }
     }
 }

@@ -68,6 +68,7 @@ impl SetView<'_> {
             Shape::Dense(dense) => dense.len() * crate::container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
+            Shape::Damaged(_) => 0,
         }
     }
 }

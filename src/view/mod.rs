@@ -51,6 +51,9 @@ pub(crate) enum Shape<'a> {
     Dense(DenseView<'a>),
     Roaring(RoaringView<'a>),
     Treemap(TreemapView<'a>),
+    /// Bytes that were in order when they were opened, and are not any more: every
+    /// question is answered with the damage, never as of an empty set.
+    Damaged(Damage),
 }
 
 impl<'a> SetView<'a> {

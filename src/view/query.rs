@@ -18,6 +18,7 @@ impl<'a> SetView<'a> {
     /// The container of `key`.
     pub(super) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
             Shape::Dense(dense) => match dense.get(dense.place(key)) {
                 Some((found, container)) if found == key => Some(container),
                 _ => None,
@@ -57,6 +58,7 @@ impl<'a> SetView<'a> {
     /// Values in containers with keys below `key`.
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
             Shape::Dense(dense) => dense.rank(dense.place(key))?,
             Shape::Roaring(roaring) => match u16::try_from(key) {
                 Ok(key) => roaring.rank(roaring.find(key).unwrap_or_else(|place| place)),
@@ -116,6 +118,7 @@ impl<'a> SetView<'a> {
     /// If the bytes are damaged where the answer is looked for.
     pub fn select(self, index: u64) -> Result<Option<u64>, Damage> {
         let found = match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
             Shape::Dense(dense) => {
                 let Some((piece, before)) = dense.piece_of(index)? else { return Ok(None) };
                 dense.get(piece).map(|(key, container)| (key, container, Ok(before)))

@@ -35,7 +35,7 @@ pub(crate) struct RoaringView<'a> {
 }
 
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
-const OVERLAP: &str = "a container begins inside of another";
+const PLACE: &str = "a container does not begin where the one before it ends";
 
 fn damage(offset: usize, what: &'static str) -> Damage {
     Damage { offset: offset as u64, what }
@@ -82,25 +82,25 @@ impl<'a> RoaringView<'a> {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
     }
 
-    /// Checks that keys ascend and containers lie behind each other inside of the bytes;
-    /// gives where the bitmap ends. O(containers), none of which is read but the last
-    /// one, if their offsets are there: whether a container of runs reaches into the next
-    /// is looked at by [`get`](Self::get).
+    /// Checks that keys ascend and that each container begins where the one before it ends,
+    /// as readers that do not look at the offsets expect; gives where the bitmap ends.
+    /// O(containers), none of which is read but the last one, if their offsets are there:
+    /// where a container of runs ends is looked at by [`get`](Self::get).
     pub(crate) fn check(self) -> Result<usize, Damage> {
-        let mut end = self.body;
+        let (mut end, mut skipped) = (self.body, false);
         for index in 0..self.len() {
             if index > 0 && self.key(index - 1) >= self.key(index) {
                 let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
                 return Err(damage(offset, "the keys of the containers do not ascend"));
             }
             let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
-            if offset < end {
-                return Err(damage(offset, OVERLAP));
+            if offset != end && !(skipped && offset > end) {
+                return Err(damage(offset, PLACE));
             }
             let is_last = index + 1 == self.len();
-            let is_skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
+            skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
             // Runs have their own count of 2 bytes in front, in a page that would be read for it.
-            end = offset + if is_skipped { 2 } else { self.size(index, offset)? };
+            end = offset + if skipped { 2 } else { self.size(index, offset)? };
             if end > self.bytes.len() {
                 return Err(damage(self.bytes.len(), SHORT));
             }
@@ -168,8 +168,8 @@ impl<'a> RoaringView<'a> {
         let bytes = bytes.ok_or(damage(start, SHORT))?;
         if self.is_run(index) {
             let next = (index + 1 < self.offsets.len()).then(|| self.offset(index + 1));
-            return match next.filter(|&next| next < start + size) {
-                Some(next) => Err(damage(next, OVERLAP)),
+            return match next.filter(|&next| next != start + size) {
+                Some(next) => Err(damage(next, PLACE)),
                 None => Ok(Container::Runs(bytes[2..].as_chunks().0)),
             };
         }

@@ -253,6 +253,10 @@ fn an_error_does_not_wait_for_a_stream_to_go_on() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("-:1: byte 0"), "{output:?}");
 }
 
+fn lines_of(values: &[u64]) -> String {
+    values.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n")
+}
+
 #[test]
 fn info_tells_the_bytes_that_a_portable_roaring_file_takes() {
     let work = Workspace::new();
@@ -271,7 +275,7 @@ fn info_tells_the_bytes_that_a_portable_roaring_file_takes() {
         lists.push(both);
     }
     for list in lists {
-        let text: String = list.iter().map(|value| format!("{value}\n")).collect();
+        let text = lines_of(&list);
         assert_eq!(work.set("build -o set.bits", &text).quiet(), "");
         assert_eq!(work.set("cat set.bits --to roaring -o set.roaring", "").quiet(), "");
         let told = work.set("info --json set.bits", "").quiet();
@@ -284,7 +288,7 @@ fn info_tells_the_bytes_that_a_portable_roaring_file_takes() {
 #[test]
 fn a_value_far_away_does_not_blow_a_set_up() {
     let work = Workspace::new();
-    let text: String = (0..200_000).map(|value| format!("{}\n", 3 * value)).collect();
+    let text = lines_of(&(0..200_000).map(|value| 3 * value).collect::<Vec<_>>());
     assert_eq!(work.set("build --to dense -o set.bits", &text).quiet(), "");
     assert!(work.set("info set.bits", "").quiet().contains("(dense)"));
     let before = std::fs::metadata(work.path().join("set.bits")).unwrap().len();
@@ -295,4 +299,45 @@ fn a_value_far_away_does_not_blow_a_set_up() {
     }
     assert_eq!(work.set("count set.bits", "").quiet(), "200004\n");
     assert_eq!(work.set("verify set.bits", "").code, Some(0));
+}
+
+#[test]
+fn containers_lie_where_readers_that_pass_over_offsets_find_them() {
+    let work = Workspace::new();
+    // Arrays and runs by turns, so that their sizes are told in different places.
+    let values: Vec<u64> = (0..6_u64)
+        .flat_map(|key| {
+            (0..40).map(move |low| key << 16 | if key % 2 == 0 { 3 * low } else { low })
+        })
+        .collect();
+    work.set("build -o set.roaring", &lines_of(&values)).quiet();
+    let whole = std::fs::read(work.path().join("set.roaring")).unwrap();
+    assert_eq!(work.set("verify set.roaring", "").code, Some(0));
+    let offsets = 4 + 1 + 6 * 4..4 + 1 + 6 * 4 + 6 * 4;
+    for bit in offsets.start * 8..offsets.end * 8 {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        work.write("set.roaring", &bytes);
+        let ran = work.set("verify set.roaring", "");
+        assert_eq!(ran.code, Some(2), "bit {bit}: {}", ran.out);
+    }
+}
+
+#[test]
+fn a_set_whose_head_is_overwritten_does_not_answer_as_an_empty_one() {
+    use std::os::unix::fs::FileExt;
+    let work = Workspace::new();
+    work.set("build -o set.roaring", "3\n70000\n").quiet();
+    let path = work.path().join("set.roaring");
+    let set = bitsort::set::SetFile::open(&path).unwrap();
+    assert_eq!(set.view().contains(3), Ok(true));
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&[0xFF; 4], 0).unwrap();
+    assert!(set.view().contains(3).is_err());
+    assert!(set.view().rank(u64::MAX).is_err());
+    assert!(set.view().cardinality().is_err());
+    assert!(set.view().select(0).is_err());
+    assert!(set.view().min().is_err() && set.view().max().is_err());
+    assert!(set.view().iter().next().is_some_and(|value| value.is_err()));
+    assert!(set.verify().is_err());
 }
