@@ -35,7 +35,14 @@ pub(crate) struct RoaringView<'a> {
 }
 
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
-const PLACE: &str = "a container does not begin where the one before it ends";
+
+/// Of a container that begins at `offset`, behind one that ends at `end`.
+fn misplaced(offset: usize, end: usize) -> Damage {
+    let overlaps = offset < end;
+    let overlap = "a container begins inside of another";
+    let gap = "there are unused bytes before a container";
+    damage(offset, if overlaps { overlap } else { gap })
+}
 
 fn damage(offset: usize, what: &'static str) -> Damage {
     Damage { offset: offset as u64, what }
@@ -95,7 +102,7 @@ impl<'a> RoaringView<'a> {
             }
             let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
             if offset != end && !(skipped && offset > end) {
-                return Err(damage(offset, PLACE));
+                return Err(misplaced(offset, end));
             }
             let is_last = index + 1 == self.len();
             skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
@@ -169,7 +176,7 @@ impl<'a> RoaringView<'a> {
         if self.is_run(index) {
             let next = (index + 1 < self.offsets.len()).then(|| self.offset(index + 1));
             return match next.filter(|&next| next != start + size) {
-                Some(next) => Err(damage(next, PLACE)),
+                Some(next) => Err(misplaced(next, start + size)),
                 None => Ok(Container::Runs(bytes[2..].as_chunks().0)),
             };
         }
