@@ -46,7 +46,7 @@ impl Compression {
     /// The format that a file of this name should have.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         let suffix = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|format| format.suffix() == suffix)
+        Self::ALL.into_iter().find(|format| suffix.eq_ignore_ascii_case(format.suffix()))
     }
 
     /// Refuses a name that promises compression, of a file that is not read as a
@@ -56,6 +56,22 @@ impl Compression {
             Some(_) => Err(format!("{}: {why}, so it cannot be compressed", path.display())),
             None => Ok(()),
         }
+    }
+
+    /// Refuses the name of an output that promises a compression nobody here writes.
+    pub(crate) fn refuse_unknown(path: &Path) -> Result<(), String> {
+        const UNKNOWN: [&str; 19] = [
+            "7z", "br", "bz", "gzip", "lz", "lz4", "lzma", "lzo", "lzop", "rar", "sz", "tbz2",
+            "tgz", "txz", "tzst", "xzip", "z", "zip", "zstd",
+        ];
+        let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or("");
+        if UNKNOWN.iter().any(|unknown| suffix.eq_ignore_ascii_case(unknown)) {
+            let path = path.display();
+            return Err(format!(
+                "{path}: .{suffix} is not written: choose .gz, .zst, .bz2 or .xz, or no compression"
+            ));
+        }
+        Ok(())
     }
 
     fn suffix(self) -> &'static str {
@@ -292,6 +308,9 @@ mod tests {
             assert_eq!(Compression::of_content(text), None);
         }
         assert_eq!(Compression::of_name(Path::new("a.txt.zst")), Some(Compression::Zstd));
+        assert_eq!(Compression::of_name(Path::new("a.GZ")), Some(Compression::Gzip));
         assert_eq!(Compression::of_name(Path::new("gz")), None);
+        assert!(Compression::refuse_unknown(Path::new("a.txt.Lz4")).is_err());
+        assert_eq!(Compression::refuse_unknown(Path::new("z")), Ok(()));
     }
 }

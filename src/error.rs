@@ -302,6 +302,16 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
                 "raise --mem, or lower --threads, which share it"
             }
+            Self::Io { source, .. }
+                if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) =>
+            {
+                "raise the limit of open files with ulimit -n, or give fewer inputs at a time"
+            }
+            Self::Io { action: "write", source, .. }
+                if source.kind() == io::ErrorKind::IsADirectory =>
+            {
+                "name a file inside it"
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
                 "name the files inside it"
             }

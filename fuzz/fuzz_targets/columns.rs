@@ -72,11 +72,9 @@ fn read(text: &[u8], delimiter: u8, column: &Column) -> Option<Found> {
         Column::Name(_) => None,
     };
     while at < text.len() {
-        let (fields, end) = record(text, at, delimiter);
+        let (fields, end, is_broken) = record(text, at, delimiter);
         if let (Column::Name(name), None) = (column, wanted) {
-            let is_name = |field: &Option<Vec<u8>>| {
-                field.as_ref().is_some_and(|field| field.trim_ascii() == name.as_bytes())
-            };
+            let is_name = |field: &Vec<u8>| field.trim_ascii() == name.as_bytes();
             wanted = Some(fields.iter().position(is_name)?);
             found.lines += 1;
             found.headers += 1;
@@ -85,7 +83,8 @@ fn read(text: &[u8], delimiter: u8, column: &Column) -> Option<Found> {
             let is_blank = line.iter().all(|byte| b" \t\r".contains(byte));
             found.add(match fields.get(wanted?) {
                 _ if is_blank => Meaning::Blank,
-                Some(Some(field)) => meaning(field),
+                _ if is_broken => Meaning::Malformed,
+                Some(field) => meaning(field),
                 _ => Meaning::Malformed,
             });
         }
@@ -94,9 +93,11 @@ fn read(text: &[u8], delimiter: u8, column: &Column) -> Option<Found> {
     Some(found)
 }
 
-/// The fields of the record at `start`, those that are wrong as nothing, and
-/// where it ends.
-fn record(text: &[u8], start: usize, delimiter: u8) -> (Vec<Option<Vec<u8>>>, usize) {
+/// The fields of the record at `start`, where it ends, and whether it is broken: then
+/// it ends with its first line, and has the fields before the broken one.
+fn record(text: &[u8], start: usize, delimiter: u8) -> (Vec<Vec<u8>>, usize, bool) {
+    let line = text[start..].iter().position(|&byte| byte == b'\n');
+    let line_end = line.map_or(text.len(), |len| start + len);
     let mut fields = Vec::new();
     let mut at = start;
     loop {
@@ -106,11 +107,7 @@ fn record(text: &[u8], start: usize, delimiter: u8) -> (Vec<Option<Vec<u8>>>, us
             at += 1;
             loop {
                 match text.get(at) {
-                    // Never closed: its record ends with its line.
-                    None => {
-                        let line = text[field_start..].iter().position(|&byte| byte == b'\n');
-                        return (fields, line.map_or(text.len(), |len| field_start + len));
-                    }
+                    None => return (fields, line_end, true),
                     Some(b'"') if text.get(at + 1) == Some(&b'"') => at += 2,
                     Some(b'"') => break,
                     Some(_) => at += 1,
@@ -124,14 +121,14 @@ fn record(text: &[u8], start: usize, delimiter: u8) -> (Vec<Option<Vec<u8>>>, us
             at += 1;
         }
         fields.push(match quoted {
-            None => Some(text[field_start..at].to_vec()),
+            None => text[field_start..at].to_vec(),
             Some(inner) if text[rest..at].iter().all(|&byte| byte == b'\r') => {
-                Some(text[inner].to_vec())
+                text[inner].to_vec()
             }
-            Some(_) => None,
+            Some(_) => return (fields, line_end, true),
         });
         if text.get(at) != Some(&delimiter) {
-            return (fields, at);
+            return (fields, at, false);
         }
         at += 1;
     }

@@ -21,6 +21,14 @@ pub(super) const TROUBLE: u8 = 2;
 /// What was typed; or, where that is a request for help or makes no sense, the
 /// status to exit with after saying so.
 pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
+    parse_with(program, |_| None)
+}
+
+/// The same, with advice on what makes no sense.
+pub(super) fn parse_with<A: clap::Parser>(
+    program: &str,
+    advice: impl FnOnce(&clap::Error) -> Option<&'static str>,
+) -> Result<A, ExitCode> {
     // Alone it needs no table of all commands and flags, which takes a millisecond.
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == "--version") && words.next().is_none() {
@@ -32,7 +40,12 @@ pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
         let open = if told.use_stderr() { Ok(()) } else { Standard::Output.check() };
         match open.and_then(|()| told.print()).and_then(|()| io::stdout().flush()) {
             Err(cause) if !told.use_stderr() => fail(program, &Error::io("write", "-")(cause)),
-            _ if told.use_stderr() => ExitCode::from(TROUBLE),
+            _ if told.use_stderr() => {
+                if let Some(advice) = advice(&told) {
+                    say(&format!("hint: {advice}"));
+                }
+                ExitCode::from(TROUBLE)
+            }
             _ => ExitCode::SUCCESS,
         }
     })
@@ -89,6 +102,8 @@ fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
             Some("--skip-invalid of build and filter leaves such lines out")
         }
+        // It has no filters.
+        Error::OutOfMemory { .. } if program == "bitsort" => Some("lower --mem or --threads"),
         other => other.hint(),
     }
 }

@@ -62,6 +62,7 @@ pub(crate) fn write_file(
     durable: bool,
     produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
 ) -> Result<Written> {
+    Compression::refuse_unknown(path).map_err(Error::usage)?;
     match open_destination(path)? {
         Destination::Atomic(new) => {
             let packing = Compression::of_name(path);

@@ -3,7 +3,7 @@
 use super::options::{MAX_RECORD_BYTES, Sort};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Invalid, Ordered, ScanOptions, open_all};
+use crate::input::{Cut, Input, Invalid, Opened, Ordered, ScanOptions, open_all};
 use crate::simd::Level;
 
 /// The first value that is out of order.
@@ -43,6 +43,7 @@ pub(super) fn first_disorder(
     values.windows(2).position(|pair| wrong(pair[0], pair[1])).map(|index| index + 1)
 }
 
+/// Where the input of a sort is out of order.
 pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     let inputs = std::mem::take(&mut sort.inputs);
     let mut opened = open_all(inputs, sort.open_options(1))?;
@@ -52,6 +53,34 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     if matches!(sort.invalid, InvalidLines::Reject(_)) {
         return Err(Error::usage("a check collects no rejected lines"));
     }
+    disorder(&sort, &input, sort.selection.distinct)
+}
+
+/// Refuses inputs that are not sorted and are not read side by side.
+pub(super) fn check_each(sort: &Sort) -> Result<()> {
+    for input in &sort.inputs {
+        let path = match input {
+            Input::Path(path) if path.is_file() => path,
+            // An input that is not there is told of by whoever opens it.
+            Input::Path(path) if !path.exists() => continue,
+            Input::Path(path) => {
+                return Err(Error::CannotReread { input: path.display().to_string() });
+            }
+            Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
+            Input::Reader(name, _) => return Err(Error::CannotReread { input: name.clone() }),
+        };
+        for opened in open_all(vec![Input::Path(path.clone())], sort.open_options(1))? {
+            if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
+            {
+                return Err(Error::Unsorted { input, line, previous, value });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where an input is out of order; with `strict` also equal neighbours are.
+fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder>> {
     let block_bytes = sort.tuning.block_bytes.unwrap_or(match sort.column {
         Some(_) => MAX_RECORD_BYTES,
         None => BLOCK_BYTES,
@@ -69,12 +98,12 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
         progress: &sort.progress,
     };
     sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
-    let skip = sort.invalid == InvalidLines::Skip;
-    let invalid = if skip { Invalid::Skip } else { Invalid::Fail };
-    let mut ordered = Ordered::new(&input, &options, invalid);
+    let fails = sort.invalid == InvalidLines::Fail;
+    let invalid = if fails { Invalid::Fail } else { Invalid::Skip };
+    let mut ordered = Ordered::new(input, &options, invalid);
     let mut values = Vec::new();
     let mut previous = None;
-    let (reverse, strict) = (sort.selection.reverse, sort.selection.distinct);
+    let reverse = sort.selection.reverse;
     while ordered.next(&mut values)? {
         if let Some(index) = first_disorder(previous, &values, reverse, strict) {
             let before = index.checked_sub(1).map_or(previous, |before| Some(values[before]));

@@ -1,6 +1,6 @@
 //! Merges inputs that are sorted already, in constant memory an input.
 
-use super::check::first_disorder;
+use super::check::{check_each, first_disorder};
 use super::emit::{Emitter, Style};
 use super::entry::Window;
 use super::options::{MAX_RECORD_BYTES, Sort};
@@ -70,7 +70,7 @@ impl Run<'_> {
 }
 
 /// Merges into `sink`. So many inputs that their buffers do not fit are sorted
-/// instead: the output is the same.
+/// instead, once each was found to be sorted: the output is the same.
 pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
     let memory = sort
         .memory
@@ -82,6 +82,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
     };
     if each < smallest {
+        check_each(&sort)?;
         return run::run(sort, sink, name);
     }
     let started = Instant::now();

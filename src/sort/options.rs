@@ -253,6 +253,7 @@ impl Sort {
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
         let path = path.as_ref();
+        Compression::refuse_unknown(path).map_err(Error::usage)?;
         match open_destination(path)? {
             Destination::Atomic(new) => {
                 let name = new.path().to_path_buf();

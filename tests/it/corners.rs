@@ -146,7 +146,10 @@ fn limits_of_the_system_are_errors_and_not_ends() {
     work.run("--threads 1000 ids").refused("at most 256 threads");
     let mut command = work.command(["ids"]);
     let output = command.env("TMPDIR", "/nonexistent").output().unwrap();
-    assert_eq!(output.stdout, b"1\n2\n", "no temporary file is needed");
+    assert_eq!(output.status.code(), Some(2), "as with -T, before anything is read");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TMPDIR /nonexistent"));
+    let output = command.arg("--no-spill").output().unwrap();
+    assert_eq!(output.stdout, b"1\n2\n", "no temporary file is wanted");
     // The largest file that a process may write is an error, not a signal.
     let numbers: String = (0..40_000).map(|value: u32| value.to_string() + "\n").collect();
     work.write("many", numbers);

@@ -8,6 +8,7 @@ mod bloom;
 mod bloom_commands;
 mod bloom_index;
 mod bloom_streams;
+mod broken_records;
 #[cfg(feature = "columnar")]
 mod columnar;
 mod command;
@@ -15,6 +16,7 @@ mod command;
 mod compressed;
 mod corners;
 mod faults;
+mod habits;
 mod library;
 mod limits;
 mod model;

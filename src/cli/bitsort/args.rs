@@ -1,5 +1,6 @@
 //! Flags as typed.
 
+use super::gnu::GnuArgs;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
@@ -51,6 +52,9 @@ pub(super) struct SortArgs {
     /// Write the largest value first
     #[arg(short, long)]
     pub(super) reverse: bool,
+
+    #[command(flatten)]
+    pub(super) gnu: GnuArgs,
 
     /// Write each value once, behind its multiplicity, as `uniq -c` does
     #[arg(long)]

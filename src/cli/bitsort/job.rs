@@ -13,6 +13,15 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+/// Refuses what is no folder; `action` is the verb of the error.
+fn check_folder(action: &'static str, folder: &Path) -> Result<()> {
+    let found = fs::metadata(folder).map_err(Error::io(action, folder))?;
+    if found.is_dir() {
+        return Ok(());
+    }
+    Err(Error::io(action, folder)(io::ErrorKind::NotADirectory.into()))
+}
+
 impl SortArgs {
     /// The run that was asked for.
     pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
@@ -36,12 +45,15 @@ impl SortArgs {
             sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
         }
         for folder in &self.temporary {
-            let found = fs::metadata(folder).map_err(Error::io("use", folder))?;
-            if !found.is_dir() {
-                let source = io::Error::from(io::ErrorKind::NotADirectory);
-                return Err(Error::Io { action: "use", path: folder.clone(), source });
-            }
+            check_folder("use", folder)?;
             sort = sort.temporary_folder(folder);
+        }
+        let default = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
+        if let Some(folder) = default
+            && self.temporary.is_empty()
+            && !self.no_spill
+        {
+            check_folder("use the TMPDIR", Path::new(&folder))?;
         }
         if let Some(limit) = self.mem {
             sort = sort.memory(limit.on(machine));

@@ -1,6 +1,7 @@
 //! The program `bitsort`.
 
 mod args;
+mod gnu;
 mod job;
 
 use super::exit::{self, NO, say};
@@ -25,7 +26,7 @@ const PROGRAM: &str = "bitsort";
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args: SortArgs = match exit::parse(PROGRAM) {
+    let args: SortArgs = match exit::parse_with(PROGRAM, gnu::advice) {
         Ok(args) => args,
         Err(code) => return code,
     };

@@ -83,7 +83,7 @@ pub(super) enum BloomCommand {
         #[arg(short = 'n', long, value_name = "N")]
         keys: Option<Count>,
         /// Take at most this share of new lines for known ones, and lose them
-        #[arg(short = 'p', long, value_name = "RATE", default_value_t = DEDUP_RATE)]
+        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = DEDUP_RATE)]
         rate: f64,
         /// Where the bits of a line lie
         #[arg(long, value_name = "DESIGN", default_value = "blocked")]
@@ -105,7 +105,7 @@ pub(super) enum BloomCommand {
         /// Another
         b: PathBuf,
         /// Rate of false positives of the screening filter: changes speed, not the result
-        #[arg(short = 'p', long, value_name = "RATE", default_value_t = 0.01)]
+        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = 0.01)]
         rate: f64,
         /// Print the number of lines only
         #[arg(long)]
@@ -135,7 +135,7 @@ pub(super) enum BloomCommand {
         /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
         /// The promised rate; that of the file if it is not given
-        #[arg(short = 'p', long, value_name = "RATE")]
+        #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
         rate: Option<f64>,
         /// Ask for N random keys; enough for the promise if not given
         #[arg(long, value_name = "N")]
@@ -168,13 +168,20 @@ pub(super) enum BloomCommand {
 /// At most one line in a million is lost.
 pub(super) const DEDUP_RATE: f64 = 1e-6;
 
+/// A rate, as a number or in percent.
+fn rate(text: &str) -> Result<f64, &'static str> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let rate = number.trim_end().parse::<f64>();
+    rate.map(|rate| rate / whole).map_err(|_| "expected a share, such as 0.01 or 1%")
+}
+
 #[derive(Debug, clap::Args)]
 pub(super) struct PlanArgs {
     /// Numbers of keys, such as 1000000, 50M or 1e9
     #[arg(short = 'n', long, value_name = "N,…", value_delimiter = ',', required = true)]
     pub(super) keys: Vec<Count>,
     /// Rates of false positives
-    #[arg(short = 'p', long, value_name = "RATE,…", value_delimiter = ',', default_value = "0.01")]
+    #[arg(short = 'p', long, value_name = "RATE,…", value_parser = rate, value_delimiter = ',', default_value = "0.01")]
     pub(super) rate: Vec<f64>,
     /// Bits a key instead of rates
     #[arg(long, value_name = "BITS,…", value_delimiter = ',', conflicts_with = "rate")]
@@ -203,7 +210,7 @@ pub(super) struct SizeArgs {
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) keys: Option<Count>,
     /// Rate of false positives with all keys in [default: 0.01; 0.03 with --to guava]
-    #[arg(short = 'p', long, value_name = "RATE")]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
     pub(super) rate: Option<f64>,
     /// Bits, or counters, a key instead of a rate
     #[arg(long, value_name = "BITS", conflicts_with = "rate")]

@@ -151,6 +151,7 @@ enum Target {
 
 impl Target {
     fn open(path: &Path) -> Result<Self> {
+        Compression::refuse_unknown(path).map_err(Error::usage)?;
         let new = match open_destination(path)? {
             Destination::Stream(file) => return Ok(Self::Stream(file, path.into())),
             Destination::Atomic(new) => new,

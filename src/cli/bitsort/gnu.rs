@@ -1,0 +1,65 @@
+//! What people type who know GNU sort: what is taken, and what there is instead.
+
+use clap::error::{ContextKind, ContextValue};
+
+// Options that ask for what is done anyway.
+#[derive(Debug, clap::Args)]
+pub(super) struct GnuArgs {
+    /// Taken for the sake of scripts: the order is always numeric
+    #[arg(short, long)]
+    numeric_sort: bool,
+
+    /// Taken for the sake of scripts: equal numbers cannot be told apart
+    #[arg(short, long)]
+    stable: bool,
+
+    /// Taken for the sake of scripts: the order is always numeric
+    #[arg(long, value_name = "ORDER")]
+    sort: Option<Order>,
+}
+
+/// An order that can be asked for.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Order {
+    /// From the smallest number to the largest
+    Numeric,
+}
+
+/// What there is instead of an option of GNU sort that was typed.
+pub(super) fn advice(told: &clap::Error) -> Option<&'static str> {
+    match told.get(ContextKind::InvalidArg)? {
+        ContextValue::String(typed) => instead(typed.split('=').next()?),
+        _ => None,
+    }
+}
+
+fn instead(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "-k" | "--key" => {
+            "--column N takes the numbers from the N-th field, whose rows are not printed"
+        }
+        "-t" | "--field-separator" => "--delimiter BYTE says what is between fields, with --column",
+        "-g" | "--general-numeric-sort" => {
+            "numbers are naturals below 2^64: signs, fractions and exponents are malformed"
+        }
+        "-R" | "--random-sort" | "--random-source" => "bitsort cannot shuffle: shuf does",
+        "-M"
+        | "--month-sort"
+        | "--human-numeric-sort"
+        | "--version-sort"
+        | "-d"
+        | "--dictionary-order"
+        | "-f"
+        | "--ignore-case"
+        | "-i"
+        | "--ignore-nonprinting" => {
+            "lines are natural numbers, in numeric order: sort orders other text"
+        }
+        "-b" | "--ignore-leading-blanks" => "leave it out: blanks around numbers are accepted",
+        "--debug" => "--explain prints what would be done",
+        "--batch-size" | "--compress-program" => {
+            "leave it out: temporary files hold only the low bits of values, and are read at once"
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,139 @@
+//! Delimited text that is not well formed, against a simple model.
+
+use crate::workspace::Workspace;
+use bitsort::ByteSize;
+use bitsort::sort::{InvalidLines, Sort, Tuning};
+use bitsort::text::Column;
+use std::io::Cursor;
+
+const TOKENS: [&str; 16] =
+    ["\"", "\"", ",", ",", "\n", "\n", "\r\n", "1", "23", "4", " ", "\"\"", "x", "\r", ";", "\n"];
+
+fn text(mut seed: u64, tokens: usize) -> String {
+    let next = |_| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        TOKENS[usize::try_from(seed >> 60).unwrap()]
+    };
+    (0..tokens).map(next).collect()
+}
+
+/// The fields of the first record of `text`, or nothing if it is broken, and its length.
+fn record(text: &str) -> (Option<Vec<String>>, usize) {
+    let first_line = text.find('\n').unwrap_or(text.len());
+    let mut fields = Vec::new();
+    let mut at = 0;
+    loop {
+        let mut field = String::new();
+        let mut rest = text[at..].chars().peekable();
+        if rest.next_if_eq(&'"').is_some() {
+            at += 1;
+            loop {
+                let Some(char) = rest.next() else { return (None, first_line) };
+                at += 1;
+                if char == '"' {
+                    if rest.next_if_eq(&'"').is_none() {
+                        break;
+                    }
+                    at += 1;
+                }
+                field.push(char);
+            }
+            while rest.next_if_eq(&'\r').is_some() {
+                at += 1;
+            }
+            if rest.peek().is_some_and(|char| !",\n".contains(*char)) {
+                return (None, first_line);
+            }
+        } else {
+            while let Some(char) = rest.next_if(|char| !",\n".contains(*char)) {
+                field.push(char);
+                at += 1;
+            }
+        }
+        fields.push(field);
+        if rest.next() != Some(',') {
+            return (Some(fields), at);
+        }
+        at += 1;
+    }
+}
+
+/// The value of a field; nothing if it is blank.
+fn value(field: &str) -> Result<Option<u64>, ()> {
+    let field = field.trim_start_matches([' ', '\t']);
+    let field = field.strip_suffix('\r').unwrap_or(field).trim_end_matches([' ', '\t']);
+    if field.is_empty() {
+        return Ok(None);
+    }
+    field.parse().map(Some).map_err(drop)
+}
+
+/// Lines of the records that have values, with these, and how many are rejected.
+fn model(mut text: &str, column: usize) -> (Vec<(u64, String)>, u64) {
+    let (mut found, mut rejected) = (Vec::new(), 0);
+    while !text.is_empty() {
+        let (fields, len) = record(text);
+        let line = &text[..len];
+        let field = fields.as_ref().and_then(|fields| fields.get(column));
+        if !line.chars().all(|char| " \t\r".contains(char)) {
+            match field.map_or(Err(()), |field| value(field)) {
+                Ok(Some(value)) => found.push((value, line.to_owned())),
+                Ok(None) => {}
+                Err(()) => rejected += 1,
+            }
+        }
+        text = text.get(len + 1..).unwrap_or("");
+    }
+    (found, rejected)
+}
+
+#[test]
+fn broken_records_are_read_alike_in_blocks_of_any_size() {
+    let work = Workspace::new();
+    for seed in 1..60 {
+        let text = text(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed), 3000);
+        let path = work.write("text.csv", &text);
+        for column in 0..2 {
+            let (found, rejected) = model(&text, column);
+            let mut values: Vec<u64> = found.iter().map(|(value, _)| *value).collect();
+            values.sort_unstable();
+            for (block_bytes, stream) in [(512, false), (520, true), (1 << 16, true)] {
+                let sort = Sort::new()
+                    .memory(ByteSize::from_mib(128))
+                    .threads(2)
+                    .temporary_folder(work.path())
+                    .tuning(Tuning { block_bytes: Some(block_bytes), ..Tuning::default() })
+                    .column(Column::Number(column + 1), b',')
+                    .invalid(InvalidLines::Skip);
+                let sort = if stream {
+                    sort.reader("stream", Cursor::new(text.clone().into_bytes()))
+                } else {
+                    sort.file(&path)
+                };
+                let mut out = Vec::new();
+                let report = sort.to_writer(&mut out).unwrap();
+                let out = String::from_utf8(out).unwrap();
+                let out: Vec<u64> = out.lines().map(|line| line.parse().unwrap()).collect();
+                assert_eq!((out, report.rejected), (values.clone(), rejected), "{seed} {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_behind_a_broken_record_are_neither_lost_nor_left_out() {
+    let work = Workspace::new();
+    let text = "id,size\n1,\"5 in\n2,x\n3,6\" pipe\n4,y\n";
+    work.run_with("--column id", text.as_bytes()).refused("-:2: byte 8: expected a closing quote");
+    let skipped = work.run_with("--column id --invalid skip", text.as_bytes()).quiet();
+    assert_eq!(skipped, "2\n3\n4\n");
+    work.write("text.csv", text);
+    work.set("build -o all.bits", "1\n2\n3\n4\n");
+    let kept = work.set("filter --column id --skip-invalid all.bits text.csv", "").quiet();
+    assert_eq!(kept, "id,size\n2,x\n3,6\" pipe\n4,y\n");
+    work.set("bloom build -o all.bloom", "1\n2\n3\n4\n");
+    let kept = work.set("bloom filter --column id all.bloom text.csv", "").quiet();
+    assert_eq!(kept, text);
+}

@@ -1,0 +1,106 @@
+//! What people type who come from GNU sort, and what they are told.
+
+use crate::workspace::Workspace;
+use std::process::Command;
+
+#[test]
+fn options_of_gnu_sort_are_taken_or_answered() {
+    let work = Workspace::new();
+    for line in ["-nu -S 2G", "-s -u", "--sort=numeric --unique", "--numeric-sort --stable -u"] {
+        assert_eq!(work.run_with(line, b"10\n9\n9\n").quiet(), "9\n10\n", "{line}");
+    }
+    for (line, advice) in [
+        ("-k2", "hint: --column N"),
+        ("-nk 2,2", "hint: --column N"),
+        ("--key=2", "hint: --column N"),
+        ("-t,", "hint: --delimiter BYTE"),
+        ("-g", "hint: numbers are naturals"),
+        ("-R", "hint: bitsort cannot shuffle"),
+        ("-M", "hint: lines are natural numbers"),
+        ("-f", "hint: lines are natural numbers"),
+        ("-b", "hint: leave it out"),
+        ("--batch-size=4", "hint: leave it out"),
+    ] {
+        work.run_with(line, b"").refused(advice);
+    }
+    let unknown = work.run_with("--nonsense", b"");
+    assert!(unknown.code == Some(2) && !unknown.err.contains("hint:"), "{unknown:?}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_place_for_temporary_files() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n");
+    let run = |args: &[&str]| work.command(args).env("TMPDIR", "gone").output().unwrap();
+    let refused = run(&["ids"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2), "{said}");
+    assert!(said.contains("cannot use the TMPDIR gone: "), "{said}");
+    for args in [["-T", ".", "ids"].as_slice(), &["--no-spill", "ids"]] {
+        assert_eq!(run(args).stdout, b"1\n2\n");
+    }
+}
+
+#[test]
+fn names_of_outputs_are_kept_or_refused() {
+    let work = Workspace::new();
+    for name in ["x.lz4", "x.Z", "x.lzo", "x.br", "x.zip"] {
+        let ran = work.run_with(&format!("-o {name}"), b"1\n");
+        ran.refused("is not written: choose .gz, .zst, .bz2 or .xz");
+    }
+    work.set("build -o seen.lz4", "1\n").refused("is not written: choose");
+    assert!(work.names().is_empty());
+    let folder = work.run("-o .");
+    assert!(folder.err.contains("name a file inside it"), "{folder:?}");
+}
+
+#[cfg(feature = "compression")]
+#[test]
+fn the_name_of_a_compressed_output_may_be_in_capitals() {
+    let work = Workspace::new();
+    assert_eq!(work.run_with("-o X.GZ", b"2\n1\n").quiet(), "");
+    assert!(std::fs::read(work.file("X.GZ")).unwrap().starts_with(&[0x1F, 0x8B]));
+    assert_eq!(work.run("X.GZ").quiet(), "1\n2\n");
+}
+
+#[test]
+fn a_rate_is_typed_in_percent_too() {
+    let work = Workspace::new();
+    work.set("bloom build -p 1% -n 100 -o percent.bloom", "1\n2\n");
+    work.set("bloom build -p 0.01 -n 100 -o share.bloom", "1\n2\n");
+    let read = |name| std::fs::read(work.file(name)).unwrap();
+    assert_eq!(read("percent.bloom"), read("share.bloom"));
+    work.set("bloom build -p x% -o x.bloom", "").refused("expected a share, such as 0.01 or 1%");
+}
+
+#[test]
+fn inputs_to_merge_are_sorted_or_refused_in_any_memory() {
+    let work = Workspace::new();
+    let names: Vec<String> = (0..800).map(|number| format!("day{number}")).collect();
+    for name in &names {
+        work.write(name, "1\n2\n");
+    }
+    let line = format!("--mem 64M -mu {}", names.join(" "));
+    assert_eq!(work.run(&line).quiet(), "1\n2\n");
+    work.write("day77", "1\n2\n\n5\n4\n");
+    work.run(&line).refused("day77:5: 4 follows 5: an input to merge must be sorted");
+    work.run(&line.replace("day3 ", "- ")).refused("- does not fit in the memory limit");
+    work.write("a", "x,1\nx,2\n");
+    work.write("b", "x,3\nx,2\n");
+    let line = "--mem 64M -m --column 2 a a a a a a a a b";
+    work.run(line).refused("b:2: 2 follows 3: an input to merge must be sorted");
+    assert_eq!(work.run(&line.replace(" b", " a")).out.lines().count(), 18);
+}
+
+#[test]
+fn too_many_open_files_are_told_of_with_what_to_do() {
+    let work = Workspace::new();
+    let names: Vec<String> = (0..40).map(|number| format!("day{number}")).collect();
+    for name in &names {
+        drop(work.write(name, "1\n"));
+    }
+    let line = format!("ulimit -n 24; exec {} {}", env!("CARGO_BIN_EXE_bitsort"), names.join(" "));
+    let ran = Command::new("sh").args(["-c", &line]).current_dir(work.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.code() == Some(2) && said.contains("ulimit -n"), "{said}");
+}
