@@ -206,6 +206,7 @@ fuzz_target!(|case: Case| {
             partitions: Some(16),
             scratch_bytes: Some(1 << 16),
             output_bytes: Some(1 << 12),
+            ..Tuning::default()
         })
         .column(column, delimiter)
         .invalid(InvalidLines::Skip);

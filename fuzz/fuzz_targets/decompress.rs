@@ -114,6 +114,7 @@ fuzz_target!(|case: Case| {
             partitions: Some(64),
             scratch_bytes: Some(1 << 18),
             output_bytes: Some(1 << 16),
+            ..Tuning::default()
         })
         .invalid(InvalidLines::Skip)
         .distinct(case.distinct);
