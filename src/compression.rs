@@ -12,8 +12,11 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// Bytes that tell the formats apart.
-pub(crate) const MAGIC_BYTES: usize = 10;
+/// Bytes that tell the formats apart, and what memory a decoder takes.
+pub(crate) const HEAD_BYTES: usize = 40;
+
+/// What a decoder takes beside its window or dictionary: buffers and tables.
+const DECODER_BYTES: u64 = 1 << 20;
 
 /// The share of a memory limit that packing, or unpacking, may take.
 pub(crate) const MEMORY_SHARE: u64 = 4;
@@ -74,6 +77,24 @@ impl Compression {
         Ok(())
     }
 
+    /// The memory that unpacking a file takes which begins with `head`, rounded
+    /// up; the most that the format allows where the head does not say.
+    ///
+    /// Sources: RFC 8878, 3.1.1.1; section 3.1 of
+    /// <https://tukaani.org/xz/xz-file-format.txt> and 5.3 for the filter LZMA2;
+    /// the manual of `bzip2` (4 bytes for each byte of a block).
+    pub(crate) fn decoder_bytes(self, head: &[u8]) -> u64 {
+        match self {
+            Self::Gzip => DECODER_BYTES / 4,
+            Self::Bzip2 => {
+                let level = head.get(3).map_or(9, |digit| u64::from(digit.saturating_sub(b'0')));
+                level.clamp(1, 9) * 400_000 + DECODER_BYTES / 4
+            }
+            Self::Zstd => zstd_window(head).unwrap_or(1 << MAX_ZSTD_LOG) + DECODER_BYTES,
+            Self::Xz => xz_dictionary(head).unwrap_or(u64::from(u32::MAX)) + DECODER_BYTES,
+        }
+    }
+
     fn suffix(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
@@ -84,17 +105,70 @@ impl Compression {
     }
 }
 
+/// The largest window of zstd that is unpacked, as by the `zstd` program.
+const MAX_ZSTD_LOG: u32 = 27;
+
+/// The window of a file's first zstd frame; `None` if another frame comes first.
+fn zstd_window(head: &[u8]) -> Option<u64> {
+    let (magic, rest) = head.split_first_chunk::<4>()?;
+    let (&descriptor, rest) = rest.split_first()?;
+    if *magic != [0x28, 0xB5, 0x2F, 0xFD] {
+        return None;
+    }
+    if descriptor & 0x20 == 0 {
+        let window = *rest.first()?;
+        let base = 1_u64 << (10 + (window >> 3));
+        return Some(base + base / 8 * u64::from(window & 7));
+    }
+    // One segment: its window is its content, whose length stands behind the
+    // number of a dictionary.
+    let rest = rest.get([0, 1, 2, 4][usize::from(descriptor & 3)]..)?;
+    let width = [1, 2, 4, 8][usize::from(descriptor >> 6)];
+    let mut bytes = [0; 8];
+    bytes[..width].copy_from_slice(rest.get(..width)?);
+    let length = u64::from_le_bytes(bytes);
+    Some(if width == 2 { length + 256 } else { length }.min(1 << MAX_ZSTD_LOG))
+}
+
+/// The dictionary of the first block of an xz file, if LZMA2 is its one filter.
+fn xz_dictionary(head: &[u8]) -> Option<u64> {
+    let flags = *head.get(13)?;
+    // Behind the flags, the lengths of the block packed and unpacked may stand.
+    let mut rest = head.get(14..)?;
+    for has_length in [flags & 0x40 != 0, flags & 0x80 != 0] {
+        if has_length {
+            let last = rest.iter().position(|byte| byte & 0x80 == 0)?;
+            rest = &rest[last + 1..];
+        }
+    }
+    let [0x21, 1, size @ 0..=40, ..] = *rest else { return None };
+    if flags & 3 != 0 {
+        return None; // more filters than one
+    }
+    let bits = u32::from(size / 2) + 11;
+    Some(if size == 40 { u64::from(u32::MAX) } else { u64::from(2 | (size & 1)) << bits })
+}
+
 /// What `reader` reads, unpacked, within `memory_bytes`.
 ///
 /// # Errors
 ///
-/// If the program was built without this, or there is no memory.
+/// If the program was built without this, or `memory_bytes` are too few.
 #[cfg(feature = "compression")]
 pub(crate) fn unpacked(
     format: Compression,
     reader: Box<dyn Read + Send>,
     memory_bytes: u64,
 ) -> io::Result<Box<dyn Read + Send>> {
+    // What the worst file of these formats needs; the others measure their own.
+    let least = match format {
+        Compression::Gzip | Compression::Bzip2 => format.decoder_bytes(b"BZh9"),
+        Compression::Zstd | Compression::Xz => DECODER_BYTES + (1 << 10),
+    };
+    if memory_bytes < least {
+        let what = format!("a decoder takes {least} bytes of memory, here are {memory_bytes}");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
+    }
     let unpacked: Box<dyn Read + Send> = match format {
         // A file may be several that were put together.
         Compression::Gzip => Box::new(GzipMembers(Some(flate2::bufread::GzDecoder::new(
@@ -103,8 +177,7 @@ pub(crate) fn unpacked(
         Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(reader)),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::new(reader)?;
-            // Beside the window it takes about as much again at the most.
-            decoder.window_log_max((memory_bytes / 2).max(1 << 20).ilog2().min(27))?;
+            decoder.window_log_max((memory_bytes - DECODER_BYTES).ilog2().min(MAX_ZSTD_LOG))?;
             Box::new(decoder)
         }
         Compression::Xz => {
@@ -292,7 +365,7 @@ mod tests {
                     out.write_all(text).unwrap();
                     packed.extend(out.finish().unwrap());
                 }
-                let head = &packed[..packed.len().min(MAGIC_BYTES)];
+                let head = &packed[..packed.len().min(HEAD_BYTES)];
                 assert_eq!(Compression::of_content(head), Some(format));
                 let mut found = Vec::new();
                 let reader = Box::new(io::Cursor::new(packed.clone()));

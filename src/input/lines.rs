@@ -9,7 +9,7 @@ use super::line_chunk::{LineChunk, MAX_LINE_BYTES, too_long};
 use super::open::standard_input;
 use super::parts::Parts;
 use super::unchanged::check_end;
-use crate::compression::{self, Compression, MAGIC_BYTES};
+use crate::compression::{self, Compression, HEAD_BYTES};
 use crate::error::{Error, Result};
 use crate::simd::parse::PADDING;
 use crate::table::TableFormat;
@@ -132,7 +132,7 @@ impl LineReader {
             let is_file = path == Path::new("-") || std::fs::metadata(path).ok()?.is_file();
             let file = is_file.then(|| open_file(path).ok())??;
             let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-            let mut head = [0; MAGIC_BYTES];
+            let mut head = [0; HEAD_BYTES];
             let read = file.read_at(&mut head, 0).ok()?;
             let is_plain = Compression::of_content(&head[..read]).is_none();
             is_plain.then_some(metadata.len())
@@ -146,7 +146,7 @@ impl LineReader {
         let metadata = file.metadata().map_err(Error::io("read", path))?;
         let beside = file.try_clone().ok().map(|file| (file, metadata));
         // One reading: what a stream begins with is not waited for.
-        let mut head = [0; MAGIC_BYTES];
+        let mut head = [0; HEAD_BYTES];
         let read = (&file).read(&mut head).map_err(Error::io("read", path))?;
         if self.has_mark
             && let Some(format) = TableFormat::of_content(&head[..read])

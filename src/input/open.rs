@@ -1,6 +1,6 @@
 //! Opening inputs: what can be read at any place, and what only once.
 
-use crate::compression::{self, Compression, MAGIC_BYTES};
+use crate::compression::{self, Compression, HEAD_BYTES};
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::sys::Standard;
@@ -52,7 +52,8 @@ pub(crate) struct Stream {
     reader: Box<dyn Read + Send>,
     /// A terminal goes on behind its end.
     ended: bool,
-    /// The memory to unpack it with, before it was looked at.
+    /// The memory to unpack it with, before it was looked at: a decoder is made
+    /// when its first byte is wanted and goes with its last.
     unpack: Option<u64>,
     unpacks: bool,
 }
@@ -74,6 +75,13 @@ impl OpenOptions<'_> {
     fn is_binary(self) -> bool {
         self.format != Format::Text
     }
+
+    /// How a file is compressed that begins with `head`.
+    fn compression(self, name: &str, head: &[u8]) -> Option<Compression> {
+        let named = Compression::of_name(Path::new(name));
+        let format = Compression::of_content(head)?;
+        (named == Some(format) || !self.is_binary()).then_some(format)
+    }
 }
 
 /// Opens inputs; standard input that is named again has nothing left. What they
@@ -89,7 +97,32 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
     inputs.into_iter().map(open).collect()
 }
 
+/// The first bytes of a file's content, fewer if it ends before.
+fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; HEAD_BYTES];
+    let read = file.read_at(&mut head, start)?;
+    head.truncate(read);
+    Ok(head)
+}
+
 impl Input {
+    /// Memory that a decoder of this input takes, as its head says: 0 for what
+    /// needs none, or is no file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub(crate) fn decoder_bytes(&self, options: OpenOptions<'_>) -> Result<u64> {
+        let Self::Path(path) = self else { return Ok(0) };
+        if !path.is_file() {
+            return Ok(0); // one that is not there is told of when it is opened
+        }
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let head = head_of(&file, 0).map_err(Error::io("read", path))?;
+        let format = options.compression(&path.to_string_lossy(), &head);
+        Ok(format.map_or(0, |format| format.decoder_bytes(&head)))
+    }
+
     fn open(self, options: OpenOptions<'_>) -> Result<Opened> {
         let (name, file) = match self {
             Self::Path(path) => {
@@ -138,17 +171,13 @@ impl Opened {
         }
         let start = file.stream_position().map_err(Error::io("read", &name))?;
         let len = metadata.len().saturating_sub(start);
-        let mut head = [0; MAGIC_BYTES];
-        let read = file.read_at(&mut head, start).map_err(Error::io("read", &name))?;
-        let named = Compression::of_name(Path::new(&name));
-        if let Some(format) = Compression::of_content(&head[..read])
-            && (named == Some(format) || !options.is_binary())
-        {
-            let reader = compression::unpacked(format, Box::new(file), options.unpack_bytes);
-            let reader = reader.map_err(Error::io("unpack", &name))?;
-            return Ok(Self::stream(name, Stream { unpacks: true, ..Stream::new(reader) }));
+        let head = head_of(&file, start).map_err(Error::io("read", &name))?;
+        if options.compression(&name, &head).is_some() {
+            let unpack = Some(options.unpack_bytes);
+            let stream = Stream { unpack, unpacks: true, ..Stream::new(Box::new(file)) };
+            return Ok(Self::stream(name, stream));
         }
-        if let Some(format) = TableFormat::of_content(&head[..read])
+        if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()
         {
@@ -199,7 +228,7 @@ impl Stream {
 
     /// Looks whether it is compressed; at its beginning.
     fn look(&mut self, memory_bytes: u64) -> io::Result<()> {
-        let mut head = vec![0; MAGIC_BYTES];
+        let mut head = vec![0; HEAD_BYTES];
         let read = self.fill(&mut head)?;
         head.truncate(read);
         if let Some(format) = TableFormat::of_content(&head) {
@@ -238,7 +267,10 @@ impl Stream {
         let mut filled = from_ahead;
         while filled < buffer.len() && !self.ended {
             match self.reader.read(&mut buffer[filled..]) {
-                Ok(0) => self.ended = true,
+                Ok(0) => {
+                    self.ended = true;
+                    self.reader = Box::new(io::empty()); // its buffers are for the next input
+                }
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

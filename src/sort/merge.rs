@@ -69,8 +69,20 @@ impl Run<'_> {
     }
 }
 
-/// Merges into `sink`. So many inputs that their buffers do not fit are sorted
-/// instead, once each was found to be sorted: the output is the same.
+/// Whether the decoders of all inputs, which a merge has open at once, fit into
+/// what each of them may take.
+fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
+    let options = sort.open_options(count);
+    for input in &sort.inputs {
+        if input.decoder_bytes(options)? > options.unpack_bytes {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Merges into `sink`. So many inputs that their buffers or decoders do not fit
+/// are sorted instead, once each was found to be sorted: the output is the same.
 pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
     let memory = sort
         .memory
@@ -81,12 +93,17 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
     };
-    if each < smallest {
+    let count = sort.inputs.len().max(1) as u64;
+    let unpack_fits = decoders_fit(&sort, count)?;
+    if each < smallest || !unpack_fits {
         check_each(&sort)?;
+        if !unpack_fits {
+            // What the allocator keeps of the decoders that are gone.
+            sort.memory = sort.memory.map(|limit| (limit.bytes() - limit.bytes() / 12).into());
+        }
         return run::run(sort, sink, name);
     }
     let started = Instant::now();
-    let count = sort.inputs.len().max(1) as u64;
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(count))?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(largest.min(each));
