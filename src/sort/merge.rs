@@ -12,6 +12,7 @@ use crate::input::{Cut, Opened, Ordered, ScanOptions, open_all};
 use crate::output::{Sequence, Sink};
 use crate::progress::Phase;
 use crate::simd::Level;
+use crate::size::ByteSize;
 use crate::sys::peak_resident_bytes;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -99,7 +100,8 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         check_each(&sort)?;
         if !unpack_fits {
             // What the allocator keeps of the decoders that are gone.
-            sort.memory = sort.memory.map(|limit| (limit.bytes() - limit.bytes() / 12).into());
+            let rest = |limit: ByteSize| ByteSize::from_bytes(limit.bytes() / 12 * 11);
+            sort.memory = sort.memory.map(rest);
         }
         return run::run(sort, sink, name);
     }
