@@ -12,7 +12,6 @@ use crate::input::{Cut, Opened, Ordered, ScanOptions, open_all};
 use crate::output::{Sequence, Sink};
 use crate::progress::Phase;
 use crate::simd::Level;
-use crate::size::ByteSize;
 use crate::sys::peak_resident_bytes;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -100,8 +99,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         check_each(&sort)?;
         if !unpack_fits {
             // What the allocator keeps of the decoders that are gone.
-            let rest = |limit: ByteSize| ByteSize::from_bytes(limit.bytes() / 12 * 11);
-            sort.memory = sort.memory.map(rest);
+            sort.set_aside(sort.limit_bytes() / 12);
         }
         return run::run(sort, sink, name);
     }
@@ -154,7 +152,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         read_bytes: sort.progress.read_bytes(),
         written_bytes: sequence.finish()?,
         peak_resident_bytes: peak_resident_bytes(),
-        memory_limit_bytes: memory as u64,
+        memory_limit_bytes: sort.limit_bytes(),
         threads: 1,
         emit_time: started.elapsed(),
         ..Report::default()

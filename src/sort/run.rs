@@ -162,7 +162,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         spilled_bytes: done.spilled_bytes,
         ways: written.ways,
         peak_resident_bytes: peak_resident_bytes(),
-        memory_limit_bytes: wishes.memory_bytes,
+        memory_limit_bytes: sort.limit_bytes(),
         threads: wishes.threads,
         survey_time,
         load_time: done.load,

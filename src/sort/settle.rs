@@ -94,6 +94,19 @@ impl Sort {
         Ok(())
     }
 
+    /// The limit in force for the whole process, of which a part may be reserved.
+    pub(super) fn limit_bytes(&self) -> u64 {
+        self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.reserved.bytes()))
+    }
+
+    /// Takes `bytes` from what the sort itself may use.
+    pub(super) fn set_aside(&mut self, bytes: u64) {
+        let Some(rest) = self.memory else { return };
+        let bytes = bytes.min(rest.bytes());
+        self.memory = Some(ByteSize::from_bytes(rest.bytes() - bytes));
+        self.reserved = ByteSize::from_bytes(self.reserved.bytes().saturating_add(bytes));
+    }
+
     /// Memory that unpacking may take.
     pub(super) fn unpack_bytes(&self) -> u64 {
         self.memory.map_or(u64::MAX, ByteSize::bytes) / MEMORY_SHARE

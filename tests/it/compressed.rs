@@ -146,3 +146,64 @@ fn a_limit_beyond_the_machine_s_memory_is_that_of_the_machine() {
         assert_eq!(work.run(name).quiet(), sorted, "{name}");
     }
 }
+
+/// The most memory that a command had resident, in KiB, as the kernel counts it, and
+/// whether it ended well.
+#[cfg(target_os = "linux")]
+fn peak_kib(work: &Workspace, arguments: &[String]) -> (u64, bool) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bitsort"));
+    let mut child = command.args(arguments).current_dir(work.file("")).spawn().unwrap();
+    let status_file = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    loop {
+        let status = std::fs::read_to_string(&status_file).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(kib.unwrap_or(0)); // the figure only grows
+        if let Some(status) = child.try_wait().unwrap() {
+            return (peak, status.success());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn decoders_of_many_inputs_stay_within_the_limit() {
+    let work = Workspace::new();
+    let (_, sorted) = lines(5000);
+    for (suffix, program) in FORMATS {
+        // `xz -9` is refused: its dictionary alone takes 64 MiB.
+        let level = if suffix == "zst" { "-19" } else { "-6" };
+        let Some(packed) = through(program, &[level, "-c"], sorted.as_bytes()) else {
+            println!("skipped: there is no {program}");
+            continue;
+        };
+        let names: Vec<String> = (0..120).map(|index| format!("{index}.{suffix}")).collect();
+        for name in &names {
+            work.write(name, &packed);
+        }
+        for merge in [false, true] {
+            let mut arguments: Vec<String> =
+                ["--mem", "64M", "--quiet", "-o", "out"].map(String::from).into();
+            arguments.extend(merge.then(|| "--merge".to_owned()));
+            arguments.extend(names.clone());
+            let (peak, ended_well) = peak_kib(&work, &arguments);
+            assert!(ended_well, "{suffix}, merge: {merge}");
+            assert!(0 < peak && peak <= 64 << 10, "{suffix}, merge: {merge}: {peak} KiB");
+            assert_eq!(work.read("out").lines().count(), 120 * sorted.lines().count());
+        }
+    }
+}
+
+#[test]
+fn stats_state_the_limit_that_was_asked_for() {
+    let work = Workspace::new();
+    let Some(packed) = through("gzip", &["-c"], b"1\n3\n") else { return };
+    work.write("a.gz", &packed);
+    for flags in ["", " --merge", " -o out.gz", " a.gz --merge"] {
+        let ran = work.run(&format!("a.gz --mem 64M --stats=json{flags}"));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(ran.err.contains("\"memory_limit_bytes\":67108864"), "{flags}: {}", ran.err);
+    }
+}
