@@ -8,15 +8,17 @@
 //! <https://github.com/RoaringBitmap/RoaringFormatSpec>.
 
 mod count;
+mod many;
 mod scratch;
 mod search;
 
 pub(crate) use count::{intersection_len, intersects};
+pub(crate) use many::Among;
 pub(crate) use scratch::Scratch;
 
 pub(crate) use crate::simd::words::Op;
 
-use crate::simd::{self, Level, ones, popcount, runs, words};
+use crate::simd::{self, Level, ones, popcount, runs};
 
 /// Words of a bitmap container.
 pub(crate) const WORDS: usize = 1024;
@@ -66,19 +68,28 @@ fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u
 }
 
 /// First and last values of runs, ascending.
-fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
 /// Hands every word of `first ..= last` to `change`, with the range's bits in it.
 fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
-    for index in first >> 6..=last >> 6 {
-        let from = first.saturating_sub(64 * index);
-        let to = (last - 64 * index).min(63);
-        let word = &mut words[index as usize];
+    let change = |word: &mut [u8; 8], mask: u64| {
         let mut bits = u64::from_le_bytes(*word);
-        change(&mut bits, u64::MAX << from & u64::MAX >> (63 - to));
+        change(&mut bits, mask);
         *word = bits.to_le_bytes();
+    };
+    let (from, to) = (u64::MAX << (first & 63), u64::MAX >> (63 - (last & 63)));
+    match &mut words[first as usize >> 6..=last as usize >> 6] {
+        [] => {}
+        [word] => change(word, from & to),
+        [head, middle @ .., tail] => {
+            change(head, from);
+            for word in middle {
+                change(word, u64::MAX);
+            }
+            change(tail, to);
+        }
     }
 }
 
@@ -255,27 +266,6 @@ impl Container<'_> {
                 Ok(_) => Some(low),
                 Err(place) => u16::try_from(ends(*runs.get(place.checked_sub(1)?)?).1).ok(),
             },
-        }
-    }
-
-    /// Adds the values to `words`.
-    fn set_in(self, words: &mut BitmapWords) {
-        match self {
-            Self::Array(values) => {
-                for &low in values {
-                    let low = u16::from_le_bytes(low);
-                    let word = &mut words[usize::from(low >> 6)];
-                    *word = (u64::from_le_bytes(*word) | 1 << (low & 63)).to_le_bytes();
-                }
-            }
-            Self::Bitmap(theirs) => {
-                words::join_assign::<[u8; 8]>(Level::best(), Op::Or, words, theirs);
-            }
-            Self::Runs(runs) => {
-                for (first, last) in intervals(runs) {
-                    for_words(words, first, last, |word, bits| *word |= bits);
-                }
-            }
         }
     }
 

@@ -11,9 +11,9 @@ pub(crate) struct Scratch {
     /// Those of an array; longer than they are.
     values: Vec<[u8; 2]>,
     /// Made when first needed.
-    words: Option<Box<BitmapWords>>,
+    pub(super) words: Option<Box<BitmapWords>>,
     runs: Vec<[u8; 4]>,
-    positions: Vec<u32>,
+    pub(super) positions: Vec<u32>,
 }
 
 /// Which of the memories has the container.
@@ -45,7 +45,7 @@ impl From<Container<'_>> for Scratch {
     }
 }
 
-fn clear(words: &mut Option<Box<BitmapWords>>) -> &mut BitmapWords {
+pub(super) fn clear(words: &mut Option<Box<BitmapWords>>) -> &mut BitmapWords {
     let words = words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
     words.fill([0; 8]);
     words
@@ -63,7 +63,7 @@ impl Scratch {
     /// The same values as a bitmap.
     pub(crate) fn words_of(container: Container<'_>) -> Box<BitmapWords> {
         let mut words = Box::new([[0; 8]; WORDS]);
-        container.set_in(&mut words);
+        container.join_in(Op::Or, &mut words);
         words
     }
 
@@ -90,6 +90,25 @@ impl Scratch {
     pub(crate) fn set_bitmap(&mut self, words: Box<BitmapWords>) {
         self.words = Some(words);
         self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this a bitmap of the words that it has.
+    pub(super) fn set_kind_of_words(&mut self) {
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this an array of ascending `lows`.
+    pub(super) fn set_array(&mut self, lows: impl Iterator<Item = [u8; 2]>) {
+        self.values.clear();
+        self.values.extend(lows);
+        self.kind = Kind::Array(self.values.len());
+    }
+
+    /// Makes this these runs, which ascend and do not touch.
+    pub(super) fn set_runs(&mut self, runs: impl IntoIterator<Item = [u8; 4]>) {
+        self.runs.clear();
+        self.runs.extend(runs);
+        self.kind = Kind::Runs;
     }
 
     /// Makes this the empty container.
@@ -184,7 +203,7 @@ impl Scratch {
             }
             other => {
                 let words = clear(&mut self.words);
-                other.set_in(words);
+                other.join_in(Op::Or, words);
                 words
             }
         };
@@ -288,7 +307,7 @@ impl Scratch {
             return container;
         }
         let words = clear(&mut self.words);
-        container.set_in(words);
+        container.join_in(Op::Or, words);
         Container::Bitmap(words)
     }
 

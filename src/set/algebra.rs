@@ -73,7 +73,7 @@ impl IntegerSet {
         }
         match (&self.0, &other.0) {
             (Inner::Roaring(a), Inner::Roaring(b)) => Ok(Self(Inner::Roaring(a.join(op, b)))),
-            _ => planned(&[self, other], |plans| Plan::Join(op, plans), collect),
+            _ => planned(&[self, other], |plans| Plan::join(op, plans), collect),
         }
     }
 
@@ -201,7 +201,7 @@ impl IntegerSet {
     pub fn intersection_of(sets: &[&Self]) -> Result<Self> {
         match all_roaring(sets) {
             Some(sets) => Ok(Self(Inner::Roaring(Roaring64::intersection_of(&sets)))),
-            None => planned(sets, |plans| Plan::Join(Op::And, plans), collect),
+            None => planned(sets, |plans| Plan::join(Op::And, plans), collect),
         }
     }
 
@@ -213,7 +213,7 @@ impl IntegerSet {
     pub fn union_of(sets: &[&Self]) -> Result<Self> {
         match all_roaring(sets) {
             Some(sets) => Ok(Self(Inner::Roaring(Roaring64::union_of(&sets)))),
-            None => planned(sets, |plans| Plan::Join(Op::Or, plans), collect),
+            None => planned(sets, |plans| Plan::join(Op::Or, plans), collect),
         }
     }
 
@@ -223,7 +223,7 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn at_least(least: usize, sets: &[&Self]) -> Result<Self> {
-        planned(sets, |plans| Plan::AtLeast(least.max(1), plans), collect)
+        planned(sets, |plans| Plan::at_least(least.max(1), plans), collect)
     }
 
     /// The set that an expression over named sets stands for; `set` gives the
@@ -280,7 +280,7 @@ impl IntegerSet {
             }
             _ => planned(
                 &[self, other],
-                |plans| Plan::Join(Op::And, plans),
+                |plans| Plan::join(Op::And, plans),
                 |plan| plan.count(&Progress::default()),
             ),
         }

@@ -20,7 +20,7 @@ impl IntegerSet {
         let readable = self.readable()?;
         let blame = readable.blame();
         let set = Plan::set(readable.view(), &blame);
-        collect(Plan::Join(Op::AndNot, vec![Plan::Range(first, last), set]))
+        collect(Plan::join(Op::AndNot, vec![Plan::Range(first, last), set]))
     }
 
     /// Every value plus `offset`; values that leave 0 ..= 2^64 − 1 are dropped.

@@ -7,6 +7,7 @@
 
 use super::plan::Plan;
 use crate::container::Op;
+use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -17,14 +18,14 @@ pub enum Expression {
     Name(String),
     /// All values from the first to the last.
     Range(u64, u64),
-    /// Values in both.
-    And(Box<Expression>, Box<Expression>),
-    /// Values in either.
-    Or(Box<Expression>, Box<Expression>),
-    /// Values in one of the two.
-    Xor(Box<Expression>, Box<Expression>),
-    /// Values of the first that are not in the second.
-    AndNot(Box<Expression>, Box<Expression>),
+    /// Values in all.
+    And(Vec<Expression>),
+    /// Values in any.
+    Or(Vec<Expression>),
+    /// Values in an odd number.
+    Xor(Vec<Expression>),
+    /// Values of the first that are in no other.
+    AndNot(Vec<Expression>),
 }
 
 /// Why a text is no [`Expression`].
@@ -39,7 +40,7 @@ pub struct ParseExpressionError {
     pub found: String,
 }
 
-/// Deeper nesting is refused: no expression shall exhaust the stack.
+/// More parentheses in each other are refused: no expression shall exhaust the stack.
 const MAX_DEPTH: usize = 200;
 
 impl std::str::FromStr for Expression {
@@ -61,7 +62,7 @@ struct Parser<'t> {
     depth: usize,
 }
 
-type Make = fn(Box<Expression>, Box<Expression>) -> Expression;
+type Make = fn(Vec<Expression>) -> Expression;
 
 /// Operators, the loosest first.
 const OPERATORS: [(char, Make); 4] = [
@@ -89,25 +90,23 @@ impl Parser<'_> {
 
     fn level(&mut self, level: usize) -> Result<Expression, ParseExpressionError> {
         let Some(&(operator, make)) = OPERATORS.get(level) else { return self.atom() };
-        let mut left = self.level(level + 1)?;
-        let mut joined = 0;
-        while self.peek() == Some(operator) {
-            joined += 1;
-            if self.depth + joined > MAX_DEPTH {
-                return Err(self.unexpected("less nesting, at most 200 levels"));
-            }
-            self.chars.next();
-            let right = self.level(level + 1)?;
-            left = make(Box::new(left), Box::new(right));
+        let first = self.level(level + 1)?;
+        if self.peek() != Some(operator) {
+            return Ok(first);
         }
-        Ok(left)
+        let mut operands = vec![first];
+        while self.peek() == Some(operator) {
+            self.chars.next();
+            operands.push(self.level(level + 1)?);
+        }
+        Ok(make(operands))
     }
 
     fn atom(&mut self) -> Result<Expression, ParseExpressionError> {
         match self.peek() {
             Some('(') => {
                 if self.depth == MAX_DEPTH {
-                    return Err(self.unexpected("less nesting, at most 200 levels"));
+                    return Err(self.unexpected("at most 200 parentheses in each other"));
                 }
                 self.depth += 1;
                 self.chars.next();
@@ -159,18 +158,23 @@ impl Expression {
     /// Names that occur in it, each once, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        self.collect_names(&mut names);
+        let (mut names, mut known) = (Vec::new(), HashSet::new());
+        self.collect_names(&mut |name| {
+            if known.insert(name) {
+                names.push(name);
+            }
+        });
         names
     }
 
-    fn collect_names<'e>(&'e self, names: &mut Vec<&'e str>) {
+    fn collect_names<'e>(&'e self, visit: &mut impl FnMut(&'e str)) {
         match self {
-            Self::Name(name) if !names.contains(&name.as_str()) => names.push(name),
-            Self::Name(_) | Self::Range(..) => {}
-            Self::And(a, b) | Self::Or(a, b) | Self::Xor(a, b) | Self::AndNot(a, b) => {
-                a.collect_names(names);
-                b.collect_names(names);
+            Self::Name(name) => visit(name),
+            Self::Range(..) => {}
+            Self::And(all) | Self::Or(all) | Self::Xor(all) | Self::AndNot(all) => {
+                for operand in all {
+                    operand.collect_names(visit);
+                }
             }
         }
     }
@@ -180,15 +184,16 @@ impl Expression {
         &self,
         set: &impl Fn(&str) -> Result<Plan<'a>, E>,
     ) -> Result<Plan<'a>, E> {
-        let (op, a, b) = match self {
+        let (op, operands) = match self {
             Self::Name(name) => return set(name),
             Self::Range(first, last) => return Ok(Plan::Range(*first, *last)),
-            Self::And(a, b) => (Op::And, a, b),
-            Self::Or(a, b) => (Op::Or, a, b),
-            Self::Xor(a, b) => (Op::Xor, a, b),
-            Self::AndNot(a, b) => (Op::AndNot, a, b),
+            Self::And(operands) => (Op::And, operands),
+            Self::Or(operands) => (Op::Or, operands),
+            Self::Xor(operands) => (Op::Xor, operands),
+            Self::AndNot(operands) => (Op::AndNot, operands),
         };
-        Ok(Plan::Join(op, vec![a.plan(set)?, b.plan(set)?]))
+        let plans = operands.iter().map(|operand| operand.plan(set)).collect::<Result<_, E>>()?;
+        Ok(Plan::join(op, plans))
     }
 }
 
@@ -197,15 +202,15 @@ mod tests {
     use super::*;
 
     fn shown(expression: &Expression) -> String {
-        let (operator, a, b) = match expression {
+        let (operator, operands) = match expression {
             Expression::Name(name) => return name.clone(),
             Expression::Range(first, last) => return format!("{first}..{last}"),
-            Expression::And(a, b) => ('&', a, b),
-            Expression::Or(a, b) => ('|', a, b),
-            Expression::Xor(a, b) => ('^', a, b),
-            Expression::AndNot(a, b) => ('-', a, b),
+            Expression::And(operands) => ("&", operands),
+            Expression::Or(operands) => ("|", operands),
+            Expression::Xor(operands) => ("^", operands),
+            Expression::AndNot(operands) => ("-", operands),
         };
-        format!("({}{operator}{})", shown(a), shown(b))
+        format!("({})", operands.iter().map(shown).collect::<Vec<_>>().join(operator))
     }
 
     #[test]
@@ -213,7 +218,8 @@ mod tests {
         for (text, expected) in [
             ("a & (b | c) - d", "(a&((b|c)-d))"),
             ("a|b^c&d-e", "(a|(b^(c&(d-e))))"),
-            ("a - b - c", "((a-b)-c)"),
+            ("a - b - c", "(a-b-c)"),
+            ("a - (b - c) - d", "(a-(b-c)-d)"),
             (" 10..20 & ids_2", "(10..20&ids_2)"),
         ] {
             assert_eq!(shown(&text.parse().unwrap()), expected);
@@ -237,5 +243,7 @@ mod tests {
         }
         assert!("(".repeat(100_000).parse::<Expression>().is_err());
         assert!("a-".repeat(100_000).parse::<Expression>().is_err());
+        let long = format!("{}b", "a - c & ".repeat(100_000));
+        assert_eq!(long.parse::<Expression>().unwrap().names(), ["a", "c", "b"]);
     }
 }

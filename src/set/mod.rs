@@ -8,6 +8,9 @@
 
 mod algebra;
 mod build;
+#[cfg(feature = "cli")]
+pub(crate) mod changes;
+mod count;
 mod derive;
 mod edit;
 mod expression;
@@ -17,9 +20,12 @@ pub(crate) mod filter;
 pub(crate) mod foreign;
 mod integer_set;
 mod memory;
+mod pieces;
 pub(crate) mod plan;
 mod readable;
 mod roaring64;
+#[cfg(feature = "cli")]
+pub(crate) mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;

@@ -47,11 +47,11 @@ pub(crate) fn update_watched(
         SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
     };
     let blames = (old.damaged(), removed.blame(), added.blame());
-    let kept = Plan::Join(
+    let kept = Plan::join(
         Op::AndNot,
         vec![Plan::set(old.view(), &blames.0), Plan::set(removed.view(), &blames.1)],
     );
-    let plan = Plan::Join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
+    let plan = Plan::join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
     let spool = Spool { folder: folder.into(), ..Spool::default() };
     let written = write_file(path, format, &spool, true, |sink| plan.run(sink, progress));
     written.map_err(|error| blamed(error, [&old]))

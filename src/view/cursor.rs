@@ -129,4 +129,59 @@ impl<'a> Cursor<'a> {
             Shape::Damaged(damage) => Err(damage),
         }
     }
+
+    #[cfg(feature = "cli")]
+    /// Passes containers that have at most `count` values in all; gives how many they
+    /// have. Of a roaring bitmap only their heads are looked at, O(containers); of a
+    /// plain bitmap its table of ranks, O(log pieces), or its words.
+    pub(crate) fn pass(&mut self, count: u64) -> Result<u64, Damage> {
+        let mut passed = 0;
+        match self.shape {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Dense(dense) => {
+                let before = dense.rank(self.next)?;
+                let all = dense.rank(dense.len())?;
+                let place = if all.saturating_sub(before) <= count {
+                    Some((dense.len(), all))
+                } else {
+                    dense.piece_of(before.saturating_add(count))?
+                };
+                if let Some((place, rank)) = place.filter(|&(place, _)| place > self.next) {
+                    self.next = place;
+                    passed = rank.saturating_sub(before);
+                }
+            }
+            Shape::Roaring(roaring) => passed = pass(roaring, &mut self.next, count),
+            Shape::Treemap(treemap) => loop {
+                if let Some((_, roaring, next)) = &mut self.bucket {
+                    passed += pass(*roaring, next, count - passed);
+                    if *next < roaring.len() {
+                        break;
+                    }
+                }
+                if self.next >= treemap.len() {
+                    break;
+                }
+                let (high, roaring) = treemap.get(self.next)?;
+                self.bucket = Some((high, roaring, 0));
+                self.next += 1;
+            },
+        }
+        Ok(passed)
+    }
+}
+
+#[cfg(feature = "cli")]
+/// Passes containers from `next` on that have at most `count` values in all.
+fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
+    let mut passed = 0;
+    while *next < roaring.len() {
+        let with = passed + u64::from(roaring.cardinality(*next));
+        if with > count {
+            break;
+        }
+        passed = with;
+        *next += 1;
+    }
+    passed
 }

@@ -16,7 +16,11 @@ mod many;
 mod query;
 mod roaring;
 #[cfg(feature = "cli")]
+mod runs;
+#[cfg(feature = "cli")]
 mod screen;
+#[cfg(feature = "cli")]
+mod selection;
 #[cfg(test)]
 mod tests;
 mod treemap;
@@ -29,6 +33,8 @@ pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 #[cfg(feature = "cli")]
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
+#[cfg(feature = "cli")]
+pub(crate) use selection::Selection;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 
 /// Where the bytes of a set contradict its format.

@@ -16,7 +16,7 @@ fn join(key: u64, low: u16) -> u64 {
 
 impl<'a> SetView<'a> {
     /// The container of `key`.
-    pub(super) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
+    pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Dense(dense) => match dense.get(dense.place(key)) {

@@ -86,7 +86,7 @@ pub(super) struct Limits {
 }
 
 // Where a resulting set goes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(super) struct Target {
     /// Write to FILE, whole or not at all; FILE may be an input
     #[arg(short, long, value_name = "FILE")]

@@ -187,7 +187,7 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     let [left, right] = &sets[..] else { return Ok(()) };
     let (blame_a, blame_b) = (left.damaged(), right.damaged());
     let plans = vec![Plan::set(left.view(), &blame_a), Plan::set(right.view(), &blame_b)];
-    let both = Plan::Join(Op::And, plans).count(source.progress())?;
+    let both = Plan::join(Op::And, plans).count(source.progress())?;
     let (size_a, size_b) = (left.cardinality(), right.cardinality());
     let (only_a, only_b) = (size_a.saturating_sub(both), size_b.saturating_sub(both));
     let either = both + only_a + only_b;

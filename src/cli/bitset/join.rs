@@ -28,11 +28,11 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
     let plans = sets.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame)).collect();
     let plan = match how {
-        How::And => Plan::Join(Op::And, plans),
-        How::Or => Plan::Join(Op::Or, plans),
-        How::Xor => Plan::Join(Op::Xor, plans),
-        How::AndNot => Plan::Join(Op::AndNot, plans),
-        How::AtLeast(least) => Plan::AtLeast(least, plans),
+        How::And => Plan::join(Op::And, plans),
+        How::Or => Plan::join(Op::Or, plans),
+        How::Xor => Plan::join(Op::Xor, plans),
+        How::AndNot => Plan::join(Op::AndNot, plans),
+        How::AtLeast(least) => Plan::at_least(least, plans),
     };
     deliver(source, &sets, plan, &args.target, args.count)
 }

@@ -1,12 +1,17 @@
 //! Questions with one answer, or a list of them.
 
 use super::Answer;
+use super::args::Target;
 use super::source::Source;
 use crate::cli::stdout::{buffered, print_line};
+use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::set::SetFile;
-use std::collections::BTreeSet;
+use crate::set::plan::Plan;
+use crate::set::sample::draw;
+use crate::view::Selection;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 pub(super) fn count(source: &Source, path: &Path, range: Option<(u64, u64)>) -> Result<()> {
@@ -74,29 +79,22 @@ pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Resu
 }
 
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
-    let mut out = buffered()?;
-    for value in set.view().iter_from(first) {
-        let value = value.map_err(set.damaged())?;
-        if value > last {
-            break;
-        }
-        source.check()?;
-        writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
-    }
-    out.flush().map_err(Error::io("write", "-"))
+    let blame = set.damaged();
+    let plans = vec![Plan::set(set.view(), &blame), Plan::Range(first, last)];
+    source.write(&Target::default(), |sink| Plan::join(Op::And, plans).run(sink, source.progress()))
 }
 
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
     let set = source.open(path)?;
     let mut out = buffered()?;
     let mut before = None;
-    for value in set.view() {
-        let value = value.map_err(set.damaged())?;
+    for run in set.view().runs() {
+        let (first, last) = run.map_err(set.damaged())?;
         source.check()?;
-        if let Some(before) = before.replace(value)
-            && value.saturating_sub(before) > min_length.max(1)
+        if let Some(before) = before.replace(last)
+            && first.saturating_sub(before) > min_length.max(1)
         {
-            writeln!(out, "{}\t{}", before + 1, value - 1).map_err(Error::io("write", "-"))?;
+            writeln!(out, "{}\t{}", before + 1, first - 1).map_err(Error::io("write", "-"))?;
         }
     }
     out.flush().map_err(Error::io("write", "-"))
@@ -108,20 +106,25 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
     if wanted >= count {
         return print_range(source, &set, 0, u64::MAX);
     }
-    let mut random = fastrand::Rng::with_seed(seed);
-    // Floyd's method: each subset is as likely as any other.
-    let mut ranks = BTreeSet::new();
-    for last in count - wanted..count {
-        if !ranks.insert(random.u64(0..=last)) {
-            ranks.insert(last);
-        }
-    }
     let mut out = buffered()?;
-    for rank in ranks {
-        source.check()?;
-        if let Some(value) = set.view().select(rank).map_err(set.damaged())? {
-            writeln!(out, "{value}").map_err(Error::io("write", "-"))?;
+    let mut selection = Selection::new(set.view());
+    let mut ended = None;
+    let mut random = fastrand::Rng::with_seed(seed);
+    let drawn = draw(&mut random, count, wanted, &mut |rank| {
+        let printed = source.check().and_then(|()| {
+            let value = selection.select(rank).map_err(set.damaged())?;
+            writeln!(out, "{value}").map_err(Error::io("write", "-"))
+        });
+        match printed {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                ended = Some(error);
+                ControlFlow::Break(())
+            }
         }
+    });
+    if let (ControlFlow::Break(()), Some(error)) = (drawn, ended) {
+        return Err(error);
     }
     out.flush().map_err(Error::io("write", "-"))
 }

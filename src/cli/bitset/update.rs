@@ -3,11 +3,17 @@
 use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
+use crate::bits::ContainerSink;
 use crate::cli::stdout::buffered;
+use crate::container::{Container, Op};
 use crate::error::{Error, Result};
 use crate::input::{check_end, open_file};
+use crate::set::changes::{Changes, Pair};
+use crate::set::plan::Plan;
 use crate::set::{IntegerSet, SetFile, update_watched};
-use std::io::{BufRead, BufReader, Write};
+use crate::simd::Level;
+use crate::simd::decimal::{self, MAX_LINE, SLACK};
+use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
 /// Values that were typed, or those of standard input.
@@ -39,34 +45,39 @@ pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
 pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
-    let mut out = buffered()?;
-    let (mut before, mut after) = (old.view().iter(), new.view().iter());
-    let mut next_old = before.next().transpose().map_err(old.damaged())?;
-    let mut next_new = after.next().transpose().map_err(new.damaged())?;
-    let mut differ = false;
-    loop {
-        source.check()?;
-        let (sign, value) = match (next_old, next_new) {
-            (None, None) => break,
-            (Some(value), other) if other.is_none_or(|other| value < other) => {
-                next_old = before.next().transpose().map_err(old.damaged())?;
-                ('-', value)
-            }
-            (other, Some(value)) if other.is_none_or(|other| value < other) => {
-                next_new = after.next().transpose().map_err(new.damaged())?;
-                ('+', value)
-            }
-            _ => {
-                next_old = before.next().transpose().map_err(old.damaged())?;
-                next_new = after.next().transpose().map_err(new.damaged())?;
-                continue;
-            }
+    let blames = (old.damaged(), new.damaged());
+    let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(new.view(), &blames.1)];
+    let mut printer = Printer { old, out: buffered()?, lows: Vec::new(), differ: false };
+    Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
+    printer.out.flush().map_err(Error::io("write", "-"))?;
+    Ok((!printer.differ).into())
+}
+
+/// Prints values that are in one of two sets, each with its sign.
+struct Printer<'s> {
+    old: &'s SetFile,
+    out: BufWriter<Stdout>,
+    lows: Vec<u32>,
+    differ: bool,
+}
+
+impl ContainerSink for Printer<'_> {
+    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let old = self.old.view().container(key).map_err(self.old.damaged())?;
+        let count = container.positions(0, &mut self.lows);
+        self.differ |= count > 0;
+        let is_old = |low: u32| {
+            let low = u16::try_from(low).unwrap_or(u16::MAX);
+            old.is_some_and(|old| old.contains(low))
         };
-        differ = true;
-        writeln!(out, "{sign}{value}").map_err(Error::io("write", "-"))?;
+        let mut line = [b'+'; 1 + MAX_LINE + SLACK];
+        for &low in &self.lows[..count] {
+            line[0] = if is_old(low) { b'-' } else { b'+' };
+            let len = decimal::lines(Level::best(), key << 16, &[low], b'\n', &mut line[1..]);
+            self.out.write_all(&line[..=len]).map_err(Error::io("write", "-"))?;
+        }
+        Ok(())
     }
-    out.flush().map_err(Error::io("write", "-"))?;
-    Ok((!differ).into())
 }
 
 /// Does what `diff` printed.
@@ -74,7 +85,7 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
     let path = changes.unwrap_or(Path::new("-"));
     let (name, file) = (path.display(), open_file(path)?);
     let before = file.metadata().map_err(Error::io("read", path))?;
-    let (mut added, mut removed) = (IntegerSet::new(), IntegerSet::new());
+    let mut words = Changes::new(source.folder());
     let mut lines = BufReader::new(&file);
     let (mut line, mut offset) = (Vec::new(), 0);
     for number in 1_u64.. {
@@ -94,16 +105,15 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         let (sign, digits) = text.split_first().ok_or_else(wrong)?;
         let digits = digits.iter().all(u8::is_ascii_digit).then(|| str::from_utf8(digits).ok());
         let value = digits.flatten().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
-        // The last word on a value counts.
-        let (into, out_of) = match sign {
-            b'+' => (&mut added, &mut removed),
-            b'-' => (&mut removed, &mut added),
+        let comes = match sign {
+            b'+' => true,
+            b'-' => false,
             _ => return Err(wrong()),
         };
         offset += bytes;
-        into.insert(value)?;
-        out_of.remove(value)?;
+        words.push(value, comes)?;
     }
     check_end(&file, &before, path)?;
+    let Pair { removed, added } = words.finish()?;
     change(source, set, &removed, &added)
 }

@@ -1,0 +1,124 @@
+//! Changes in any order → what goes and what comes, within little memory.
+//!
+//! Changes wait until there are many; then they become a pair of sets, on disk. Pairs of
+//! about the same number of changes are joined, so that each change is joined a
+//! logarithmic number of times.
+
+use super::integer_set::IntegerSet;
+use super::plan::Plan;
+use super::sink::{SetFormat, write_to};
+use crate::bits::{SetFile, Spool};
+use crate::container::Op;
+use crate::error::Result;
+use crate::progress::Progress;
+use std::path::Path;
+
+/// Changes that wait in memory: 16 MiB of them, and as much to sort them.
+const WAITING: usize = 1 << 20;
+
+/// What becomes of values, of which the last word counts.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    spool: Spool,
+    /// Values, and whether they come, in the order of the words.
+    waiting: Vec<(u64, bool)>,
+    /// Older ones first, with the number of changes of each.
+    pairs: Vec<(u64, Pair)>,
+}
+
+/// What goes and what comes; no value does both.
+#[derive(Debug, Default)]
+pub(crate) struct Pair {
+    pub(crate) removed: IntegerSet,
+    pub(crate) added: IntegerSet,
+}
+
+impl Changes {
+    pub(crate) fn new(folder: &Path) -> Self {
+        let spool = Spool { folder: folder.into(), ..Spool::default() };
+        Self { spool, waiting: Vec::new(), pairs: Vec::new() }
+    }
+
+    /// Notes that `value` comes, or goes.
+    pub(crate) fn push(&mut self, value: u64, comes: bool) -> Result<()> {
+        self.waiting.push((value, comes));
+        if self.waiting.len() < WAITING {
+            return Ok(());
+        }
+        let mut changes = WAITING as u64;
+        let mut newer = self.drain();
+        while let Some((_, older)) = self.pairs.pop_if(|(older, _)| *older <= changes) {
+            newer = self.joined(&older, &newer)?;
+            changes = changes.saturating_mul(2);
+        }
+        self.pairs.push((changes, newer));
+        Ok(())
+    }
+
+    /// The pair of what waits.
+    fn drain(&mut self) -> Pair {
+        self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
+        let last_words = |comes: bool| {
+            let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
+            words.filter(move |word| word.1 == comes).map(|&(value, _)| value).collect()
+        };
+        let pair = Pair { removed: last_words(false), added: last_words(true) };
+        self.waiting.clear();
+        pair
+    }
+
+    /// What the older and then the newer pair do.
+    fn joined(&self, older: &Pair, newer: &Pair) -> Result<Pair> {
+        let join = |old: &IntegerSet, undone: &IntegerSet, new: &IntegerSet| {
+            let (old, undone, new) = (old.readable()?, undone.readable()?, new.readable()?);
+            let blames = (old.blame(), undone.blame(), new.blame());
+            let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(undone.view(), &blames.1)];
+            let plans = vec![Plan::join(Op::AndNot, plans), Plan::set(new.view(), &blames.2)];
+            let (file, path) = (self.spool.file()?, Path::new("a temporary set"));
+            write_to(&file, path, SetFormat::RoaringBits, &self.spool, |sink| {
+                Plan::join(Op::Or, plans).run(sink, &Progress::default())
+            })?;
+            SetFile::from_file(&file, path).map(IntegerSet::from)
+        };
+        Ok(Pair {
+            removed: join(&older.removed, &newer.added, &newer.removed)?,
+            added: join(&older.added, &newer.removed, &newer.added)?,
+        })
+    }
+
+    /// What all changes do, one after the other.
+    pub(crate) fn finish(mut self) -> Result<Pair> {
+        let mut newer = self.drain();
+        self.waiting = Vec::new();
+        while let Some((_, older)) = self.pairs.pop() {
+            newer = self.joined(&older, &newer)?;
+        }
+        Ok(newer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_last_word_on_a_value_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changes = Changes::new(folder.path());
+        let mut model = BTreeMap::new();
+        let mut random = fastrand::Rng::with_seed(5);
+        for round in 0..5 * WAITING as u64 / 2 {
+            let value = random.u64(0..1 << 22) + (round >> 19 << 40);
+            let comes = random.bool();
+            changes.push(value, comes).unwrap();
+            model.insert(value, comes);
+        }
+        assert_eq!(changes.pairs.len(), 1, "two pairs were joined");
+        let pair = changes.finish().unwrap();
+        for (set, comes) in [(pair.removed, false), (pair.added, true)] {
+            let expected = model.iter().filter(|word| *word.1 == comes).map(|word| *word.0);
+            assert!(set.iter().map(Result::unwrap).eq(expected));
+        }
+    }
+}

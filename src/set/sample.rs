@@ -1,0 +1,144 @@
+//! Ranks drawn without replacement, ascending, in little memory.
+//!
+//! A range of ranks is cut into parts; how many of the drawn ranks lie in each is drawn
+//! as balls from an urn are, one by one, then each part is drawn from alone. So every
+//! subset is as likely as any other, whatever the numbers are: nothing is rounded.
+
+use fastrand::Rng;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Parts that a range is cut into.
+const PARTS: u64 = 1 << 10;
+/// Up to so many ranks are drawn by Floyd's method, which keeps them in memory.
+const FEW: u64 = 1 << 13;
+
+/// Hands `wanted` of the numbers below `count`, ascending, to `visit` until it breaks.
+/// O(wanted), or O(count) if that is more than half of them; memory for some ten
+/// thousand of them.
+pub(crate) fn draw(
+    random: &mut Rng,
+    count: u64,
+    wanted: u64,
+    visit: &mut impl FnMut(u64) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    draw_from(random, 0, count, wanted.min(count), visit)
+}
+
+fn draw_from(
+    random: &mut Rng,
+    first: u64,
+    count: u64,
+    wanted: u64,
+    visit: &mut impl FnMut(u64) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    // Where most are wanted, those that are left out are drawn.
+    let left_out = wanted > count / 2;
+    let drawn = if left_out { count - wanted } else { wanted };
+    if drawn <= FEW {
+        let drawn = few(random, count, drawn);
+        return if left_out {
+            let mut next = 0;
+            for end in drawn.into_iter().chain([count]) {
+                (next..end).try_for_each(|rank| visit(first + rank))?;
+                next = end + 1;
+            }
+            ControlFlow::Continue(())
+        } else {
+            drawn.into_iter().try_for_each(|rank| visit(first + rank))
+        };
+    }
+    let size = count.div_ceil(PARTS);
+    let parts = count.div_ceil(size);
+    let size_of = |part: u64| if part + 1 == parts { count - part * size } else { size };
+    let mut taken = vec![0_u64; usize::try_from(parts).unwrap_or(0)];
+    let mut left = drawn;
+    while left > 0 {
+        // A rank of all is taken if it is one of those that are not yet: of a part of
+        // which `taken` are, those count as its first.
+        let rank = random.u64(0..count);
+        let (part, place) = (rank / size, rank % size);
+        if let Some(taken) = usize::try_from(part).ok().and_then(|part| taken.get_mut(part))
+            && place >= *taken
+        {
+            *taken += 1;
+            left -= 1;
+        }
+    }
+    for (part, taken) in (0..parts).zip(taken) {
+        let size_here = size_of(part);
+        let here = if left_out { size_here - taken } else { taken };
+        draw_from(random, first + part * size, size_here, here, visit)?;
+    }
+    ControlFlow::Continue(())
+}
+
+/// Floyd's method: each subset is as likely as any other. Bentley and Floyd,
+/// "Programming pearls: a sample of brilliance", CACM 30 (1987), 754 to 757.
+fn few(random: &mut Rng, count: u64, wanted: u64) -> BTreeSet<u64> {
+    let mut drawn = BTreeSet::new();
+    for last in count - wanted..count {
+        if !drawn.insert(random.u64(0..=last)) {
+            drawn.insert(last);
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(seed: u64, count: u64, wanted: u64) -> Vec<u64> {
+        let mut ranks = Vec::new();
+        let ended = draw(&mut Rng::with_seed(seed), count, wanted, &mut |rank| {
+            ranks.push(rank);
+            ControlFlow::Continue(())
+        });
+        assert!(ended.is_continue());
+        ranks
+    }
+
+    #[test]
+    fn as_many_as_wanted_ascend_below_the_count() {
+        for (count, wanted) in [
+            (0, 0),
+            (1, 1),
+            (5, 9),
+            (20_000, 9999),
+            (20_000, 10_001),
+            (1 << 20, 1 << 19),
+            (1 << 20, (1 << 20) - 9000),
+            (1_000_003, 1_000_002),
+            (u64::MAX, 100_000),
+        ] {
+            let ranks = drawn(7, count, wanted);
+            assert_eq!(ranks.len() as u64, wanted.min(count), "{wanted} of {count}");
+            assert!(ranks.is_sorted_by(|a, b| a < b), "{wanted} of {count}");
+            assert!(ranks.iter().all(|&rank| rank < count), "{wanted} of {count}");
+        }
+    }
+
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
+    fn every_rank_is_drawn_as_often_as_any_other() {
+        for (count, wanted) in [(30_000_u64, 12_000_u64), (30_000, 18_000), (30_000, 9000)] {
+            let mut often = vec![0_u32; 30_000];
+            for seed in 0..200 {
+                for rank in drawn(seed, count, wanted) {
+                    often[usize::try_from(rank).unwrap()] += 1;
+                }
+            }
+            // Sixteenths of the range, and odd and even ranks, within five deviations.
+            let share = wanted as f64 / count as f64;
+            let check = |ranks: Vec<usize>| {
+                let found: u32 = ranks.iter().map(|&rank| often[rank]).sum();
+                let trials = 200.0 * ranks.len() as f64;
+                let deviation = (trials * share * (1.0 - share)).sqrt();
+                assert!((f64::from(found) - trials * share).abs() < 5.0 * deviation);
+            };
+            (0..16).for_each(|part| check((part * 1875..(part + 1) * 1875).collect()));
+            (0..2).for_each(|odd| check((odd..30_000).step_by(2).collect()));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Many values selected, their ranks ascending, in one pass.
+
+use super::cursor::Keyed;
+use super::{Cursor, Damage, SetView};
+use crate::container::Container;
+
+/// Selects values whose ranks ascend: each container is looked at once. O(containers)
+/// in all, and for a container that has one of the values its size.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    cursor: Cursor<'a>,
+    /// Values before the container, and in it.
+    before: u64,
+    len: u64,
+    here: Option<Keyed<'a>>,
+    /// Of the container, unless it is an array; longer than they are.
+    lows: Vec<u32>,
+    decoded: usize,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(view: SetView<'a>) -> Self {
+        let (here, lows) = (None, Vec::new());
+        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0 }
+    }
+
+    /// The value that has `rank` values before it; not less than for the last call.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged, or say that there are more values than there are.
+    pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
+        let what = "there are fewer values than the file says";
+        let fewer = Damage { offset: 0, what };
+        while rank >= self.before + self.len {
+            self.before += self.len;
+            self.before += self.cursor.pass(rank.saturating_sub(self.before))?;
+            let next = self.cursor.next()?.ok_or(fewer)?;
+            self.len = u64::from(next.1.len());
+            self.decoded = match next.1 {
+                Container::Array(_) => 0,
+                other => other.positions(0, &mut self.lows),
+            };
+            self.here = Some(next);
+        }
+        let index = rank.checked_sub(self.before).and_then(|index| usize::try_from(index).ok());
+        let (index, (key, container)) = index.zip(self.here).ok_or(fewer)?;
+        let low = match container {
+            Container::Array(values) => {
+                values.get(index).map(|&low| u16::from_le_bytes(low).into())
+            }
+            _ => self.lows[..self.decoded].get(index).copied(),
+        };
+        Ok(key << 16 | u64::from(low.ok_or(fewer)?))
+    }
+}
