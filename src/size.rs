@@ -83,11 +83,11 @@ impl FromStr for ByteSize {
 
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+        const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
         if self.0 < 1024 {
             return write!(f, "{} B", self.0);
         }
-        let exponent = (self.0.ilog2() / 10).min(4);
+        let exponent = self.0.ilog2() / 10; // at most 6
         #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
         let amount = self.0 as f64 / (1_u64 << (10 * exponent)) as f64;
         write!(f, "{amount:.1} {}", UNITS[exponent as usize - 1])
@@ -109,6 +109,15 @@ mod tests {
             ("1T", 1 << 40),
         ] {
             assert_eq!(text.parse::<ByteSize>().unwrap().bytes(), bytes, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_size_is_named() {
+        for (bytes, text) in
+            [(1023, "1023 B"), (3 << 19, "1.5 MiB"), (5 << 49, "2.5 PiB"), (u64::MAX, "16.0 EiB")]
+        {
+            assert_eq!(ByteSize::from_bytes(bytes).to_string(), text);
         }
     }
 

@@ -225,7 +225,8 @@ impl<D: Design, S: Storage> Filter<D, S> {
     }
 
     /// Keys that were inserted and not known before. After a union at most so
-    /// many, of a file of Guava's an estimate;
+    /// many; an estimate of a file of Guava's, and of keys that were inserted by
+    /// [`share`](Self::share), as `bitset bloom build` and `add` do;
     /// [`estimated_keys`](Self::estimated_keys) looks at the bits.
     #[must_use]
     pub fn key_count(&self) -> u64 {

@@ -63,9 +63,10 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// The words in these bytes of a file; none if they are no words.
-    pub(super) fn new(file: Mmap, payload: Range<usize>) -> Self {
-        Self { file: Arc::new(file), payload }
+    /// The words in these bytes of a file, if they are words.
+    pub(super) fn new(file: Mmap, payload: Range<usize>) -> Option<Self> {
+        words_in(&file, payload.clone())?;
+        Some(Self { file: Arc::new(file), payload })
     }
 
     /// The whole file.
@@ -74,11 +75,15 @@ impl Mapped {
     }
 }
 
+/// The payload begins at a multiple of 8, and a map at a page.
+fn words_in(file: &[u8], payload: Range<usize>) -> Option<&[u64]> {
+    bytemuck::try_cast_slice(file.get(payload)?).ok()
+}
+
 impl Storage for Mapped {
     #[inline]
     fn words(&self) -> &[u64] {
-        let bytes = self.file.get(self.payload.clone()).unwrap_or_default();
-        // The payload begins at 4096, and a map at a page.
-        bytemuck::try_cast_slice(bytes).unwrap_or_default()
+        #[expect(clippy::expect_used, reason = "no words would be an empty filter")]
+        words_in(&self.file, self.payload.clone()).expect("looked at by `new`, and a map stays")
     }
 }

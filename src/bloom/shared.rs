@@ -12,25 +12,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// Bits are set one by one and never taken back, so that no order between
 /// threads matters: what a thread inserted it finds, and others find it once
-/// they are synchronized with it.
+/// they are synchronized with it. At the end the number of keys is estimated from
+/// the bits, which are the same whatever thread set them.
 #[derive(Debug)]
-pub struct SharedFilter<'a, D> {
+pub struct SharedFilter<'a, D: Plain> {
     spec: Spec,
     words: &'a [AtomicU64],
     key_count: &'a mut u64,
-    counts: [Count; COUNTS],
+    /// Keys that the bits spoke of before.
+    before: u64,
     design: PhantomData<D>,
 }
 
-/// Counters on cache lines of their own: threads seldom meet at one.
-const COUNTS: usize = 16;
-
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Count(AtomicU64);
+/// About how many keys leave so many cells set; of a full filter those that leave one
+/// cell free.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate, not below 0"
+)]
+fn keys_of<D: Plain>(spec: &Spec, ones: u64) -> u64 {
+    D::keys(spec, ones.min(spec.cells.saturating_sub(1))).round() as u64
+}
 
 impl<D: Plain> Filter<D> {
-    /// Lends the filter to several threads.
+    /// Lends the filter to several threads. O(words), and so again when the lent filter is
+    /// dropped: [`key_count`](Self::key_count) grows then by what the bits speak of.
     ///
     /// # Examples
     ///
@@ -50,11 +57,12 @@ impl<D: Plain> Filter<D> {
     /// # Ok::<(), bitsort::bloom::BuildError>(())
     /// ```
     pub fn share(&mut self) -> SharedFilter<'_, D> {
+        let before = keys_of::<D>(&self.spec, self.ones());
         SharedFilter {
             spec: self.spec,
             words: atomic_words(self.words.words_mut()),
             key_count: &mut self.key_count,
-            counts: Default::default(),
+            before,
             design: PhantomData,
         }
     }
@@ -64,12 +72,7 @@ impl<D: Plain> SharedFilter<'_, D> {
     /// Adds `key`; tells whether it is new: whether this call set a bit. Of two
     /// threads that insert a new key at once, one or both are told so.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let hash = self.spec.scheme.hash(key);
-        let new = self.set(hash);
-        if new {
-            self.count(hash, 1);
-        }
-        new
+        self.set(self.spec.scheme.hash(key))
     }
 
     /// Adds all `keys`; gives how many were new. Their cache misses overlap.
@@ -77,16 +80,14 @@ impl<D: Plain> SharedFilter<'_, D> {
         if size_of_val(self.words) < D::PREFETCHED_BYTES {
             return keys.iter().map(|key| u64::from(self.insert(key))).sum();
         }
-        let (mut new, mut last) = (0, Hash([0; 2]));
+        let mut new = 0;
         self.spec.scheme.hash_ahead(keys, |prefetch, hash| {
             if prefetch {
                 D::prefetch(&self.spec, self.words, hash);
             } else {
                 new += u64::from(self.set(hash));
-                last = hash;
             }
         });
-        self.count(last, new);
         new
     }
 
@@ -112,17 +113,13 @@ impl<D: Plain> SharedFilter<'_, D> {
         });
         new
     }
-
-    fn count(&self, hash: Hash, new: u64) {
-        let [hash, _] = hash.0;
-        let index = usize::try_from(hash % COUNTS as u64).unwrap_or(0);
-        self.counts[index].0.fetch_add(new, Ordering::Relaxed);
-    }
 }
 
-impl<D> Drop for SharedFilter<'_, D> {
+impl<D: Plain> Drop for SharedFilter<'_, D> {
     fn drop(&mut self) {
-        let counted = self.counts.iter().map(|count| count.0.load(Ordering::Relaxed)).sum::<u64>();
-        *self.key_count = self.key_count.saturating_add(counted);
+        let words = self.words.iter().map(|word| word.load(Ordering::Relaxed));
+        let after = keys_of::<D>(&self.spec, words.map(|word| u64::from(word.count_ones())).sum());
+        let more = after.saturating_sub(self.before); // bits are only set
+        *self.key_count = self.key_count.saturating_add(more);
     }
 }

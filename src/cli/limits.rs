@@ -17,7 +17,10 @@ impl MemoryLimit {
     pub(super) fn on(self, machine: &Machine) -> ByteSize {
         match self {
             Self::Size(size) => size,
-            Self::Percent(percent) => ByteSize::from_bytes(machine.memory_bytes / 100 * percent),
+            Self::Percent(percent) => {
+                let share = u128::from(machine.memory_bytes) * u128::from(percent) / 100;
+                ByteSize::from_bytes(u64::try_from(share).unwrap_or(machine.memory_bytes))
+            }
         }
     }
 }
@@ -44,6 +47,8 @@ mod tests {
     fn a_memory_limit_is_a_size_or_a_share() {
         assert_eq!("50%".parse(), Ok(MemoryLimit::Percent(50)));
         assert_eq!("2G".parse(), Ok(MemoryLimit::Size(ByteSize::from_mib(2048))));
+        let machine = Machine { memory_bytes: (64 << 20) + 1, ..Machine::detect() };
+        assert_eq!(MemoryLimit::Percent(100).on(&machine).bytes(), machine.memory_bytes);
         for text in ["0%", "101%", "%", "x%"] {
             assert!(text.parse::<MemoryLimit>().is_err(), "{text}");
         }

@@ -62,13 +62,15 @@ pub(super) fn encode(map: &Map) -> io::Result<String> {
         for label in layout::labels(map) {
             let (x, y) = (label.x, label.y + 4);
             let size = if label.large { 20 } else { 13 };
-            // A pale edge keeps text readable over the map.
-            writeln!(
-                out,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" stroke=\"#ffffff\" stroke-width=\"3\" \
-                 paint-order=\"stroke\">{}</text>",
-                escape(&label.text)
-            )?;
+            let text = escape(&label.text);
+            // A pale edge keeps text readable over the map: an element of its own, below
+            // the text, as not every program knows `paint-order`.
+            for edge in [" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\"", ""] {
+                writeln!(
+                    out,
+                    "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{edge}>{text}</text>"
+                )?;
+            }
         }
         writeln!(out, "</svg>")
     };
@@ -86,6 +88,8 @@ mod tests {
         assert!(svg.contains("<title>a &lt; b &amp; &quot;c&quot;</title>"));
         let count = |text: &str| svg.matches(text).count();
         assert_eq!(count("<text"), count("</text>"));
+        assert_eq!(count("<text"), 2 * count("stroke-width"), "an edge below each text");
+        assert!(!svg.contains("paint-order"));
         assert_eq!(count("<"), count(">"));
         assert_eq!(count("\"") % 2, 0);
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));

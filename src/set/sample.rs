@@ -5,38 +5,39 @@
 //! subset is as likely as any other, whatever the numbers are: nothing is rounded.
 
 use fastrand::Rng;
-use std::collections::BTreeSet;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// Parts that a range is cut into.
 const PARTS: u64 = 1 << 10;
-/// Up to so many ranks are drawn by Floyd's method, which keeps them in memory.
-const FEW: u64 = 1 << 13;
+/// Up to so many ranks are drawn and kept in memory.
+const FEW: u64 = 1 << 16;
 
 /// Hands `wanted` of the numbers below `count`, ascending, to `visit` until it breaks.
-/// O(wanted), or O(count) if that is more than half of them; memory for some ten
-/// thousand of them.
+/// O(wanted), or O(count) if that is more than half of them; memory for some 2^16
+/// of them.
 pub(crate) fn draw(
     random: &mut Rng,
     count: u64,
     wanted: u64,
     visit: &mut impl FnMut(u64) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    draw_from(random, 0, count, wanted.min(count), visit)
+    draw_from(random, FEW, 0..count, wanted.min(count), visit)
 }
 
+/// Draws from `range`; up to `few` at once.
 fn draw_from(
     random: &mut Rng,
-    first: u64,
-    count: u64,
+    few: u64,
+    range: Range<u64>,
     wanted: u64,
     visit: &mut impl FnMut(u64) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    let (first, count) = (range.start, range.end - range.start);
     // Where most are wanted, those that are left out are drawn.
     let left_out = wanted > count / 2;
     let drawn = if left_out { count - wanted } else { wanted };
-    if drawn <= FEW {
-        let drawn = few(random, count, drawn);
+    if drawn <= few {
+        let drawn = distinct(random, count, drawn);
         return if left_out {
             let mut next = 0;
             for end in drawn.into_iter().chain([count]) {
@@ -66,21 +67,23 @@ fn draw_from(
         }
     }
     for (part, taken) in (0..parts).zip(taken) {
-        let size_here = size_of(part);
+        let (start, size_here) = (first + part * size, size_of(part));
         let here = if left_out { size_here - taken } else { taken };
-        draw_from(random, first + part * size, size_here, here, visit)?;
+        draw_from(random, few, start..start + size_here, here, visit)?;
     }
     ControlFlow::Continue(())
 }
 
-/// Floyd's method: each subset is as likely as any other. Bentley and Floyd,
-/// "Programming pearls: a sample of brilliance", CACM 30 (1987), 754 to 757.
-fn few(random: &mut Rng, count: u64, wanted: u64) -> BTreeSet<u64> {
-    let mut drawn = BTreeSet::new();
-    for last in count - wanted..count {
-        if !drawn.insert(random.u64(0..=last)) {
-            drawn.insert(last);
-        }
+/// Draws until there are as many different ones: each subset is as likely as any other.
+fn distinct(random: &mut Rng, count: u64, wanted: u64) -> Vec<u64> {
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let mut drawn = Vec::with_capacity(wanted);
+    while drawn.len() < wanted {
+        // Never more than are missing, so that none has to be chosen to go.
+        let missing = wanted - drawn.len();
+        drawn.extend((0..missing).map(|_| random.u64(0..count)));
+        drawn.sort_unstable();
+        drawn.dedup();
     }
     drawn
 }
@@ -89,9 +92,11 @@ fn few(random: &mut Rng, count: u64, wanted: u64) -> BTreeSet<u64> {
 mod tests {
     use super::*;
 
-    fn drawn(seed: u64, count: u64, wanted: u64) -> Vec<u64> {
+    /// With `few` small, ranges are cut again and again.
+    fn drawn(seed: u64, few: u64, count: u64, wanted: u64) -> Vec<u64> {
         let mut ranks = Vec::new();
-        let ended = draw(&mut Rng::with_seed(seed), count, wanted, &mut |rank| {
+        let wanted = wanted.min(count);
+        let ended = draw_from(&mut Rng::with_seed(seed), few, 0..count, wanted, &mut |rank| {
             ranks.push(rank);
             ControlFlow::Continue(())
         });
@@ -106,13 +111,14 @@ mod tests {
             (1, 1),
             (5, 9),
             (20_000, 9999),
+            (1 << 30, 300_000),
             (20_000, 10_001),
             (1 << 20, 1 << 19),
             (1 << 20, (1 << 20) - 9000),
             (1_000_003, 1_000_002),
             (u64::MAX, 100_000),
         ] {
-            let ranks = drawn(7, count, wanted);
+            let ranks = drawn(7, 1000, count, wanted);
             assert_eq!(ranks.len() as u64, wanted.min(count), "{wanted} of {count}");
             assert!(ranks.is_sorted_by(|a, b| a < b), "{wanted} of {count}");
             assert!(ranks.iter().all(|&rank| rank < count), "{wanted} of {count}");
@@ -122,10 +128,10 @@ mod tests {
     #[test]
     #[expect(clippy::cast_precision_loss, reason = "a share of a count")]
     fn every_rank_is_drawn_as_often_as_any_other() {
-        for (count, wanted) in [(30_000_u64, 12_000_u64), (30_000, 18_000), (30_000, 9000)] {
+        for (count, wanted) in [(30_000_u64, 12_000_u64), (30_000, 18_000), (30_000, 1000)] {
             let mut often = vec![0_u32; 30_000];
             for seed in 0..200 {
-                for rank in drawn(seed, count, wanted) {
+                for rank in drawn(seed, 500, count, wanted) {
                     often[usize::try_from(rank).unwrap()] += 1;
                 }
             }

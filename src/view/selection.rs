@@ -16,12 +16,17 @@ pub(crate) struct Selection<'a> {
     /// Of the container, unless it is an array; longer than they are.
     lows: Vec<u32>,
     decoded: usize,
+    /// How often it was asked.
+    asked: usize,
 }
+
+/// From so many questions on a container is decoded.
+const WORTH_DECODING: usize = 16;
 
 impl<'a> Selection<'a> {
     pub(crate) fn new(view: SetView<'a>) -> Self {
         let (here, lows) = (None, Vec::new());
-        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0 }
+        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0, asked: 0 }
     }
 
     /// The value that has `rank` values before it; not less than for the last call.
@@ -37,19 +42,20 @@ impl<'a> Selection<'a> {
             self.before += self.cursor.pass(rank.saturating_sub(self.before))?;
             let next = self.cursor.next()?.ok_or(fewer)?;
             self.len = u64::from(next.1.len());
-            self.decoded = match next.1 {
-                Container::Array(_) => 0,
-                other => other.positions(0, &mut self.lows),
-            };
             self.here = Some(next);
+            (self.asked, self.decoded) = (0, 0);
         }
         let index = rank.checked_sub(self.before).and_then(|index| usize::try_from(index).ok());
         let (index, (key, container)) = index.zip(self.here).ok_or(fewer)?;
-        let low = match container {
-            Container::Array(values) => {
-                values.get(index).map(|&low| u16::from_le_bytes(low).into())
+        self.asked += 1;
+        if self.asked == WORTH_DECODING && !matches!(container, Container::Array(_)) {
+            self.decoded = container.positions(0, &mut self.lows);
+        }
+        let low = match self.lows[..self.decoded].get(index) {
+            Some(&low) => Some(low),
+            None => {
+                u32::try_from(index).ok().and_then(|index| container.select(index)).map(u32::from)
             }
-            _ => self.lows[..self.decoded].get(index).copied(),
         };
         Ok(key << 16 | u64::from(low.ok_or(fewer)?))
     }

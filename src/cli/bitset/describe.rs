@@ -176,8 +176,10 @@ fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
             break;
         }
         let length = u128::from(count) * BAR_WIDTH as u128 / u128::from(most);
-        let length = usize::try_from(length).unwrap_or(BAR_WIDTH).max(usize::from(count > 0));
-        let _ = writeln!(text, "{from:>width$} {:<BAR_WIDTH$} {count}", "█".repeat(length));
+        let length = usize::try_from(length).unwrap_or(BAR_WIDTH);
+        // A thin mark for values that are too few for a block.
+        let bar = if length == 0 && count > 0 { "▏".into() } else { "█".repeat(length) };
+        let _ = writeln!(text, "{from:>width$} {bar:<BAR_WIDTH$} {count}");
     }
 }
 

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::set::SetFile;
 use crate::set::plan::Plan;
 use crate::set::sample::draw;
+use crate::simd::Level;
+use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use crate::view::Selection;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -109,11 +111,13 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
     let mut out = buffered()?;
     let mut selection = Selection::new(set.view());
     let mut ended = None;
+    let mut line = [0; MAX_LINE + SLACK];
     let mut random = fastrand::Rng::with_seed(seed);
     let drawn = draw(&mut random, count, wanted, &mut |rank| {
         let printed = source.check().and_then(|()| {
             let value = selection.select(rank).map_err(set.damaged())?;
-            writeln!(out, "{value}").map_err(Error::io("write", "-"))
+            let len = decimal::lines(Level::best(), value, &[0_u32], b'\n', &mut line);
+            out.write_all(&line[..len]).map_err(Error::io("write", "-"))
         });
         match printed {
             Ok(()) => ControlFlow::Continue(()),
