@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::sys::map_file;
 use crate::view::{
-    Bucket, Damage, DenseView, RoaringView, SetView, Shape, Table, TreemapView, walk,
+    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape, Table,
+    TreemapView, walk,
 };
 use memmap2::Mmap;
 use std::fs::File;
@@ -305,6 +306,20 @@ impl SetFile {
 }
 
 impl SetKind {
+    /// Whether what begins so, of which there may be more, may be a set: no text does.
+    pub(crate) fn may_begin(head: &[u8]) -> bool {
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        let cookie = |bytes: &[u8]| {
+            let cookie = bytes.first_chunk().map(|&cookie| u32::from_le_bytes(cookie));
+            cookie.is_some_and(|cookie| {
+                cookie == NO_RUNS_COOKIE
+                    || cookie & 0xFFFF == u32::from(RUNS_COOKIE) && !head.iter().all(is_text)
+            })
+        };
+        let is_empty = head == [0; 8];
+        head.starts_with(&MAGIC) || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
+    }
+
     /// What a file that begins so may be.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {

@@ -77,6 +77,7 @@ pub(super) fn write_whole(
     commit: impl FnOnce(AtomicFile) -> Result<()>,
 ) -> Result<()> {
     Compression::refuse_name(path, "a filter is asked where it lies").map_err(Error::usage)?;
+    Compression::refuse_unknown(path).map_err(Error::usage)?;
     match open_destination(path)? {
         Destination::Stream(file) => write(&file).map_err(Error::io("write", path)),
         Destination::Atomic(new) => {

@@ -1,5 +1,6 @@
 //! Which column has the values, and other bytes, as typed.
 
+use crate::format::Format;
 use crate::sort::Sort;
 use crate::text::{Column, Selector};
 use std::fmt;
@@ -15,6 +16,46 @@ pub(super) struct ColumnArgs {
     /// Byte between the fields of delimited text, such as , or \t
     #[arg(long, value_name = "BYTE", default_value = ",", requires = "column")]
     delimiter: Byte,
+}
+
+// How values are written in a file of numbers.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct FromArg {
+    /// Read numbers in this format: text, u32le, u32be, u64le, u64be [default: text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) from: Option<Format>,
+}
+
+// What of a file of numbers has the values.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct NumberArgs {
+    #[command(flatten)]
+    pub(super) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(super) format: FromArg,
+}
+
+impl From<FromArg> for NumberArgs {
+    fn from(format: FromArg) -> Self {
+        Self { columns: ColumnArgs::default(), format }
+    }
+}
+
+impl From<ColumnArgs> for NumberArgs {
+    fn from(columns: ColumnArgs) -> Self {
+        Self { columns, format: FromArg::default() }
+    }
+}
+
+impl NumberArgs {
+    /// A sort of the values of the column, or of numbers in the format.
+    pub(super) fn of(&self, sort: Sort) -> Sort {
+        let sort = self.columns.of(sort);
+        match self.format.from {
+            Some(format) => sort.from_format(format),
+            None => sort,
+        }
+    }
 }
 
 impl ColumnArgs {

@@ -74,12 +74,17 @@ pub(super) fn run(
     }
 }
 
-/// Prints an error as one line, with a hint where there is one; gives the
-/// status to exit with. A reader that went away is no error.
+/// Tells of an error; gives the status to exit with. A reader that went away is no error.
 fn fail(program: &str, error: &Error) -> ExitCode {
     if error.is_closed_pipe() {
         return ExitCode::SUCCESS;
     }
+    tell_error(program, error);
+    ExitCode::from(TROUBLE)
+}
+
+/// Prints an error as one line, with a hint where there is one.
+pub(super) fn tell_error(program: &str, error: &Error) {
     let mut parts = vec![format!("{program}: {error}")];
     let mut cause = error.source();
     while let Some(source) = cause {
@@ -90,7 +95,6 @@ fn fail(program: &str, error: &Error) -> ExitCode {
     if let Some(hint) = hint(program, error) {
         say(&format!("hint: {hint}"));
     }
-    ExitCode::from(TROUBLE)
 }
 
 /// What the user of this program can do next.

@@ -21,6 +21,8 @@ pub(crate) enum Input {
     Stdin,
     /// Anything that reads; the name is for messages.
     Reader(String, Box<dyn Read + Send>),
+    /// The same; it may be compressed.
+    Stream(String, Box<dyn Read + Send>),
 }
 
 /// An input that is open.
@@ -131,6 +133,10 @@ impl Input {
             }
             Self::Stdin => ("-".to_owned(), standard_input()?),
             Self::Reader(name, reader) => return Ok(Opened::stream(name, Stream::new(reader))),
+            Self::Stream(name, reader) => {
+                let unpack = Some(options.unpack_bytes);
+                return Ok(Opened::stream(name, Stream { unpack, ..Stream::new(reader) }));
+            }
         };
         Opened::file(name, file, options)
     }

@@ -2,14 +2,14 @@
 
 #[cfg(feature = "cli")]
 use super::sink::write_stream;
-use super::sink::{SetFormat, Written, write_file, write_to};
-use crate::bits::{ContainerSink, SetFile, Spool};
+use super::sink::{SetFormat, Written, write_file};
+use crate::bits::{ContainerSink, Spool};
 use crate::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
 use crate::error::{Error, Result};
 use crate::size::ByteSize;
 use crate::sort::{BLOCK_HEAD, IS_BITMAP, Report, Sort};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the writer of a set takes beside the sort.
 const WRITER_BYTES: u64 = 10 << 20;
@@ -55,12 +55,12 @@ fn produced(
     report.map(|report| (written, told(report))).ok_or_else(|| Error::usage("nothing was sorted"))
 }
 
-fn spool(folder: &Path) -> Spool {
+pub(super) fn spool(folder: &Path) -> Spool {
     Spool { memory_bytes: SPOOL_BYTES, folder: folder.into() }
 }
 
 /// Sorts into `sink`.
-fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
+pub(super) fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
     let mut values = Values { sink, key: 0, lows: Vec::new(), rest: Vec::new(), error: None };
     let sort = sort.reserve(ByteSize::from_bytes(WRITER_BYTES));
     let report = sort.blocks_into(&mut values);
@@ -74,24 +74,6 @@ fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
     }
     values.end_container()?;
     Ok(report)
-}
-
-/// Opens what may be a set file or a file of numbers; numbers are sorted into a
-/// nameless set file in `folder`.
-///
-/// # Errors
-///
-/// If it is neither, or cannot be read.
-pub fn open_any(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Result<SetFile> {
-    let is_stdin = path == Path::new("-");
-    if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
-        return Ok(set);
-    }
-    let spool = spool(folder);
-    let file = spool.file()?;
-    let sort = if is_stdin { sort().stdin() } else { sort().file(path) };
-    write_to(&file, path, SetFormat::RoaringBits, &spool, |sink| collect(sort, sink).map(drop))?;
-    SetFile::from_file(&file, &PathBuf::from(path))
 }
 
 /// Takes ascending blocks of values, gives containers.

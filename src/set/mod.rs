@@ -20,6 +20,7 @@ pub(crate) mod filter;
 pub(crate) mod foreign;
 mod integer_set;
 mod memory;
+mod open;
 mod pieces;
 pub(crate) mod plan;
 mod readable;
@@ -36,11 +37,14 @@ mod values;
 
 pub use crate::bits::{Representation, SetFile, SetKind};
 pub use crate::view::{Damage, SetView, Values};
+pub use build::build;
 #[cfg(feature = "cli")]
 pub(crate) use build::build_stream;
-pub use build::{build, open_any};
 pub use expression::{Expression, ParseExpressionError};
 pub use integer_set::IntegerSet;
+pub use open::open_any;
+#[cfg(feature = "cli")]
+pub(crate) use open::open_set;
 pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
 pub(crate) use sink::{blamed, dense_bytes, write_file, write_stream};

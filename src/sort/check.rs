@@ -67,7 +67,9 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
-            Input::Reader(name, _) => return Err(Error::CannotReread { input: name.clone() }),
+            Input::Reader(name, _) | Input::Stream(name, _) => {
+                return Err(Error::CannotReread { input: name.clone() });
+            }
         };
         for opened in open_all(vec![Input::Path(path.clone())], sort.open_options(1))? {
             if let Some(Disorder { input, line, previous, value }) = disorder(sort, &opened, false)?
@@ -110,7 +112,7 @@ fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder
             return Ok(Some(Disorder {
                 input: ordered.name().to_owned(),
                 line: ordered.line_of(index),
-                previous: before.unwrap_or_default(),
+                previous: before.unwrap_or(values[index]), // the first value of all is never out of order
                 value: values[index],
             }));
         }

@@ -95,6 +95,12 @@ impl Sort {
         self
     }
 
+    /// Adds a stream, of which it is looked whether it is compressed.
+    pub(crate) fn stream(mut self, name: String, reader: impl Read + Send + 'static) -> Self {
+        self.inputs.push(Input::Stream(name, Box::new(reader)));
+        self
+    }
+
     /// Sorts the values of an iterator; it must be the only input.
     ///
     /// # Examples

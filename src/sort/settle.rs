@@ -107,6 +107,16 @@ impl Sort {
         self.reserved = ByteSize::from_bytes(self.reserved.bytes().saturating_add(bytes));
     }
 
+    /// Memory that unpacking may take beside the sort, whose options are not settled yet.
+    pub(crate) fn unpack_room(&self) -> u64 {
+        limit_in_force(self.memory).bytes() / MEMORY_SHARE
+    }
+
+    /// Whether its inputs are text, so that other content tells itself apart.
+    pub(crate) fn reads_text(&self) -> bool {
+        self.from == Format::Text
+    }
+
     /// Memory that unpacking may take.
     pub(super) fn unpack_bytes(&self) -> u64 {
         self.memory.map_or(u64::MAX, ByteSize::bytes) / MEMORY_SHARE

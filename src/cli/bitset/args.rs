@@ -2,13 +2,13 @@
 
 use super::choices::{ForeignChoice, FormatChoice, binding, natural};
 use crate::cli::bloom::BloomArgs;
-use crate::cli::columns::ColumnArgs;
+use crate::cli::columns::{ColumnArgs, FromArg, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
-use crate::set::Expression;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -107,7 +107,7 @@ pub(super) enum Command {
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
-        columns: ColumnArgs,
+        numbers: NumberArgs,
         /// Count malformed lines instead of failing
         #[arg(long)]
         skip_invalid: bool,
@@ -119,6 +119,8 @@ pub(super) enum Command {
         /// Values; none means those on standard input
         #[arg(value_parser = natural)]
         values: Vec<u64>,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Copy the lines that are in a set
     Filter(FilterArgs),
@@ -126,13 +128,16 @@ pub(super) enum Command {
     Add(UpdateArgs),
     /// Remove values from a set file
     Remove(UpdateArgs),
-    /// Describe a set
+    /// Describe sets
     Info {
-        /// A .bits or roaring file, or a text file of numbers
-        set: PathBuf,
-        /// One JSON object
+        /// .bits or roaring files, or text files of numbers
+        #[arg(required = true)]
+        sets: Vec<PathBuf>,
+        /// One JSON object a set
         #[arg(long)]
         json: bool,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Draw a map of the universe along a Hilbert curve
     Plot {
@@ -147,27 +152,31 @@ pub(super) enum Command {
         /// The universe is that of IPv4 addresses, written as such
         #[arg(long)]
         ipv4: bool,
+        #[command(flatten)]
+        format: FromArg,
     },
-    /// Print the number of values, of all or of FIRST to LAST
+    /// Print the number of values, of all or of FIRST to LAST; of many sets a line each
+    #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
     Count {
-        /// A .bits or roaring file, or a text file of numbers
-        set: PathBuf,
-        /// The first value of a range
-        #[arg(requires = "last", value_parser = natural)]
-        first: Option<u64>,
-        /// The last value of the range
-        #[arg(value_parser = natural)]
-        last: Option<u64>,
+        /// .bits or roaring files, or text files of numbers; then two numbers, if only the values between them count
+        #[arg(required = true)]
+        sets: Vec<PathBuf>,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print the smallest value
     Min {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print the largest value
     Max {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print the number of values up to and including VALUE
     Rank {
@@ -176,6 +185,8 @@ pub(super) enum Command {
         /// The value, in the set or not
         #[arg(value_parser = natural)]
         value: u64,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print the value that has INDEX values before it
     Select {
@@ -187,6 +198,8 @@ pub(super) enum Command {
         /// The smallest value with this share of the values up to it, 0 to 1
         #[arg(long, value_name = "SHARE", conflicts_with = "index")]
         quantile: Option<f64>,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print the values from FIRST to LAST
     Range {
@@ -198,6 +211,8 @@ pub(super) enum Command {
         /// The last value of the range
         #[arg(value_parser = natural)]
         last: u64,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Values in all sets
     And(JoinArgs),
@@ -217,14 +232,14 @@ pub(super) enum Command {
     /// Evaluate an expression: names, FIRST..LAST, ( ), - & ^ |, the tightest first
     Eval {
         /// Such as 'a & (b | c) - 10..20'
-        expression: Expression,
+        expression: String,
         /// NAME=SET for every name
         #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| binding(&text)))]
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
         target: Target,
         #[command(flatten)]
-        columns: ColumnArgs,
+        numbers: NumberArgs,
         /// Print the number of values only
         #[arg(long)]
         count: bool,
@@ -236,7 +251,7 @@ pub(super) enum Command {
         /// Another
         b: PathBuf,
         #[command(flatten)]
-        columns: ColumnArgs,
+        numbers: NumberArgs,
         /// One JSON object
         #[arg(long)]
         json: bool,
@@ -248,7 +263,7 @@ pub(super) enum Command {
         /// Another
         b: PathBuf,
         #[command(flatten)]
-        columns: ColumnArgs,
+        numbers: NumberArgs,
     },
     /// Do to a set what `diff` printed
     Apply {
@@ -272,7 +287,7 @@ pub(super) enum Command {
         #[command(flatten)]
         target: Target,
     },
-    /// Read a whole set file and check it
+    /// Read whole set files and check them; exit 2 if one is damaged
     Verify {
         /// .bits or roaring files
         #[arg(required = true)]
@@ -296,6 +311,8 @@ pub(super) enum Command {
         /// Only those of at least N values
         #[arg(long, value_name = "N", default_value_t = 1)]
         min_length: u64,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Print N values drawn without replacement, ascending
     Sample {
@@ -306,26 +323,40 @@ pub(super) enum Command {
         /// Draw the same values for the same seed
         #[arg(long, default_value_t = 0)]
         seed: u64,
+        #[command(flatten)]
+        format: FromArg,
     },
     /// Bloom filters of lines: plan, build, ask, screen, deduplicate, join
     Bloom(BloomArgs),
 }
 
 impl Command {
-    /// The column of those operands that are delimited text or tables.
-    pub(super) fn columns(&self) -> ColumnArgs {
+    /// What of those operands that are no sets has the values.
+    pub(super) fn numbers(&self) -> NumberArgs {
         match self {
-            Self::Build { columns, .. }
-            | Self::Eval { columns, .. }
-            | Self::Compare { columns, .. }
-            | Self::Diff { columns, .. } => columns.clone(),
+            Self::Build { numbers, .. }
+            | Self::Eval { numbers, .. }
+            | Self::Compare { numbers, .. }
+            | Self::Diff { numbers, .. } => numbers.clone(),
             Self::And(join)
             | Self::Or(join)
             | Self::Xor(join)
             | Self::Andnot(join)
             | Self::Cat(join)
-            | Self::AtLeast { join, .. } => join.columns.clone(),
-            _ => ColumnArgs::default(),
+            | Self::AtLeast { join, .. } => join.numbers.clone(),
+            Self::Add(update) | Self::Remove(update) => update.numbers.clone(),
+            Self::Contains { format, .. }
+            | Self::Info { format, .. }
+            | Self::Plot { format, .. }
+            | Self::Count { format, .. }
+            | Self::Min { format, .. }
+            | Self::Max { format, .. }
+            | Self::Rank { format, .. }
+            | Self::Select { format, .. }
+            | Self::Range { format, .. }
+            | Self::Gaps { format, .. }
+            | Self::Sample { format, .. } => format.clone().into(),
+            _ => NumberArgs::default(),
         }
     }
 }
@@ -353,9 +384,10 @@ pub(super) struct FilterArgs {
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
-    /// Values; none means those on standard input
-    #[arg(value_parser = natural)]
-    pub(super) values: Vec<u64>,
+    /// Values, and files of numbers or sets; none means standard input
+    pub(super) values: Vec<OsString>,
+    #[command(flatten)]
+    pub(super) numbers: NumberArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -366,7 +398,7 @@ pub(super) struct JoinArgs {
     #[command(flatten)]
     pub(super) target: Target,
     #[command(flatten)]
-    pub(super) columns: ColumnArgs,
+    pub(super) numbers: NumberArgs,
     /// Print the number of values only
     #[arg(long)]
     pub(super) count: bool,

@@ -1,10 +1,12 @@
 //! Sets described.
 
+use super::PROGRAM;
 use super::source::Source;
 use crate::bits::PortableSize;
+use crate::cli::exit::tell_error;
 use crate::cli::stdout::{print, print_line};
 use crate::container::{Container, Op};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
 use crate::size::ByteSize;
@@ -98,11 +100,22 @@ fn kind(set: &SetFile) -> &'static str {
     }
 }
 
-/// Prints sizes of a set, how its values lie, and a histogram of them.
-pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
-    let set = source.open(path)?;
-    let found = survey(source, &set)?;
-    if as_json { print_line(json_of(&set, &found)) } else { print(text_of(&set, &found)) }
+/// Prints sizes of sets, how their values lie, and a histogram of them.
+pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
+    for (number, path) in paths.iter().enumerate() {
+        let set = source.open(path)?;
+        let found = survey(source, &set)?;
+        if as_json {
+            print_line(json_of(&set, &found))?;
+            continue;
+        }
+        if paths.len() > 1 {
+            let before = if number > 0 { "\n" } else { "" };
+            print_line(format_args!("{before}{}:", path.display()))?;
+        }
+        print(text_of(&set, &found))?;
+    }
+    Ok(())
 }
 
 /// Share of the numbers from the smallest value to the largest that are values.
@@ -115,6 +128,7 @@ fn density(set: &SetFile, found: &Survey) -> f64 {
 fn json_of(set: &SetFile, found: &Survey) -> Value {
     let (first, last) = set.universe();
     json!({
+        "file": set.path().to_string_lossy(),
         "kind": kind(set),
         "representation": set.representation().name(),
         "file_bytes": set.file_bytes(),
@@ -214,15 +228,32 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     ))
 }
 
-/// Reads whole files; stops at the first that is damaged.
+/// Reads whole files, all of them whatever becomes of one.
 pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
+    let mut failed = 0;
     for path in paths {
-        let bar = source.bar(true);
-        let set = SetFile::open(path)?;
-        set.verify_watched(source.progress())?;
-        drop(bar);
-        source.note("values", set.cardinality());
-        print_line(format_args!("{}: {} values, whole", path.display(), set.cardinality()))?;
+        match verify_one(source, path) {
+            Ok(values) => {
+                source.note("values", values);
+                print_line(format_args!("{}: {values} values, whole", path.display()))?;
+            }
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) if paths.len() == 1 => return Err(error),
+            Err(error) => {
+                failed += 1;
+                tell_error(PROGRAM, &error);
+            }
+        }
     }
-    Ok(())
+    if failed == 0 {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{failed} of {} files are not whole, or no sets", paths.len())))
+}
+
+fn verify_one(source: &Source, path: &Path) -> Result<u64> {
+    let _bar = source.bar(true);
+    let set = source.open_set(path)?;
+    set.verify_watched(source.progress())?;
+    Ok(set.cardinality())
 }

@@ -6,7 +6,8 @@ use crate::cli::stdout::print_line;
 use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::set::plan::Plan;
-use crate::set::{Expression, SetFile, blamed};
+use crate::set::{Expression, ParseExpressionError, SetFile, blamed};
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// How sets are joined.
@@ -40,18 +41,20 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
 /// Evaluates an expression over named sets.
 pub(super) fn eval(
     source: &Source,
-    expression: &Expression,
+    text: &str,
     bindings: &[(String, PathBuf)],
     target: &Target,
     count: bool,
 ) -> Result<()> {
-    for (number, (name, _)) in bindings.iter().enumerate() {
-        if bindings[..number].iter().any(|(other, _)| other == name) {
+    let expression: Expression = text.parse().map_err(|error| misunderstood(text, &error))?;
+    let mut places = HashMap::new();
+    for (place, (name, _)) in bindings.iter().enumerate() {
+        if places.insert(name.as_str(), place).is_some() {
             return Err(Error::usage(format!("{name} is given twice")));
         }
     }
     for name in expression.names() {
-        if !bindings.iter().any(|(bound, _)| bound == name) {
+        if !places.contains_key(name) {
             return Err(Error::usage(format!("no set is given for {name}: add {name}=FILE")));
         }
     }
@@ -59,12 +62,27 @@ pub(super) fn eval(
     let sets = source.open_all(&paths)?;
     let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
     let plan = expression.plan(&|name: &str| {
-        let index = bindings.iter().position(|(bound, _)| bound == name);
-        let found = index.and_then(|index| sets.get(index).zip(blames.get(index)));
+        let found = places.get(name).and_then(|&place| sets.get(place).zip(blames.get(place)));
         let (set, blame) = found.ok_or_else(|| Error::usage(format!("no set for {name}")))?;
         Ok::<_, Error>(Plan::set(set.view(), blame))
     })?;
     deliver(source, &sets, plan, target, count)
+}
+
+/// Quotes the place where an expression cannot be understood, not all of it.
+fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
+    const AROUND: usize = 20;
+    let (before, behind) = text.split_at_checked(error.offset).unwrap_or((text, ""));
+    let left = before.char_indices().rev().nth(AROUND - 1).map_or(0, |(at, _)| at);
+    let right = behind.char_indices().nth(AROUND).map_or(behind.len(), |(at, _)| at);
+    let dots = |cut: bool| if cut { "…" } else { "" };
+    Error::usage(format!(
+        "{error}\n  {}{}<here>{}{}",
+        dots(left > 0),
+        before[left..].escape_debug(),
+        behind[..right].escape_debug(),
+        dots(right < behind.len()),
+    ))
 }
 
 fn deliver(

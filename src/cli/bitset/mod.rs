@@ -58,7 +58,7 @@ impl From<Answer> for ExitCode {
 }
 
 fn run(args: SetArgs, progress: &Arc<Progress>) -> Result<Answer> {
-    let source = Source::new(args.limits, args.command.columns(), Arc::clone(progress))?;
+    let source = Source::new(args.limits, args.command.numbers(), Arc::clone(progress))?;
     let answer = answer(&source, args.command)?;
     source.tell();
     Ok(answer)
@@ -69,13 +69,13 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Build { files, target, skip_invalid, .. } => {
             source.build(files, &target, skip_invalid)?;
         }
-        Command::Contains { set, values } => return probe::contains(source, &set, &values),
+        Command::Contains { set, values, .. } => return probe::contains(source, &set, &values),
         Command::Filter(args) => return probe::filter(source, args),
         Command::Add(args) => update::add(source, &args)?,
         Command::Remove(args) => update::remove(source, &args)?,
         Command::Apply { set, changes } => update::apply(source, &set, changes.as_deref())?,
         Command::Diff { a, b, .. } => return update::diff(source, &a, &b),
-        Command::Info { set, json } => describe::info(source, &set, json)?,
+        Command::Info { sets, json, .. } => describe::info(source, &sets, json)?,
         Command::Compare { a, b, json, .. } => describe::compare(source, &a, &b, json)?,
         Command::Verify { sets } => describe::verify(source, &sets)?,
         Command::Generate { what } => generate::write(SetArgs::command(), what)?,
@@ -83,19 +83,19 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Convert { file, from, base, target } => {
             foreign::convert(source, &file, from, base, &target)?;
         }
-        Command::Count { set, first, last } => query::count(source, &set, first.zip(last))?,
-        Command::Plot { set, output, order, ipv4 } => {
+        Command::Count { sets, .. } => query::count(source, &sets)?,
+        Command::Plot { set, output, order, ipv4, .. } => {
             plot::plot(source, &set, &output, order, ipv4)?;
         }
-        Command::Min { set } => return query::min(source, &set),
-        Command::Max { set } => return query::max(source, &set),
-        Command::Rank { set, value } => query::rank(source, &set, value)?,
-        Command::Select { set, index, quantile } => {
+        Command::Min { set, .. } => return query::min(source, &set),
+        Command::Max { set, .. } => return query::max(source, &set),
+        Command::Rank { set, value, .. } => query::rank(source, &set, value)?,
+        Command::Select { set, index, quantile, .. } => {
             return query::select(source, &set, index, quantile);
         }
-        Command::Range { set, first, last } => query::range(source, &set, first, last)?,
-        Command::Gaps { set, min_length } => query::gaps(source, &set, min_length)?,
-        Command::Sample { set, n, seed } => query::sample(source, &set, n, seed)?,
+        Command::Range { set, first, last, .. } => query::range(source, &set, first, last)?,
+        Command::Gaps { set, min_length, .. } => query::gaps(source, &set, min_length)?,
+        Command::Sample { set, n, seed, .. } => query::sample(source, &set, n, seed)?,
         Command::And(args) => join::join(source, join::How::And, &args)?,
         Command::Or(args) | Command::Cat(args) => join::join(source, join::How::Or, &args)?,
         Command::Xor(args) => join::join(source, join::How::Xor, &args)?,

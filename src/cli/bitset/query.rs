@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::args::Target;
+use super::choices::natural;
 use super::source::Source;
 use crate::cli::stdout::{buffered, print_line};
 use crate::container::Op;
@@ -14,15 +15,35 @@ use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use crate::view::Selection;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-pub(super) fn count(source: &Source, path: &Path, range: Option<(u64, u64)>) -> Result<()> {
-    let set = source.open(path)?;
-    let count = match range {
-        None => set.cardinality(),
-        Some((first, last)) => set.view().range_cardinality(first, last).map_err(set.damaged())?,
+/// Counts the values of sets, or those in a range: two numbers behind the sets, unless
+/// there are files of these names.
+pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
+    let number = |path: &PathBuf| {
+        if path.exists() { None } else { natural(path.to_str()?).ok() }
     };
-    print_line(count)
+    let (sets, range) = match operands {
+        [sets @ .., first, last] if !sets.is_empty() => match number(first).zip(number(last)) {
+            Some(range) => (sets, Some(range)),
+            None => (operands, None),
+        },
+        _ => (operands, None),
+    };
+    for path in sets {
+        let set = source.open(path)?;
+        let count = match range {
+            None => set.cardinality(),
+            Some((first, last)) => {
+                set.view().range_cardinality(first, last).map_err(set.damaged())?
+            }
+        };
+        match sets {
+            [_] => print_line(count)?,
+            _ => print_line(format_args!("{}: {count}", path.display()))?,
+        }
+    }
+    Ok(())
 }
 
 fn print_found(found: Option<u64>) -> Result<Answer> {

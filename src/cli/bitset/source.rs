@@ -2,7 +2,7 @@
 
 use super::args::{Limits, Target};
 use crate::bits::{ContainerSink, Spool};
-use crate::cli::columns::ColumnArgs;
+use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
@@ -35,7 +35,7 @@ pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
 /// Opens sets of any kind within the limits, and writes them.
 pub(in crate::cli) struct Source {
     limits: Limits,
-    columns: ColumnArgs,
+    numbers: NumberArgs,
     folder: PathBuf,
     progress: Arc<Progress>,
     started: Instant,
@@ -55,13 +55,13 @@ struct Done {
 impl Source {
     pub(super) fn new(
         limits: Limits,
-        columns: ColumnArgs,
+        numbers: NumberArgs,
         progress: Arc<Progress>,
     ) -> Result<Self> {
         check_threads(limits.threads)?;
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let (started, done) = (Instant::now(), Mutex::default());
-        Ok(Self { limits, columns, folder, progress, started, done })
+        Ok(Self { limits, numbers, folder, progress, started, done })
     }
 
     fn done(&self) -> MutexGuard<'_, Done> {
@@ -118,7 +118,7 @@ impl Source {
 
     /// A sort within the limits.
     pub(super) fn sort(&self) -> Sort {
-        let mut sort = self.columns.of(Sort::new().temporary_folder(&self.folder));
+        let mut sort = self.numbers.of(Sort::new().temporary_folder(&self.folder));
         sort = sort.progress(Arc::clone(&self.progress));
         if let Some(limit) = self.limits.mem {
             sort = sort.memory(limit.on(&Machine::detect()));
@@ -151,6 +151,11 @@ impl Source {
     /// Opens a set file, or sorts a file of numbers.
     pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
         set::open_any(path, || self.sort(), &self.folder)
+    }
+
+    /// Opens a set file, or a set that comes through a pipe or is compressed.
+    pub(super) fn open_set(&self, path: &Path) -> Result<SetFile> {
+        set::open_set(path, || self.sort(), &self.folder)
     }
 
     /// Opens all of them; standard input can be but one.
@@ -227,11 +232,12 @@ impl Target {
     /// What was asked for, or what the name of the file suggests.
     fn format(&self) -> SetFormat {
         let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let suffix = suffix.map(str::to_ascii_lowercase);
         let table = self.output.as_deref().and_then(TableFormat::of_name);
         if let (None, Some(table)) = (self.to, table) {
             return SetFormat::Table(table);
         }
-        match (self.to, &self.output, suffix) {
+        match (self.to, &self.output, suffix.as_deref()) {
             (Some(choice), ..) => choice.into(),
             (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
                 SetFormat::Values(Format::Text)

@@ -2,6 +2,7 @@
 
 use super::Answer;
 use super::args::UpdateArgs;
+use super::choices::natural;
 use super::source::Source;
 use crate::bits::ContainerSink;
 use crate::cli::stdout::buffered;
@@ -13,15 +14,37 @@ use crate::set::plan::Plan;
 use crate::set::{IntegerSet, SetFile, update_watched};
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
-/// Values that were typed, or those of standard input.
-fn values(source: &Source, typed: &[u64]) -> Result<IntegerSet> {
-    if typed.is_empty() {
+/// Values that were typed, those of files, or those of standard input. What reads as a
+/// number is one; `./7` is a file.
+fn values(source: &Source, operands: &[OsString]) -> Result<IntegerSet> {
+    if operands.is_empty() {
         return source.open(Path::new("-")).map(IntegerSet::from);
     }
-    Ok(typed.iter().copied().collect())
+    let mut typed = Vec::new();
+    let mut sets = Vec::new();
+    for operand in operands {
+        let path = Path::new(operand);
+        let starts_as_number =
+            |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '+');
+        match operand.to_str().map(natural) {
+            Some(Ok(value)) => typed.push(value),
+            Some(Err(reason))
+                if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
+            {
+                return Err(Error::usage(format!("\"{}\": {reason}", path.display())));
+            }
+            _ => sets.push(IntegerSet::from(source.open(path)?)),
+        }
+    }
+    let typed: IntegerSet = typed.into_iter().collect();
+    if sets.is_empty() {
+        return Ok(typed);
+    }
+    IntegerSet::union_of(&sets.iter().chain([&typed]).collect::<Vec<_>>())
 }
 
 fn change(source: &Source, set: &Path, removed: &IntegerSet, added: &IntegerSet) -> Result<()> {
