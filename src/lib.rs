@@ -144,6 +144,7 @@ mod progress;
 pub mod set;
 mod size;
 pub mod sort;
+mod steps;
 mod sys;
 mod table;
 pub mod text;

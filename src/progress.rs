@@ -1,6 +1,7 @@
 //! How far a run has come, and the wish to end it: shared between the threads
 //! that work and the one that shows.
 
+use crate::steps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -72,6 +73,7 @@ impl Progress {
     }
 
     pub(crate) fn read(&self, bytes: u64) {
+        steps::count(usize::try_from(bytes / 8).unwrap_or(usize::MAX));
         self.read.fetch_add(bytes, Ordering::Relaxed);
         self.advance(bytes);
     }

@@ -3,7 +3,7 @@
 
 use super::exit::say;
 use crate::error::{Error, Result};
-use crate::sys::watch_maps;
+use crate::sys::{watch_maps, watch_memory};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -55,6 +55,7 @@ impl Signals {
         // A file that may not grow further is an error like others.
         flag::register(SIGXFSZ, Arc::default())?;
         watch_maps(self.program)?;
+        watch_memory(self.program)?;
         Ok(wake)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::size::ByteSize;
 use crate::sort::{Report, Strategy};
+use crate::steps;
 use crate::sys::peak_resident_bytes;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -119,6 +120,9 @@ impl Work {
                 let mut object: Map<String, Value> = counts.collect();
                 object.insert("peak_resident_bytes".into(), peak.into());
                 object.insert("memory_limit_bytes".into(), self.memory_limit_bytes.into());
+                if let Some(steps) = steps::taken() {
+                    object.insert("steps".into(), steps.into());
+                }
                 object.insert("threads".into(), self.threads.into());
                 object.insert("seconds".into(), self.time.as_secs_f64().into());
                 Value::Object(object).to_string()

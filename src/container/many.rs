@@ -5,6 +5,7 @@ use super::scratch::clear;
 use super::{Container, MAX_ARRAY, SPAN, Scratch, WORDS, intervals, run};
 use crate::simd::Level;
 use crate::simd::words::{self, Op};
+use crate::steps;
 
 /// In how many of the containers a value of the result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,7 @@ impl Scratch {
     /// Makes this the values that are `among` so many of `containers`. The order of
     /// these does not matter.
     pub(crate) fn gather(&mut self, among: Among, containers: &[Container<'_>]) {
+        steps::count(containers.iter().map(|container| 1 + container.bytes().len() / 8).sum());
         let is_full = |container: &Container<'_>| match container {
             Container::Runs(runs) => {
                 runs.len() == 1 && intervals(runs).next() == Some((0, SPAN - 1))

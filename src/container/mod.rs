@@ -19,6 +19,7 @@ pub(crate) use scratch::Scratch;
 pub(crate) use crate::simd::words::Op;
 
 use crate::simd::{self, Level, ones, popcount, runs};
+use crate::steps;
 
 /// Words of a bitmap container.
 pub(crate) const WORDS: usize = 1024;
@@ -165,6 +166,7 @@ impl Container<'_> {
 
     /// Number of values up to and including `low`.
     pub(crate) fn rank(self, low: u16) -> u32 {
+        steps::count(1 + self.bytes().len() / 64);
         match self {
             #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
             Self::Array(values) => match search::array(values, low) {
@@ -189,6 +191,7 @@ impl Container<'_> {
 
     /// The value that has `index` values before it.
     pub(crate) fn select(self, mut index: u32) -> Option<u16> {
+        steps::count(1 + self.bytes().len() / 64);
         match self {
             Self::Array(values) => values.get(index as usize).map(|&low| u16::from_le_bytes(low)),
             Self::Bitmap(words) => {
@@ -309,6 +312,7 @@ impl Container<'_> {
         if positions.len() < room {
             positions.resize(room, 0);
         }
+        steps::count(room / 8);
         match self {
             Self::Array(values) => {
                 for (slot, &low) in positions.iter_mut().zip(values) {

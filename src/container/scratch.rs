@@ -3,6 +3,7 @@
 use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, run};
 use crate::simd::words;
 use crate::simd::{Level, arrays};
+use crate::steps;
 
 /// An owned container.
 #[derive(Debug, Clone, Default)]
@@ -119,6 +120,7 @@ impl Scratch {
     /// Makes this the result of `a op b`, whatever it was.
     pub(crate) fn join(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
         use Container::{Array, Bitmap, Runs};
+        steps::count(1 + (a.bytes().len() + b.bytes().len()) / 8);
         let level = Level::best();
         match (a, op, b) {
             (Array(ours), Op::And, Array(theirs)) if ours.len() > theirs.len() => {
@@ -271,6 +273,7 @@ impl Scratch {
 
     /// `container` as runs.
     pub(crate) fn runs_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        steps::count(container.bytes().len() / 8);
         self.runs.clear();
         match container {
             Container::Runs(_) => return container,

@@ -16,6 +16,8 @@ pub(super) const BAR_LEFT: u32 = LEFT + SIDE + 24;
 pub(super) const BAR_WIDTH: u32 = 24;
 pub(super) const BAR_TOP: u32 = TOP + 30;
 pub(super) const BAR_HEIGHT: u32 = 400;
+/// Pixels between labels of the legend.
+const MIN_DISTANCE: u32 = 14;
 /// Squares a side that are labelled with their first value.
 const SQUARES: u32 = 4;
 
@@ -62,6 +64,10 @@ fn ticks(map: &Map) -> Vec<(f64, String)> {
         let text = if exponent == 0 { "1, full".into() } else { format!("1e{exponent}") };
         ticks.push((colour::place_of(10_f64.powi(exponent), least), text));
         exponent -= step;
+    }
+    // The other end, unless it is as good as a decade.
+    if ticks.last().is_none_or(|&(place, _)| tick_y(0.0).abs_diff(tick_y(place)) > MIN_DISTANCE) {
+        ticks.push((0.0, format!("{least:.0e}")));
     }
     ticks
 }
@@ -130,6 +136,17 @@ mod tests {
         assert_eq!(short(5 << 28, false), "1.25Gi");
         assert_eq!(short(10 << 30, false), "10Gi");
         assert_eq!(short(0x0A00_0000, true), "10.0.0.0");
+    }
+
+    #[test]
+    fn both_ends_of_the_legend_are_labelled() {
+        for order in [0, 1, 3, 5] {
+            let ticks = ticks(&sample(order, |cell| cell as u64));
+            let ys: Vec<u32> = ticks.iter().map(|&(place, _)| tick_y(place)).collect();
+            assert_eq!(ys[0], BAR_TOP, "{ticks:?}");
+            let bottom = BAR_TOP + BAR_HEIGHT;
+            assert!(ys.len() == 1 || bottom - ys[ys.len() - 1] <= MIN_DISTANCE, "{ticks:?}");
+        }
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub(crate) fn open_set(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) 
     }
     match look(path, sort(), &spool(folder))? {
         Found::Set(set) => Ok(set),
+        Found::Numbers(_) if path != Path::new("-") && !path.is_file() => Err(Error::usage(
+            format!("{} is no regular file, and no set comes from it", path.display()),
+        )),
         Found::Numbers(_) => {
             let what = "neither a .bits file nor a portable roaring bitmap";
             Err(Error::Damaged { input: path.display().to_string(), offset: 0, what })

@@ -6,6 +6,7 @@
 
 use rustix::fs::{Mode, OFlags};
 use std::io::{self, IoSlice};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -101,6 +102,32 @@ fn mapped_at(maps: &[u8], address: usize) -> Option<&[u8]> {
         let name = fields.nth(4)?.trim_ascii_start();
         (inside && !name.is_empty()).then_some(name)
     })
+}
+
+/// Whether the process ends by a fault of its own.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+const NO_MEMORY: &[u8] = b": the system gives no more memory: allow the process more (ulimit -v)\n";
+
+/// Has `program` say so, and exit as after any other error, where the system refuses
+/// memory that the standard library cannot do without: it would abort. A panic ends the
+/// process as ever.
+pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        PANICKED.store(true, Ordering::Relaxed);
+        hook(info);
+    }));
+    let tell = move || {
+        if !PANICKED.load(Ordering::Relaxed) {
+            let parts = [program.as_bytes(), NO_MEMORY].map(IoSlice::new);
+            let _ = rustix::io::writev(io::stderr(), &parts); // there is nobody else to tell
+            signal_hook::low_level::exit(TROUBLE);
+        }
+    };
+    // SAFETY: the action writes and exits, by system calls alone.
+    #[expect(unsafe_code, reason = "what runs in a handler is not checked")]
+    unsafe { signal_hook::low_level::register(libc::SIGABRT, tell) }.map(drop)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) use limits::peak_resident_bytes;
 pub(crate) use limits::raise_file_limit;
 pub(crate) use lines::{Lines, atomic_words};
 #[cfg(feature = "cli")]
-pub(crate) use lost::watch_maps;
+pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::{is_in_memory, map_file, write_mapped};
 pub(crate) use memory::Pages;
 pub(crate) use threads::{in_threads, joined, start};

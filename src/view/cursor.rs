@@ -3,6 +3,7 @@
 use super::roaring::RoaringView;
 use super::{Damage, Shape};
 use crate::container::Container;
+use crate::steps;
 
 /// Walks over the containers of a set.
 #[derive(Debug, Clone)]
@@ -46,6 +47,7 @@ impl<'a> Cursor<'a> {
 
     /// Goes on with the first container of `key` or a larger key; never back.
     pub(crate) fn seek(&mut self, key: u64) {
+        steps::count(1);
         match self.shape {
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
@@ -98,6 +100,7 @@ impl<'a> Cursor<'a> {
 
     /// The next container. Those of a plain bitmap may be empty.
     pub(crate) fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        steps::count(1);
         match self.shape {
             Shape::Dense(dense) => {
                 let found = dense.get(self.next);
@@ -182,6 +185,7 @@ fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
         }
         passed = with;
         *next += 1;
+        steps::count(1);
     }
     passed
 }

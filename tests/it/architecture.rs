@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 /// Rooms from the ground up. A room may import rooms of lower floors only, so
 /// that rooms of one floor never know each other.
 const FLOORS: &[&[&str]] = &[
-    &["simd", "sys", "size", "format", "compression", "progress", "plot"],
-    &["bitmap", "container", "text"],
+    &["simd", "sys", "size", "steps", "format", "compression", "plot"],
+    &["bitmap", "container", "text", "progress"],
     &["error", "view"],
     &["table"],
     &["bits", "input", "output"],

@@ -281,3 +281,22 @@ fn a_column_is_named_once() {
     assert_eq!(work.run("--column name ids --invalid skip").quiet(), "");
     work.run("ids -o nosuch/out").refused("cannot create nosuch/out: No such file or directory");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_small_address_space_is_an_error_and_no_end() {
+    let work = Workspace::new();
+    let ids: Vec<String> = (0..200_000_u64).map(|i| (i * 7919 % 100_003).to_string()).collect();
+    work.write("ids", ids.join("\n"));
+    for kib in (20_000..160_000).step_by(4000) {
+        let line = "ulimit -v $V; exec $P ids --mem 64M --threads 2 -o out";
+        let mut command = std::process::Command::new("bash");
+        command.args(["-c", line]).current_dir(work.path()).env("V", kib.to_string());
+        let ran = command.env("P", env!("CARGO_BIN_EXE_bitsort")).output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        // The loader says 127 where there is no room for the program itself.
+        let ended = ran.status.code();
+        assert!(matches!(ended, Some(0 | 2 | 127)), "{kib} KiB: {:?} {said}", ran.status);
+        assert!(ended == Some(0) || !said.is_empty(), "{kib} KiB");
+    }
+}

@@ -309,9 +309,12 @@ fn a_filter_splits_any_lines_into_those_in_the_set_and_the_others() {
 #[test]
 fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
     let work = workspace();
-    for line in ["contains a +7", "rank a 1e3", "add b.bits 0x1F", "range a 1 +2", "count a +1 2"] {
+    for line in ["contains a +7", "rank a 1e3", "range a 1 +2"] {
         work.set(line, "").refused("invalid value");
     }
+    work.set("add b.bits 0x1F", "").refused("expected the end of the line after the number");
+    work.set("add b.bits nowhere", "").refused("cannot open nowhere");
+    work.set("count +1", "").refused("cannot open +1");
     assert_eq!(work.set("contains a 007", "").quiet(), "true\n");
     work.set("contains a 18446744073709551616", "").refused("below 2^64");
     for line in ["and a b.bits", "cat b.bits", "bloom dedup a"] {

@@ -50,9 +50,21 @@ impl Workspace {
     /// Runs `bitset` with the words of `line` and this on standard input;
     /// single quotes hold words together.
     pub(crate) fn set(&self, line: &str, input: &str) -> Ran {
+        self.set_with(line, input.as_bytes())
+    }
+
+    /// The same, with any bytes on standard input.
+    pub(crate) fn set_with(&self, line: &str, input: &[u8]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
         command.args(words(line)).current_dir(self.path()).env("TMPDIR", self.path());
-        feed(command, input.as_bytes())
+        feed(command, input)
+    }
+
+    /// Runs `bitset` with these arguments.
+    pub(crate) fn set_args(&self, args: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));
+        command.args(args).current_dir(self.path()).env("TMPDIR", self.path());
+        feed(command, b"")
     }
 
     /// Runs `bitsort` with the words of `line`.

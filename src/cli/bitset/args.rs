@@ -1,12 +1,10 @@
 //! Commands and flags as typed.
 
-use super::choices::{ForeignChoice, FormatChoice, binding, natural};
+use super::choices::{ForeignChoice, binding, natural};
+use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, NumberArgs};
 use crate::cli::generate::{self, Generate};
-use crate::cli::limits::MemoryLimit;
-use crate::cli::progress::When;
-use crate::cli::stats::StatsFormat;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,59 +40,6 @@ pub(super) struct SetArgs {
 
     #[command(flatten)]
     pub(super) limits: Limits,
-}
-
-/// Limits of what has to be sorted or written.
-#[derive(Debug, clap::Args)]
-pub(super) struct Limits {
-    /// Keep the peak memory, but for sets and filters, below SIZE (K, M, G, T or %)
-    #[arg(short = 'S', long, value_name = "SIZE", global = true)]
-    pub(super) mem: Option<MemoryLimit>,
-
-    /// Write temporary files in DIR
-    #[arg(short = 'T', long = "temporary-directory", value_name = "DIR", global = true)]
-    pub(super) temporary: Option<PathBuf>,
-
-    /// Use N threads
-    #[arg(long, value_name = "N", global = true)]
-    pub(super) threads: Option<usize>,
-
-    /// Print counts, sizes and times to standard error when done
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "text",
-        global = true
-    )]
-    pub(super) stats: Option<StatsFormat>,
-
-    /// When to show a progress bar, where a file is written
-    #[arg(
-        long,
-        value_name = "WHEN",
-        default_value = "auto",
-        conflicts_with = "quiet",
-        global = true
-    )]
-    pub(super) progress: When,
-
-    /// Show no progress bar
-    #[arg(short, long, global = true)]
-    pub(super) quiet: bool,
-}
-
-// Where a resulting set goes.
-#[derive(Debug, Default, clap::Args)]
-pub(super) struct Target {
-    /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE")]
-    pub(super) output: Option<PathBuf>,
-
-    /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
-    #[arg(long, value_name = "FORMAT")]
-    pub(super) to: Option<FormatChoice>,
 }
 
 #[derive(Debug, clap::Subcommand)]

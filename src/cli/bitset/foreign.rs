@@ -1,8 +1,8 @@
 //! Sets of other programs.
 
-use super::args::Target;
 use super::choices::ForeignChoice;
 use super::source::Source;
+use super::target::Target;
 use crate::bits::map;
 use crate::cli::stdout::print_line;
 use crate::error::Result;

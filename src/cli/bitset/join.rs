@@ -1,7 +1,8 @@
 //! Set algebra on files.
 
-use super::args::{JoinArgs, Target};
+use super::args::JoinArgs;
 use super::source::Source;
+use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::container::Op;
 use crate::error::{Error, Result};

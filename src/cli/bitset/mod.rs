@@ -9,6 +9,7 @@ mod plot;
 mod probe;
 mod query;
 mod source;
+mod target;
 mod update;
 
 use super::bloom;

@@ -1,9 +1,9 @@
 //! Questions with one answer, or a list of them.
 
 use super::Answer;
-use super::args::Target;
 use super::choices::natural;
 use super::source::Source;
+use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::container::Op;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Where sets come from and go to.
 
-use super::args::{Limits, Target};
+use super::target::{Limits, Target};
 use crate::bits::{ContainerSink, Spool};
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
@@ -8,13 +8,10 @@ use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
-use crate::format::Format;
 use crate::progress::Progress;
-use crate::set::{self, SetFile, SetFormat, write_file, write_stream};
+use crate::set::{self, SetFile, write_file, write_stream};
 use crate::sort::{InvalidLines, MAX_THREADS, Report, Sort, check_threads};
 use crate::sys::Machine;
-use crate::table::TableFormat;
-use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -225,25 +222,5 @@ impl Source {
         self.note("written", written.cardinality);
         self.note("written_bytes", written.bytes);
         Ok(())
-    }
-}
-
-impl Target {
-    /// What was asked for, or what the name of the file suggests.
-    fn format(&self) -> SetFormat {
-        let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
-        let suffix = suffix.map(str::to_ascii_lowercase);
-        let table = self.output.as_deref().and_then(TableFormat::of_name);
-        if let (None, Some(table)) = (self.to, table) {
-            return SetFormat::Table(table);
-        }
-        match (self.to, &self.output, suffix.as_deref()) {
-            (Some(choice), ..) => choice.into(),
-            (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
-                SetFormat::Values(Format::Text)
-            }
-            (None, _, Some("roaring")) => SetFormat::Roaring,
-            (None, Some(_), _) => SetFormat::Bits,
-        }
     }
 }

@@ -1,0 +1,84 @@
+//! Limits of a command, and where its result goes.
+
+use super::choices::FormatChoice;
+use crate::cli::limits::MemoryLimit;
+use crate::cli::progress::When;
+use crate::cli::stats::StatsFormat;
+use crate::format::Format;
+use crate::set::SetFormat;
+use crate::table::TableFormat;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Limits of what has to be sorted or written.
+#[derive(Debug, clap::Args)]
+pub(super) struct Limits {
+    /// Keep the peak memory, but for sets and filters, below SIZE (K, M, G, T or %)
+    #[arg(short = 'S', long, value_name = "SIZE", global = true)]
+    pub(super) mem: Option<MemoryLimit>,
+
+    /// Write temporary files in DIR
+    #[arg(short = 'T', long = "temporary-directory", value_name = "DIR", global = true)]
+    pub(super) temporary: Option<PathBuf>,
+
+    /// Use N threads
+    #[arg(long, value_name = "N", global = true)]
+    pub(super) threads: Option<usize>,
+
+    /// Print counts, sizes and times to standard error when done
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        global = true
+    )]
+    pub(super) stats: Option<StatsFormat>,
+
+    /// When to show a progress bar, where a file is written
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        conflicts_with = "quiet",
+        global = true
+    )]
+    pub(super) progress: When,
+
+    /// Show no progress bar
+    #[arg(short, long, global = true)]
+    pub(super) quiet: bool,
+}
+
+// Where a resulting set goes.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct Target {
+    /// Write to FILE, whole or not at all; FILE may be an input
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) to: Option<FormatChoice>,
+}
+
+impl Target {
+    /// What was asked for, or what the name of the file suggests.
+    pub(super) fn format(&self) -> SetFormat {
+        let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
+        let suffix = suffix.map(str::to_ascii_lowercase);
+        let table = self.output.as_deref().and_then(TableFormat::of_name);
+        if let (None, Some(table)) = (self.to, table) {
+            return SetFormat::Table(table);
+        }
+        match (self.to, &self.output, suffix.as_deref()) {
+            (Some(choice), ..) => choice.into(),
+            (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
+                SetFormat::Values(Format::Text)
+            }
+            (None, _, Some("roaring")) => SetFormat::Roaring,
+            (None, Some(_), _) => SetFormat::Bits,
+        }
+    }
+}

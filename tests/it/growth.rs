@@ -1,0 +1,118 @@
+//! Ten times the input takes about ten times the work, counted in steps.
+
+use crate::workspace::Workspace;
+use std::fmt::Write;
+
+/// Steps that a run took, of a build that counts them.
+fn steps(work: &Workspace, line: &str, input: &str) -> Option<u64> {
+    let ran = work.set(&format!("{line} --stats=json"), input);
+    assert!(matches!(ran.code, Some(0 | 1)), "{line}: {ran:?}");
+    let (_, rest) = ran.err.split_once("\"steps\":")?;
+    rest.split([',', '}']).next().unwrap().parse().ok()
+}
+
+fn text(values: impl Iterator<Item = u64>) -> String {
+    values.fold(String::new(), |mut text, value| {
+        writeln!(text, "{value}").unwrap();
+        text
+    })
+}
+
+/// Values that neither ascend nor repeat much, of a universe as large as their number asks.
+fn scattered(count: u64, salt: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |i| ((i + salt).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) % (count * 50))
+}
+
+/// Commands; `N` stands for the size, `MANY` for as many sets.
+const COMMANDS: &str = "\
+build textN -o new
+build textN --to roaring -o new
+contains setN 5
+contains setN < textN
+filter setN textN
+filter otherN textN
+info setN
+info denseN
+plot setN -o map.png
+count setN
+count setN 5 100000
+min setN
+max setN
+rank setN 100000
+select setN 1000
+range setN 0 18446744073709551615
+range denseN 0 18446744073709551615
+gaps setN
+gaps denseN
+sample setN wantedN
+sample denseN wantedN
+and setN otherN
+or setN otherN
+xor setN otherN
+andnot setN otherN
+or MANY
+xor MANY
+andnot MANY
+cat MANY
+and MANY
+at-least 2 MANY
+eval 'a&(b|c)-d' a=setN b=otherN c=denseN d=setN
+compare setN otherN
+diff setN otherN
+diff denseN setN
+apply setN diffN
+add setN < textN
+remove setN < textN
+cat setN
+convert rawN --from bitmap-lsb -o new
+verify setN
+verify denseN
+identify setN
+bloom build textN -o new.bloom -n 100000
+bloom contains filterN < textN
+bloom filter filterN textN
+bloom dedup textN
+bloom count textN
+bloom common textN textN";
+
+#[test]
+fn ten_times_the_input_takes_ten_times_the_work() {
+    let work = Workspace::new();
+    let sizes = [2000_u64, 20_000];
+    for size in sizes {
+        work.write(&format!("text{size}"), text(scattered(size, 0)));
+        work.write(&format!("apart{size}"), text(scattered(size, size / 2)));
+        for (from, to) in [("text", "set"), ("apart", "other")] {
+            work.set(&format!("build {from}{size} -o {to}{size}"), "").quiet();
+        }
+        work.set(&format!("eval 0..{} -o dense{size} --to dense", size * 400), "").quiet();
+        let diff = work.set(&format!("diff set{size} other{size}"), "");
+        work.write(&format!("diff{size}"), diff.out);
+        let bytes: Vec<u8> = scattered(size, 1).map(|value| value.to_le_bytes()[0]).collect();
+        work.write(&format!("raw{size}"), bytes);
+        work.set(&format!("bloom build text{size} -n 20000 -o filter{size}"), "").quiet();
+        for set in 0..size / 100 {
+            // Of its own keys and of keys that all have.
+            let values = scattered(100, set).chain((0..100).map(|i| (set << 20) + i * 3000));
+            work.set(&format!("build - -o {size}-{set}"), &text(values)).quiet();
+        }
+    }
+    let mut counted = 0;
+    for line in COMMANDS.lines() {
+        let [small, large] = sizes.map(|size| {
+            let many: Vec<_> = (0..size / 100).map(|set| format!("{size}-{set}")).collect();
+            let line =
+                line.replace("MANY", &many.join(" ")).replace("wantedN", &(size / 10).to_string());
+            let line = line.replace('N', &size.to_string());
+            let (line, input) = line.split_once(" < ").unwrap_or((&line, ""));
+            let input = if input.is_empty() { String::new() } else { work.read(input) };
+            steps(&work, line, &input)
+        });
+        let Some((small, large)) = small.zip(large) else { continue };
+        counted += 1;
+        assert!(large <= 13 * small + 3000, "{line}: {small} and {large} steps");
+    }
+    println!("{counted} commands counted their steps");
+    // A release build counts none.
+    assert!(counted > 40 || !cfg!(debug_assertions), "{counted}");
+}
