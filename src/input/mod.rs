@@ -29,7 +29,6 @@ pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
 pub(crate) use line_chunk::LineChunk;
-#[cfg(feature = "cli")]
 pub(crate) use lines::{LineReader, open_file};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;

@@ -72,7 +72,6 @@ bloom build textN -o new.bloom -n 100000
 bloom contains filterN < textN
 bloom filter filterN textN
 bloom dedup textN
-bloom count textN
 bloom common textN textN";
 
 #[test]
