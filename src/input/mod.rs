@@ -29,10 +29,11 @@ pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
 pub(crate) use line_chunk::LineChunk;
-pub(crate) use lines::{LineReader, open_file};
+#[cfg(feature = "cli")]
+pub(crate) use lines::LineReader;
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
-pub(crate) use open::{Input, OpenOptions, Opened, open_all};
+pub(crate) use open::{Input, OpenOptions, Opened, open_all, open_file};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};

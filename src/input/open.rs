@@ -142,6 +142,14 @@ impl Input {
     }
 }
 
+/// Opens a file; `-` is standard input.
+pub(crate) fn open_file(path: &Path) -> Result<File> {
+    if path == Path::new("-") {
+        return standard_input();
+    }
+    File::open(path).map_err(Error::io("open", path))
+}
+
 /// Standard input as a file of its own.
 pub(crate) fn standard_input() -> Result<File> {
     let open = Standard::Input.check();

@@ -5,13 +5,39 @@
 //! logarithmic number of times.
 
 use super::integer_set::IntegerSet;
+use super::memory::push_values;
 use super::plan::Plan;
+use super::readable::Readable;
 use super::sink::{SetFormat, write_to};
-use crate::bits::{SetFile, Spool};
+use crate::bits::{ContainerSink, SetFile, Spool};
 use crate::container::Op;
 use crate::error::Result;
 use crate::progress::Progress;
 use std::path::Path;
+
+/// A set in a nameless file.
+fn temporary(
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+) -> Result<IntegerSet> {
+    let (file, path) = (spool.file()?, Path::new("a temporary set"));
+    write_to(&file, path, SetFormat::RoaringBits, spool, produce)?;
+    SetFile::from_file(&file, path).map(IntegerSet::from)
+}
+
+/// The values of all `sets`, in a nameless file in `folder`.
+///
+/// # Errors
+///
+/// If a set is damaged, or the file cannot be written.
+pub(crate) fn union_of(sets: &[IntegerSet], folder: &Path) -> Result<IntegerSet> {
+    let spool = Spool { folder: folder.into(), ..Spool::default() };
+    let readables = sets.iter().map(IntegerSet::readable).collect::<Result<Vec<_>>>()?;
+    let blames: Vec<_> = readables.iter().map(Readable::blame).collect();
+    let plans = readables.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame));
+    let plan = Plan::join(Op::Or, plans.collect());
+    temporary(&spool, |sink| plan.run(sink, &Progress::default()))
+}
 
 /// Changes that wait in memory: 16 MiB of them, and as much to sort them.
 const WAITING: usize = 1 << 20;
@@ -46,7 +72,7 @@ impl Changes {
             return Ok(());
         }
         let mut changes = WAITING as u64;
-        let mut newer = self.drain();
+        let mut newer = self.drain()?;
         while let Some((_, older)) = self.pairs.pop_if(|(older, _)| *older <= changes) {
             newer = self.joined(&older, &newer)?;
             changes = changes.saturating_mul(2);
@@ -56,15 +82,16 @@ impl Changes {
     }
 
     /// The pair of what waits.
-    fn drain(&mut self) -> Pair {
+    fn drain(&mut self) -> Result<Pair> {
         self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
-            words.filter(move |word| word.1 == comes).map(|&(value, _)| value).collect()
+            let mut values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
+            temporary(&self.spool, |sink| push_values(sink, &mut values).map(drop))
         };
-        let pair = Pair { removed: last_words(false), added: last_words(true) };
+        let pair = Pair { removed: last_words(false)?, added: last_words(true)? };
         self.waiting.clear();
-        pair
+        Ok(pair)
     }
 
     /// What the older and then the newer pair do.
@@ -74,11 +101,7 @@ impl Changes {
             let blames = (old.blame(), undone.blame(), new.blame());
             let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(undone.view(), &blames.1)];
             let plans = vec![Plan::join(Op::AndNot, plans), Plan::set(new.view(), &blames.2)];
-            let (file, path) = (self.spool.file()?, Path::new("a temporary set"));
-            write_to(&file, path, SetFormat::RoaringBits, &self.spool, |sink| {
-                Plan::join(Op::Or, plans).run(sink, &Progress::default())
-            })?;
-            SetFile::from_file(&file, path).map(IntegerSet::from)
+            temporary(&self.spool, |sink| Plan::join(Op::Or, plans).run(sink, &Progress::default()))
         };
         Ok(Pair {
             removed: join(&older.removed, &newer.added, &newer.removed)?,
@@ -88,7 +111,7 @@ impl Changes {
 
     /// What all changes do, one after the other.
     pub(crate) fn finish(mut self) -> Result<Pair> {
-        let mut newer = self.drain();
+        let mut newer = self.drain()?;
         self.waiting = Vec::new();
         while let Some((_, older)) = self.pairs.pop() {
             newer = self.joined(&older, &newer)?;

@@ -85,17 +85,20 @@ fn not_understood(_: io::Error) -> crate::error::Error {
     in_memory(Damage { offset: 0, what: "a container of an operand is damaged" })
 }
 
-/// The set of `values`: those that ascend are appended, from the first that
-/// does not on they are inserted.
-pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
-    let mut values = values.into_iter();
-    let mut collector = Collector::default();
+/// Hands ascending `values` to `sink`, copies dropped; gives the first that does not
+/// ascend.
+///
+/// # Errors
+///
+/// If the sink fails.
+pub(super) fn push_values(
+    sink: &mut (impl ContainerSink + ?Sized),
+    values: &mut impl Iterator<Item = u64>,
+) -> Result<Option<u64>> {
     let mut lows: Vec<[u8; 2]> = Vec::new();
-    let mut stray = None;
-    let (mut key, mut before) = (0, None);
-    let mut pushed = Ok(());
+    let (mut key, mut before, mut stray) = (0, None, None);
     #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
-    for value in values.by_ref() {
+    for value in values {
         if before >= Some(value) {
             if before == Some(value) {
                 continue;
@@ -105,16 +108,25 @@ pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
         }
         before = Some(value);
         if value >> 16 != key {
-            pushed = pushed.and_then(|()| collector.push(key, Container::Array(&lows)));
+            sink.push(key, Container::Array(&lows))?;
             lows.clear();
             key = value >> 16;
         }
         lows.push((value as u16).to_le_bytes());
     }
-    let pushed = pushed.and_then(|()| collector.push(key, Container::Array(&lows)));
-    let set = pushed.and_then(|()| collector.finish());
+    sink.push(key, Container::Array(&lows))?;
+    Ok(stray)
+}
+
+/// The set of `values`: those that ascend are appended, from the first that
+/// does not on they are inserted.
+pub(super) fn from_values(values: impl IntoIterator<Item = u64>) -> Roaring64 {
+    let mut values = values.into_iter();
+    let mut collector = Collector::default();
+    let pushed = push_values(&mut collector, &mut values);
+    let set = pushed.and_then(|stray| Ok((stray, collector.finish()?)));
     #[expect(clippy::expect_used, reason = "an empty set in place of the values would be worse")]
-    let mut set = set.expect("ascending values are encoded and decoded");
+    let (stray, mut set) = set.expect("ascending values are encoded and decoded");
     if let Some(stray) = stray {
         set.extend(std::iter::once(stray).chain(values));
         set.optimize();

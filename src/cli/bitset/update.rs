@@ -9,7 +9,7 @@ use crate::cli::stdout::buffered;
 use crate::container::{Container, Op};
 use crate::error::{Error, Result};
 use crate::input::{check_end, open_file};
-use crate::set::changes::{Changes, Pair};
+use crate::set::changes::{Changes, Pair, union_of};
 use crate::set::plan::Plan;
 use crate::set::{IntegerSet, SetFile, update_watched};
 use crate::simd::Level;
@@ -44,7 +44,16 @@ fn values(source: &Source, operands: &[OsString]) -> Result<IntegerSet> {
     if sets.is_empty() {
         return Ok(typed);
     }
-    IntegerSet::union_of(&sets.iter().chain([&typed]).collect::<Vec<_>>())
+    if !typed.is_empty()? {
+        sets.push(typed);
+    }
+    match (sets.pop(), &sets[..]) {
+        (Some(only), []) => Ok(only),
+        (last, _) => {
+            sets.extend(last);
+            union_of(&sets, source.folder())
+        }
+    }
 }
 
 fn change(source: &Source, set: &Path, removed: &IntegerSet, added: &IntegerSet) -> Result<()> {
