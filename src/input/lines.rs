@@ -6,7 +6,7 @@
 
 use super::blocks::column_of;
 use super::line_chunk::{LineChunk, MAX_LINE_BYTES, too_long};
-use super::open::{open_file, standard_input};
+use super::open::open_file;
 use super::parts::Parts;
 use super::unchanged::check_end;
 use crate::compression::{self, Compression, HEAD_BYTES};

@@ -57,7 +57,8 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
 
 fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
     let Lines { files, column, skip_invalid } = lines;
-    let memory_bytes = source.memory_bytes();
+    // The rest is for what the allocator keeps of buffers that grew, in each thread.
+    let memory_bytes = source.memory_bytes() / 8 * 5;
     // A line of a MiB is taken in any memory.
     let room = usize::try_from(memory_bytes / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
     let threads = source.threads().min(room).max(1);
