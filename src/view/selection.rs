@@ -16,17 +16,17 @@ pub(crate) struct Selection<'a> {
     /// Of the container, unless it is an array; longer than they are.
     lows: Vec<u32>,
     decoded: usize,
-    /// How often it was asked.
-    asked: usize,
+    /// Words that were gone through to answer from it.
+    walked: usize,
 }
 
-/// From so many questions on a container is decoded.
-const WORTH_DECODING: usize = 16;
+/// Decoding a container costs as much as going through so many words.
+const DECODING_WORDS: usize = 1 << 13;
 
 impl<'a> Selection<'a> {
     pub(crate) fn new(view: SetView<'a>) -> Self {
         let (here, lows) = (None, Vec::new());
-        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0, asked: 0 }
+        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0, walked: 0 }
     }
 
     /// The value that has `rank` values before it; not less than for the last call.
@@ -43,12 +43,13 @@ impl<'a> Selection<'a> {
             let next = self.cursor.next()?.ok_or(fewer)?;
             self.len = u64::from(next.1.len());
             self.here = Some(next);
-            (self.asked, self.decoded) = (0, 0);
+            (self.walked, self.decoded) = (0, 0);
         }
         let index = rank.checked_sub(self.before).and_then(|index| usize::try_from(index).ok());
         let (index, (key, container)) = index.zip(self.here).ok_or(fewer)?;
-        self.asked += 1;
-        if self.asked == WORTH_DECODING && !matches!(container, Container::Array(_)) {
+        self.walked += container.bytes().len() / 8;
+        let is_array = matches!(container, Container::Array(_));
+        if self.walked > DECODING_WORDS && self.decoded == 0 && !is_array {
             self.decoded = container.positions(0, &mut self.lows);
         }
         let low = match self.lows[..self.decoded].get(index) {
