@@ -79,42 +79,31 @@ fn of_tree(tree: &Tree, sets: &[Model; 4]) -> Model {
 }
 
 fn of_expression(expression: &Expression, sets: &[Model; 4]) -> Option<Model> {
-    let (op, a, b) = match expression {
+    let (op, operands) = match expression {
         Expression::Name(name) => {
             return Some(sets[NAMES.iter().position(|known| known == name)?].clone());
         }
         Expression::Range(first, last) => return Some(range(*first, *last)),
-        Expression::And(a, b) => (0, a, b),
-        Expression::Or(a, b) => (1, a, b),
-        Expression::Xor(a, b) => (2, a, b),
-        Expression::AndNot(a, b) => (3, a, b),
+        Expression::And(operands) => (0, operands),
+        Expression::Or(operands) => (1, operands),
+        Expression::Xor(operands) => (2, operands),
+        Expression::AndNot(operands) => (3, operands),
     };
-    Some(join(op, &of_expression(a, sets)?, &of_expression(b, sets)?))
+    let mut models = operands.iter().map(|operand| of_expression(operand, sets));
+    let first = models.next()??;
+    models.try_fold(first, |so_far, model| Some(join(op, &so_far, &model?)))
 }
 
 /// A range takes memory; the model has no more than its universe.
 fn narrow(tree: Expression) -> Expression {
-    let both =
-        |a: Box<Expression>, b: Box<Expression>| (Box::new(narrow(*a)), Box::new(narrow(*b)));
+    let all = |operands: Vec<Expression>| operands.into_iter().map(narrow).collect();
     match tree {
         Expression::Range(first, last) => Expression::Range(first % UNIVERSE, last % UNIVERSE),
         Expression::Name(name) => Expression::Name(name),
-        Expression::And(a, b) => {
-            let (a, b) = both(a, b);
-            Expression::And(a, b)
-        }
-        Expression::Or(a, b) => {
-            let (a, b) = both(a, b);
-            Expression::Or(a, b)
-        }
-        Expression::Xor(a, b) => {
-            let (a, b) = both(a, b);
-            Expression::Xor(a, b)
-        }
-        Expression::AndNot(a, b) => {
-            let (a, b) = both(a, b);
-            Expression::AndNot(a, b)
-        }
+        Expression::And(operands) => Expression::And(all(operands)),
+        Expression::Or(operands) => Expression::Or(all(operands)),
+        Expression::Xor(operands) => Expression::Xor(all(operands)),
+        Expression::AndNot(operands) => Expression::AndNot(all(operands)),
     }
 }
 

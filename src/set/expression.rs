@@ -200,6 +200,7 @@ impl Expression {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::set::IntegerSet;
 
     fn shown(expression: &Expression) -> String {
         let (operator, operands) = match expression {
@@ -223,6 +224,14 @@ mod tests {
             (" 10..20 & ids_2", "(10..20&ids_2)"),
         ] {
             assert_eq!(shown(&text.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn an_operation_of_nothing_has_no_values() {
+        for make in [Expression::And, Expression::Or, Expression::Xor, Expression::AndNot] {
+            let found = IntegerSet::evaluate(&make(Vec::new()), |_| None).unwrap();
+            assert_eq!(found.cardinality().unwrap(), 0);
         }
     }
 

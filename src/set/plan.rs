@@ -36,6 +36,7 @@ impl<'a> Plan<'a> {
     /// The operation between the first plan and each of the others in turn.
     pub(crate) fn join(op: Op, mut plans: Vec<Self>) -> Self {
         match op {
+            _ if plans.is_empty() => Self::Range(1, 0), // no values
             Op::Or if plans.len() > 2 => Self::Gather(Among::Any, Members::new(plans)),
             Op::Xor if plans.len() > 2 => Self::Gather(Among::Odd, Members::new(plans)),
             Op::AndNot if plans.len() > 2 => {
