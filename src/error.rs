@@ -1,6 +1,6 @@
 //! Everything that can go wrong, with the place where it did.
 
-use crate::text::Malformed;
+use crate::number::Malformed;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;

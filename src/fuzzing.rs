@@ -1,7 +1,7 @@
 //! What fuzz targets need of rooms that are private; exists under `cfg(fuzzing)` only.
 
-use crate::simd::Level;
-use crate::simd::parse::{Lines, PADDING, parse};
+use crate::kernel::Level;
+use crate::kernel::parse::{Lines, PADDING, parse};
 use std::ops::{ControlFlow, Range};
 
 /// What one kernel made of a text.

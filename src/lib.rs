@@ -10,10 +10,10 @@
 //! |---|---|
 //! | sort files, readers, iterators | [`sort::Sort`] |
 //! | hold, join, save and ask sets | [`set::IntegerSet`]; [`set::SetFile`], a file |
-//! | work on bits in memory | [`bitmap::Bitmap`] |
+//! | work on bits in memory | [`Bitmap`] |
 //! | remember keys of any kind in a few bits each | [`bloom`] |
-//! | find the lines of a key in a large file | [`bloom::index`] |
-//! | decide whether a line is a number | [`text`] |
+//! | find the lines of a key in a large file | [`lines::index`] |
+//! | decide whether a line is a number | [`number`] |
 //!
 //! # Sort
 //!
@@ -92,10 +92,10 @@
 //! # Formats
 //!
 //! Numbers are read and written as text or binary ([`Format`]), one column of delimited
-//! text is read ([`text::Column`]), and lines are judged by [`text::parse_line`]:
+//! text is read ([`number::Column`]), and lines are judged by [`number::parse_line`]:
 //!
 //! ```
-//! use bitsort::text::{Line, parse_line};
+//! use bitsort::number::{Line, parse_line};
 //!
 //! assert_eq!(parse_line(b" 007\r"), Line::Value(7));
 //! assert!(matches!(parse_line(b"12abc"), Line::Malformed { offset: 2, .. }));
@@ -120,40 +120,30 @@
 #[cfg(target_endian = "big")]
 compile_error!("bitmaps are read as little-endian bytes in memory and in files");
 
-#[expect(unsafe_code, reason = "vector kernels; rules in simd/mod.rs")]
-mod simd;
-
-pub mod bitmap;
-mod bits;
 pub mod bloom;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-mod compression;
-mod container;
 mod error;
-mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-mod input;
-mod output;
+mod io;
+#[expect(unsafe_code, reason = "vector kernels, maps and pages; rules in kernel/mod.rs")]
+mod kernel;
+pub mod lines;
+pub mod number;
 #[cfg(feature = "cli")]
 mod plot;
 mod progress;
 pub mod set;
 mod size;
 pub mod sort;
-mod steps;
-mod sys;
-mod table;
-pub mod text;
-mod view;
 
-pub use bitmap::Bitmap;
 pub use error::{DataChange, Error, Result};
-pub use format::{Format, ParseFormatError};
+pub use io::table::TableFormat;
+pub use kernel::sys::Machine;
+pub use number::{Format, ParseFormatError};
 pub use progress::{Phase, Progress};
+pub use set::Bitmap;
 pub use size::{ByteSize, ParseByteSizeError};
-pub use sys::Machine;
-pub use table::TableFormat;

@@ -1,7 +1,7 @@
 //! How far a run has come, and the wish to end it: shared between the threads
 //! that work and the one that shows.
 
-use crate::steps;
+use crate::kernel::steps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 

@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use bitsort::sort::{InvalidLines, Sort, Tuning};
-use bitsort::text::Column;
+use bitsort::number::Column;
 use bitsort::{ByteSize, Error};
 use bitsort_fuzz::{Meaning, MemoryFile, folder, meaning};
 use libfuzzer_sys::fuzz_target;

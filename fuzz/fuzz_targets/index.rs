@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use bitsort::ByteSize;
-use bitsort::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule};
+use bitsort::lines::index::{BlockIndex, Builder, IndexFile, KeyRule};
 use bitsort_fuzz::{Edit, MemoryFile, damage, folder, peak_of, seal};
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use bitsort::fuzzing::parse_at_every_level;
-use bitsort::text::{Line, parse_line};
+use bitsort::number::{Line, parse_line};
 use bitsort_fuzz::{Meaning, meaning};
 use libfuzzer_sys::fuzz_target;
 

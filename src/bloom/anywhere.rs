@@ -5,8 +5,8 @@ use super::design::{Counting, GROUP, Layout, Spec, Standard, count_ones, is_set}
 use super::params::{self, real};
 use super::scheme::{DcsoWalk, Mitz32Walk, Mitz64Walk, XxhWalk};
 use super::scheme::{Hash, Scheme, Walk, walk};
-use crate::bitmap::Word;
-use crate::simd::prefetch;
+use crate::kernel::prefetch;
+use crate::set::bitmap::Word;
 
 #[cold] // what loops around a walk have in line is the one of this crate's own scheme
 fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {

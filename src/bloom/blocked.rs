@@ -3,11 +3,11 @@
 use super::design::{Blocked, GROUP, Layout, Spec, count_ones};
 use super::params::{self, BLOCK_BITS, real};
 use super::scheme::Hash;
-use crate::bitmap::Word;
-use crate::simd::line::{
+use crate::kernel::line::{
     LINE_WORDS, MULTIPLIER, Place, has_bits, have_bits, place_of, set_bits, split,
 };
-use crate::simd::prefetch;
+use crate::kernel::prefetch;
+use crate::set::bitmap::Word;
 
 /// The line of a key's hash.
 #[inline]

@@ -6,7 +6,7 @@ use super::filter::{BloomFilter, CountingBloomFilter, Filter};
 use super::key::Key;
 use super::memory::{Memory, Storage};
 use super::scheme::Hash;
-use crate::bitmap::Word;
+use crate::set::bitmap::Word;
 
 impl CountingBloomFilter {
     /// Takes `key` out once; tells whether it may have been in. A key of which

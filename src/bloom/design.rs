@@ -2,8 +2,8 @@
 
 use super::params::BLOCK_BITS;
 use super::scheme::{Hash, Scheme};
-use crate::simd::line::LINE_WORDS;
-use crate::simd::{Level, popcount};
+use crate::kernel::line::LINE_WORDS;
+use crate::kernel::{Level, popcount};
 
 /// What makes two filters alike but for their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use super::any::AnyFilter;
 use super::file::{damaged, is_bloom_file, write_whole};
 use super::memory::{Mapped, Memory, Storage};
 use super::{dcso, guava};
-use crate::bits::map;
 use crate::error::{Error, Result};
-use crate::output::AtomicFile;
+use crate::io::read::map;
+use crate::io::write::AtomicFile;
 use std::fs::File;
 use std::path::Path;
 

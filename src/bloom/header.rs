@@ -5,8 +5,8 @@ use super::design::{Blocked, Counting, Layout, Spec, Standard};
 use super::filter::Goal;
 use super::params::{MAX_HASHES, is_rate};
 use super::scheme::Scheme;
-use crate::bits::page::{Damage, Format};
-use crate::bits::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+use crate::io::page::{Damage, Format};
 
 /// What every `.bloom` file begins with.
 pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
@@ -15,7 +15,7 @@ const NAME_BYTES: usize = 16;
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
 /// The number of hash functions that the field at `offset` says.
-pub(super) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
+pub(crate) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
     let hashes = u32::try_from(field).ok().filter(|hashes| (1..=MAX_HASHES).contains(hashes));
     hashes.ok_or((offset, "there can be no such number of hash functions"))
 }

@@ -1,7 +1,7 @@
 //! Where the words of a filter lie.
 
 use super::builder::BuildError;
-use crate::sys::{Lines, Machine};
+use crate::kernel::sys::{Lines, Machine};
 use memmap2::Mmap;
 use std::fmt;
 use std::ops::Range;

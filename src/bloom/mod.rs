@@ -42,39 +42,24 @@ mod any;
 mod anywhere;
 mod blocked;
 mod builder;
-#[cfg(feature = "cli")]
-pub(crate) mod common_lines;
 mod counting;
 pub mod dcso;
 mod design;
-#[cfg(feature = "cli")]
-pub(crate) mod distinct;
-#[cfg(feature = "cli")]
-mod exact;
 mod file;
 mod filter;
 #[cfg(feature = "cli")]
 pub(crate) mod filter_file;
 #[cfg(feature = "cli")]
-pub(crate) mod funnel;
-#[cfg(feature = "cli")]
 pub(crate) mod growing;
 pub mod guava;
-mod header;
-pub mod index;
+pub(crate) mod header;
 mod key;
-#[cfg(feature = "cli")]
-pub(crate) mod lines;
 mod memory;
 mod murmur;
 pub mod params;
 mod rate;
-#[cfg(feature = "cli")]
-mod records;
-mod scheme;
+pub(crate) mod scheme;
 mod shared;
-#[cfg(feature = "cli")]
-pub(crate) mod spool;
 #[cfg(test)]
 mod tests;
 

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::murmur::murmur3_x64_128;
-use crate::simd::line::{MULTIPLIER, reduce};
+use crate::kernel::line::{MULTIPLIER, reduce};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -81,7 +81,7 @@ impl Scheme {
 
     /// The hash of a key.
     #[inline]
-    pub(super) fn hash<K: Key + ?Sized>(self, key: &K) -> Hash {
+    pub(crate) fn hash<K: Key + ?Sized>(self, key: &K) -> Hash {
         key.with_bytes(|bytes| match self {
             Self::Xxh3 { seed } => Hash([xxh3_64_with_seed(bytes, seed), 0]),
             foreign => foreign.foreign_hash(bytes),
@@ -129,10 +129,10 @@ fn fnv1_64(bytes: &[u8]) -> u64 {
 
 /// What a scheme needs to know of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hash(pub(super) [u64; 2]);
+pub struct Hash(pub(crate) [u64; 2]);
 
 /// The positions of a key, one after the other.
-pub(super) trait Walk: Copy {
+pub(crate) trait Walk: Copy {
     /// At the first position.
     fn start(hash: Hash) -> Self;
     /// The position, in `0..len`.
@@ -151,7 +151,7 @@ pub(super) trait Walk: Copy {
 /// held against those of independent positions; steps of a linear congruential
 /// generator are as good and 8 % slower in the cache.
 #[derive(Clone, Copy)]
-pub(super) struct XxhWalk {
+pub(crate) struct XxhWalk {
     at: u64,
     step: u64,
 }

@@ -4,7 +4,7 @@ use super::design::{Plain, Spec};
 use super::filter::Filter;
 use super::key::Key;
 use super::scheme::Hash;
-use crate::sys::atomic_words;
+use crate::kernel::sys::atomic_words;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 

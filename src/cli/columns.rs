@@ -1,8 +1,8 @@
 //! Which column has the values, and other bytes, as typed.
 
-use crate::format::Format;
+use crate::number::Format;
+use crate::number::{Column, Selector};
 use crate::sort::Sort;
-use crate::text::{Column, Selector};
 use std::fmt;
 use std::str::FromStr;
 

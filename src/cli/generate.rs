@@ -2,7 +2,7 @@
 
 use super::stdout::stdout;
 use crate::error::{Error, Result};
-use crate::simd::Level;
+use crate::kernel::Level;
 use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;

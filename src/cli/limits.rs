@@ -1,7 +1,7 @@
 //! How much of the machine a program may use.
 
+use crate::kernel::sys::Machine;
 use crate::size::{ByteSize, ParseByteSizeError};
-use crate::sys::Machine;
 use std::str::FromStr;
 
 /// A size, or a share of the memory.

@@ -3,7 +3,7 @@
 
 use super::exit::say;
 use crate::error::{Error, Result};
-use crate::sys::{watch_maps, watch_memory};
+use crate::kernel::sys::{watch_maps, watch_memory};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;

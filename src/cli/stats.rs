@@ -1,9 +1,9 @@
 //! A report as text or JSON.
 
+use crate::kernel::steps;
+use crate::kernel::sys::peak_resident_bytes;
 use crate::size::ByteSize;
 use crate::sort::{Report, Strategy};
-use crate::steps;
-use crate::sys::peak_resident_bytes;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Standard output: what cannot be written there is an error, as of any file.
 
 use crate::error::{Error, Result};
-use crate::sys::Standard;
+use crate::kernel::sys::Standard;
 use std::fmt::Display;
 use std::io::{self, BufWriter, Stdout, Write};
 

@@ -9,10 +9,10 @@ use super::memory::Collector;
 use super::plan::Plan;
 use super::readable::Readable;
 use super::roaring64::Roaring64;
-use crate::bitmap::{self, BitmapView};
-use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::set::bitmap::{self, BitmapView};
+use crate::set::container::Op;
 
 /// Collects the values of a plan into a set in memory.
 pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {

@@ -9,10 +9,10 @@ use super::memory::push_values;
 use super::plan::Plan;
 use super::readable::Readable;
 use super::sink::{SetFormat, write_to};
-use crate::bits::{ContainerSink, SetFile, Spool};
-use crate::container::Op;
 use crate::error::Result;
 use crate::progress::Progress;
+use crate::set::container::Op;
+use crate::set::file::{ContainerSink, SetFile, Spool};
 use std::path::Path;
 
 /// A set in a nameless file.

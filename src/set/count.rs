@@ -2,9 +2,9 @@
 
 use super::pieces::Pool;
 use super::plan::Plan;
-use crate::container::{self, Container, Op};
 use crate::error::Result;
 use crate::progress::Progress;
+use crate::set::container::{self, Container, Op};
 
 impl Plan<'_> {
     /// Number of values of the result. For two sets nothing is computed but

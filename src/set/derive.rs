@@ -4,10 +4,10 @@ use super::algebra::collect;
 use super::integer_set::{Inner, IntegerSet};
 use super::plan::Plan;
 use super::sink::{SetFormat, Written, write_file};
-use crate::bits::Spool;
-use crate::container::Op;
 use crate::error::Result;
 use crate::progress::Progress;
+use crate::set::container::Op;
+use crate::set::file::Spool;
 use std::path::Path;
 
 impl IntegerSet {

@@ -1,8 +1,8 @@
 //! Changing an [`IntegerSet`] in memory.
 
 use super::integer_set::{Inner, IntegerSet};
-use crate::bits::SetFile;
 use crate::error::{Error, Result};
+use crate::set::file::SetFile;
 
 impl IntegerSet {
     /// Adds a value; tells whether it is new.

@@ -6,7 +6,7 @@
 //! groups from the left.
 
 use super::plan::Plan;
-use crate::container::Op;
+use crate::set::container::Op;
 use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::CharIndices;

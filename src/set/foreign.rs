@@ -5,9 +5,9 @@
 //! `BitmapValue` of Apache Doris; the deletion vectors of Delta Lake and
 //! Iceberg.
 
-use crate::bits::SetKind;
 use crate::error::{Error, Result};
-use crate::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use crate::set::file::SetKind;
+use crate::set::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
 use std::fmt;
 use std::ops::Range;
 

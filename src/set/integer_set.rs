@@ -3,10 +3,10 @@
 use super::memory;
 use super::readable::Readable;
 use super::roaring64::Roaring64;
-use crate::bitmap::{Bitmap, BitmapView};
-use crate::bits::SetFile;
 use crate::error::Result;
-use crate::view::Shape;
+use crate::set::bitmap::{Bitmap, BitmapView};
+use crate::set::file::SetFile;
+use crate::set::view::Shape;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::path::Path;
 use std::sync::Arc;

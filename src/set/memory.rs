@@ -2,10 +2,10 @@
 
 use super::readable::in_memory;
 use super::roaring64::Roaring64;
-use crate::bits::{BucketEncoder, ContainerSink};
-use crate::container::Container;
 use crate::error::Result;
-use crate::view::Damage;
+use crate::set::container::Container;
+use crate::set::file::{BucketEncoder, ContainerSink};
+use crate::set::view::Damage;
 use roaring::RoaringBitmap;
 use std::io::{self, Read};
 

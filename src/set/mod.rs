@@ -7,20 +7,19 @@
 //! Flow: views → `plan`, which works container by container → `sink`.
 
 mod algebra;
-mod build;
+pub mod bitmap;
 #[cfg(feature = "cli")]
 pub(crate) mod changes;
+pub(crate) mod container;
 mod count;
 mod derive;
 mod edit;
 mod expression;
-#[cfg(feature = "cli")]
-pub(crate) mod filter;
+pub(crate) mod file;
 #[cfg(feature = "cli")]
 pub(crate) mod foreign;
 mod integer_set;
 mod memory;
-mod open;
 mod pieces;
 pub(crate) mod plan;
 mod readable;
@@ -34,21 +33,18 @@ mod sink;
 mod tests;
 mod update;
 mod values;
+pub(crate) mod view;
 
-pub use crate::bits::{Representation, SetFile, SetKind};
-pub use crate::view::{Damage, SetView, Values};
-pub use build::build;
-#[cfg(feature = "cli")]
-pub(crate) use build::build_stream;
+pub use bitmap::Bitmap;
 pub use expression::{Expression, ParseExpressionError};
+pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
-pub use open::open_any;
-#[cfg(feature = "cli")]
-pub(crate) use open::open_set;
 pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
-pub(crate) use sink::{blamed, dense_bytes, write_file, write_stream};
+pub(crate) use sink::{blamed, dense_bytes};
+pub(crate) use sink::{write_file, write_stream, write_to};
 pub use update::update;
 #[cfg(feature = "cli")]
 pub(crate) use update::update_watched;
 pub use values::SetValues;
+pub use view::{Damage, SetView, Values};

@@ -1,8 +1,8 @@
 //! Containers on their way through a plan.
 
-use crate::container::{self, Container, Scratch};
 use crate::error::{Error, Result};
-use crate::view::{Cursor, Damage, SetView};
+use crate::set::container::{self, Container, Scratch};
+use crate::set::view::{Cursor, Damage, SetView};
 
 /// Says which file a damage is in.
 pub(crate) type Blame<'a> = &'a (dyn Fn(Damage) -> Error + 'a);

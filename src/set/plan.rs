@@ -5,11 +5,11 @@
 //! never more than one result is in memory, whatever the size of the sets.
 
 use super::pieces::{Leaf, Piece, Pool};
-use crate::bits::ContainerSink;
-use crate::container::{Among, Op};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
-use crate::view::SetView;
+use crate::set::container::{Among, Op};
+use crate::set::file::ContainerSink;
+use crate::set::view::SetView;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,10 +1,10 @@
 //! A set of any representation as a view.
 
 use super::roaring64::Roaring64;
-use crate::bitmap::Bitmap;
-use crate::bits::SetFile;
 use crate::error::{Error, Result};
-use crate::view::{Bucket, Damage, DenseView, SetView, Shape, Table, TreemapView, walk};
+use crate::set::bitmap::Bitmap;
+use crate::set::file::SetFile;
+use crate::set::view::{Bucket, Damage, DenseView, SetView, Shape, Table, TreemapView, walk};
 
 /// What a view borrows from.
 pub(super) enum Readable<'a> {

@@ -1,7 +1,7 @@
 //! A roaring bitmap of 64-bit values in memory.
 
-use crate::container::Op;
 use crate::error::{Error, Result};
+use crate::set::container::Op;
 use roaring::{MultiOps, RoaringBitmap, RoaringTreemap};
 use std::ops::RangeInclusive;
 

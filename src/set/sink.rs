@@ -1,17 +1,17 @@
 //! Ascending containers → files, streams and counts.
 
-use crate::bits::{
+use crate::error::{Error, Result};
+use crate::io::compression::{Compression, PACK_BYTES, Packer};
+use crate::io::table::{TableFormat, TableWriter};
+use crate::io::write::{Destination, open_destination};
+use crate::kernel::Level;
+use crate::kernel::decimal::{self, MAX_LINE, SLACK};
+use crate::number::Format;
+use crate::progress::Progress;
+use crate::set::container::Container;
+use crate::set::file::{
     BitsWriter, ContainerSink, Portable, PortableWriter, Representation, SetFile, Spool,
 };
-use crate::compression::{Compression, PACK_BYTES, Packer};
-use crate::container::Container;
-use crate::error::{Error, Result};
-use crate::format::Format;
-use crate::output::{Destination, open_destination};
-use crate::progress::Progress;
-use crate::simd::Level;
-use crate::simd::decimal::{self, MAX_LINE, SLACK};
-use crate::table::{TableFormat, TableWriter};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -165,7 +165,7 @@ pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
 
 /// Makes a roaring `.bits` file dense if that is smaller.
 fn shrink(file: &File, path: &Path, spool: &Spool, written: Written) -> Result<Written> {
-    let set = crate::bits::SetFile::from_file(file, path)?;
+    let set = crate::set::file::SetFile::from_file(file, path)?;
     let view = set.view();
     let blame = set.damaged();
     let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);

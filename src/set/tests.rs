@@ -1,5 +1,5 @@
 use super::*;
-use crate::format::Format;
+use crate::number::Format;
 use crate::progress::Progress;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -251,7 +251,7 @@ fn an_update_replaces_the_file_at_once() {
 fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
-    let spool = crate::bits::Spool { memory_bytes: 1000, folder: folder.path().into() };
+    let spool = crate::set::file::Spool { memory_bytes: 1000, folder: folder.path().into() };
     for last in [None, Some(1 << 40)] {
         let set: BTreeSet<u64> = (0..400_000).step_by(3).chain(last).collect();
         let memory: IntegerSet = set.iter().copied().collect();
@@ -268,34 +268,5 @@ fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
         let written = SetFile::open(&path).unwrap();
         written.verify().unwrap();
         assert!(written.view().iter().map(Result::unwrap).eq(set));
-    }
-}
-
-#[test]
-fn a_set_is_built_as_it_would_be_written_whatever_its_density() {
-    let folder = tempfile::tempdir().unwrap();
-    let [text, built, written] = ["x.txt", "x.bits", "y.bits"].map(|name| folder.path().join(name));
-    let mut state = 1_u64;
-    let mut random = move || {
-        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
-        state >> 40
-    };
-    // Values of some containers in partitions of a few each: one in so many, or runs.
-    let kinds = [0, 700, 43, 17, 15, 2, 1].map(|gap| (gap, 1));
-    let kinds: Vec<_> = kinds.into_iter().chain([(3, 64), (40, 64), (300, 640)]).collect();
-    for (start, far) in [(0, None), (1000, None), (u64::MAX << 30, Some(7))] {
-        let mut values: BTreeSet<u64> = far.into_iter().collect();
-        for (key, (gap, run)) in (0_u64..).step_by(60).zip(&kinds) {
-            let lows = (0..65_536 / run).filter(|_| *gap > 0 && random() % gap == 0);
-            let lows: Vec<u64> = lows.flat_map(|low| low * run..(low + 1) * run).collect();
-            values.extend(lows.iter().map(|low| start + (key << 16) + low));
-        }
-        let lines: Vec<_> = values.iter().rev().chain(&values).map(u64::to_string).collect();
-        std::fs::write(&text, lines.join("\n")).unwrap();
-        let sort = crate::sort::Sort::new().file(&text);
-        let (told, _) = build(sort, &built, SetFormat::RoaringBits, folder.path()).unwrap();
-        assert_eq!(told.cardinality, values.len() as u64);
-        IntegerSet::from_iter(values).write_as(&written, SetFormat::RoaringBits).unwrap();
-        assert!(std::fs::read(&built).unwrap() == std::fs::read(&written).unwrap(), "{start}");
     }
 }

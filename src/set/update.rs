@@ -3,11 +3,11 @@
 use super::integer_set::IntegerSet;
 use super::plan::Plan;
 use super::sink::{SetFormat, Written, blamed, write_file};
-use crate::bits::{SetFile, SetKind, Spool};
-use crate::container::Op;
 use crate::error::Result;
-use crate::output::lock;
+use crate::io::write::lock;
 use crate::progress::Progress;
+use crate::set::container::Op;
+use crate::set::file::{SetFile, SetKind, Spool};
 use std::path::Path;
 
 /// What becomes of the set at `path`: the values of `removed` go, then those

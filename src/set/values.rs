@@ -2,9 +2,9 @@
 
 use super::integer_set::{Inner, IntegerSet};
 use super::roaring64::Roaring64;
-use crate::bits::SetFile;
 use crate::error::{Error, Result};
-use crate::view::{Cursor, Damage, SetView};
+use crate::set::file::SetFile;
+use crate::set::view::{Cursor, Damage, SetView};
 use roaring::{RoaringBitmap, bitmap, treemap};
 use std::iter::FusedIterator;
 use std::ops::RangeInclusive;

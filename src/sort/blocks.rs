@@ -8,10 +8,10 @@
 
 use super::emit::Emitter;
 use super::entry::Entry;
-use crate::container::{BITMAP_BYTES, MAX_ARRAY};
 use crate::error::Result;
-use crate::simd::low_halves::low_halves;
-use crate::simd::{ones, popcount};
+use crate::kernel::low_halves::low_halves;
+use crate::kernel::{ones, popcount};
+use crate::set::container::{BITMAP_BYTES, MAX_ARRAY};
 
 /// Bytes before the values of a block: the bits that they share, and how many
 /// they are.

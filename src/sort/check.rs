@@ -3,8 +3,8 @@
 use super::options::{MAX_RECORD_BYTES, Sort};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Input, Invalid, Opened, Ordered, ScanOptions, open_all};
-use crate::simd::Level;
+use crate::io::read::{Cut, Input, Invalid, Opened, Ordered, ScanOptions, open_all};
+use crate::kernel::Level;
 
 /// The first value that is out of order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::source::Source;
 use super::span::{Group, Span, join_buckets};
 use super::task::Task;
 use crate::error::Result;
-use crate::sys::{Pages, joined, start};
+use crate::kernel::sys::{Pages, joined, start};
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;

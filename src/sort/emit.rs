@@ -3,11 +3,11 @@
 use super::entry::{Entry, Window};
 use super::ways::Ways;
 use crate::error::{Error, Result};
-use crate::format::Format;
-use crate::output::{Part, Sequence};
+use crate::io::write::{Part, Sequence};
+use crate::kernel::Level;
+use crate::kernel::decimal::{self, MAX_LINE, SLACK, digit_count};
+use crate::number::Format;
 use crate::progress::Progress;
-use crate::simd::Level;
-use crate::simd::decimal::{self, MAX_LINE, SLACK, digit_count};
 use std::io::Write;
 
 /// Which values are written, and how.

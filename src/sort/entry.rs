@@ -1,7 +1,7 @@
 //! What is kept of a value within its partition.
 
 use crate::error::{Error, Result};
-use crate::simd::decimal::Low;
+use crate::kernel::decimal::Low;
 
 /// The low bits of a value: as narrow a word as holds them.
 pub(super) trait Entry:

@@ -2,7 +2,7 @@
 
 use super::plan::{Choice, Cost, Facts, Wishes};
 use super::strategy::Strategy;
-use crate::input::Sample;
+use crate::io::read::Sample;
 use crate::size::ByteSize;
 use std::fmt;
 use std::path::PathBuf;

@@ -22,9 +22,9 @@ use super::span::{Group, Span, join_buckets};
 use super::spill::ReadBuffers;
 use super::ways::Way;
 use super::workspace::Workspace;
-use crate::bitmap::BitmapMut;
 use crate::error::Result;
-use crate::simd::{Level, popcount};
+use crate::kernel::{Level, popcount};
+use crate::set::bitmap::BitmapMut;
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(super) const MAX_BITMAP_BITS: u32 = 24;

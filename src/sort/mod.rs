@@ -14,6 +14,7 @@ mod finish;
 mod iterate;
 mod merge;
 mod multipass;
+mod open;
 mod options;
 mod partitioning;
 mod plan;
@@ -24,6 +25,7 @@ mod report;
 mod run;
 mod scan;
 mod scatter;
+mod set;
 mod settle;
 mod source;
 mod span;
@@ -34,14 +36,19 @@ mod task;
 mod ways;
 mod workspace;
 
-pub(crate) use blocks::{BLOCK_HEAD, IS_BITMAP};
 pub use check::Disorder;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
+pub use open::open_any;
+#[cfg(feature = "cli")]
+pub(crate) use open::open_set;
 pub use options::Sort;
 pub use plan::Tuning;
 pub use rejects::InvalidLines;
 pub use report::Report;
+pub use set::build;
+#[cfg(feature = "cli")]
+pub(crate) use set::build_stream;
 #[cfg(feature = "cli")]
 pub(crate) use settle::{MAX_THREADS, check_threads};
 pub use strategy::Strategy;

@@ -12,7 +12,7 @@ use super::plan::{Facts, Layout, Wishes, divide};
 use super::scatter::{Outside, is_out_of_chunks};
 use super::ways::Way;
 use crate::error::{Error, Result};
-use crate::input::{Consumer, Invalid, Tally, scan};
+use crate::io::read::{Consumer, Invalid, Tally, scan};
 use crate::progress::Phase;
 
 /// Bits of the histogram of a window.

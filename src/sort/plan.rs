@@ -9,7 +9,7 @@ use super::partitioning::Partitioning;
 use super::spill::packed_bytes;
 use super::strategy::Strategy;
 use crate::error::{Error, Result};
-use crate::output::DIRECT_WRITERS;
+use crate::io::write::DIRECT_WRITERS;
 
 /// What is known before the input is read.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! One thread's share of the memory for partitioned values, in equal chunks.
 
 use super::entry::Entry;
-use crate::simd::stream;
+use crate::kernel::stream;
 use std::slice::ChunksExactMut;
 
 /// A chunk of entries.

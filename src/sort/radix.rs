@@ -7,7 +7,7 @@
 //! way.
 
 use super::entry::Entry;
-use crate::simd::{Level, order};
+use crate::kernel::{Level, order};
 
 /// Up to this many values insertion sort wins.
 const SMALL: usize = 24;

@@ -1,10 +1,10 @@
 //! Where malformed lines go.
 
 use super::options::Sort;
-use crate::compression::Compression;
 use crate::error::{Error, Result};
-use crate::input::{Input, Invalid};
-use crate::output::{AtomicFile, Destination, is_same_file, open_destination};
+use crate::io::compression::Compression;
+use crate::io::read::{Input, Invalid};
+use crate::io::write::{AtomicFile, Destination, is_same_file, open_destination};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};

@@ -12,10 +12,10 @@ use super::scatter::{Outside, is_out_of_chunks};
 use super::strategy::Strategy;
 use super::survey;
 use crate::error::{Error, Result};
-use crate::input::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
-use crate::output::{Sequence, Sink};
-use crate::simd::Level;
-use crate::sys::{Machine, peak_resident_bytes};
+use crate::io::read::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
+use crate::io::write::{Sequence, Sink};
+use crate::kernel::Level;
+use crate::kernel::sys::{Machine, peak_resident_bytes};
 use std::path::PathBuf;
 use std::time::Instant;
 

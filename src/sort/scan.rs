@@ -6,7 +6,7 @@ use super::blocks::BLOCK_WORDS;
 use super::emit::Emitter;
 use super::span::Span;
 use crate::error::Result;
-use crate::simd::{Level, ones};
+use crate::kernel::{Level, ones};
 
 /// Words looked at once: the positions of their bits stay in the first-level cache.
 const SLAB_WORDS: usize = 256;

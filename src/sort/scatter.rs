@@ -1,6 +1,6 @@
 //! Scatters values into partitions by their high bits.
 //!
-//! Flow: [`crate::input`] → **here** → [`finish`](super::finish).
+//! Flow: [`crate::io::read`] → **here** → [`finish`](super::finish).
 //!
 //! Setting bits in input order misses the cache once a value. Here a value goes
 //! to its partition's stage, a few cache lines, and a full stage to the partition's
@@ -18,10 +18,10 @@ use super::partitioning::Partitioning;
 use super::pool::{ChunkList, Pool};
 use super::source::Held;
 use super::spill::{Chain, Extents, SpillFiles};
-use crate::bitmap::BitmapMut;
 use crate::error::{Error, Result};
-use crate::input::Consumer;
-use crate::simd::{read_lines, stream};
+use crate::io::read::Consumer;
+use crate::kernel::{read_lines, stream};
+use crate::set::bitmap::BitmapMut;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -2,13 +2,13 @@
 
 use super::options::Sort;
 use super::rejects::InvalidLines;
-use crate::compression::MEMORY_SHARE;
 use crate::error::{Error, Result};
-use crate::format::Format;
-use crate::input::OpenOptions;
+use crate::io::compression::MEMORY_SHARE;
+use crate::io::read::OpenOptions;
+use crate::kernel::sys::Machine;
+use crate::number::Format;
+use crate::number::{Column, Selector};
 use crate::size::ByteSize;
-use crate::sys::Machine;
-use crate::text::{Column, Selector};
 
 /// Smallest memory limit that is promised to be kept.
 const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);

@@ -4,7 +4,7 @@ use super::entry::{Entry, low_mask};
 use super::pool::ChunkList;
 use super::spill::{Chain, ReadBuffers, SpillFiles};
 use crate::error::Result;
-use crate::simd::prefetch;
+use crate::kernel::prefetch;
 
 /// Cache lines of entries that are asked for together.
 const AHEAD_LINES: usize = 16;

@@ -2,9 +2,9 @@
 
 use super::entry::Window;
 use super::plan::Facts;
-use crate::format::Format;
-use crate::input::Sample;
-use crate::sys::free_bytes;
+use crate::io::read::Sample;
+use crate::kernel::sys::free_bytes;
+use crate::number::Format;
 use std::path::PathBuf;
 
 /// What `sample` says of inputs in `format`; temporary files may go to

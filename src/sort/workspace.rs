@@ -2,7 +2,7 @@
 
 use super::engine::reserve;
 use crate::error::Result;
-use crate::sys::Pages;
+use crate::kernel::sys::Pages;
 use bytemuck::Pod;
 
 /// Bytes that are asked for at least, where there is plenty: they come on huge

@@ -2,8 +2,8 @@
 
 use crate::workspace::Workspace;
 use bitsort::ByteSize;
+use bitsort::number::Column;
 use bitsort::sort::{InvalidLines, Sort, Tuning};
-use bitsort::text::Column;
 use std::io::Cursor;
 
 const TOKENS: [&str; 16] =

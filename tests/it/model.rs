@@ -313,7 +313,7 @@ fn run(case: &Case, sort: Sort, folder: &std::path::Path) -> (Option<Report>, Ve
         }
         Output::Set => {
             let (_, report) =
-                bitsort::set::build(sort, &out, SetFormat::RoaringBits, folder).unwrap();
+                bitsort::sort::build(sort, &out, SetFormat::RoaringBits, folder).unwrap();
             let set = SetFile::open(&out).unwrap();
             set.verify().unwrap();
             let values = set.view().iter().map(Result::unwrap).flat_map(u64::to_le_bytes).collect();

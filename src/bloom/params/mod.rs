@@ -31,7 +31,7 @@ pub const MAX_HASHES: u32 = 255;
 
 /// A number as a real one; above 2^53 the last digits do not matter here.
 #[expect(clippy::cast_precision_loss, reason = "rates and sizes need no more digits")]
-pub(super) const fn real(number: u64) -> f64 {
+pub(crate) const fn real(number: u64) -> f64 {
     number as f64
 }
 
@@ -42,7 +42,7 @@ pub(super) const fn whole(number: f64) -> u64 {
 }
 
 /// Whether `p` is a rate that a filter can have: more than 0 and less than 1.
-pub(super) fn is_rate(p: f64) -> bool {
+pub(crate) fn is_rate(p: f64) -> bool {
     p > 0.0 && p < 1.0
 }
 

@@ -1,10 +1,10 @@
 //! Names of formats, numbers and bindings as typed.
 
-use crate::format::Format;
+use crate::io::table::TableFormat;
+use crate::number::Format;
+use crate::number::{Line, parse_line};
 use crate::set::SetFormat;
 use crate::set::foreign::BitOrder;
-use crate::table::TableFormat;
-use crate::text::{Line, parse_line};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

@@ -2,11 +2,11 @@
 
 use super::PROGRAM;
 use super::source::Source;
-use crate::bits::PortableSize;
 use crate::cli::exit::tell_error;
 use crate::cli::stdout::{print, print_line};
-use crate::container::{Container, Op};
 use crate::error::{Error, Result};
+use crate::set::container::{Container, Op};
+use crate::set::file::PortableSize;
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
 use crate::size::ByteSize;

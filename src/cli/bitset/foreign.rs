@@ -3,9 +3,9 @@
 use super::choices::ForeignChoice;
 use super::source::Source;
 use super::target::Target;
-use crate::bits::map;
 use crate::cli::stdout::print_line;
 use crate::error::Result;
+use crate::io::read::map;
 use crate::set::foreign::{self, Foreign};
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};

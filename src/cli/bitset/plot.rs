@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::output::{Destination, open_destination};
+use crate::io::write::{Destination, open_destination};
 use crate::plot::Map;
 use crate::set::SetFile;
 use std::io::Write;

@@ -5,10 +5,10 @@ use super::args::FilterArgs;
 use super::source::{Source, is_stdin, or_stdin};
 use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
-use crate::input::ChunkJob;
+use crate::io::read::ChunkJob;
+use crate::lines::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
+use crate::number::Selector;
 use crate::set::SetFile;
-use crate::set::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
-use crate::text::Selector;
 use std::path::{Path, PathBuf};
 
 /// More threads would not keep to the limit.

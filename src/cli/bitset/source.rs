@@ -1,17 +1,17 @@
 //! Where sets come from and go to.
 
 use super::target::{Limits, Target};
-use crate::bits::{ContainerSink, Spool};
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
+use crate::kernel::sys::Machine;
 use crate::progress::Progress;
-use crate::set::{self, SetFile, write_file, write_stream};
-use crate::sort::{InvalidLines, MAX_THREADS, Report, Sort, check_threads};
-use crate::sys::Machine;
+use crate::set::file::{ContainerSink, Spool};
+use crate::set::{SetFile, write_file, write_stream};
+use crate::sort::{self, InvalidLines, MAX_THREADS, Report, Sort, check_threads};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,12 +147,12 @@ impl Source {
 
     /// Opens a set file, or sorts a file of numbers.
     pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
-        set::open_any(path, || self.sort(), &self.folder)
+        sort::open_any(path, || self.sort(), &self.folder)
     }
 
     /// Opens a set file, or a set that comes through a pipe or is compressed.
     pub(super) fn open_set(&self, path: &Path) -> Result<SetFile> {
-        set::open_set(path, || self.sort(), &self.folder)
+        sort::open_set(path, || self.sort(), &self.folder)
     }
 
     /// Opens all of them; standard input can be but one.
@@ -179,8 +179,8 @@ impl Source {
         }
         let _bar = self.bar(target.output.is_some());
         let (_, report) = match &target.output {
-            Some(path) => set::build(sort, path, target.format(), &self.folder),
-            None => set::build_stream(sort, stdout()?, target.format(), &self.folder),
+            Some(path) => sort::build(sort, path, target.format(), &self.folder),
+            None => sort::build_stream(sort, stdout()?, target.format(), &self.folder),
         }?;
         self.done().report = Some(report);
         Ok(())

@@ -4,9 +4,9 @@ use super::choices::FormatChoice;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
-use crate::format::Format;
+use crate::io::table::TableFormat;
+use crate::number::Format;
 use crate::set::SetFormat;
-use crate::table::TableFormat;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -6,10 +6,10 @@ use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
-use crate::format::Format;
+use crate::io::table::TableFormat;
+use crate::number::Format;
 use crate::set::SetFormat;
 use crate::sort::Strategy;
-use crate::table::TableFormat;
 use std::path::PathBuf;
 use std::str::FromStr;
 

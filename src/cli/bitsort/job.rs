@@ -3,10 +3,10 @@
 
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
-use crate::input::standard_input;
-use crate::output::is_same_file;
+use crate::io::read::standard_input;
+use crate::io::write::is_same_file;
+use crate::kernel::sys::Machine;
 use crate::sort::{InvalidLines, Sort};
-use crate::sys::Machine;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};

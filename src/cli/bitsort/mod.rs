@@ -10,10 +10,10 @@ use super::progress::{Bar, When};
 use super::stats::{Work, render};
 use super::stdout::{print, stdout};
 use crate::error::{Error, Result};
+use crate::kernel::sys::Machine;
 use crate::progress::Progress;
-use crate::set::{self, SetFormat};
-use crate::sort::{Report, Sort};
-use crate::sys::Machine;
+use crate::set::SetFormat;
+use crate::sort::{self, Report, Sort};
 use args::{OutputFormat, SortArgs};
 use clap::CommandFactory;
 use std::path::Path;
@@ -40,8 +40,8 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
     }
     let folder = args.temporary.first().cloned().unwrap_or_else(std::env::temp_dir);
     let built = match output {
-        Some(path) => set::build(sort, path, format, &folder),
-        None => set::build_stream(sort, stdout()?, format, &folder),
+        Some(path) => sort::build(sort, path, format, &folder),
+        None => sort::build_stream(sort, stdout()?, format, &folder),
     };
     built.map(|(_, report)| report)
 }

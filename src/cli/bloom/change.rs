@@ -4,14 +4,14 @@ use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
 use super::count::Count;
 use super::{check_is_file, job, typed_key};
 use crate::bloom::filter_file::FilterFile;
-use crate::bloom::lines::LineJob;
-use crate::bloom::spool::{named_as_typed, rereadable};
 use crate::bloom::{AnyFilter, CountingBloomFilter, Key};
 use crate::cli::bitset::{Source, or_stdin};
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
-use crate::input::Unchanged;
-use crate::output::lock;
+use crate::io::read::Unchanged;
+use crate::io::write::lock;
+use crate::lines::keys::LineJob;
+use crate::lines::spool::{named_as_typed, rereadable};
 use std::path::{Path, PathBuf};
 
 /// Makes a filter of the lines of files. Without a number of keys the lines are

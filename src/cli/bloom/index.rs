@@ -1,12 +1,12 @@
 //! Files of keys that are searched through an index.
 
-use crate::bloom::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
-use crate::input::standard_input;
+use crate::io::read::standard_input;
+use crate::lines::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::ffi::OsString;

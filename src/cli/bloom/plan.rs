@@ -3,13 +3,13 @@
 use super::args::{DesignChoice, PlanArgs};
 use super::describe::percent;
 use super::size::{Size, check_counter_bits, spec};
-use crate::bloom::common_lines::{Facts, Plan, bits_for};
 use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
 use crate::error::Result;
+use crate::kernel::sys::Machine;
+use crate::lines::common_lines::{Facts, Plan, bits_for};
 use crate::size::ByteSize;
-use crate::sys::Machine;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 

@@ -2,15 +2,15 @@
 
 use super::args::{FilterArgs, KeyArgs, LineArgs, PlainChoice, TargetArgs};
 use super::{Out, job, open, plan, typed_key};
-use crate::bloom::common_lines::{CommonLines, Facts};
-use crate::bloom::distinct::Distinct;
 use crate::bloom::growing::Growing;
-use crate::bloom::lines::LineJob;
-use crate::bloom::spool::rereadable;
 use crate::bloom::{Blocked, Plain, Standard, check_rate};
 use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
 use crate::error::{Error, Result};
-use crate::input::Unchanged;
+use crate::io::read::Unchanged;
+use crate::lines::common_lines::{CommonLines, Facts};
+use crate::lines::distinct::Distinct;
+use crate::lines::keys::LineJob;
+use crate::lines::spool::rereadable;
 use memchr::memchr_iter;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;

@@ -1,0 +1,71 @@
+//! The first page of a file of this crate's own: what it is, its fields, and a checksum
+//! of both.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod checksums;
+mod section;
+
+pub(crate) use checksums::{BLOCK_LOG, blocks, verify_checksums};
+pub(crate) use section::Section;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of the page, and the alignment of what follows.
+pub(crate) const HEADER_BYTES: usize = 4096;
+
+/// Where a file is damaged, and how.
+pub(crate) type Damage = (u64, &'static str);
+
+const CHECKSUM_AT: usize = HEADER_BYTES - 8;
+
+/// What tells files of a format from others.
+pub(crate) struct Format {
+    /// Its line ends show damage by programs that take it for text.
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
+    /// What is said of files of other formats.
+    pub(crate) refusal: &'static str,
+}
+
+impl Format {
+    /// The page with these codes and fields; `None` if the fields are too many.
+    pub(crate) fn page(&self, codes: [u8; 4], fields: &[u8]) -> Option<[u8; HEADER_BYTES]> {
+        let mut page = Vec::with_capacity(HEADER_BYTES);
+        page.extend(self.magic);
+        page.extend(self.version.to_le_bytes());
+        page.extend(codes);
+        page.extend(fields);
+        if page.len() > CHECKSUM_AT {
+            return None;
+        }
+        page.resize(CHECKSUM_AT, 0);
+        page.extend(xxh3_64(&page).to_le_bytes());
+        page.try_into().ok()
+    }
+
+    /// The codes of the page that a file begins with, and what is behind them.
+    ///
+    /// # Errors
+    ///
+    /// If it is no such page, or its checksum is wrong.
+    pub(crate) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], &'f [u8]), Damage> {
+        if !file.starts_with(&self.magic) {
+            return Err((0, self.refusal));
+        }
+        let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
+            return Err((file.len() as u64, "the file ends inside of its header"));
+        };
+        let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
+        if xxh3_64(covered).to_le_bytes() != *sum {
+            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
+        }
+        let (head, rest) = page.split_at(16);
+        let &[.., v0, v1, v2, v3, c0, c1, c2, c3] = head else {
+            return Err((8, "the header is incomplete"));
+        };
+        if u32::from_le_bytes([v0, v1, v2, v3]) != self.version {
+            return Err((8, "this version of the format is not known to this program"));
+        }
+        Ok(([c0, c1, c2, c3], rest))
+    }
+}

@@ -1,0 +1,338 @@
+//! The account of lines: what was read, what was no value, and where.
+//!
+//! Threads hand in blocks in any order; the ledger enters them in the order of
+//! the input, which is what makes line numbers and the first error exact.
+
+use crate::error::{Error, Result};
+use crate::number::Malformed;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What becomes of malformed lines.
+pub(crate) enum Invalid<'a> {
+    /// The first one ends the run.
+    Fail,
+    /// They are counted.
+    Skip,
+    /// They are written, one a line: input, line, byte, reason, text, with
+    /// tabs between.
+    Reject(Box<dyn Write + Send + 'a>, PathBuf),
+}
+
+/// Counts of lines; in binary formats a value counts as a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) lines: u64,
+    pub(crate) values: u64,
+    pub(crate) blank: u64,
+    pub(crate) rejected: u64,
+    pub(crate) headers: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.lines += other.lines;
+        self.values += other.values;
+        self.blank += other.blank;
+        self.rejected += other.rejected;
+        self.headers += other.headers;
+    }
+}
+
+/// A malformed line.
+#[derive(Debug, Default, Clone, Copy)]
+struct Bad {
+    /// First bad byte, from the start of the input.
+    offset: u64,
+    /// Counted from 0 within the block.
+    line: u64,
+    /// Bytes that are kept of it.
+    text_bytes: u64,
+    reason: Malformed,
+}
+
+/// What is kept of a rejected line.
+const BAD_TEXT_BYTES: usize = 4096;
+/// What an error message shows of one.
+const EXCERPT_BYTES: usize = 40;
+
+/// What a block had.
+#[derive(Debug, Default)]
+pub(crate) struct Entry {
+    pub(crate) input: usize,
+    pub(crate) tally: Tally,
+    /// Ends of lines inside of quotes: these are no lines of the tally.
+    pub(crate) inner_lines: u64,
+    /// Rows of a table stand for lines; they have no offsets.
+    pub(crate) has_rows: bool,
+    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. There may be one
+    /// every two bytes, so what is known of a line takes four bytes before its
+    /// text: differences to the line before.
+    rejects: Vec<u8>,
+    last: Bad,
+}
+
+impl Entry {
+    /// The account of a block of this input, so far empty.
+    pub(crate) fn new(input: usize) -> Self {
+        Self { input, ..Self::default() }
+    }
+
+    /// Notes that line `line` (from 0) of the block is malformed at `offset`
+    /// of the input.
+    pub(crate) fn reject(&mut self, line: u64, offset: u64, reason: Malformed, text: &[u8]) {
+        let text = &text[..text.len().min(BAD_TEXT_BYTES)];
+        let bad = Bad { offset, line, text_bytes: text.len() as u64, reason };
+        let last = std::mem::replace(&mut self.last, bad);
+        for number in [
+            line.wrapping_sub(last.line),
+            offset.wrapping_sub(last.offset),
+            bad.text_bytes,
+            reason as u64,
+        ] {
+            push_number(&mut self.rejects, number);
+        }
+        self.rejects.extend_from_slice(text);
+    }
+
+    /// The malformed lines with what is kept of them.
+    fn rejects(&self) -> impl Iterator<Item = (Bad, &[u8])> {
+        let (mut rest, mut last) = (&self.rejects[..], Bad::default());
+        std::iter::from_fn(move || {
+            let mut number = || take_number(&mut rest);
+            let (line, offset, text_bytes, reason) = (number()?, number()?, number()?, number()?);
+            let (text, behind) = rest.split_at_checked(usize::try_from(text_bytes).ok()?)?;
+            rest = behind;
+            last = Bad {
+                offset: last.offset.wrapping_add(offset),
+                line: last.line.wrapping_add(line),
+                text_bytes,
+                reason: Malformed::ALL.into_iter().find(|&known| known as u64 == reason)?,
+            };
+            Some((last, text))
+        })
+    }
+
+    /// Whether a malformed line was noted.
+    pub(crate) fn has_rejects(&self) -> bool {
+        !self.rejects.is_empty()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.rejects.capacity()
+    }
+}
+
+/// Bytes of noted lines that may wait for the blocks before them.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// Enters blocks in order.
+pub(crate) struct Ledger<'a> {
+    names: Vec<String>,
+    rejects: bool,
+    fail: bool,
+    stopped: AtomicBool,
+    state: Mutex<State<'a>>,
+    /// A block was entered, or no more will be.
+    entered: Condvar,
+}
+
+struct State<'a> {
+    invalid: Invalid<'a>,
+    next: u64,
+    waiting: BTreeMap<u64, Entry>,
+    waiting_bytes: usize,
+    total: Tally,
+    input: usize,
+    /// Lines of this input before block `next`.
+    lines: u64,
+    error: Option<Error>,
+}
+
+impl<'a> Ledger<'a> {
+    /// A ledger for inputs of these names.
+    pub(crate) fn new(names: Vec<String>, invalid: Invalid<'a>) -> Self {
+        let rejects = matches!(invalid, Invalid::Reject(..));
+        let fail = matches!(invalid, Invalid::Fail);
+        let state = State {
+            invalid,
+            next: 0,
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
+            total: Tally::default(),
+            input: 0,
+            lines: 0,
+            error: None,
+        };
+        let (stopped, entered) = (AtomicBool::new(false), Condvar::new());
+        Self { names, rejects, fail, stopped, state: Mutex::new(state), entered }
+    }
+
+    /// Whether malformed lines end the run.
+    pub(crate) fn fails(&self) -> bool {
+        self.fail
+    }
+
+    /// Whether the text of malformed lines is wanted.
+    pub(crate) fn keeps_text(&self) -> bool {
+        self.rejects || self.fail
+    }
+
+    /// Whether no further blocks need be claimed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Ends the claiming of blocks.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.entered.notify_all();
+    }
+
+    /// Enters block `sequence`, or keeps it until those before it are in.
+    pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The thread that has the next block waits for nobody, so it comes.
+        let bytes = entry.memory_bytes();
+        while sequence > state.next
+            && state.waiting_bytes + bytes > WAITING_BYTES
+            && !self.is_stopped()
+        {
+            let patience = Duration::from_millis(100);
+            let waited = self.entered.wait_timeout(state, patience);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.waiting_bytes += bytes;
+        state.waiting.insert(sequence, entry);
+        while let Some(entry) = {
+            let next = state.next;
+            state.waiting.remove(&next)
+        } {
+            state.next += 1;
+            state.waiting_bytes -= entry.memory_bytes();
+            self.entered.notify_all();
+            if state.error.is_none()
+                && let Err(error) = state.account(&self.names, &entry)
+            {
+                state.error = Some(error);
+                self.stop();
+            }
+        }
+    }
+
+    /// The counts of all blocks.
+    ///
+    /// # Errors
+    ///
+    /// The first malformed line in the order of the input, or what kept
+    /// rejected lines from being written.
+    pub(crate) fn finish(self) -> Result<Tally> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match state.error {
+            Some(error) => Err(error),
+            None => Ok(state.total),
+        }
+    }
+}
+
+impl State<'_> {
+    fn account(&mut self, names: &[String], entry: &Entry) -> Result<()> {
+        if entry.input != self.input {
+            self.input = entry.input;
+            self.lines = 0;
+        }
+        let name = &names[entry.input];
+        for (bad, text) in entry.rejects() {
+            let line = self.lines + bad.line + 1;
+            match &mut self.invalid {
+                Invalid::Skip => {}
+                Invalid::Fail if entry.has_rows => {
+                    return Err(Error::MalformedRow {
+                        input: name.clone(),
+                        row: line,
+                        reason: bad.reason,
+                        excerpt: excerpt(text),
+                    });
+                }
+                Invalid::Fail => {
+                    return Err(Error::MalformedLine {
+                        input: name.clone(),
+                        line,
+                        offset: bad.offset,
+                        reason: bad.reason,
+                        excerpt: excerpt(text),
+                    });
+                }
+                Invalid::Reject(file, path) => {
+                    let written = write!(file, "{name}\t{line}\t{}\t{}\t", bad.offset, bad.reason)
+                        .and_then(|()| file.write_all(text))
+                        .and_then(|()| file.write_all(b"\n"));
+                    written.map_err(Error::io("write", &*path))?;
+                }
+            }
+        }
+        self.lines += entry.tally.lines + entry.inner_lines;
+        self.total.add(&entry.tally);
+        Ok(())
+    }
+}
+
+/// Appends a number, 7 bits a byte, the lowest first.
+fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 128")]
+    bytes.push(number as u8);
+}
+
+/// Takes a number from the front of `bytes`.
+fn take_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The beginning of a line as a message can show it.
+fn excerpt(text: &[u8]) -> String {
+    let shown = &text[..text.len().min(EXCERPT_BYTES)];
+    let more = if text.len() > EXCERPT_BYTES { "…" } else { "" };
+    format!("{}{more}", shown.escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_of_lines_is_found_again() {
+        let mut entry = Entry::new(0);
+        let long = vec![b'y'; BAD_TEXT_BYTES + 1];
+        let noted: [(u64, u64, &[u8]); 4] =
+            [(0, 0, b""), (3, 9, b"x"), (4, u64::MAX - 1, &long), (1 << 40, u64::MAX, b"z")];
+        for ((line, offset, text), reason) in noted.into_iter().zip(Malformed::ALL) {
+            entry.reject(line, offset, reason, text);
+        }
+        let found: Vec<_> = entry.rejects().collect();
+        assert_eq!(found.len(), noted.len());
+        for (((line, offset, text), reason), (bad, kept)) in
+            noted.into_iter().zip(Malformed::ALL).zip(found)
+        {
+            assert_eq!((bad.line, bad.offset, bad.reason), (line, offset, reason));
+            assert_eq!(kept, &text[..text.len().min(BAD_TEXT_BYTES)]);
+        }
+    }
+}

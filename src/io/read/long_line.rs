@@ -1,0 +1,45 @@
+//! Lines that are longer than a block.
+
+use crate::number::{Line, LineScanner};
+
+/// A line longer than a block.
+pub(crate) struct Overlong {
+    pub(crate) offset: u64,
+    pub(crate) line: Line,
+    /// Its first bytes.
+    pub(crate) head: Vec<u8>,
+}
+
+/// Bytes of an overlong line that are kept.
+const HEAD_BYTES: usize = 4096;
+
+/// A line that is scanned in pieces.
+pub(super) struct LongLine {
+    scanner: LineScanner,
+    offset: u64,
+    /// Bytes taken, with the terminator.
+    pub(super) bytes: u64,
+    head: Vec<u8>,
+    terminator: u8,
+}
+
+impl LongLine {
+    pub(super) fn new(offset: u64, terminator: u8) -> Self {
+        Self { scanner: LineScanner::new(), offset, bytes: 0, head: Vec::new(), terminator }
+    }
+
+    /// Takes more of the line; gives what is behind its terminator.
+    pub(super) fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
+        let end = piece.iter().position(|&byte| byte == self.terminator);
+        let line = &piece[..end.unwrap_or(piece.len())];
+        self.scanner.feed(line);
+        let room = HEAD_BYTES.saturating_sub(self.head.len()).min(line.len());
+        self.head.extend_from_slice(&line[..room]);
+        self.bytes += line.len() as u64 + u64::from(end.is_some());
+        end.map(|end| &piece[end + 1..])
+    }
+
+    pub(super) fn finish(self) -> Overlong {
+        Overlong { offset: self.offset, line: self.scanner.finish(), head: self.head }
+    }
+}

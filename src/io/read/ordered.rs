@@ -1,0 +1,117 @@
+//! The values of one input, in its order, a block at a time.
+
+use super::block::Block;
+use super::blocks::Claims;
+use super::ledger::{Invalid, Ledger, Tally};
+use super::open::Opened;
+use super::scan::{Consumer, ScanOptions, count, parse_block};
+use crate::error::{Error, Result};
+use crate::number::{Line, parse_line};
+
+/// Reads one input from its beginning to its end.
+pub(crate) struct Ordered<'a> {
+    input: &'a Opened,
+    options: &'a ScanOptions<'a>,
+    claims: Claims<'a>,
+    block: Block,
+    ledger: Option<Ledger<'a>>,
+    /// Lines before this block.
+    lines_before: u64,
+    lines: u64,
+    tally: Tally,
+}
+
+struct Append<'a>(&'a mut Vec<u64>);
+
+impl Consumer for Append<'_> {
+    fn values(&mut self, values: &[u64]) {
+        self.0.extend_from_slice(values);
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> Ordered<'a> {
+    pub(crate) fn new(
+        input: &'a Opened,
+        options: &'a ScanOptions<'a>,
+        invalid: Invalid<'a>,
+    ) -> Self {
+        let alone = std::slice::from_ref(input);
+        Self {
+            input,
+            options,
+            claims: Claims::new(alone, options.cut),
+            block: Block::new(options.cut),
+            ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
+            lines_before: 0,
+            lines: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Replaces `values` with those of the next block that has any; false at
+    /// the end.
+    pub(crate) fn next(&mut self, values: &mut Vec<u64>) -> Result<bool> {
+        values.clear();
+        while let Some(ledger) = &self.ledger {
+            if self.options.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let more = self.claims.next(&mut self.block)?;
+            if more {
+                let options = self.options;
+                let entry = parse_block(&self.block, options, ledger, &mut Append(values));
+                self.lines_before = self.lines;
+                self.lines += entry.tally.lines + entry.inner_lines;
+                ledger.enter(self.block.sequence, entry);
+                options.progress.read(self.block.claimed_bytes);
+                if !values.is_empty() && !ledger.is_stopped() {
+                    return Ok(true);
+                }
+            }
+            if (!more || ledger.is_stopped())
+                && let Some(ledger) = self.ledger.take()
+            {
+                self.tally = ledger.finish()?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Number of the line (from 1) that value `index` of the current block
+    /// stands on.
+    pub(crate) fn line_of(&self, index: usize) -> u64 {
+        let cut = self.options.cut;
+        let bytes = self.block.lines();
+        // A header has no value, whatever it looks like.
+        let headers = usize::from(self.options.header && self.block.first);
+        let within = if let Some(rows) = &self.block.rows {
+            rows.row_of(index) as u64
+        } else if cut.format.value_bytes().is_some() {
+            index as u64
+        } else if let Some(selector) = &cut.column {
+            let records = selector.records(bytes, self.block.column).skip(headers);
+            let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
+            let start = values.nth(index).map_or(0, |(record, _)| record.start);
+            count(&bytes[..start], cut.terminator)
+        } else {
+            let lines = bytes.split(|&byte| byte == cut.terminator).enumerate().skip(headers);
+            let mut values = lines.filter(|(_, line)| matches!(parse_line(line), Line::Value(_)));
+            values.nth(index).map_or(0, |(line, _)| line as u64)
+        };
+        self.lines_before + within + 1
+    }
+
+    /// The name of the input.
+    pub(crate) fn name(&self) -> &str {
+        &self.input.name
+    }
+
+    /// The counts, complete at the end.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+}

@@ -1,0 +1,198 @@
+//! A look at the inputs before they are read: range, density, line lengths.
+
+use super::block::{Block, Cut};
+use super::blocks::{Claims, column_of};
+use super::ledger::{Invalid, Ledger};
+use super::open::{Content, Opened};
+use super::scan::{Consumer, ScanOptions, parse_block};
+use crate::error::{Error, Result};
+use crate::io::table::{Rows, Table, VALUE_BYTES};
+use crate::number::{BYTE_ORDER_MARK, Column, Selector};
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::sync::PoisonError;
+
+/// What a sample of the inputs shows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sample {
+    /// Values met, in no order.
+    pub(crate) values: Vec<u64>,
+    /// Bytes that were looked at.
+    pub(crate) bytes: u64,
+    /// Bytes of all inputs, as far as known.
+    pub(crate) input_bytes: u64,
+    /// Whether the size of every input is known.
+    pub(crate) sizes_known: bool,
+    /// Whether every input can be read again.
+    pub(crate) can_reread: bool,
+    /// Whether the sample is all there is.
+    pub(crate) complete: bool,
+}
+
+/// Pieces looked at in a file.
+const PIECES: u64 = 64;
+/// Bytes of a piece.
+const PIECE_BYTES: u64 = 32 << 10;
+/// Values kept of a sample.
+const MAX_VALUES: usize = 1 << 20;
+
+struct Keep<'a>(&'a mut Vec<u64>);
+
+impl Consumer for Keep<'_> {
+    fn values(&mut self, values: &[u64]) {
+        let room = MAX_VALUES.saturating_sub(self.0.len()).min(values.len());
+        self.0.extend_from_slice(&values[..room]);
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Looks at the beginning and evenly spaced pieces of every file, and at the
+/// first `ahead_bytes` of the first stream, which are kept for the reading.
+pub(crate) fn sample(
+    inputs: &[Opened],
+    options: &ScanOptions<'_>,
+    ahead_bytes: usize,
+) -> Result<Sample> {
+    let mut sample = Sample { sizes_known: true, can_reread: true, ..Sample::default() };
+    sample.complete = true;
+    let pieces = (PIECES / inputs.len().max(1) as u64).max(1);
+    let mut looked_ahead = false;
+    for input in inputs {
+        match &input.content {
+            Content::Regular { len, .. } => {
+                sample.input_bytes += len;
+                let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+                if step > PIECE_BYTES {
+                    sample.complete = false;
+                }
+                let mut cut = options.cut.clone();
+                let mut at = 0;
+                while at < *len && sample.values.len() < MAX_VALUES {
+                    let piece = input.read_piece(at, PIECE_BYTES.min(len - at))?;
+                    if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
+                        break; // a head so long says little
+                    }
+                    let options = ScanOptions { cut: &cut, ..*options };
+                    sample.look(input, &options, at > 0, at + PIECE_BYTES >= *len, piece)?;
+                    at += step;
+                }
+                sample.complete &= at >= *len;
+            }
+            Content::Table(table) => sample.look_into(table, pieces)?,
+            Content::Stream(stream) => {
+                sample.can_reread = false;
+                if looked_ahead {
+                    (sample.sizes_known, sample.complete) = (false, false);
+                    continue;
+                }
+                looked_ahead = true;
+                let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut piece = vec![0; ahead_bytes];
+                let read = stream.fill(&mut piece).map_err(Error::io("read", &input.name))?;
+                let at_end = read < ahead_bytes;
+                piece.truncate(read);
+                stream.ahead.clone_from(&piece);
+                drop(stream);
+                sample.input_bytes += read as u64;
+                sample.sizes_known &= at_end;
+                sample.complete &= at_end;
+                sample.look(input, options, false, at_end, piece)?;
+            }
+        }
+    }
+    Ok(sample)
+}
+
+/// Batches looked at in a table: a page has to be unpacked for each.
+const TABLE_PIECES: u64 = 16;
+
+impl Sample {
+    /// Takes the first rows of evenly spaced pieces of a table.
+    fn look_into(&mut self, table: &Table, pieces: u64) -> Result<()> {
+        self.input_bytes =
+            self.input_bytes.saturating_add(table.rows().saturating_mul(VALUE_BYTES));
+        let step = (table.pieces() as u64).div_ceil(pieces.min(TABLE_PIECES));
+        let mut looked_at = 0;
+        let mut rows = Rows::default();
+        for number in (0..table.pieces()).step_by(usize::try_from(step.max(1)).unwrap_or(1)) {
+            if self.values.len() < MAX_VALUES && table.piece(number)?.next(&mut rows)? {
+                looked_at += rows.len() as u64;
+                Keep(&mut self.values).values(&rows.values);
+            }
+        }
+        self.bytes += looked_at * VALUE_BYTES;
+        if looked_at < table.rows() || self.values.len() >= MAX_VALUES {
+            self.complete = false;
+            if let Some((min, max)) = table.bounds() {
+                self.values.extend([min, max]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses a piece of an input; what is malformed is left for the reading.
+    fn look(
+        &mut self,
+        input: &Opened,
+        options: &ScanOptions<'_>,
+        starts_inside: bool,
+        at_end: bool,
+        mut piece: Vec<u8>,
+    ) -> Result<()> {
+        self.bytes += piece.len() as u64;
+        let terminator = options.cut.terminator;
+        let is_binary = options.cut.format.value_bytes();
+        if let Some(width) = is_binary {
+            piece.truncate(piece.len() / width * width);
+        } else {
+            // Whole lines only: what begins or ends inside would mislead.
+            if !at_end {
+                let end = piece.iter().rposition(|&byte| byte == terminator);
+                piece.truncate(end.map_or(0, |end| end + 1));
+            }
+            if starts_inside {
+                let first = piece.iter().position(|&byte| byte == terminator);
+                piece.drain(..first.map_or(piece.len(), |first| first + 1));
+            }
+        }
+        let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
+        let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
+        let piece = [Opened::reader(input.name.clone(), piece)];
+        let claims = Claims::new(&piece, options.cut);
+        let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
+        let mut block = Block::new(options.cut);
+        while claims.next(&mut block)? {
+            parse_block(&block, &inner, &ledger, &mut Keep(&mut self.values));
+        }
+        Ok(())
+    }
+}
+
+/// Gives the column of `cut` the number that it has in an input with this
+/// `head`; false if the head is cut off in its first record.
+fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
+    let Some(selector) = &asked.column else { return Ok(true) };
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
+    let whole = selector.complete(head).is_some() || (head.len() as u64) < PIECE_BYTES;
+    if whole {
+        let column = Column::Number(column_of(selector, head, name)? + 1);
+        cut.column = Some(Selector { column, ..selector.clone() });
+    }
+    Ok(whole)
+}
+
+impl Opened {
+    fn read_piece(&self, at: u64, bytes: u64) -> Result<Vec<u8>> {
+        let mut piece = Vec::new();
+        if let Content::Regular { file, start, .. } = &self.content {
+            piece.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
+            let read =
+                file.read_at(&mut piece, start + at).map_err(Error::io("read", &self.name))?;
+            piece.truncate(read);
+        }
+        Ok(piece)
+    }
+}

@@ -1,0 +1,253 @@
+//! Arrow IPC, as a file or as a stream in a file: record batches.
+
+use super::Rows;
+use super::bytes::{FileBytes, too_large};
+use super::reader::{Candidate, Opened, Refused, choose, invalid};
+use crate::number::Column;
+use arrow_array::cast::AsArray;
+use arrow_array::types as kinds;
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
+use arrow_schema::{ArrowError, DataType, Schema};
+use std::io;
+use std::sync::Arc;
+
+const MAGIC: &[u8] = b"ARROW1";
+/// The magic number, padded.
+const HEAD_BYTES: u64 = 8;
+/// The bytes of the footer, and the magic number.
+const TAIL_BYTES: u64 = 10;
+/// The mark at the end of a stream.
+const END_BYTES: u64 = 8;
+/// Stands before the length of a message.
+const CONTINUATION: [u8; 4] = [0xFF; 4];
+
+/// One column of a file.
+#[derive(Debug)]
+pub(super) struct ArrowTable {
+    bytes: FileBytes,
+    decoder: FileDecoder,
+    batches: Vec<Block>,
+}
+
+/// The column of a record batch.
+pub(super) struct ArrowPiece {
+    column: ArrayRef,
+    at: usize,
+}
+
+/// What a file says of itself.
+struct Outline {
+    schema: Schema,
+    version: arrow_ipc::MetadataVersion,
+    batches: Vec<Block>,
+    rows: Vec<u64>,
+}
+
+fn error(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, cause) => cause,
+        ArrowError::IpcError(what) | ArrowError::ParseError(what) => invalid(what),
+        other => invalid(other.to_string()),
+    }
+}
+
+/// A message as it lies in a file.
+struct Framed {
+    /// The metadata, without what stands before it.
+    metadata: Vec<u8>,
+    /// Bytes of the metadata and of what stands before it.
+    head_bytes: u64,
+}
+
+/// The message at `at`; nothing at the end of a stream.
+fn framed(bytes: &FileBytes, at: u64) -> io::Result<Option<Framed>> {
+    if at == bytes.len {
+        return Ok(None); // without a mark, which may be left out
+    }
+    let word = |at: u64| -> io::Result<[u8; 4]> {
+        bytes.at(at, 4)?.try_into().map_err(|_| invalid("a word is cut off"))
+    };
+    let first = word(at)?;
+    let (prefix, len) = if first == CONTINUATION { (8, word(at + 4)?) } else { (4, first) };
+    let len = u32::from_le_bytes(len);
+    if len == 0 {
+        return Ok(None);
+    }
+    let metadata = bytes.at(at + prefix, len.into())?;
+    Ok(Some(Framed { metadata, head_bytes: prefix + u64::from(len) }))
+}
+
+fn message(metadata: &[u8]) -> io::Result<Message<'_>> {
+    root_as_message(metadata).map_err(|error| invalid(error.to_string()))
+}
+
+/// Rows of a record batch, which must be one.
+fn rows_of(message: &Message<'_>) -> io::Result<u64> {
+    let batch = message.header_as_record_batch();
+    let rows = batch.and_then(|batch| u64::try_from(batch.length()).ok());
+    rows.ok_or_else(|| invalid("a record batch is none"))
+}
+
+impl Outline {
+    /// From the footer of a file.
+    fn of_file(bytes: &FileBytes) -> io::Result<Self> {
+        let tail_at = bytes.len.saturating_sub(TAIL_BYTES);
+        let tail = bytes.at(tail_at, TAIL_BYTES)?;
+        let tail = tail.try_into().map_err(|_| invalid("the file is cut off"))?;
+        let footer_bytes = read_footer_length(tail).map_err(error)? as u64;
+        let footer_at = tail_at.checked_sub(footer_bytes);
+        let footer_at = footer_at.ok_or_else(|| invalid("the footer is longer than the file"))?;
+        let footer = bytes.at(footer_at, footer_bytes)?;
+        let footer = root_as_footer(&footer).map_err(|error| invalid(error.to_string()))?;
+        let schema = footer.schema().ok_or_else(|| invalid("the file has no schema"))?;
+        let schema = try_fb_to_schema(schema).map_err(error)?;
+        let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
+        let mut rows = Vec::with_capacity(batches.len());
+        for block in &batches {
+            let at = u64::try_from(block.offset()).map_err(|_| invalid("a negative offset"))?;
+            let found = framed(bytes, at)?.ok_or_else(|| invalid("a record batch is missing"))?;
+            if i64::from(block.metaDataLength()) != found.head_bytes.cast_signed() {
+                return Err(invalid("the footer does not fit its record batches"));
+            }
+            rows.push(rows_of(&message(&found.metadata)?)?);
+        }
+        Ok(Self { schema, version: footer.version(), batches, rows })
+    }
+
+    /// From the messages of a stream.
+    fn of_stream(bytes: &FileBytes) -> io::Result<Self> {
+        let first = framed(bytes, 0)?.ok_or_else(|| invalid("the stream is empty"))?;
+        let head = message(&first.metadata)?;
+        let schema = head.header_as_schema().ok_or_else(|| invalid("the stream has no schema"))?;
+        let (schema, version) = (try_fb_to_schema(schema).map_err(error)?, head.version());
+        let (mut batches, mut rows) = (Vec::new(), Vec::new());
+        let mut at = first.head_bytes;
+        while let Some(found) = framed(bytes, at)? {
+            let message = message(&found.metadata)?;
+            let body = u64::try_from(message.bodyLength());
+            let body = body.ok().filter(|&body| body <= bytes.len);
+            let body = body.ok_or_else(|| invalid("a message has no length"))?;
+            if message.header_type() == MessageHeader::RecordBatch {
+                rows.push(rows_of(&message)?);
+                let head_bytes = i32::try_from(found.head_bytes);
+                let head_bytes = head_bytes.map_err(|_| invalid("a message is too long"))?;
+                batches.push(Block::new(at.cast_signed(), head_bytes, body.cast_signed()));
+            }
+            at += found.head_bytes + body;
+        }
+        if bytes.len > at.saturating_add(END_BYTES) {
+            return Err(invalid(
+                "something follows the end of the stream: make it a file of its own",
+            ));
+        }
+        Ok(Self { schema, version, batches, rows })
+    }
+}
+
+impl ArrowTable {
+    pub(super) fn open(bytes: FileBytes, wanted: Option<&Column>) -> Result<Opened<Self>, Refused> {
+        let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
+        let outline = if head.starts_with(MAGIC) {
+            Outline::of_file(&bytes)?
+        } else {
+            Outline::of_stream(&bytes)?
+        };
+        let Outline { schema, version, batches, rows } = outline;
+        let candidates = schema.fields().iter().map(|field| {
+            let kind = field.data_type();
+            let other = (!kind.is_integer()).then(|| kind.to_string());
+            Candidate { name: field.name().clone(), other }
+        });
+        let column = choose(&candidates.collect::<Vec<_>>(), wanted)?;
+        let decoder = FileDecoder::new(Arc::new(schema), version).with_projection(vec![column]);
+        Ok(Opened { table: Self { bytes, decoder, batches }, rows })
+    }
+
+    pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
+        let negative = |_| invalid("a record batch lies before the beginning of the file");
+        let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
+        let at = u64::try_from(block.offset()).map_err(negative)?;
+        let head_bytes = u64::try_from(block.metaDataLength()).map_err(negative)?;
+        let body_bytes = u64::try_from(block.bodyLength()).map_err(negative)?;
+        let whole = head_bytes.saturating_add(body_bytes);
+        if whole > self.bytes.limit_bytes && at.saturating_add(whole) <= self.bytes.len {
+            return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
+        }
+        let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
+        self.check(&buffer, head_bytes)?;
+        let batch = self.decoder.read_record_batch(block, &buffer).map_err(error)?;
+        let column = batch.and_then(|batch| batch.columns().first().cloned());
+        let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
+        if column.len() as u64 != rows {
+            return Err(invalid("a record batch has another number of rows than it says"));
+        }
+        Ok(ArrowPiece { column, at: 0 })
+    }
+
+    /// Refuses buffers that lie outside of their message, or that take too much
+    /// once they are unpacked.
+    fn check(&self, buffer: &Buffer, head_bytes: u64) -> io::Result<()> {
+        let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
+        let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+        let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
+        let message = message(metadata)?;
+        let batch = message.header_as_record_batch();
+        let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
+        let body = buffer.get(head..).unwrap_or_default();
+        for place in batch.buffers().iter().flatten() {
+            let range =
+                usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
+            let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
+            let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
+            if batch.compression().is_some()
+                && let Some(unpacked) = bytes.first_chunk::<8>()
+                && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
+                && unpacked > self.bytes.limit_bytes
+            {
+                return Err(too_large("a buffer", unpacked, self.bytes.limit_bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ArrowPiece {
+    /// Appends the next `count` rows, or fewer at the end.
+    pub(super) fn read(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        let count = count.min(self.column.len() - self.at);
+        let part = self.column.slice(self.at, count);
+        self.at += count;
+        let signed = |value: i64| u64::try_from(value).map_err(|_| value);
+        match part.data_type() {
+            DataType::UInt8 => push::<kinds::UInt8Type>(&part, rows, |v| Ok(v.into())),
+            DataType::UInt16 => push::<kinds::UInt16Type>(&part, rows, |v| Ok(v.into())),
+            DataType::UInt32 => push::<kinds::UInt32Type>(&part, rows, |v| Ok(v.into())),
+            DataType::UInt64 => push::<kinds::UInt64Type>(&part, rows, Ok),
+            DataType::Int8 => push::<kinds::Int8Type>(&part, rows, |v| signed(v.into())),
+            DataType::Int16 => push::<kinds::Int16Type>(&part, rows, |v| signed(v.into())),
+            DataType::Int32 => push::<kinds::Int32Type>(&part, rows, |v| signed(v.into())),
+            DataType::Int64 => push::<kinds::Int64Type>(&part, rows, signed),
+            _ => None,
+        }
+        .ok_or_else(|| invalid("the column holds no integers"))
+    }
+}
+
+/// Appends the rows of an array, if it is of this type.
+fn push<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    rows: &mut Rows,
+    natural: impl Fn(T::Native) -> Result<u64, i64>,
+) -> Option<()> {
+    let array = array.as_primitive_opt::<T>()?;
+    if array.null_count() == 0 {
+        rows.extend(array.values(), natural);
+    } else {
+        rows.extend_some(array.iter(), natural);
+    }
+    Some(())
+}

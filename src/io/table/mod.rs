@@ -1,0 +1,117 @@
+//! Tables of columns: one integer column of a Parquet or Arrow file, in or out.
+//!
+//! A file is read in pieces (row groups of Parquet, record batches of Arrow),
+//! each by one thread, and a piece in batches of rows, so that memory does not
+//! grow with the file. Only the pages of the wanted column are read.
+//!
+//! Sources: <https://parquet.apache.org/docs/file-format/> and
+//! <https://arrow.apache.org/docs/format/Columnar.html>.
+
+#[cfg(feature = "columnar")]
+mod arrow;
+#[cfg(feature = "columnar")]
+mod bytes;
+#[cfg(not(feature = "columnar"))]
+mod left_out;
+#[cfg(feature = "columnar")]
+mod parquet;
+#[cfg(feature = "columnar")]
+mod reader;
+mod rows;
+#[cfg(feature = "columnar")]
+mod writer;
+
+#[cfg(not(feature = "columnar"))]
+pub(crate) use left_out::{Piece, Table, TableWriter};
+#[cfg(feature = "columnar")]
+pub(crate) use reader::{Piece, Table};
+pub(crate) use rows::Rows;
+#[cfg(feature = "columnar")]
+pub(crate) use writer::TableWriter;
+
+use std::fmt;
+use std::path::Path;
+
+/// A format of files that hold columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow IPC, also known as Feather 2; as a stream it is read, not written.
+    Arrow,
+}
+
+impl TableFormat {
+    /// Both of them, in the order in which programs list them.
+    pub const ALL: [Self; 2] = [Self::Parquet, Self::Arrow];
+
+    /// The name used on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+
+    /// The name used in messages.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Parquet => "Parquet",
+            Self::Arrow => "Arrow",
+        }
+    }
+
+    /// The format that a file of this name should have: `.parquet`, or `.arrow`
+    /// or `.feather`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::TableFormat;
+    ///
+    /// assert_eq!(TableFormat::of_name("ids.parquet"), Some(TableFormat::Parquet));
+    /// assert_eq!(TableFormat::of_name("parquet"), None);
+    /// ```
+    #[must_use]
+    pub fn of_name(path: impl AsRef<Path>) -> Option<Self> {
+        match path.as_ref().extension()?.to_str()? {
+            "parquet" => Some(Self::Parquet),
+            "arrow" | "feather" => Some(Self::Arrow),
+            _ => None,
+        }
+    }
+
+    /// The format of a file that begins with these bytes.
+    pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
+            // A file; a stream, whose first message is less than 16 MiB.
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] | [0xFF, 0xFF, 0xFF, 0xFF, _, _, _, 0, ..] => {
+                Some(Self::Arrow)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for TableFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.title())
+    }
+}
+
+/// Bytes of a value as the rest of the program counts them.
+pub(crate) const VALUE_BYTES: u64 = 8;
+
+/// How tables are read.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "nothing is read"))]
+pub(crate) struct TableOptions<'a> {
+    /// The wanted column; none if the file has but one of integers.
+    pub(crate) column: Option<&'a crate::number::Column>,
+    /// What reading may take.
+    pub(crate) memory_bytes: u64,
+    /// Pieces that are read at the same time.
+    pub(crate) threads: u64,
+}

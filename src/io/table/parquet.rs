@@ -1,0 +1,228 @@
+//! Parquet: row groups, whose pages of one column are read one by one.
+
+use super::Rows;
+use super::bytes::{FileBytes, too_large};
+use super::reader::{Candidate, Opened, Refused, choose, invalid};
+use crate::number::Column;
+use ::parquet::basic::{ConvertedType, LogicalType, Type};
+use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use ::parquet::data_type::{Int32Type, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use ::parquet::file::reader::SerializedPageReader;
+use ::parquet::schema::types::ColumnDescriptor;
+use std::io;
+use std::sync::Arc;
+
+/// The end of a file: the bytes of its metadata, and the magic number.
+const TAIL_BYTES: u64 = 8;
+/// Metadata takes about so many times its bytes once it is read.
+const METADATA_FACTOR: u64 = 4;
+
+/// One column of a file.
+#[derive(Debug)]
+pub(super) struct ParquetTable {
+    bytes: Arc<FileBytes>,
+    metadata: ParquetMetaData,
+    column: usize,
+    is_signed: bool,
+}
+
+/// A row group that is being read.
+pub(super) struct ParquetPiece {
+    column: Raw,
+    is_signed: bool,
+    /// Definition level of what is not null.
+    present: i16,
+    levels: Vec<i16>,
+}
+
+/// The two physical types of integers, each with what was read last.
+enum Raw {
+    Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+}
+
+/// An error of the file system as it was, or bytes that make no sense.
+fn error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => invalid(cause.to_string()),
+        },
+        ParquetError::EOF(what) => io::Error::new(io::ErrorKind::UnexpectedEof, what),
+        ParquetError::General(what) => invalid(what),
+        other => invalid(other.to_string()),
+    }
+}
+
+/// Whether a column has integers with a sign, if it has integers.
+fn signedness(column: &ColumnDescriptor) -> Option<bool> {
+    if column.max_rep_level() > 0 || !matches!(column.physical_type(), Type::INT32 | Type::INT64) {
+        return None;
+    }
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Integer(integer)), _) => Some(integer.is_signed),
+        (
+            None,
+            ConvertedType::UINT_8
+            | ConvertedType::UINT_16
+            | ConvertedType::UINT_32
+            | ConvertedType::UINT_64,
+        ) => Some(false),
+        (
+            None,
+            ConvertedType::NONE
+            | ConvertedType::INT_8
+            | ConvertedType::INT_16
+            | ConvertedType::INT_32
+            | ConvertedType::INT_64,
+        ) => Some(true),
+        _ => None,
+    }
+}
+
+fn candidate(column: &ColumnDescriptor) -> Candidate {
+    let kind = || {
+        if column.max_rep_level() > 0 {
+            return "lists".to_owned();
+        }
+        match (column.logical_type_ref(), column.converted_type()) {
+            (Some(logical), _) => {
+                let name = format!("{logical:?}");
+                name.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+            }
+            (None, ConvertedType::NONE) => column.physical_type().to_string(),
+            (None, converted) => converted.to_string(),
+        }
+    };
+    let other = signedness(column).is_none().then(kind);
+    Candidate { name: column.path().string(), other }
+}
+
+impl ParquetTable {
+    pub(super) fn open(bytes: FileBytes, wanted: Option<&Column>) -> Result<Opened<Self>, Refused> {
+        let tail = bytes.at(bytes.len.saturating_sub(TAIL_BYTES), TAIL_BYTES.min(bytes.len))?;
+        let (Some(&metadata_bytes), true) = (tail.first_chunk(), tail.ends_with(b"PAR1")) else {
+            return Err(invalid("a Parquet file ends in PAR1, and this one does not").into());
+        };
+        let metadata_bytes = u64::from(u32::from_le_bytes(metadata_bytes));
+        let metadata_at = bytes.len.checked_sub(TAIL_BYTES + metadata_bytes);
+        let metadata_at = metadata_at.ok_or_else(|| invalid("its metadata is cut off"))?;
+        if metadata_bytes * METADATA_FACTOR > bytes.limit_bytes {
+            let needed = metadata_bytes * METADATA_FACTOR;
+            return Err(too_large("its metadata", needed, bytes.limit_bytes).into());
+        }
+        let metadata = bytes.at(metadata_at, metadata_bytes)?;
+        let metadata = ParquetMetaDataReader::decode_metadata(&metadata).map_err(error)?;
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
+        let column = choose(&candidates, wanted)?;
+        let is_signed = signedness(&columns[column]).unwrap_or(true);
+        let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
+        let rows = rows.collect::<Result<Vec<u64>, _>>();
+        let rows = rows.map_err(|_| invalid("a row group has less than no rows"))?;
+        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed };
+        Ok(Opened { table, rows })
+    }
+
+    fn chunk(&self, piece: usize) -> io::Result<&ColumnChunkMetaData> {
+        let group = self.metadata.row_groups().get(piece);
+        let chunk = group.and_then(|group| group.columns().get(self.column));
+        let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
+        let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
+        if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
+            return Err(invalid("a column lies before the beginning of the file"));
+        }
+        Ok(chunk)
+    }
+
+    pub(super) fn bounds(&self) -> Option<(u64, u64)> {
+        let groups = 0..self.metadata.num_row_groups();
+        let each = groups.map(|group| {
+            let statistics = self.chunk(group).ok()?.statistics()?;
+            let number = |bytes: &[u8]| match bytes.len() {
+                4 => bytes.try_into().ok().map(u32::from_le_bytes).map(u64::from),
+                _ => bytes.try_into().ok().map(u64::from_le_bytes),
+            };
+            Some((number(statistics.min_bytes_opt()?)?, number(statistics.max_bytes_opt()?)?))
+        });
+        // Negative numbers are large here, and are no values: they say nothing.
+        let bounds: Option<Vec<_>> = each.collect();
+        let bounds = bounds?;
+        let (min, max) = (bounds.iter().map(|b| b.0).min()?, bounds.iter().map(|b| b.1).max()?);
+        let is_sane = min <= max && (!self.is_signed || i64::try_from(max).is_ok());
+        is_sane.then_some((min, max))
+    }
+
+    pub(super) fn piece(&self, piece: usize) -> io::Result<ParquetPiece> {
+        let chunk = self.chunk(piece)?;
+        let rows = self.metadata.row_group(piece).num_rows();
+        let rows = usize::try_from(rows).map_err(|_| invalid("a row group is too large"))?;
+        let column = self.metadata.file_metadata().schema_descr().column(self.column);
+        if chunk.column_type() != column.physical_type() {
+            return Err(invalid("a column chunk has another type than its column"));
+        }
+        let pages = SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None);
+        let pages = Box::new(pages.map_err(error)?);
+        let present = column.max_def_level();
+        let column = match get_column_reader(column, pages) {
+            ColumnReader::Int32ColumnReader(reader) => Raw::Int32(reader, Vec::new()),
+            ColumnReader::Int64ColumnReader(reader) => Raw::Int64(reader, Vec::new()),
+            _ => return Err(invalid("the column holds no integers")),
+        };
+        Ok(ParquetPiece { column, is_signed: self.is_signed, present, levels: Vec::new() })
+    }
+}
+
+impl ParquetPiece {
+    /// Appends the next `count` rows, or fewer at the end.
+    pub(super) fn read(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        let Self { column, is_signed, present, levels } = self;
+        levels.clear();
+        let levels_of = Levels { levels, present: *present };
+        match column {
+            Raw::Int32(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                if *is_signed {
+                    levels_of.push(raw, rows, |value| {
+                        u64::try_from(value).map_err(|_| i64::from(value))
+                    });
+                } else {
+                    levels_of.push(raw, rows, |value| Ok(value.cast_unsigned().into()));
+                }
+            }
+            Raw::Int64(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                if *is_signed {
+                    levels_of.push(raw, rows, |value| u64::try_from(value).map_err(|_| value));
+                } else {
+                    levels_of.push(raw, rows, |value| Ok(value.cast_unsigned()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which rows are there.
+struct Levels<'l> {
+    levels: &'l mut Vec<i16>,
+    present: i16,
+}
+
+impl Levels<'_> {
+    fn push<T: Copy>(&self, raw: &[T], rows: &mut Rows, natural: impl Fn(T) -> Result<u64, i64>) {
+        if self.levels.len() <= raw.len() {
+            return rows.extend(raw, natural);
+        }
+        let mut values = raw.iter().copied();
+        let found = self
+            .levels
+            .iter()
+            .map(|&level| if level == self.present { values.next() } else { None });
+        rows.extend_some(found, natural);
+    }
+}

@@ -1,0 +1,235 @@
+//! A table that is open, whatever its format, and its pieces.
+
+use super::arrow::{ArrowPiece, ArrowTable};
+use super::bytes::FileBytes;
+use super::parquet::{ParquetPiece, ParquetTable};
+use super::{Rows, TableFormat, TableOptions};
+use crate::error::{Error, Result};
+use crate::number::Column;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// Rows that are read together.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// One integer column of a file.
+#[derive(Debug)]
+pub(crate) struct Table {
+    name: String,
+    content: Content,
+    /// Rows of each piece.
+    rows: Vec<u64>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Parquet(ParquetTable),
+    Arrow(ArrowTable),
+}
+
+/// A piece that is being read.
+pub(crate) struct Piece {
+    name: String,
+    content: PieceContent,
+    rows_left: u64,
+}
+
+enum PieceContent {
+    Parquet(Box<ParquetPiece>),
+    Arrow(ArrowPiece),
+}
+
+/// What an open table has to say.
+pub(super) struct Opened<T> {
+    pub(super) table: T,
+    /// Rows of each piece.
+    pub(super) rows: Vec<u64>,
+}
+
+/// What keeps a table from being opened.
+pub(super) enum Refused {
+    /// It cannot be read.
+    Read(io::Error),
+    /// It has no such column of integers.
+    Column(String),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Bytes that are no file of this format.
+pub(super) fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+impl Table {
+    /// Opens a file that can be read at any place.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged, does not have the column, or takes too much memory.
+    pub(crate) fn open(
+        file: File,
+        name: &str,
+        format: TableFormat,
+        options: TableOptions<'_>,
+    ) -> Result<Self> {
+        let len = file.metadata().map_err(Error::io("read", name))?.len();
+        // A piece takes its bytes, the same unpacked, and a dictionary.
+        let limit_bytes = options.memory_bytes / options.threads.max(1) / 3;
+        let file = FileBytes { file: Arc::new(file), len, limit_bytes };
+        let opened = match format {
+            TableFormat::Parquet => ParquetTable::open(file, options.column)
+                .map(|opened| (Content::Parquet(opened.table), opened.rows)),
+            TableFormat::Arrow => ArrowTable::open(file, options.column)
+                .map(|opened| (Content::Arrow(opened.table), opened.rows)),
+        };
+        let name = name.to_owned();
+        match opened {
+            Ok((content, rows)) => {
+                if rows.iter().try_fold(0_u64, |sum, &rows| sum.checked_add(rows)).is_none() {
+                    let source = invalid("it says that it has 2^64 rows or more");
+                    return Err(Error::io("read", name)(source));
+                }
+                Ok(Self { name, content, rows })
+            }
+            Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
+            Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
+        }
+    }
+
+    /// Number of pieces.
+    pub(crate) fn pieces(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows.iter().sum()
+    }
+
+    /// Number of rows of a piece.
+    pub(crate) fn piece_rows(&self, piece: usize) -> u64 {
+        self.rows.get(piece).copied().unwrap_or(0)
+    }
+
+    /// The smallest and the largest value, as far as the file says it; it may lie.
+    pub(crate) fn bounds(&self) -> Option<(u64, u64)> {
+        match &self.content {
+            Content::Parquet(table) => table.bounds(),
+            Content::Arrow(_) => None,
+        }
+    }
+
+    /// Begins to read a piece.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged, or the piece takes too much memory.
+    pub(crate) fn piece(&self, piece: usize) -> Result<Piece> {
+        let content = match &self.content {
+            Content::Parquet(table) => {
+                table.piece(piece).map(|piece| PieceContent::Parquet(Box::new(piece)))
+            }
+            Content::Arrow(table) => {
+                table.piece(piece, self.piece_rows(piece)).map(PieceContent::Arrow)
+            }
+        };
+        let name = self.name.clone();
+        match content {
+            Ok(content) => Ok(Piece { name, content, rows_left: self.piece_rows(piece) }),
+            Err(error) => Err(Error::io("read", name)(error)),
+        }
+    }
+}
+
+impl Piece {
+    /// Replaces `rows` with the next ones; false if there are none left.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged, or has a page that takes too much memory.
+    pub(crate) fn next(&mut self, rows: &mut Rows) -> Result<bool> {
+        rows.clear();
+        let count = usize::try_from(self.rows_left).unwrap_or(usize::MAX).min(BATCH_ROWS);
+        if count == 0 {
+            return Ok(false);
+        }
+        let read = match &mut self.content {
+            PieceContent::Parquet(piece) => piece.read(count, rows),
+            PieceContent::Arrow(piece) => piece.read(count, rows),
+        };
+        let read = read.and_then(|()| match rows.len() {
+            found if found == count => Ok(()),
+            found => Err(invalid(format!("{count} more rows are promised, {found} are there"))),
+        });
+        read.map_err(Error::io("read", &self.name))?;
+        self.rows_left -= count as u64;
+        Ok(true)
+    }
+
+    /// Number of batches that so many rows are read in.
+    pub(crate) fn batches(rows: u64) -> u64 {
+        rows.div_ceil(BATCH_ROWS as u64)
+    }
+}
+
+/// A column that a file has.
+pub(super) struct Candidate {
+    pub(super) name: String,
+    /// What it holds, if that is no integers.
+    pub(super) other: Option<String>,
+}
+
+/// Column names that a message lists.
+const LISTED: usize = 12;
+
+/// Number (from 0) of the wanted column.
+pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Result<usize, Refused> {
+    let list = |integers_only: bool| {
+        let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
+        let mut names = names.map(|found| found.name.as_str());
+        let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
+        if names.next().is_some() {
+            list.push_str(", …");
+        }
+        list
+    };
+    let refused = |what: String| Err(Refused::Column(what));
+    let index = match wanted {
+        Some(Column::Name(name)) => {
+            let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
+            let (Some(index), another) = (named.next(), named.next()) else {
+                let there = list(false);
+                return refused(format!("no column is named \"{name}\"; there are {there}"));
+            };
+            if another.is_some() {
+                return refused(format!("several columns are named \"{name}\": give its number"));
+            }
+            index
+        }
+        Some(Column::Number(number)) => match number.checked_sub(1) {
+            Some(index) if index < candidates.len() => index,
+            _ => return refused(format!("no column {number}: it has {}", candidates.len())),
+        },
+        None => {
+            let mut integers =
+                candidates.iter().enumerate().filter(|(_, found)| found.other.is_none());
+            match (integers.next(), integers.next()) {
+                (Some((index, _)), None) => index,
+                (None, _) => return refused(format!("no column of integers in {}", list(false))),
+                _ => return refused(format!("several columns of integers: {}", list(true))),
+            }
+        }
+    };
+    match &candidates[index] {
+        Candidate { other: None, .. } => Ok(index),
+        Candidate { name, other: Some(kind) } => {
+            refused(format!("column \"{name}\" holds {kind}, not integers"))
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Vector kernels, each with a scalar twin.
+//!
+//! # Rules of the house
+//! 1. A kernel is a folder: `mod.rs` has its contract and dispatch, `scalar.rs`
+//!    the twin, one file an instruction set. One that needs no choice is a file.
+//! 2. A kernel is a safe `#[target_feature]` function on slices; inside it only
+//!    loads and stores are unsafe, outside it only its dispatcher.
+//!    A loop that the compiler vectorizes is a `task::Task`.
+//! 3. Dispatch happens once a block, on a [`Level`] that cannot be forged.
+//! 4. What an unsafe block relies on is checked in the same function or made
+//!    so by a private field, never left to a caller. In `parse` the ends of lines
+//!    are found and used by one loop around the kernels; `stream` has a fence that
+//!    its callers owe.
+
+pub(crate) mod arrays;
+pub(crate) mod decimal;
+mod level;
+pub(crate) mod line;
+pub(crate) mod low_halves;
+pub(crate) mod ones;
+pub(crate) mod order;
+pub(crate) mod parse;
+pub(crate) mod places;
+pub(crate) mod popcount;
+mod prefetch;
+pub(crate) mod runs;
+pub(crate) mod search;
+pub(crate) mod steps;
+pub(crate) mod stream;
+#[deny(unsafe_code, reason = "opened again function by function")]
+pub(crate) mod sys;
+mod task;
+pub(crate) mod words;
+
+pub(crate) use level::Level;
+pub(crate) use prefetch::{prefetch, read_lines};

@@ -1,0 +1,97 @@
+//! Positions a few at a time without asking how many a word has: the branch on
+//! the count of a sparse word is what a plain loop misses.
+
+use super::{GROUP, SLACK};
+use crate::kernel::task::Task;
+
+/// Bits taken from a word before its count is looked at.
+const FEW: usize = 3;
+/// Bits taken from a word that has more, before its count is looked at again.
+const MORE: usize = 8;
+
+/// What a position is written as.
+pub(in crate::kernel) trait Position: Copy {
+    fn of(position: u32) -> Self;
+}
+
+impl Position for u32 {
+    #[expect(clippy::inline_always, reason = "as below")]
+    #[inline(always)]
+    fn of(position: u32) -> Self {
+        position
+    }
+}
+
+/// Its lower half, little-endian.
+impl Position for [u8; 2] {
+    #[expect(clippy::inline_always, reason = "as below")]
+    #[inline(always)]
+    fn of(position: u32) -> Self {
+        let [first, second, ..] = position.to_le_bytes();
+        [first, second]
+    }
+}
+
+/// See [`ones`](super::ones) and [`lows`](super::lows).
+pub(super) struct Ones<'a, P> {
+    pub(super) words: &'a [u64],
+    pub(super) first: u32,
+    pub(super) positions: &'a mut [P],
+}
+
+impl<P: Position> Task for Ones<'_, P> {
+    type Output = usize;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { words, first, positions } = self;
+        let mut found = 0;
+        let mut base = first;
+        let (groups, rest) = words.as_chunks::<GROUP>();
+        for group in groups {
+            // All words at once: any one of them is often empty.
+            if group.iter().fold(0, |all, word| all | word) != 0 {
+                found += some(group, base, &mut positions[found..]);
+            }
+            base = base.wrapping_add(64 * 8);
+        }
+        let mut last = [0; GROUP];
+        last[..rest.len()].copy_from_slice(rest);
+        found + some(&last, base, &mut positions[found..])
+    }
+}
+
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+fn some<P: Position>(words: &[u64; GROUP], first: u32, positions: &mut [P]) -> usize {
+    let slots = &mut positions[..SLACK];
+    let mut found = 0;
+    let mut base = first;
+    for &word in words {
+        let count = word.count_ones() as usize;
+        let slots = &mut slots[found..found + 64];
+        let rest = take(word, base, &mut slots[..FEW]);
+        if count > FEW {
+            let rest = take(rest, base, &mut slots[FEW..MORE]);
+            if count > MORE {
+                take(rest, base, &mut slots[MORE..count]);
+            }
+        }
+        found += count;
+        base = base.wrapping_add(64);
+    }
+    found
+}
+
+/// Writes the positions of the lowest of `bits`, one a slot; gives the others.
+#[expect(clippy::inline_always, reason = "as above")]
+#[inline(always)]
+pub(in crate::kernel) fn take<P: Position>(bits: u64, base: u32, slots: &mut [P]) -> u64 {
+    let mut rest = bits;
+    for slot in slots {
+        *slot = P::of(base.wrapping_add(rest.trailing_zeros()));
+        rest &= rest.wrapping_sub(1);
+    }
+    rest
+}

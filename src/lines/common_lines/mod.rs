@@ -1,0 +1,308 @@
+//! The lines that two files share, exactly, in bounded memory.
+//!
+//! 1. The lines of the smaller file go into a blocked filter.
+//! 2. Lines of the larger file that the filter does not know are dropped: they
+//!    are not shared. The others gather in a set of lines. If that grows too
+//!    large, it and what follows goes to temporary files, cut by hash, and into
+//!    a second filter.
+//! 3. The smaller file is read again and held against the set; or screened by
+//!    the second filter and cut by the same hash, and then each part of the one
+//!    file is held against that of the other.
+//!
+//! False positives of the filters cost time, never truth. Lines come in the
+//! order of the first file, each once: parts are merged by the numbers of their
+//! lines.
+
+mod plan;
+
+use super::exact::{Inserted, LineSet};
+use super::keys::LineJob;
+use super::records::{Cut, Parts, Records, check, merge, merge_lines, put};
+use crate::bloom::{BlockedBloomFilter, Filter};
+use crate::error::Result;
+use plan::screen_bits;
+pub(crate) use plan::{Facts, Plan, bits_for};
+use std::path::{Path, PathBuf};
+
+/// A filter for `keys` keys of at most so many bytes; none if it would screen
+/// nothing.
+fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloomFilter>> {
+    let Some(bits) = screen_bits(keys, rate, budget_bytes)? else { return Ok(None) };
+    Ok(Some(Filter::builder().keys(keys).bits(bits).build()?))
+}
+
+/// Finds the lines that two files share.
+pub(crate) struct CommonLines<'a> {
+    pub(crate) job: LineJob<'a>,
+    pub(crate) memory_bytes: u64,
+    /// Of false positives of the filters.
+    pub(crate) rate: f64,
+    pub(crate) folder: &'a Path,
+}
+
+/// Lines of the larger file that may be shared.
+struct Survivors<'a> {
+    set: LineSet,
+    cut: Cut<'a>,
+    spilled: Option<Parts>,
+    /// Of what was spilled.
+    screen: Option<BlockedBloomFilter>,
+    number: u64,
+    plan: Plan,
+    rate: f64,
+}
+
+impl Survivors<'_> {
+    /// Takes lines.
+    fn take(&mut self, job: &LineJob<'_>, bytes: &[u8]) -> Result<()> {
+        let mut hashes = Vec::new();
+        job.rules.batches(bytes, |batch| {
+            let mut keys = batch.keys.iter();
+            if self.spilled.is_none() {
+                self.set.hash_ahead(&batch.keys, &mut hashes);
+                let full = self.insert(&batch.keys, &hashes)?;
+                keys = full.map_or(&[][..], |full| &batch.keys[full..]).iter();
+            }
+            if let Some(screen) = &mut self.screen {
+                screen.insert_many(keys.as_slice());
+            }
+            if let Some(parts) = &mut self.spilled {
+                for key in keys {
+                    parts.push(self.number, key, key)?;
+                    self.number += 1;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds keys to the set. If it gets full it is spilled, and the index of the
+    /// first key that did not fit is given.
+    fn insert(&mut self, keys: &[&[u8]], hashes: &[u64]) -> Result<Option<usize>> {
+        for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
+            if self.set.insert(key, hash)? == Inserted::Full {
+                self.spill()?;
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves the set to temporary files.
+    fn spill(&mut self) -> Result<()> {
+        let mut screen = screen(self.plan.survivors, self.rate, self.plan.filter_budget_bytes)?;
+        let mut parts = self.cut.parts(0)?;
+        self.set.for_each(|line, _| {
+            if let Some(screen) = &mut screen {
+                screen.insert(line);
+            }
+            parts.push(self.number, line, line)?;
+            self.number += 1;
+            Ok(())
+        })?;
+        self.set.clear()?;
+        (self.spilled, self.screen) = (Some(parts), screen);
+        Ok(())
+    }
+}
+
+impl CommonLines<'_> {
+    /// Hands the lines that both files have, each once, in the order of the
+    /// first one, to `consume`; each is a key and a terminator.
+    pub(crate) fn run(
+        &self,
+        files: [&Path; 2],
+        facts: [Facts; 2],
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let plan = Plan::new(facts, self.rate, self.memory_bytes);
+        let [smaller, larger] =
+            [plan.smaller, 1 - plan.smaller].map(|index| vec![files[index].to_path_buf()]);
+        let mut survivors = self.screen_larger(&plan, smaller.clone(), larger)?;
+        let larger_is_first = plan.smaller == 1;
+        if let Some(spilled) = survivors.spilled.take() {
+            let others = self.cut_smaller(&survivors, smaller)?;
+            survivors.screen = None;
+            let Survivors { mut set, cut, .. } = survivors;
+            let (first, second) =
+                if larger_is_first { (spilled, others) } else { (others, spilled) };
+            let shared = self.join_parts(&mut set, &cut, first, second, 1)?;
+            drop(set);
+            return merge_lines(
+                shared,
+                self.job.rules.terminator,
+                self.job.chunks.progress,
+                consume,
+            );
+        }
+        if !larger_is_first {
+            return self.mark_smaller(&mut survivors.set, smaller, consume);
+        }
+        self.mark_smaller(&mut survivors.set, smaller, |_| Ok(()))?;
+        let mut out = Vec::new();
+        survivors.set.for_each(|line, marked| {
+            if marked {
+                put(line, self.job.rules.terminator, &mut out, &mut consume)?;
+            }
+            Ok(())
+        })?;
+        consume(&out)
+    }
+
+    /// Steps 1 and 2.
+    fn screen_larger(
+        &self,
+        plan: &Plan,
+        smaller: Vec<PathBuf>,
+        larger: Vec<PathBuf>,
+    ) -> Result<Survivors<'_>> {
+        let mut filter = screen(plan.keys, self.rate, plan.filter_budget_bytes)?;
+        if let Some(filter) = &mut filter {
+            self.job.insert_into(filter, smaller)?;
+        }
+        let mut survivors = Survivors {
+            set: LineSet::new(plan.set_budget_bytes)?,
+            cut: Cut::within(self.memory_bytes / 2, self.folder),
+            spilled: None,
+            screen: None,
+            number: 0,
+            plan: *plan,
+            rate: self.rate,
+        };
+        let work = screened(&self.job, filter.as_ref());
+        self.job.run(larger, work, |lines| survivors.take(&self.job, lines))?;
+        Ok(survivors)
+    }
+
+    /// Step 3 with a set of all survivors: first marks are handed over.
+    fn mark_smaller(
+        &self,
+        set: &mut LineSet,
+        smaller: Vec<PathBuf>,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let rules = self.job.rules;
+        let set = std::sync::RwLock::new(set);
+        let work = |bytes: &[u8], out: &mut Vec<u8>| {
+            let (mut hashes, mut known) = (Vec::new(), Vec::new());
+            let set = set.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            rules.batches(bytes, |batch| {
+                set.hash_ahead(&batch.keys, &mut hashes);
+                known.clear();
+                let pairs = batch.keys.iter().zip(&hashes);
+                known.extend(pairs.map(|(key, &hash)| set.contains(key, hash)));
+                batch.copy(bytes, &known, true, out);
+                Ok(())
+            })
+        };
+        self.job.run(smaller, work, |lines| {
+            let mut set = set.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut out = Vec::new();
+            rules.batches(lines, |batch| {
+                for key in &batch.keys {
+                    if set.mark(key, LineSet::hash(key)) {
+                        put(key, rules.terminator, &mut out, &mut consume)?;
+                    }
+                }
+                Ok(())
+            })?;
+            consume(&out)
+        })
+    }
+
+    /// Step 3 with survivors in temporary files.
+    fn cut_smaller(&self, survivors: &Survivors<'_>, smaller: Vec<PathBuf>) -> Result<Parts> {
+        let mut parts = survivors.cut.parts(0)?;
+        let (rules, mut number) = (self.job.rules, 0);
+        let work = screened(&self.job, survivors.screen.as_ref());
+        self.job.run(smaller, work, |lines| {
+            rules.batches(lines, |batch| {
+                for key in &batch.keys {
+                    parts.push(number, key, key)?;
+                    number += 1;
+                }
+                Ok(())
+            })
+        })?;
+        Ok(parts)
+    }
+
+    fn join_parts(
+        &self,
+        set: &mut LineSet,
+        cut: &Cut<'_>,
+        first: Parts,
+        second: Parts,
+        depth: u64,
+    ) -> Result<Vec<Records>> {
+        let pairs = first.into_parts().zip(second.into_parts());
+        pairs.map(|(first, second)| self.join(set, cut, first, second, depth)).collect()
+    }
+
+    /// The lines of `first` that `second` has, each once, in their order.
+    fn join(
+        &self,
+        set: &mut LineSet,
+        cut: &Cut<'_>,
+        first: Records,
+        second: Records,
+        depth: u64,
+    ) -> Result<Records> {
+        let mut shared = cut.records()?;
+        if first.is_empty() || second.is_empty() {
+            return Ok(shared);
+        }
+        set.clear()?;
+        let mut spilled: Option<Parts> = None;
+        let (mut second, mut count) = (second.read()?, 0);
+        while let Some((_, key)) = second.next()? {
+            count += 1;
+            check(self.job.chunks.progress, count)?;
+            if let Some(parts) = &mut spilled {
+                parts.push(0, key, key)?;
+            } else if set.insert(key, LineSet::hash(key))? == Inserted::Full {
+                let mut parts = cut.parts(depth)?;
+                set.for_each(|key, _| parts.push(0, key, key))?;
+                parts.push(0, key, key)?;
+                spilled = Some(parts);
+                set.clear()?;
+            }
+        }
+        drop(second);
+        let mut first = first.read()?;
+        let mut cut_first = spilled.is_some().then(|| cut.parts(depth)).transpose()?;
+        while let Some((number, key)) = first.next()? {
+            count += 1;
+            check(self.job.chunks.progress, count)?;
+            match &mut cut_first {
+                Some(parts) => parts.push(number, key, key)?,
+                None if set.mark(key, LineSet::hash(key)) => shared.push(number, key)?,
+                None => {}
+            }
+        }
+        drop(first);
+        if let (Some(first), Some(second)) = (cut_first, spilled) {
+            let parts = self.join_parts(set, cut, first, second, depth + 1)?;
+            set.clear()?;
+            merge(parts, |number, key| shared.push(number, key))?;
+        }
+        Ok(shared)
+    }
+}
+
+/// Copies the lines that a filter may have; all if there is none.
+fn screened<'a>(
+    job: &'a LineJob<'a>,
+    filter: Option<&'a BlockedBloomFilter>,
+) -> impl Fn(&[u8], &mut Vec<u8>) -> Result<()> + Sync + 'a {
+    move |bytes, out| {
+        let Some(filter) = filter else {
+            out.extend_from_slice(bytes);
+            return Ok(());
+        };
+        job.rules.copy(bytes, true, out, |keys, found| {
+            filter.contains_many(keys, found);
+            Ok(())
+        })
+    }
+}

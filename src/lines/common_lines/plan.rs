@@ -1,0 +1,88 @@
+//! How the search for common lines divides its memory.
+
+use super::super::keys::LineJob;
+use crate::bloom::BlockedBloomFilter;
+use crate::bloom::params::BLOCK_BITS;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// What is known of a file before it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) bytes: u64,
+    /// About how many.
+    pub(crate) lines: u64,
+}
+
+impl Facts {
+    /// Of a regular file; one that is compressed is read for it.
+    pub(crate) fn of(path: &Path, job: &LineJob<'_>) -> Result<Self> {
+        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        if metadata.is_dir() {
+            return Err(Error::directory("read", path));
+        }
+        let bytes = metadata.len();
+        if bytes == job.known_bytes(path) {
+            return Ok(Self { bytes, lines: job.rules.estimated_lines(path)? });
+        }
+        let mut unpacked = Self { bytes: 0, lines: 0 };
+        job.each(vec![path.into()], |lines| {
+            unpacked.bytes += lines.len() as u64;
+            unpacked.lines += job.rules.count(lines);
+            Ok(())
+        })?;
+        Ok(unpacked)
+    }
+}
+
+/// How memory is divided, and what comes of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// Which file is the smaller one.
+    pub(crate) smaller: usize,
+    /// About how many lines it has.
+    pub(crate) keys: u64,
+    /// Of each of the two filters.
+    pub(crate) filter_budget_bytes: u64,
+    pub(crate) set_budget_bytes: u64,
+    /// Lines that the second filter is made for.
+    pub(crate) survivors: u64,
+}
+
+/// Fewer bits a line screen nothing.
+const LEAST_BITS_PER_KEY: u64 = 2;
+
+impl Plan {
+    /// Divides the memory. Of 16 parts, each filter takes 3, the set 7 while
+    /// both may be there, buffers 1, and chunks of lines the rest.
+    pub(crate) fn new(facts: [Facts; 2], rate: f64, memory_bytes: u64) -> Self {
+        let [a, b] = facts;
+        let smaller = usize::from(b.bytes < a.bytes);
+        let part = memory_bytes / 16;
+        let keys = facts[smaller].lines.max(1);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let passing = (rate * facts[1 - smaller].lines as f64) as u64;
+        let survivors = keys.saturating_add(passing).min(facts[1 - smaller].lines).max(1);
+        let (filter_budget_bytes, set_budget_bytes) = (3 * part, 7 * part);
+        Self { smaller, keys, filter_budget_bytes, set_budget_bytes, survivors }
+    }
+
+    /// Bits of the first filter; none if it would let nearly everything pass.
+    pub(crate) fn filter_bits(&self, rate: f64) -> Result<Option<u64>> {
+        screen_bits(self.keys, rate, self.filter_budget_bytes)
+    }
+}
+
+/// Bits of a filter for so many keys at this rate.
+pub(crate) fn bits_for(keys: u64, rate: f64) -> Result<u64> {
+    let builder = BlockedBloomFilter::builder().keys(keys).rate(rate);
+    Ok(builder.spec()?.size_bytes().saturating_mul(8))
+}
+
+pub(super) fn screen_bits(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<u64>> {
+    let bits = bits_for(keys, rate)?.min(budget_bytes.saturating_mul(8));
+    // Whole cache lines, which is what a blocked filter takes.
+    let bits = bits - bits % BLOCK_BITS;
+    Ok(Some(bits).filter(|bits| *bits > 0 && bits / keys >= LEAST_BITS_PER_KEY))
+}

@@ -1,0 +1,126 @@
+//! Lines, each the first time that it comes, exactly and in order.
+//!
+//! A set of the lines decides while it fits in memory. Once it is full it stays
+//! as it is: lines that are in it are known, others go to temporary files, cut
+//! by hash, with their numbers. All of them come behind what was handed over
+//! already. In the end each part is read in the same way, and what is left of
+//! the parts is merged by number.
+
+use super::exact::{Inserted, LineSet};
+use super::keys::{Batch, LineJob};
+use super::records::{Cut, Parts, Records, check, merge, merge_lines};
+use crate::error::Result;
+use std::path::{Path, PathBuf};
+
+/// Finds the lines that differ.
+pub(crate) struct Distinct<'a> {
+    pub(crate) job: LineJob<'a>,
+    pub(crate) memory_bytes: u64,
+    pub(crate) folder: &'a Path,
+}
+
+impl Distinct<'_> {
+    /// Hands the lines of `files` that differ from all before them, with their
+    /// terminators, to `consume`.
+    pub(crate) fn run(
+        &self,
+        files: Vec<PathBuf>,
+        mut consume: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let cut = Cut::within(self.memory_bytes, self.folder);
+        let mut set = LineSet::new(self.memory_bytes / 8 * 6)?;
+        let mut spilled: Option<Parts> = None;
+        let (mut number, mut hashes, mut out) = (0, Vec::new(), Vec::new());
+        let rules = self.job.rules;
+        self.job.each(files, |bytes| {
+            out.clear();
+            let mut new = Vec::new();
+            rules.batches(bytes, |batch: &Batch<'_>| {
+                set.hash_ahead(&batch.keys, &mut hashes);
+                new.clear();
+                for ((key, &hash), span) in batch.keys.iter().zip(&hashes).zip(&batch.spans) {
+                    let inserted = decide(&mut set, spilled.is_some(), key, hash)?;
+                    new.push(inserted == Inserted::New);
+                    if inserted == Inserted::Full {
+                        if spilled.is_none() {
+                            spilled = Some(cut.parts(0)?);
+                        }
+                        if let Some(parts) = &mut spilled {
+                            parts.push(number, &bytes[span.start..span.end - 1], key)?;
+                        }
+                        number += 1;
+                    }
+                }
+                batch.copy(bytes, &new, true, &mut out);
+                Ok(())
+            })?;
+            consume(&out)
+        })?;
+        let Some(parts) = spilled else { return Ok(()) };
+        let left = self.each_part(&mut set, &cut, parts, 1)?;
+        drop(set);
+        merge_lines(left, rules.terminator, self.job.chunks.progress, consume)
+    }
+
+    /// What differs in each part.
+    fn each_part(
+        &self,
+        set: &mut LineSet,
+        cut: &Cut<'_>,
+        parts: Parts,
+        depth: u64,
+    ) -> Result<Vec<Records>> {
+        parts
+            .into_parts()
+            .filter(|part| !part.is_empty())
+            .map(|part| self.part(set, cut, part, depth))
+            .collect()
+    }
+
+    /// The records of a part that differ from all before them.
+    fn part(
+        &self,
+        set: &mut LineSet,
+        cut: &Cut<'_>,
+        records: Records,
+        depth: u64,
+    ) -> Result<Records> {
+        set.clear()?;
+        let mut left = cut.records()?;
+        let mut spilled: Option<Parts> = None;
+        let mut records = records.read()?;
+        let mut count = 0;
+        while let Some((number, line)) = records.next()? {
+            count += 1;
+            check(self.job.chunks.progress, count)?;
+            let key = self.job.rules.key(line);
+            let hash = LineSet::hash(key);
+            let inserted = decide(set, spilled.is_some(), key, hash)?;
+            match (inserted, &mut spilled) {
+                (Inserted::Known, _) => {}
+                (Inserted::New, _) => left.push(number, line)?,
+                (Inserted::Full, Some(parts)) => parts.push(number, line, key)?,
+                (Inserted::Full, none) => {
+                    none.insert(cut.parts(depth)?).push(number, line, key)?;
+                }
+            }
+        }
+        drop(records);
+        if let Some(parts) = spilled {
+            let parts = self.each_part(set, cut, parts, depth + 1)?;
+            set.clear()?;
+            merge(parts, |number, line| left.push(number, line))?;
+        }
+        Ok(left)
+    }
+}
+
+/// Adds a line to a set, or says that it is not known to one that got full.
+#[inline]
+fn decide(set: &mut LineSet, is_full: bool, key: &[u8], hash: u64) -> Result<Inserted> {
+    match is_full {
+        false => set.insert(key, hash),
+        true if set.contains(key, hash) => Ok(Inserted::Known),
+        true => Ok(Inserted::Full),
+    }
+}

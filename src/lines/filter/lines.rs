@@ -1,0 +1,338 @@
+//! The lines of a chunk, and which of them a set has.
+
+use super::LineAnswer;
+use crate::error::{Error, Result};
+use crate::io::read::LineChunk;
+use crate::kernel::sys::Pages;
+use crate::kernel::{Level, decimal};
+use crate::number::{Column, Line, LineSink, Malformed, Selector};
+use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
+use std::mem;
+use std::ops::{ControlFlow, Range};
+
+/// Where a line begins, in the low half, and its terminator is, in the high half.
+type Span = u64;
+
+/// The lines of a chunk, and what becomes of them.
+pub(super) struct Lines<'a> {
+    skip_invalid: bool,
+    /// Has the values to be looked up: of all lines that have one, or of those
+    /// that passed the screen.
+    prober: Prober<'a>,
+    pub(super) screen: Option<Queue<'a, Span>>,
+    pub(super) screened_in_vain: bool,
+    passed: Passed<Span>,
+    /// Where the lines of these values lie.
+    spans: Pages,
+    looked_up: usize,
+    /// The lines of the first of them, if they are of blocks that are gone.
+    kept: Vec<u8>,
+    kept_count: usize,
+    /// Lines that have a value, since answers were given.
+    unanswered: u64,
+    /// Lines of the block that have none.
+    without: Vec<Span>,
+    /// Where the next line begins.
+    next: u32,
+    pub(super) wrong: Option<Wrong>,
+    found: Vec<bool>,
+    pub(super) out: Vec<u8>,
+    pub(super) counts: Counts,
+}
+
+/// Of the lines of a chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counts {
+    /// As an editor numbers them.
+    pub(super) lines: u64,
+    /// Those that have a value.
+    pub(super) asked: u64,
+    /// Those whose value was found.
+    pub(super) found: u64,
+}
+
+/// A malformed line, with which the chunk ends.
+pub(super) struct Wrong {
+    line: Range<usize>,
+    reason: Malformed,
+    offset: u64,
+}
+
+impl Wrong {
+    /// The error, if the line is that of this number.
+    pub(super) fn error(self, chunk: &LineChunk, number: u64) -> Error {
+        let (bytes, span) = chunk.padded();
+        let text = &bytes[self.line.clone()];
+        Error::MalformedLine {
+            input: chunk.name.clone(),
+            line: number,
+            offset: chunk.offset + (self.line.start - span.start) as u64 + self.offset,
+            reason: self.reason,
+            excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
+        }
+    }
+}
+
+impl LineSink for Lines<'_> {
+    #[inline]
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        self.unanswered += values.len() as u64;
+        self.counts.lines += values.len() as u64;
+        if self.screen.is_none() {
+            self.prober.push(values);
+            let slots = &mut self.spans.words_mut()[self.looked_up..][..ends.len()];
+            spans(ends, &mut self.next, slots);
+            self.looked_up += ends.len();
+            return;
+        }
+        for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
+            if let Some(screen) = &mut self.screen {
+                let tag = |slots: &mut [Span]| spans(ends, &mut self.next, slots);
+                screen.push(values, tag, &mut self.passed);
+            }
+            self.take_passed();
+        }
+    }
+
+    fn blank(&mut self, end: u32) {
+        self.without.push(span(self.next, end));
+        self.next = end + 1;
+        self.counts.lines += 1;
+    }
+
+    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
+        if self.skip_invalid {
+            #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+            self.blank(line.end as u32);
+            return ControlFlow::Continue(());
+        }
+        self.wrong = Some(Wrong { line, reason, offset });
+        ControlFlow::Break(())
+    }
+}
+
+/// Fills in where lines with these ends lie; `next` is where the next one begins.
+#[inline]
+fn spans(ends: &[u32], next: &mut u32, slots: &mut [Span]) {
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return };
+    slots[0] = span(mem::replace(next, last + 1), first);
+    for (slot, (&before, &end)) in slots[1..].iter_mut().zip(ends.iter().zip(&ends[1..])) {
+        *slot = span(before + 1, end);
+    }
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(prober: Prober<'a>, skip_invalid: bool) -> Self {
+        Self {
+            skip_invalid,
+            prober,
+            screen: None,
+            screened_in_vain: false,
+            passed: Passed::default(),
+            spans: Pages::default(),
+            looked_up: 0,
+            kept: Vec::new(),
+            kept_count: 0,
+            unanswered: 0,
+            without: Vec::new(),
+            next: 0,
+            wrong: None,
+            found: Vec::new(),
+            out: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Begins a chunk of that many bytes.
+    pub(super) fn begin(&mut self, bytes: u64) -> Result<()> {
+        (self.wrong, self.counts) = (None, Counts::default());
+        self.out.clear();
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let count = bytes / 2 + 1; // a digit and a newline, at least
+        let failed = || Error::no_memory(16 * count);
+        self.prober.reserve(count).map_err(failed())?;
+        if self.spans.words().len() < count {
+            self.spans = Pages::default();
+            self.spans = Pages::zeroed(count).map_err(failed())?;
+        }
+        Ok(())
+    }
+
+    /// Begins a block, whose lines begin at `start`.
+    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+    pub(super) fn begin_block(&mut self, start: usize) {
+        self.without.clear();
+        self.next = start as u32;
+    }
+
+    /// Takes what came through the screen.
+    #[inline]
+    fn take_passed(&mut self) {
+        let Passed { values, tags, len } = &self.passed;
+        self.prober.push(&values[..*len]);
+        self.spans.words_mut()[self.looked_up..][..*len].copy_from_slice(&tags[..*len]);
+        self.looked_up += len;
+    }
+
+    /// Takes the records of a chunk; gives where they begin, behind a header.
+    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+    pub(super) fn records(&mut self, selector: &Selector, chunk: &LineChunk) -> usize {
+        let (bytes, span) = chunk.padded();
+        let mut start = span.start;
+        if chunk.first && matches!(selector.column, Column::Name(_)) {
+            let header = selector.first_record(&bytes[span.clone()]);
+            self.counts.lines += 1 + newlines(header);
+            start = (start + header.len() + 1).min(span.end);
+            self.next = start as u32;
+        }
+        for (record, line) in selector.records(&bytes[start..span.end], chunk.column) {
+            let record = start + record.start..start + record.end;
+            let end = record.end as u32;
+            let inner = newlines(&bytes[record.clone()]);
+            match line {
+                Line::Value(value) => self.values(&[value], &[end]),
+                Line::Blank => self.blank(end),
+                Line::Malformed { reason, offset } => {
+                    if self.malformed(record, reason, offset).is_break() {
+                        break;
+                    }
+                }
+            }
+            self.counts.lines += inner;
+        }
+        start
+    }
+
+    /// Takes what is still on its way through the screen.
+    fn drain(&mut self) {
+        if let Some(screen) = &mut self.screen {
+            screen.finish(&mut self.passed);
+            self.take_passed();
+        }
+    }
+
+    /// Keeps the lines of a block, in `bytes`, that passed the screen; gives the
+    /// bytes of all that are kept.
+    #[expect(clippy::cast_possible_truncation, reason = "they are of a chunk")]
+    pub(super) fn keep(&mut self, bytes: &[u8]) -> usize {
+        self.drain();
+        for slot in &mut self.spans.words_mut()[self.kept_count..self.looked_up] {
+            let start = self.kept.len() as u32;
+            append(bytes, line(*slot), &mut self.kept);
+            *slot = span(start, self.kept.len() as u32 - 1);
+        }
+        self.kept_count = self.looked_up;
+        self.kept.len()
+    }
+
+    /// Finds out which lines' values are in the set; gives how many were asked for,
+    /// and how many are.
+    pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
+        self.drain();
+        self.found.resize(self.looked_up, false);
+        self.prober.answer(&mut self.found)?;
+        let found = self.found.iter().map(|&found| u64::from(found)).sum();
+        let asked = mem::take(&mut self.unanswered);
+        self.counts.asked += asked;
+        self.counts.found += found;
+        if self.screen.is_some() && 2 * self.looked_up as u64 > asked {
+            (self.screen, self.screened_in_vain) = (None, true);
+        }
+        Ok((asked, found))
+    }
+
+    /// Puts out what becomes of the lines of a block, which begin at `bytes[start..]`.
+    pub(super) fn write(&mut self, answer: LineAnswer, bytes: &[u8], start: usize) {
+        let mut out = mem::take(&mut self.out);
+        match answer {
+            LineAnswer::Tell => self.tell(&mut out),
+            LineAnswer::Copy { wanted } => self.copy(bytes, start, wanted, &mut out),
+        }
+        self.out = out;
+        self.forget();
+    }
+
+    /// Puts out the lines among those that were kept whose values were found.
+    pub(super) fn write_kept(&mut self) {
+        let (mut out, mut kept) = (mem::take(&mut self.out), mem::take(&mut self.kept));
+        self.copy(&kept, 0, true, &mut out);
+        kept.clear();
+        (self.out, self.kept) = (out, kept);
+        self.forget();
+    }
+
+    /// Forgets the lines that were answered.
+    fn forget(&mut self) {
+        (self.looked_up, self.kept_count) = (0, 0);
+        self.prober.clear();
+    }
+
+    fn tell(&self, out: &mut Vec<u8>) {
+        let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
+        for (&value, &found) in self.prober.values().iter().zip(&self.found) {
+            let end = decimal::lines(Level::best(), 0, &[value], b'\t', &mut digits);
+            out.extend_from_slice(&digits[..end]);
+            out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
+        }
+    }
+
+    /// Copies the lines from `bytes[start..]` whose values were found, or were not;
+    /// neighbours together.
+    fn copy(&self, bytes: &[u8], start: usize, wanted: bool, out: &mut Vec<u8>) {
+        let found = self.spans.words().iter().zip(&self.found).filter(|(_, found)| **found);
+        let found = found.map(|(&span, _)| line(span));
+        if wanted {
+            let mut run = start..start;
+            for line in found {
+                if line.start != run.end {
+                    append(bytes, run, out);
+                    run = line.start..line.start;
+                }
+                run.end = line.end;
+            }
+            append(bytes, run, out);
+            return;
+        }
+        let mut from = start;
+        let mut leave_out = |line: Range<usize>| {
+            out.extend_from_slice(&bytes[from..line.start]);
+            from = line.end;
+        };
+        let mut without = self.without.iter().copied().map(line).peekable();
+        for line in found {
+            while let Some(earlier) = without.next_if(|without| without.start < line.start) {
+                leave_out(earlier);
+            }
+            leave_out(line);
+        }
+        without.for_each(&mut leave_out);
+        let end = self.next as usize;
+        leave_out(end..end);
+    }
+}
+
+fn span(start: u32, end: u32) -> Span {
+    u64::from(end) << 32 | u64::from(start)
+}
+
+/// A line with its terminator.
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn line(span: Span) -> Range<usize> {
+    span as u32 as usize..(span >> 32) as usize + 1
+}
+
+/// Appends `bytes[run]`: a short one with what lies behind it, which goes again.
+#[inline]
+fn append(bytes: &[u8], run: Range<usize>, out: &mut Vec<u8>) {
+    match bytes[run.start..].first_chunk::<32>() {
+        Some(short) if run.len() <= short.len() => {
+            out.extend_from_slice(short);
+            out.truncate(out.len() - (short.len() - run.len()));
+        }
+        _ => out.extend_from_slice(&bytes[run]),
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().map(|&byte| u64::from(byte == b'\n')).sum()
+}

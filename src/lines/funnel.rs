@@ -1,0 +1,114 @@
+//! From the text of a key to the bytes that a filter hashes.
+//!
+//! Programs that share a filter have to agree on it. Guava calls it a funnel.
+
+use crate::bloom::guava;
+use std::str;
+
+/// What of a key's text is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Funnel {
+    /// Its bytes.
+    #[default]
+    Bytes,
+    /// The 8 bytes of its number.
+    Long,
+    /// The 4 bytes of its number.
+    Int,
+    /// The bytes of its UTF-16 code units.
+    Chars,
+}
+
+impl Funnel {
+    /// What texts it takes.
+    pub(crate) const fn expected(self) -> &'static str {
+        match self {
+            Self::Bytes => "a text",
+            Self::Long => "an integer of 64 bits, -2^63 to 2^63 - 1",
+            Self::Int => "an integer of 32 bits, -2^31 to 2^31 - 1",
+            Self::Chars => "a text of UTF-8",
+        }
+    }
+
+    /// The bytes of a key; none if it is not what is expected.
+    pub(crate) fn key(self, text: &[u8]) -> Option<Vec<u8>> {
+        let mut key = Vec::new();
+        self.push(text, &mut key)?;
+        Some(key)
+    }
+
+    fn push(self, text: &[u8], keys: &mut Vec<u8>) -> Option<()> {
+        match self {
+            Self::Bytes => keys.extend_from_slice(text),
+            Self::Long => keys.extend(guava::long(digits(text)?.parse().ok()?)),
+            Self::Int => keys.extend(guava::int(digits(text)?.parse().ok()?)),
+            Self::Chars => keys.extend(guava::unencoded_chars(str::from_utf8(text).ok()?)),
+        }
+        Some(())
+    }
+
+    /// Calls `take` with the bytes of each key.
+    ///
+    /// # Errors
+    ///
+    /// The index of the first text that is not what is expected.
+    pub(crate) fn keys<R>(
+        self,
+        texts: &[&[u8]],
+        take: impl FnOnce(&[&[u8]]) -> R,
+    ) -> Result<R, usize> {
+        if self == Self::Bytes {
+            return Ok(take(texts));
+        }
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+        for (index, text) in texts.iter().enumerate() {
+            self.push(text, &mut bytes).ok_or(index)?;
+            ends.push(bytes.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let keys: Vec<&[u8]> = starts.zip(&ends).map(|(start, &end)| &bytes[start..end]).collect();
+        Ok(take(&keys))
+    }
+}
+
+/// Digits, with or without a minus, not as `+5`.
+fn digits(text: &[u8]) -> Option<&str> {
+    str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_what_java_hashes() {
+        for (funnel, text, expected) in [
+            (Funnel::Bytes, "5", Some(&b"5"[..])),
+            (Funnel::Bytes, "", Some(b"")),
+            (Funnel::Long, "5", Some(b"\x05\0\0\0\0\0\0\0")),
+            (Funnel::Long, "-2", Some(b"\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF")),
+            (Funnel::Long, "9223372036854775807", Some(b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F")),
+            (Funnel::Long, "9223372036854775808", None),
+            (Funnel::Long, "+5", None),
+            (Funnel::Long, "", None),
+            (Funnel::Int, "-2147483648", Some(b"\0\0\0\x80")),
+            (Funnel::Int, "2147483648", None),
+            (Funnel::Int, " 5", None),
+            (Funnel::Chars, "aä", Some(b"a\0\xE4\0")),
+            (Funnel::Chars, "𝄞", Some(b"\x34\xD8\x1E\xDD")),
+        ] {
+            assert_eq!(funnel.key(text.as_bytes()).as_deref(), expected, "{funnel:?} {text}");
+        }
+        assert_eq!(Funnel::Chars.key(b"\xFF"), None);
+    }
+
+    #[test]
+    fn many_keys_are_those_of_each() {
+        let texts: Vec<&[u8]> = vec![b"1", b"22", b"", b"-3"];
+        for funnel in [Funnel::Bytes, Funnel::Chars, Funnel::Long] {
+            let many = funnel.keys(&texts, |keys| keys.iter().map(|key| key.to_vec()).collect());
+            let each: Option<Vec<Vec<u8>>> = texts.iter().map(|text| funnel.key(text)).collect();
+            assert_eq!(many, each.ok_or(2), "{funnel:?}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! From a file to its index.
+
+use super::data::Data;
+use super::digest::{Digest, Recipe};
+use super::file::{IndexFile, Stat};
+use super::key::KeyRule;
+use super::lookup::BlockIndex;
+use super::rows::rows;
+use super::writer::Writer;
+use crate::bloom::check_rate;
+use crate::bloom::params::hashes_for_rate;
+use crate::error::{Error, Result};
+use crate::io::compression::Compression;
+use crate::io::write::{AtomicFile, Destination, is_same_file, open_destination};
+use crate::kernel::sys::{Machine, joined, start};
+use crate::progress::{Phase, Progress};
+use crate::size::ByteSize;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The rate of false positives of a block, where nobody asks for another.
+const DEFAULT_RATE: f64 = 0.01;
+const DEFAULT_BLOCK: ByteSize = ByteSize::from_bytes(64 << 10);
+/// The memory of a thread follows from the keys of a group.
+const MAX_THREADS: usize = 16;
+
+/// Makes indexes.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::index::{Builder, path_of};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let data = folder.path().join("ids.txt");
+/// std::fs::write(&data, "7\n3\n")?;
+/// let made = Builder::new().rate(0.001).build(&data, path_of(&data))?;
+/// assert_eq!((made.rows, made.blocks, made.is_sorted), (2, 1, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is made before `build`"]
+pub struct Builder {
+    rule: KeyRule,
+    rate: f64,
+    block: ByteSize,
+    threads: usize,
+    progress: Arc<Progress>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            rule: KeyRule::default(),
+            rate: DEFAULT_RATE,
+            block: DEFAULT_BLOCK,
+            threads: Machine::detect().threads,
+            progress: Arc::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Whole rows as keys, blocks of 64 KiB, filters of 1 %, all processors.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which bytes of a row are its key.
+    pub fn key(mut self, rule: KeyRule) -> Self {
+        self.rule = rule;
+        self
+    }
+
+    /// The share of the blocks that a lookup reads in vain, where it has to ask
+    /// all of them.
+    pub fn rate(mut self, rate: f64) -> Self {
+        self.rate = rate;
+        self
+    }
+
+    /// Lines are put together to blocks of at most this size; longer ones are
+    /// blocks of their own.
+    pub fn block_size(mut self, size: ByteSize) -> Self {
+        self.block = size;
+        self
+    }
+
+    /// The number of threads, at most 16.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Shows how far it has come, and can end it.
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Makes the index of a file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, the index cannot be written, or the rate or
+    /// the size of blocks are out of their ranges.
+    pub fn build(&self, data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Stat> {
+        check_rate(self.rate)?;
+        if self.block.bytes() == 0 {
+            return Err(Error::usage("a block has at least one byte"));
+        }
+        let recipe = Recipe {
+            rule: self.rule.clone(),
+            block_bytes: self.block.bytes(),
+            hashes: hashes_for_rate(self.rate),
+            rate: self.rate,
+        };
+        let data = Data::open(data.as_ref())?;
+        let new = destination(data.path(), index.as_ref())?;
+        self.write(&data, 0, &recipe, Writer::new(new.file()), index.as_ref())?;
+        commit(new)
+    }
+
+    /// Takes what was appended to a file into its index: it becomes the one that
+    /// [`build`](Self::build) would make of the whole file. Of what was there
+    /// before only samples and the last blocks are read. The key, the rate and
+    /// the size of blocks are those of the index.
+    ///
+    /// # Errors
+    ///
+    /// As those of `build`, and if the file is not what the index was made of,
+    /// with something appended.
+    pub fn extend(&self, data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Stat> {
+        let old = BlockIndex::open_grown(data.as_ref(), index.as_ref())?;
+        if old.appended_bytes() == 0 {
+            return Ok(old.stat());
+        }
+        let header = old.index().header();
+        let recipe = Recipe {
+            rule: header.rule.clone(),
+            block_bytes: header.block_bytes,
+            hashes: header.hashes,
+            rate: header.rate,
+        };
+        if header.group_blocks != recipe.group_blocks() as u64 {
+            let index = index.as_ref().display();
+            let what = format!("{index} has groups of another size: build it again");
+            return Err(Error::usage(what));
+        }
+        // The last group gets other filters: it may have had fewer blocks.
+        let kept = header.groups().saturating_sub(1);
+        let kept_blocks = kept * header.group_blocks;
+        for block in kept_blocks..header.blocks {
+            old.block(block)?;
+        }
+        let from = if header.blocks == 0 { 0 } else { old.index().block(kept_blocks)?.0.start };
+        let last = match kept_blocks.checked_sub(1) {
+            Some(block) if header.is_sorted => last_key(&recipe.rule, old.block(block)?),
+            _ => Vec::new(),
+        };
+        let new = destination(data.as_ref(), index.as_ref())?;
+        let mut writer = Writer::new(new.file());
+        writer.copy(old.index(), kept, last).map_err(Error::io("write", index.as_ref()))?;
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        self.write(old.data(), from, &recipe, writer, index.as_ref())?;
+        commit(new)
+    }
+
+    /// Reads the data from a place on, and completes the index; its name is for
+    /// messages.
+    fn write(
+        &self,
+        data: &Data,
+        mut at: usize,
+        recipe: &Recipe,
+        mut writer: Writer<'_>,
+        index: &Path,
+    ) -> Result<()> {
+        let bytes = data.bytes();
+        let threads = self.threads.clamp(1, MAX_THREADS);
+        self.progress.enter(Phase::Load, bytes.len().saturating_sub(at) as u64);
+        while at < bytes.len() {
+            if self.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            data.check_length()?;
+            let begin = at;
+            let mut groups = Vec::with_capacity(threads);
+            while groups.len() < threads {
+                let blocks = recipe.cut(bytes, at);
+                let Some(last) = blocks.last() else { break };
+                at = last.end;
+                groups.push(blocks);
+            }
+            let is_sorted = writer.is_sorted();
+            let digests: io::Result<Vec<_>> = std::thread::scope(|scope| {
+                let work = |blocks| move || Digest::of(bytes, blocks, recipe, is_sorted);
+                let workers: Vec<_> =
+                    groups.iter().map(|blocks| start(scope, work(blocks))).collect();
+                workers.into_iter().map(|worker| worker.map(joined)).collect()
+            });
+            for digest in digests.map_err(Error::io("write", index))? {
+                writer.push(&digest?).map_err(Error::io("write", index))?;
+            }
+            self.progress.read((at - begin) as u64);
+        }
+        data.check_length()?; // what lies behind the end in its page is 0, and no fault
+        writer.finish(recipe, bytes.len() as u64).map_err(Error::io("write", index))
+    }
+}
+
+/// The key of the last row of a block.
+fn last_key(rule: &KeyRule, block: &[u8]) -> Vec<u8> {
+    rows(block).last().map_or_else(Vec::new, |(row, _)| rule.key_of(row).into_owned())
+}
+
+fn destination(data: &Path, index: &Path) -> Result<AtomicFile> {
+    if is_same_file(data, index) {
+        let what = format!("{} cannot be its own index", data.display());
+        return Err(Error::usage(what));
+    }
+    Compression::refuse_name(index, "an index is asked where it lies").map_err(Error::usage)?;
+    match open_destination(index)? {
+        Destination::Atomic(new) => Ok(new),
+        Destination::Stream(_) => {
+            let what = format!("{} is no regular file, as an index is", index.display());
+            Err(Error::usage(what))
+        }
+    }
+}
+
+fn commit(new: AtomicFile) -> Result<Stat> {
+    let path = new.path().to_path_buf();
+    new.commit()?;
+    IndexFile::open(path).map(|index| index.stat())
+}

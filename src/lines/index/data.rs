@@ -1,0 +1,59 @@
+//! The file that is indexed.
+
+use crate::error::{Error, Result};
+use crate::io::compression::Compression;
+use crate::kernel::sys::map_file;
+use memmap2::Mmap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// A file of keys, mapped.
+#[derive(Debug)]
+pub(super) struct Data {
+    path: PathBuf,
+    file: File,
+    bytes: Mmap,
+}
+
+impl Data {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        if !file.metadata().map_err(Error::io("read", path))?.is_file() {
+            let what = "is no regular file: only these can be indexed";
+            return Err(Error::usage(format!("{} {what}", path.display())));
+        }
+        let bytes = map_file(&file).map_err(Error::io("map", path))?;
+        if Compression::of_content(&bytes).is_some() {
+            let what = "is compressed: its lines cannot be read one by one; unpack it";
+            return Err(Error::usage(format!("{} {what}", path.display())));
+        }
+        Ok(Self { path: path.into(), file, bytes })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// When it was written to.
+    pub(super) fn modified(&self) -> Result<SystemTime> {
+        let metadata = self.file.metadata();
+        metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
+    }
+
+    /// Notices that somebody cut the file, before its lost bytes are read: the
+    /// kernel ends processes that do.
+    pub(super) fn check_length(&self) -> Result<()> {
+        let found = self.file.metadata().map_err(Error::io("read", &self.path))?.len();
+        let expected = self.bytes.len() as u64;
+        if found >= expected {
+            return Ok(());
+        }
+        let input = self.path.display().to_string();
+        Err(Error::InputChanged { input, expected, found, unit: "bytes" })
+    }
+}

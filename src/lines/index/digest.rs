@@ -1,0 +1,160 @@
+//! From lines to filters: blocks are cut, and their keys collected.
+
+use super::key::KeyRule;
+use super::rows::{line_len, rows};
+use super::sliced::{MAX_BLOCKS, Shape};
+use crate::bloom::BuildError;
+use crate::bloom::scheme::{Hash, Scheme};
+use crate::error::Result;
+use std::borrow::Cow;
+use std::ops::Range;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bytes of data that a group has at the most, but for long lines: what a thread
+/// remembers of its keys is in proportion.
+const GROUP_DATA_BYTES: u64 = 64 << 20;
+/// Bytes of a first or last key that are kept.
+pub(super) const BOUND_BYTES: usize = 255;
+
+/// How data become an index.
+#[derive(Debug, Clone)]
+pub(super) struct Recipe {
+    pub(super) rule: KeyRule,
+    pub(super) block_bytes: u64,
+    pub(super) hashes: u32,
+    pub(super) rate: f64,
+}
+
+impl Recipe {
+    /// Blocks of a group.
+    pub(super) fn group_blocks(&self) -> usize {
+        let blocks = usize::try_from(GROUP_DATA_BYTES / self.block_bytes.max(1));
+        blocks.unwrap_or(MAX_BLOCKS).clamp(1, MAX_BLOCKS)
+    }
+
+    /// Where the block ends that begins at `start`: it has as many lines as
+    /// fit, or one that does not fit in any.
+    fn end_of_block(&self, data: &[u8], start: usize) -> usize {
+        let rest = &data[start..];
+        let full = usize::try_from(self.block_bytes).ok().and_then(|full| rest.get(..full));
+        match full {
+            Some(full) if full.len() < rest.len() => {
+                let last = full.iter().rposition(|&byte| byte == b'\n');
+                start + last.map_or_else(|| line_len(rest), |last| last + 1)
+            }
+            _ => data.len(),
+        }
+    }
+
+    /// The blocks of the group that begins at `start`.
+    pub(super) fn cut(&self, data: &[u8], mut start: usize) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        while start < data.len() && blocks.len() < self.group_blocks() {
+            let end = self.end_of_block(data, start);
+            blocks.push(start..end);
+            start = end;
+        }
+        blocks
+    }
+}
+
+/// What an index knows of a group.
+#[derive(Debug)]
+pub(super) struct Digest {
+    pub(super) shape: Shape,
+    pub(super) filters: Vec<u64>,
+    /// Place and checksum of each block.
+    pub(super) blocks: Vec<[u64; 2]>,
+    pub(super) rows: u64,
+    pub(super) keys: u64,
+    /// If no key is smaller than the one before.
+    pub(super) order: Option<Order>,
+}
+
+/// First and last keys.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
+    /// Where the bounds of each block begin.
+    pub(super) places: Vec<u64>,
+    /// Lengths of both keys, then the keys.
+    pub(super) bounds: Vec<u8>,
+}
+
+impl Order {
+    fn push(&mut self, first: &[u8], last: &[u8]) {
+        if self.places.is_empty() {
+            self.first = first.to_vec();
+        }
+        self.last = last.to_vec();
+        self.places.push(self.bounds.len() as u64);
+        let [first, last] = [first, last].map(|key| key.get(..BOUND_BYTES).unwrap_or(key));
+        self.bounds.extend([first, last].map(|key| u8::try_from(key.len()).unwrap_or(u8::MAX)));
+        self.bounds.extend_from_slice(first);
+        self.bounds.extend_from_slice(last);
+    }
+}
+
+impl Digest {
+    /// Reads the blocks of a group. The order of their keys is looked at only where it
+    /// may still matter.
+    pub(super) fn of(
+        data: &[u8],
+        blocks: &[Range<usize>],
+        recipe: &Recipe,
+        look_at_order: bool,
+    ) -> Result<Self> {
+        let mut order = look_at_order.then(Order::default);
+        let mut table = Vec::with_capacity(blocks.len());
+        let mut counts = Vec::with_capacity(blocks.len());
+        let (mut hashes, mut of_block) = (Vec::new(), Vec::new());
+        let mut row_count = 0;
+        let mut previous: Option<Cow<'_, [u8]>> = None;
+        for block in blocks {
+            let bytes = &data[block.clone()];
+            table.push([block.start as u64, xxh3_64(bytes)]);
+            let mut first = None;
+            for (row, _) in rows(bytes) {
+                row_count += 1;
+                let key = recipe.rule.key_of(row);
+                let Hash([hash, _]) = Scheme::default().hash(&*key);
+                of_block.push(hash);
+                if order.is_some() {
+                    if previous.as_ref().is_some_and(|previous| **previous > *key) {
+                        order = None;
+                    }
+                    if first.is_none() {
+                        first = Some(key.clone());
+                    }
+                    previous = Some(key);
+                }
+            }
+            if let (Some(order), Some(first), Some(last)) = (&mut order, &first, &previous) {
+                order.push(first, last);
+            }
+            of_block.sort_unstable();
+            of_block.dedup();
+            counts.push(of_block.len() as u64);
+            hashes.append(&mut of_block);
+        }
+        let shape = Shape::for_rate(&counts, recipe.hashes, recipe.rate);
+        let filters = filters(shape, &counts, hashes)?;
+        let keys = counts.iter().sum();
+        Ok(Self { shape, filters, blocks: table, rows: row_count, keys, order })
+    }
+}
+
+/// The filters of blocks that have so many keys each, whose hashes follow each other.
+fn filters(shape: Shape, counts: &[u64], hashes: Vec<u64>) -> Result<Vec<u64>, BuildError> {
+    let words = shape.words().ok_or(BuildError::TooLarge)?;
+    let words = usize::try_from(words).map_err(|_| BuildError::TooLarge)?;
+    let mut filters = vec![0; words];
+    let mut hashes = hashes.into_iter();
+    for (block, &count) in counts.iter().enumerate() {
+        for hash in hashes.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)) {
+            shape.insert(&mut filters, block, Hash([hash, 0]));
+        }
+    }
+    Ok(filters)
+}

@@ -1,0 +1,239 @@
+//! An index file, asked where it lies. Nothing in it is believed: what does not
+//! fit together is an error.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
+use super::key::KeyRule;
+use super::sliced::Shape;
+use crate::error::{Error, Result};
+use crate::io::page::Damage;
+use crate::io::page::{Section, verify_checksums};
+use crate::io::read::map;
+use memmap2::Mmap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// An index without its data.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::index::{Builder, IndexFile, path_of};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let data = folder.path().join("ids.txt");
+/// std::fs::write(&data, "3\n7\n")?;
+/// Builder::new().build(&data, path_of(&data))?;
+/// let stat = IndexFile::open(path_of(&data))?.stat();
+/// assert_eq!((stat.rows, stat.is_sorted, stat.data_bytes), (2, true, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct IndexFile {
+    path: PathBuf,
+    bytes: Mmap,
+    header: Header,
+    sections: Sections,
+}
+
+/// What an index says of itself.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Stat {
+    /// Which bytes of a row are its key.
+    pub rule: KeyRule,
+    /// Whether no key is smaller than the one before.
+    pub is_sorted: bool,
+    /// Bytes of the data.
+    pub data_bytes: u64,
+    /// XXH3 of the checksums of all blocks.
+    pub data_checksum: u64,
+    /// Rows of the data.
+    pub rows: u64,
+    /// Different keys of each block, added up.
+    pub keys: u64,
+    /// Blocks of the data.
+    pub blocks: u64,
+    /// Bytes of a block, but for lines that are longer.
+    pub block_bytes: u64,
+    /// Blocks whose filters lie together.
+    pub group_blocks: u64,
+    /// Share of the blocks that are read in vain.
+    pub rate: f64,
+    /// Bits of a key.
+    pub hashes: u32,
+    /// Bytes of the filters.
+    pub filter_bytes: u64,
+    /// Bytes of the first and last keys.
+    pub bounds_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
+}
+
+/// A group of filters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group<'i> {
+    pub(super) shape: Shape,
+    pub(super) filters: &'i [u64],
+    pub(super) rows: u64,
+    pub(super) keys: u64,
+}
+
+impl IndexFile {
+    /// Opens an index: maps it and checks its header. The cost is the same for
+    /// any size.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no index, or its header contradicts itself or
+    /// the file's length.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        let bytes = map(&path)?;
+        let (header, sections) = Header::read(&bytes).map_err(damaged(&path))?;
+        Ok(Self { path, bytes, header, sections })
+    }
+
+    /// What the index says of itself and its data.
+    #[must_use]
+    pub fn stat(&self) -> Stat {
+        let header = &self.header;
+        Stat {
+            rule: header.rule.clone(),
+            is_sorted: header.is_sorted,
+            data_bytes: header.data_len,
+            data_checksum: header.data_sum,
+            rows: header.rows,
+            keys: header.keys,
+            blocks: header.blocks,
+            block_bytes: header.block_bytes,
+            group_blocks: header.group_blocks,
+            rate: header.rate,
+            hashes: header.hashes,
+            filter_bytes: header.filters_len,
+            bounds_bytes: header.bounds_len,
+            index_bytes: self.bytes.len() as u64,
+        }
+    }
+
+    /// When it was written.
+    pub(super) fn modified(&self) -> Result<SystemTime> {
+        let metadata = std::fs::metadata(&self.path);
+        metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
+    }
+
+    /// Reads the whole index and holds it against its checksums.
+    ///
+    /// # Errors
+    ///
+    /// The first damage found.
+    pub fn verify(&self) -> Result<()> {
+        verify_checksums(&self.bytes, self.sections.checksums).map_err(damaged(&self.path))
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn damage(&self, offset: u64, what: &'static str) -> Error {
+        damaged(&self.path)((offset, what))
+    }
+
+    pub(super) fn group_table(&self) -> &[u8] {
+        self.sections.groups.of(&self.bytes)
+    }
+
+    pub(super) fn block_table(&self) -> &[u8] {
+        self.sections.blocks.of(&self.bytes)
+    }
+
+    pub(super) fn place_table(&self) -> &[u8] {
+        self.sections.places.of(&self.bytes)
+    }
+
+    pub(super) fn bounds(&self) -> &[u8] {
+        self.sections.bounds.of(&self.bytes)
+    }
+
+    /// The `index`-th entry of a table, in words.
+    fn entry<const WORDS: usize>(&self, table: Section, index: u64) -> Option<[u64; WORDS]> {
+        let words = table.of(&self.bytes).as_chunks::<8>().0;
+        let at = usize::try_from(index).ok()?.checked_mul(WORDS)?;
+        let entry = words.get(at..)?.first_chunk::<WORDS>()?;
+        Some(entry.map(u64::from_le_bytes))
+    }
+
+    /// The group that a number stands for.
+    pub(super) fn group(&self, index: u64) -> Result<Group<'_>> {
+        self.find_group(index).ok_or_else(|| {
+            let at = index.saturating_mul(GROUP_BYTES).saturating_add(self.sections.groups.offset);
+            self.damage(at, "a group of filters is not where it can be")
+        })
+    }
+
+    fn find_group(&self, index: u64) -> Option<Group<'_>> {
+        let [offset, bits, rows, keys] = self.entry(self.sections.groups, index)?;
+        let before = index.checked_mul(self.header.group_blocks)?;
+        let left = self.header.blocks.checked_sub(before).filter(|left| *left > 0)?;
+        let blocks = usize::try_from(left.min(self.header.group_blocks)).ok()?;
+        let shape = Shape { blocks, bits, hashes: self.header.hashes };
+        let len = shape.words().filter(|_| bits > 0)?.checked_mul(8)?;
+        let range =
+            usize::try_from(offset).ok()?..usize::try_from(offset.checked_add(len)?).ok()?;
+        let bytes = self.sections.filters.of(&self.bytes).get(range)?;
+        // The section begins at 4096, and a map at a page.
+        let filters = bytemuck::try_cast_slice(bytes).ok()?;
+        Some(Group { shape, filters, rows, keys })
+    }
+
+    /// Where a block lies in the data, and its checksum.
+    pub(super) fn block(&self, index: u64) -> Result<(Range<u64>, u64)> {
+        self.find_block(index).ok_or_else(|| {
+            let at = index.saturating_mul(BLOCK_BYTES).saturating_add(self.sections.blocks.offset);
+            self.damage(at, "a block is not where it can be")
+        })
+    }
+
+    fn find_block(&self, index: u64) -> Option<(Range<u64>, u64)> {
+        let [start, sum] = self.entry(self.sections.blocks, index)?;
+        let next = index.checked_add(1)?;
+        let end = if next < self.header.blocks {
+            let [end, _] = self.entry(self.sections.blocks, next)?;
+            end
+        } else {
+            self.header.data_len
+        };
+        (start < end && end <= self.header.data_len).then_some((start..end, sum))
+    }
+
+    /// Where the bounds of a block begin in theirs.
+    pub(super) fn place(&self, index: u64) -> Option<u64> {
+        self.entry(self.sections.places, index).map(|[place]| place)
+    }
+
+    /// The first and the last key of a block, cut to
+    /// [`BOUND_BYTES`](super::digest::BOUND_BYTES).
+    pub(super) fn bounds_of(&self, index: u64) -> Result<[&[u8]; 2]> {
+        self.find_bounds(index).ok_or_else(|| {
+            let at = index.saturating_mul(PLACE_BYTES).saturating_add(self.sections.places.offset);
+            self.damage(at, "the keys of a block are not where they can be")
+        })
+    }
+
+    fn find_bounds(&self, index: u64) -> Option<[&[u8]; 2]> {
+        let rest = self.bounds().get(usize::try_from(self.place(index)?).ok()?..)?;
+        let (&[first, last], rest) = rest.split_first_chunk()?;
+        let (first, rest) = rest.split_at_checked(first.into())?;
+        Some([first, rest.get(..last.into())?])
+    }
+}
+
+fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
+    let input = path.display().to_string();
+    move |(offset, what)| Error::DamagedIndex { input: input.clone(), offset, what }
+}

@@ -1,0 +1,189 @@
+//! The first page of an index; specified in `docs/index-format.md`.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::key::{KeyRule, MAX_COLUMNS};
+use super::sliced::MAX_BLOCKS;
+use crate::bloom::header::hashes_of;
+use crate::bloom::params::is_rate;
+use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+use crate::io::page::{Damage, Format};
+
+/// What every index begins with.
+const FORMAT: Format =
+    Format { magic: *b"\x89BIX\x0D\x0A\x1A\x0A", version: 1, refusal: "this is no index" };
+const HEADER_LEN: u64 = HEADER_BYTES as u64;
+
+/// Bytes of what is known of a group: place and bits of its filters, rows, keys.
+pub(super) const GROUP_BYTES: u64 = 32;
+/// Bytes of what is known of a block: place in the data, checksum.
+pub(super) const BLOCK_BYTES: u64 = 16;
+/// Bytes of a block's place in the bounds.
+pub(super) const PLACE_BYTES: u64 = 8;
+
+/// What the header says.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Header {
+    pub(super) rule: KeyRule,
+    /// Lines are put together to blocks of at most so many bytes.
+    pub(super) block_bytes: u64,
+    /// Blocks of a group; the last one may have fewer.
+    pub(super) group_blocks: u64,
+    pub(super) hashes: u32,
+    pub(super) rate: f64,
+    pub(super) data_len: u64,
+    /// Of the checksums of all blocks.
+    pub(super) data_sum: u64,
+    pub(super) blocks: u64,
+    pub(super) rows: u64,
+    /// Different keys of each block, added up.
+    pub(super) keys: u64,
+    /// Whether no key is smaller than the one before.
+    pub(super) is_sorted: bool,
+    pub(super) filters_len: u64,
+    pub(super) bounds_len: u64,
+}
+
+/// Where everything lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sections {
+    pub(super) filters: Section,
+    pub(super) groups: Section,
+    pub(super) blocks: Section,
+    pub(super) places: Section,
+    pub(super) bounds: Section,
+    pub(super) checksums: Section,
+}
+
+impl Sections {
+    /// In the order in which they lie.
+    const fn all(&self) -> [Section; 6] {
+        [self.filters, self.groups, self.blocks, self.places, self.bounds, self.checksums]
+    }
+}
+
+impl Header {
+    /// Number of groups of blocks.
+    pub(super) fn groups(&self) -> u64 {
+        self.blocks.div_ceil(self.group_blocks.max(1))
+    }
+
+    /// Where everything lies; `None` if there can be no such file.
+    pub(super) fn sections(&self) -> Option<Sections> {
+        let mut at = HEADER_LEN;
+        let mut section = |len: Option<u64>| {
+            let section = Section { offset: at, len: len? };
+            at = at.checked_add(section.len)?;
+            Some(section)
+        };
+        let places = if self.is_sorted { self.blocks } else { 0 };
+        let filters = section(Some(self.filters_len))?;
+        let groups = section(self.groups().checked_mul(GROUP_BYTES))?;
+        let block_table = section(self.blocks.checked_mul(BLOCK_BYTES))?;
+        let places = section(places.checked_mul(PLACE_BYTES))?;
+        let bounds = section(Some(self.bounds_len))?;
+        let end = bounds.offset.checked_add(bounds.len)?;
+        let checksums = section(blocks(end).checked_add(1)?.checked_mul(8))?;
+        Some(Sections { filters, groups, blocks: block_table, places, bounds, checksums })
+    }
+
+    /// The page; `None` if there can be no such file.
+    pub(super) fn to_bytes(&self) -> Option<[u8; HEADER_BYTES]> {
+        let at = self.sections()?;
+        let (kind, byte, prefix, columns) = match &self.rule {
+            KeyRule::Row => (1, 0, 0, &[][..]),
+            KeyRule::Columns(columns) => (2, columns.delimiter, 0, &columns.numbers[..]),
+            KeyRule::Prefix(len) => (3, 0, *len, &[][..]),
+            KeyRule::Until(byte) => (4, *byte, 0, &[][..]),
+        };
+        let numbers = [
+            prefix,
+            self.block_bytes,
+            self.group_blocks,
+            self.hashes.into(),
+            self.rate.to_bits(),
+            self.data_len,
+            self.data_sum,
+            self.blocks,
+            self.rows,
+            self.keys,
+        ];
+        let sections = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
+        let counts = [at.checksums.end(), columns.len() as u64];
+        let words = numbers.into_iter().chain(sections).chain(counts);
+        let columns = columns.iter().flat_map(|number| number.to_le_bytes());
+        let fields: Vec<u8> = words.flat_map(u64::to_le_bytes).chain(columns).collect();
+        FORMAT.page([kind, byte, BLOCK_LOG, self.is_sorted.into()], &fields)
+    }
+
+    /// Reads the header of a file and checks it against the file's length.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and at which byte.
+    pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
+        let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
+        if block_log != BLOCK_LOG || flags > 1 {
+            return Err((14, "this layout is not known to this program"));
+        }
+        let mut fields = rest.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        let mut next = || fields.next().unwrap_or(0);
+        let (prefix, block_bytes, group_blocks, hashes) = (next(), next(), next(), next());
+        let (rate, data_len, data_sum) = (f64::from_bits(next()), next(), next());
+        let (block_count, rows, keys) = (next(), next(), next());
+        let said: [u64; 14] = std::array::from_fn(|_| next());
+        let [_, filters_len, _, _, _, _, _, _, _, bounds_len, _, _, file_len, columns] = said;
+        let columns = columns_of(rest, columns).ok_or(NO_SUCH_COLUMNS)?;
+        let rule = match kind {
+            1 => KeyRule::Row,
+            2 => KeyRule::columns(columns, byte).map_err(|_| NO_SUCH_COLUMNS)?,
+            3 => KeyRule::Prefix(prefix),
+            4 => KeyRule::Until(byte),
+            _ => return Err((12, "this kind of key is not known to this program")),
+        };
+        let hashes = hashes_of(hashes, 40)?;
+        if block_bytes == 0 || !(1..=MAX_BLOCKS as u64).contains(&group_blocks) {
+            return Err((24, "there can be no such blocks"));
+        }
+        if !is_rate(rate) {
+            return Err((48, "there can be no such rate of false positives"));
+        }
+        if block_count > data_len || (block_count == 0) != (data_len == 0) {
+            return Err((72, "there can be no such number of blocks"));
+        }
+        let is_sorted = flags == 1;
+        let header = Self {
+            rule,
+            block_bytes,
+            group_blocks,
+            hashes,
+            rate,
+            data_len,
+            data_sum,
+            blocks: block_count,
+            rows,
+            keys,
+            is_sorted,
+            filters_len,
+            bounds_len,
+        };
+        let at = header.sections().ok_or((96, "the sections do not fit in a file"))?;
+        let expected = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
+        if !expected.eq(said.iter().take(12).copied()) || !filters_len.is_multiple_of(64) {
+            return Err((96, "a section is not where it can be"));
+        }
+        let len = file.len() as u64;
+        if file_len != len || at.checksums.offset.checked_add(at.checksums.len) != Some(len) {
+            return Err((192, "the length of the file is not what its header says"));
+        }
+        Ok((header, at))
+    }
+}
+
+const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
+
+/// The numbers of so many columns, which stand behind 24 other fields.
+fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {
+    let count = usize::try_from(count).ok().filter(|count| *count <= MAX_COLUMNS)?;
+    let (numbers, _) = fields.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
+    Some(numbers.get(..count)?.iter().copied().map(u32::from_le_bytes).collect())
+}

@@ -1,0 +1,303 @@
+//! From a key to its lines.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::data::Data;
+use super::digest::BOUND_BYTES;
+use super::file::{IndexFile, Stat};
+use super::key::Matcher;
+use super::rows::{self, rows};
+use super::sliced::members;
+use crate::bloom::Scheme;
+use crate::error::{DataChange, Error, Result};
+use crate::progress::{Phase, Progress};
+use std::ops::{AddAssign, Range};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Indexes of so many bytes are checked whole when they are opened, which takes a
+/// tenth of a millisecond.
+const CHECKED_BYTES: u64 = 1 << 20;
+/// Blocks that are compared when an index is opened.
+const SAMPLES: u64 = 8;
+
+/// A file of keys and its index.
+#[derive(Debug)]
+pub struct BlockIndex {
+    index: IndexFile,
+    data: Data,
+}
+
+/// The lines of a key, and what it took to find them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<'i> {
+    /// As they are in the file, in its order, with their line ends.
+    pub lines: Vec<&'i [u8]>,
+    /// What it took.
+    pub report: LookupReport,
+}
+
+/// What a lookup took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct LookupReport {
+    /// Blocks of the file.
+    pub blocks: u64,
+    /// Blocks that were not read.
+    pub skipped: u64,
+    /// Of these, blocks that were not even asked for, because the file is sorted.
+    pub out_of_order: u64,
+    /// Blocks that were read.
+    pub read_blocks: u64,
+    /// Bytes of the data that were read.
+    pub read_bytes: u64,
+    /// Blocks that were read in vain.
+    pub false_positives: u64,
+    /// Lines that have the key.
+    pub lines: u64,
+}
+
+impl AddAssign for LookupReport {
+    fn add_assign(&mut self, other: Self) {
+        let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
+        add(&mut self.blocks, other.blocks);
+        add(&mut self.skipped, other.skipped);
+        add(&mut self.out_of_order, other.out_of_order);
+        add(&mut self.read_blocks, other.read_blocks);
+        add(&mut self.read_bytes, other.read_bytes);
+        add(&mut self.false_positives, other.false_positives);
+        add(&mut self.lines, other.lines);
+    }
+}
+
+impl BlockIndex {
+    /// Opens a file and its index; see the [module](super) for how it notices
+    /// that they do not belong together. The cost is the same for any size, but
+    /// for a file that was written to after its index: it is read whole.
+    ///
+    /// The files must not be shortened in place while they are open: the kernel
+    /// ends processes that read what is gone. A lookup looks at the length
+    /// before it reads.
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be read, the index contradicts itself, or the file
+    /// is not what the index was made of.
+    pub fn open(data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Self> {
+        let opened = Self::open_grown(data.as_ref(), index.as_ref())?;
+        match opened.appended_bytes() {
+            0 => Ok(opened),
+            bytes => Err(opened.outdated(DataChange::Longer(bytes))),
+        }
+    }
+
+    /// The same, for a file to which something was appended.
+    pub(super) fn open_grown(data: &Path, index: &Path) -> Result<Self> {
+        let opened = Self { index: IndexFile::open(index)?, data: Data::open(data)? };
+        let (len, indexed) = (opened.data.bytes().len() as u64, opened.index.header().data_len);
+        if let Some(missing) = indexed.checked_sub(len).filter(|missing| *missing > 0) {
+            return Err(opened.outdated(DataChange::Shorter(missing)));
+        }
+        if opened.index.stat().index_bytes <= CHECKED_BYTES {
+            opened.index.verify()?;
+        }
+        opened.check_samples()?;
+        if opened.data.modified()? > opened.index.modified()? {
+            opened.check_blocks(&Progress::default())?;
+        }
+        Ok(opened)
+    }
+
+    pub(super) fn appended_bytes(&self) -> u64 {
+        (self.data.bytes().len() as u64).saturating_sub(self.index.header().data_len)
+    }
+
+    pub(super) fn index(&self) -> &IndexFile {
+        &self.index
+    }
+
+    pub(super) fn data(&self) -> &Data {
+        &self.data
+    }
+
+    fn outdated(&self, change: DataChange) -> Error {
+        let name = |path: &Path| path.display().to_string();
+        Error::Outdated { data: name(self.data.path()), index: name(self.index.path()), change }
+    }
+
+    /// Compares some blocks with their checksums, the first and the last one
+    /// among them, but not lines longer than a block, however long they are.
+    fn check_samples(&self) -> Result<()> {
+        let header = self.index.header();
+        let Some(last) = header.blocks.checked_sub(1) else { return Ok(()) };
+        let steps = SAMPLES.saturating_sub(1).min(last).max(1);
+        let mut before = None;
+        for step in 0..=steps {
+            let wide = u128::from(last).saturating_mul(step.into());
+            let index = u64::try_from(wide.checked_div(steps.into()).unwrap_or(0)).unwrap_or(last);
+            let (range, _) = self.index.block(index)?;
+            let short = range.end.saturating_sub(range.start) <= header.block_bytes;
+            if short && before.replace(index) != Some(index) {
+                self.block(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of a block, which are what they were.
+    pub(super) fn block(&self, index: u64) -> Result<&[u8]> {
+        let (range, sum) = self.index.block(index)?;
+        let changed = || self.outdated(DataChange::Other(range.start));
+        let place = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        let bytes = place.and_then(|(start, end)| self.data.bytes().get(start..end));
+        bytes.filter(|bytes| xxh3_64(bytes) == sum).ok_or_else(changed)
+    }
+
+    /// What the index says of itself and its data.
+    #[must_use]
+    pub fn stat(&self) -> Stat {
+        self.index.stat()
+    }
+
+    /// Reads the whole index and the whole file, and holds both against their
+    /// checksums.
+    ///
+    /// # Errors
+    ///
+    /// The first damage or change found.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_watched(&Progress::default())
+    }
+
+    /// The same; shows how far it is, and ends when somebody wants it to.
+    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+        self.index.verify()?;
+        self.data.check_length()?;
+        self.check_blocks(progress)
+    }
+
+    /// Compares all blocks with their checksums.
+    fn check_blocks(&self, progress: &Progress) -> Result<()> {
+        let blocks = self.index.header().blocks;
+        progress.enter(Phase::Walk, blocks);
+        (0..blocks).try_for_each(|index| {
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            progress.advance(1);
+            self.block(index).map(drop)
+        })
+    }
+
+    /// The lines of a key. Where it is made of columns, `key` is a row that has
+    /// these columns only.
+    ///
+    /// # Errors
+    ///
+    /// If a block has changed, the index contradicts itself, or `key` has too
+    /// many columns.
+    pub fn get(&self, key: &[u8]) -> Result<Found<'_>> {
+        let mut lines = Vec::new();
+        let report = self.for_each_line(key, |line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        Ok(Found { lines, report })
+    }
+
+    /// Calls `visit` with each line of a key; otherwise as [`get`](Self::get).
+    ///
+    /// # Errors
+    ///
+    /// As those of `get`, and what `visit` gives.
+    pub fn for_each_line<'i>(
+        &'i self,
+        key: &[u8],
+        mut visit: impl FnMut(&'i [u8]) -> Result<()>,
+    ) -> Result<LookupReport> {
+        self.data.check_length()?;
+        let header = self.index.header();
+        let key = header.rule.parse(key)?;
+        let wanted = Matcher::new(&header.rule, &key);
+        let asked = self.around(&key)?;
+        let mut report = LookupReport { blocks: header.blocks, ..LookupReport::default() };
+        report.out_of_order = header.blocks.saturating_sub(asked.end.saturating_sub(asked.start));
+        self.for_each_candidate(&key, asked, |index| {
+            let block = self.block(index)?;
+            let before = report.lines;
+            let start = if header.is_sorted {
+                rows::partition(block, |row| (*header.rule.key_of(row)).cmp(&*key))
+            } else {
+                0
+            };
+            for (row, line) in rows(block.get(start..).unwrap_or_default()) {
+                if wanted.matches(row) {
+                    report.lines = report.lines.saturating_add(1);
+                    visit(line)?;
+                } else if header.is_sorted {
+                    break;
+                }
+            }
+            report.read_blocks = report.read_blocks.saturating_add(1);
+            report.read_bytes = report.read_bytes.saturating_add(block.len() as u64);
+            report.false_positives =
+                report.false_positives.saturating_add((report.lines == before).into());
+            Ok(())
+        })?;
+        report.skipped = header.blocks.saturating_sub(report.read_blocks);
+        Ok(report)
+    }
+
+    /// Calls `visit` with the blocks of a range that may have a key.
+    fn for_each_candidate(
+        &self,
+        key: &[u8],
+        asked: Range<u64>,
+        mut visit: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let hash = Scheme::default().hash(key);
+        let size = self.index.header().group_blocks.max(1);
+        let groups = asked.start.checked_div(size).unwrap_or(0)..asked.end.div_ceil(size);
+        for number in groups {
+            let group = self.index.group(number)?;
+            let begin = number.saturating_mul(size);
+            let inside =
+                |block: u64| usize::try_from(block.saturating_sub(begin)).unwrap_or(usize::MAX);
+            let among = group.shape.range(inside(asked.start), inside(asked.end));
+            for block in members(group.shape.candidates(group.filters, hash, &among)) {
+                visit(begin.saturating_add(block as u64))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The blocks that may have a key by their first and last ones; all where
+    /// the file is not sorted.
+    fn around(&self, key: &[u8]) -> Result<Range<u64>> {
+        let header = self.index.header();
+        if !header.is_sorted {
+            return Ok(0..header.blocks);
+        }
+        // A last key that was cut stands for all that begin like it.
+        let cut = key.get(..BOUND_BYTES).unwrap_or(key);
+        let start = partition(0..header.blocks, |index| {
+            self.index.bounds_of(index).map(|[_, last]| last < cut)
+        })?;
+        let end = partition(start..header.blocks, |index| {
+            self.index.bounds_of(index).map(|[first, _]| first <= key)
+        })?;
+        Ok(start..end)
+    }
+}
+
+/// The first number of a range that is not before, where these come first.
+fn partition(mut range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {
+    while range.start < range.end {
+        let middle = u64::midpoint(range.start, range.end);
+        if before(middle)? {
+            range.start = middle.saturating_add(1);
+        } else {
+            range.end = middle;
+        }
+    }
+    Ok(range.start)
+}

@@ -1,0 +1,232 @@
+//! Groups → an index file.
+
+use super::digest::{Digest, Order, Recipe};
+use super::file::IndexFile;
+use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
+use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
+use tempfile::SpooledTempFile;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Bytes of a table that are kept in memory before they go to a file.
+const SPOOL_BYTES: usize = 4 << 20;
+
+fn spool() -> SpooledTempFile {
+    tempfile::spooled_tempfile(SPOOL_BYTES)
+}
+
+/// Takes groups in their order; nothing is valid before
+/// [`finish`](Self::finish).
+pub(super) struct Writer<'f> {
+    out: Summed<'f>,
+    filters_len: u64,
+    groups: SpooledTempFile,
+    blocks: SpooledTempFile,
+    block_count: u64,
+    sum: Xxh3,
+    rows: u64,
+    keys: u64,
+    /// As long as no key was smaller than the one before.
+    order: Option<OrderSpool>,
+}
+
+struct OrderSpool {
+    last: Vec<u8>,
+    places: SpooledTempFile,
+    bounds: SpooledTempFile,
+    bounds_len: u64,
+}
+
+impl<'f> Writer<'f> {
+    pub(super) fn new(file: &'f File) -> Self {
+        let order =
+            OrderSpool { last: Vec::new(), places: spool(), bounds: spool(), bounds_len: 0 };
+        Self {
+            out: Summed::new(file),
+            filters_len: 0,
+            groups: spool(),
+            blocks: spool(),
+            block_count: 0,
+            sum: Xxh3::new(),
+            rows: 0,
+            keys: 0,
+            order: Some(order),
+        }
+    }
+
+    /// Whether no key was smaller than the one before.
+    pub(super) fn is_sorted(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// Takes the first `groups` groups of another index, the last of whose keys
+    /// is `last`.
+    pub(super) fn copy<'o>(
+        &mut self,
+        old: &'o IndexFile,
+        groups: u64,
+        last: Vec<u8>,
+    ) -> io::Result<()> {
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        let header = old.header();
+        let whole = groups >= header.groups();
+        let blocks = if whole { header.blocks } else { groups * header.group_blocks };
+        let front = |bytes: &'o [u8], len: u64| {
+            let len = usize::try_from(len).ok();
+            len.and_then(|len| bytes.get(..len)).ok_or_else(damaged)
+        };
+        for group in 0..groups {
+            let entry = old.group(group).map_err(|_| damaged())?;
+            self.rows += entry.rows;
+            self.keys += entry.keys;
+            let bytes = bytemuck::cast_slice(entry.filters);
+            self.out.write(bytes)?;
+            self.filters_len += bytes.len() as u64;
+        }
+        self.groups.write_all(front(old.group_table(), groups * GROUP_BYTES)?)?;
+        let table = front(old.block_table(), blocks * BLOCK_BYTES)?;
+        for [_, sum] in table.as_chunks::<8>().0.as_chunks::<2>().0 {
+            self.sum.update(sum);
+        }
+        self.blocks.write_all(table)?;
+        self.block_count = blocks;
+        match &mut self.order {
+            Some(order) if header.is_sorted => {
+                let end = if whole {
+                    header.bounds_len
+                } else {
+                    old.place(blocks).ok_or_else(damaged)?
+                };
+                order.places.write_all(front(old.place_table(), blocks * PLACE_BYTES)?)?;
+                order.bounds.write_all(front(old.bounds(), end)?)?;
+                order.bounds_len = end;
+                order.last = last;
+            }
+            _ => self.order = None,
+        }
+        Ok(())
+    }
+
+    /// Takes the next group.
+    pub(super) fn push(&mut self, digest: &Digest) -> io::Result<()> {
+        let bytes: &[u8] = bytemuck::cast_slice(&digest.filters);
+        let entry = [self.filters_len, digest.shape.bits, digest.rows, digest.keys];
+        self.groups.write_all(&entry.map(u64::to_le_bytes).concat())?;
+        self.out.write(bytes)?;
+        self.filters_len += bytes.len() as u64;
+        let mut table = Vec::with_capacity(16 * digest.blocks.len());
+        for [start, sum] in &digest.blocks {
+            table.extend(start.to_le_bytes());
+            table.extend(sum.to_le_bytes());
+            self.sum.update(&sum.to_le_bytes());
+        }
+        self.blocks.write_all(&table)?;
+        self.block_count += digest.blocks.len() as u64;
+        self.rows += digest.rows;
+        self.keys += digest.keys;
+        match (&mut self.order, &digest.order) {
+            (Some(ours), Some(new)) if ours.last <= new.first => ours.push(new)?,
+            _ => self.order = None,
+        }
+        Ok(())
+    }
+
+    /// Completes the file, of so many bytes of data.
+    pub(super) fn finish(mut self, recipe: &Recipe, data_len: u64) -> io::Result<()> {
+        self.out.copy(&mut self.groups)?;
+        self.out.copy(&mut self.blocks)?;
+        let mut bounds_len = 0;
+        if let Some(order) = &mut self.order {
+            self.out.copy(&mut order.places)?;
+            self.out.copy(&mut order.bounds)?;
+            bounds_len = order.bounds_len;
+        }
+        let header = Header {
+            rule: recipe.rule.clone(),
+            block_bytes: recipe.block_bytes,
+            group_blocks: recipe.group_blocks() as u64,
+            hashes: recipe.hashes,
+            rate: recipe.rate,
+            data_len,
+            data_sum: self.sum.digest(),
+            blocks: self.block_count,
+            rows: self.rows,
+            keys: self.keys,
+            is_sorted: self.order.is_some(),
+            filters_len: self.filters_len,
+            bounds_len,
+        };
+        let page = header.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
+        self.out.finish(&page)
+    }
+}
+
+impl OrderSpool {
+    fn push(&mut self, new: &Order) -> io::Result<()> {
+        let places = new.places.iter().flat_map(|place| (self.bounds_len + place).to_le_bytes());
+        self.places.write_all(&places.collect::<Vec<_>>())?;
+        self.bounds.write_all(&new.bounds)?;
+        self.bounds_len += new.bounds.len() as u64;
+        self.last.clone_from(&new.last);
+        Ok(())
+    }
+}
+
+/// Writes behind the header, and adds up checksums on the way.
+struct Summed<'f> {
+    file: &'f File,
+    at: u64,
+    block: Vec<u8>,
+    sums: Vec<u8>,
+}
+
+impl<'f> Summed<'f> {
+    fn new(file: &'f File) -> Self {
+        let block = Vec::with_capacity(1 << BLOCK_LOG);
+        Self { file, at: HEADER_BYTES as u64, block, sums: Vec::new() }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let free = (1 << BLOCK_LOG) - self.block.len();
+            let (now, later) = bytes.split_at(free.min(bytes.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if self.block.len() == 1 << BLOCK_LOG {
+                self.end_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        self.sums.extend(xxh3_64(&self.block).to_le_bytes());
+        self.file.write_all_at(&self.block, self.at)?;
+        self.at += self.block.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    fn copy(&mut self, spool: &mut SpooledTempFile) -> io::Result<()> {
+        spool.rewind()?;
+        let mut bytes = vec![0; 1 << BLOCK_LOG];
+        loop {
+            match spool.read(&mut bytes)? {
+                0 => return Ok(()),
+                read => self.write(&bytes[..read])?,
+            }
+        }
+    }
+
+    fn finish(mut self, page: &[u8]) -> io::Result<()> {
+        if !self.block.is_empty() {
+            self.end_block()?;
+        }
+        let own = xxh3_64(&self.sums).to_le_bytes();
+        self.sums.extend(own);
+        self.file.write_all_at(&self.sums, self.at)?;
+        self.file.write_all_at(page, 0)
+    }
+}

@@ -1,0 +1,358 @@
+//! Lines as keys, some at a time.
+
+use super::funnel::Funnel;
+use super::index::fields;
+use crate::bloom::Filter;
+use crate::bloom::Plain;
+use crate::error::{Error, Result};
+use crate::io::read::{ChunkJob, LineChunk, LineReader};
+use crate::kernel::Level;
+use crate::kernel::places::places;
+use crate::number::{Column, Selector};
+use memchr::memchr_iter;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What of a line is its key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LineRules {
+    /// The byte that ends a line; it is no part of the key.
+    pub(crate) terminator: u8,
+    /// Whether a carriage return at the end is no part of the key either.
+    pub(crate) crlf: bool,
+    /// Whether lines with an empty key are left out.
+    pub(crate) skip_empty: bool,
+    /// What of a key is hashed.
+    pub(crate) funnel: Funnel,
+}
+
+/// Lines that are looked at together.
+const BATCH: usize = 1024;
+/// Pieces of a file whose lines are counted for an estimate, and their size.
+const PIECES: u64 = 32;
+const PIECE_BYTES: usize = 1 << 15;
+
+/// Some lines in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Batch<'a> {
+    pub(crate) keys: Vec<&'a [u8]>,
+    /// Where each line lies, with its terminator.
+    pub(crate) spans: Vec<Range<usize>>,
+}
+
+impl LineRules {
+    /// The key of a line without its terminator.
+    #[inline]
+    pub(crate) fn key(self, line: &[u8]) -> &[u8] {
+        match line {
+            [key @ .., b'\r'] if self.crlf => key,
+            line => line,
+        }
+    }
+
+    /// The key of every line of `bytes`, and where the line lies, with its
+    /// terminator.
+    fn keys(self, bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
+        let mut start = 0;
+        places(Level::best(), bytes, self.terminator).filter_map(move |end| {
+            let span = start..end + 1;
+            start = span.end;
+            let key = self.key(&bytes[span.start..end]);
+            (!(self.skip_empty && key.is_empty())).then_some((key, span))
+        })
+    }
+
+    /// Hands all lines of `bytes`, each with its terminator, to `visit`, some at
+    /// a time.
+    pub(crate) fn batches<'a>(
+        self,
+        bytes: &'a [u8],
+        mut visit: impl FnMut(&Batch<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut batch = Batch::default();
+        batch.keys.reserve_exact(BATCH);
+        batch.spans.reserve_exact(BATCH);
+        // The iterator's own loop: one that asks it line by line takes twice as long.
+        self.keys(bytes).try_for_each(|(key, span)| -> Result<()> {
+            batch.keys.push(key);
+            batch.spans.push(span);
+            if batch.keys.len() == BATCH {
+                visit(&batch)?;
+                batch.keys.clear();
+                batch.spans.clear();
+            }
+            Ok(())
+        })?;
+        if batch.keys.is_empty() { Ok(()) } else { visit(&batch) }
+    }
+
+    /// Copies the lines of `bytes` to whose keys `ask` gives the answer `wanted`.
+    pub(crate) fn copy(
+        self,
+        bytes: &[u8],
+        wanted: bool,
+        out: &mut Vec<u8>,
+        mut ask: impl FnMut(&[&[u8]], &mut Vec<bool>) -> Result<()>,
+    ) -> Result<()> {
+        let mut answers = Vec::new();
+        self.batches(bytes, |batch| {
+            batch.hashed(self.funnel, |keys| ask(keys, &mut answers))??;
+            batch.copy(bytes, &answers, wanted, out);
+            Ok(())
+        })
+    }
+
+    /// Number of keys in `bytes`.
+    pub(crate) fn count(self, bytes: &[u8]) -> u64 {
+        self.keys(bytes).count() as u64
+    }
+
+    /// About how many lines a regular file has; 0 of what is none, or cannot be
+    /// opened: reading it says why.
+    pub(crate) fn estimated_lines(self, path: &Path) -> Result<u64> {
+        let Ok(file) = File::open(path) else { return Ok(0) };
+        let metadata = file.metadata().map_err(Error::io("read", path))?;
+        if !metadata.is_file() {
+            return Ok(0);
+        }
+        let len = metadata.len();
+        let pieces = len.div_ceil(PIECE_BYTES as u64).min(PIECES);
+        let step = if pieces == PIECES { len / PIECES } else { PIECE_BYTES as u64 };
+        let mut buffer = vec![0; PIECE_BYTES];
+        let (mut bytes, mut lines) = (0, 0);
+        for piece in 0..pieces {
+            let read = file.read_at(&mut buffer, piece * step).map_err(Error::io("read", path))?;
+            bytes += read as u64;
+            lines += memchr_iter(self.terminator, &buffer[..read]).count() as u64;
+        }
+        let estimate = u128::from(lines) * u128::from(len) / u128::from(bytes.max(1));
+        Ok(u64::try_from(estimate).unwrap_or(u64::MAX) + u64::from(len > 0))
+    }
+}
+
+impl Batch<'_> {
+    /// Calls `take` with what of each key is hashed.
+    ///
+    /// # Errors
+    ///
+    /// If a line is no such key: it is named once [`LineJob`] knows where it is.
+    pub(crate) fn hashed<R>(&self, funnel: Funnel, take: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
+        funnel.keys(&self.keys, take).map_err(|index| {
+            let key = self.keys[index];
+            Error::NoKey {
+                input: String::new(),
+                offset: self.spans[index].start as u64,
+                expected: funnel.expected(),
+                excerpt: key[..key.len().min(40)].escape_ascii().to_string(),
+            }
+        })
+    }
+
+    /// Copies the lines of `bytes` whose answer is `wanted`, neighbours
+    /// together.
+    pub(crate) fn copy(&self, bytes: &[u8], answers: &[bool], wanted: bool, out: &mut Vec<u8>) {
+        let mut run = 0..0;
+        for (span, &answer) in self.spans.iter().zip(answers) {
+            if answer != wanted {
+                continue;
+            }
+            if span.start != run.end {
+                out.extend_from_slice(&bytes[run]);
+                run = span.clone();
+            }
+            run.end = span.end;
+        }
+        out.extend_from_slice(&bytes[run]);
+    }
+}
+
+/// How lines are read.
+#[derive(Clone, Copy)]
+pub(crate) struct LineJob<'a> {
+    pub(crate) rules: LineRules,
+    pub(crate) chunks: ChunkJob<'a>,
+}
+
+/// Says where in its input an error of a chunk is.
+fn located(chunk: &LineChunk) -> impl Fn(Error) -> Error {
+    |error| match error {
+        Error::NoKey { offset, expected, excerpt, .. } => {
+            let (input, offset) = (chunk.name.clone(), chunk.offset + offset);
+            Error::NoKey { input, offset, expected, excerpt }
+        }
+        other => other,
+    }
+}
+
+/// Lines that stay in the cache of a processor.
+pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+
+impl LineJob<'_> {
+    fn reader(&self, paths: Vec<PathBuf>) -> LineReader {
+        LineReader::of_bytes(paths, self.rules.terminator)
+    }
+
+    /// Hands chunks of the lines of `paths` to `work`, in any order, and what it
+    /// wrote to `consume`, in theirs.
+    pub(crate) fn run(
+        &self,
+        paths: Vec<PathBuf>,
+        work: impl Fn(&[u8], &mut Vec<u8>) -> Result<()> + Sync,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
+            out.clear();
+            work(chunk.lines(), out).map_err(located(chunk))
+        };
+        self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
+    }
+
+    /// Hands to `consume` the lines of `paths` to whose keys `ask` gives the answer
+    /// `wanted`.
+    pub(crate) fn copy_lines(
+        &self,
+        paths: Vec<PathBuf>,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |bytes: &[u8], out: &mut Vec<u8>| {
+            self.rules.copy(bytes, wanted, out, |keys, answers| {
+                ask(keys, answers);
+                Ok(())
+            })
+        };
+        self.run(paths, work, consume)
+    }
+
+    /// Hands to `consume` the records of delimited text to whose fields `ask` gives
+    /// the answer `wanted`, and every header that names the column. A field that
+    /// a record does not have is empty.
+    pub(crate) fn copy_records(
+        &self,
+        paths: Vec<PathBuf>,
+        selector: &Selector,
+        wanted: bool,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
+            out.clear();
+            let bytes = chunk.lines();
+            let mut start = 0;
+            if chunk.first && matches!(selector.column, Column::Name(_)) {
+                // All of a chunk if a quote is never closed.
+                start = bytes.len().min(selector.first_record(bytes).len() + 1);
+                out.extend_from_slice(&bytes[..start]);
+            }
+            let records = selector.records(&bytes[start..], chunk.column).map(|(record, _)| {
+                let span = start + record.start..start + record.end;
+                let row = &bytes[span.clone()];
+                let row = row.strip_suffix(b"\r").unwrap_or(row);
+                let field = fields(row, selector.delimiter).nth(chunk.column);
+                (field.unwrap_or_default(), span.start..span.end + 1)
+            });
+            let mut records =
+                records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
+            let mut answers = Vec::new();
+            loop {
+                let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
+                if fields.is_empty() {
+                    return Ok(());
+                }
+                let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
+                let batch = Batch { keys, spans };
+                let asked = batch.hashed(self.rules.funnel, |keys| ask(keys, &mut answers));
+                asked.map_err(located(chunk))?;
+                batch.copy(bytes, &answers, wanted, out);
+            }
+        };
+        let reader = LineReader::of_records(paths, Some(selector.clone()));
+        self.chunks.run(reader, || Ok(Vec::new()), work, |out, _| consume(out))
+    }
+
+    /// Bytes of the lines of a file; 0 if it has to be read to know them.
+    pub(crate) fn known_bytes(&self, path: &Path) -> u64 {
+        self.reader(vec![path.into()]).known_bytes()
+    }
+
+    /// Hands chunks of the lines of `paths` to `visit`, one after the other.
+    pub(crate) fn each(
+        &self,
+        paths: Vec<PathBuf>,
+        mut visit: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let reader = self.reader(paths);
+        self.chunks.each(reader, |chunk| visit(chunk.lines()).map_err(located(chunk)))
+    }
+
+    /// Number of keys in the lines of `paths`.
+    pub(crate) fn count(&self, paths: Vec<PathBuf>) -> Result<u64> {
+        let count = AtomicU64::new(0);
+        let work = |bytes: &[u8], _: &mut Vec<u8>| {
+            count.fetch_add(self.rules.count(bytes), Ordering::Relaxed);
+            Ok(())
+        };
+        self.run(paths, work, |_| Ok(()))?;
+        Ok(count.into_inner())
+    }
+
+    /// Adds the keys of all lines of `paths` to `filter`.
+    pub(crate) fn insert_into<D: Plain>(
+        &self,
+        filter: &mut Filter<D>,
+        paths: Vec<PathBuf>,
+    ) -> Result<()> {
+        let shared = filter.share();
+        let work = |bytes: &[u8], _: &mut Vec<u8>| {
+            self.rules.batches(bytes, |batch| {
+                batch.hashed(self.rules.funnel, |keys| shared.insert_many(keys)).map(drop)
+            })
+        };
+        self.run(paths, work, |_| Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_are_those_of_a_plain_split(
+            text in prop::collection::vec(prop::sample::select(b"ab\r\n\0\xFF".to_vec()), 0..300),
+            crlf: bool, skip_empty: bool, wanted: bool,
+        ) {
+            let funnel = Funnel::Bytes;
+            let rules = LineRules { terminator: b'\n', crlf, skip_empty, funnel };
+            let bytes = [&text[..], b"\n"].concat();
+            let mut expected: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+            expected.pop();
+            let (mut copied, mut plain) = (Vec::new(), Vec::new());
+            let mut keys = Vec::new();
+            rules.batches(&bytes, |batch| {
+                keys.extend_from_slice(&batch.keys);
+                let answers: Vec<bool> = batch.keys.iter().map(|key| key.len() % 2 == 0).collect();
+                batch.copy(&bytes, &answers, wanted, &mut copied);
+                Ok(())
+            }).unwrap();
+            let key = |line| rules.key(line);
+            for &line in &expected {
+                let counts = !(skip_empty && key(line).is_empty());
+                if counts && key(line).len().is_multiple_of(2) == wanted {
+                    plain.extend_from_slice(line);
+                    plain.push(b'\n');
+                }
+            }
+            prop_assert_eq!(copied, plain);
+            let expected: Vec<&[u8]> = expected.into_iter().map(key)
+                .filter(|key| !(skip_empty && key.is_empty())).collect();
+            prop_assert_eq!(rules.count(&bytes), expected.len() as u64);
+            prop_assert_eq!(keys, expected);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Streams copied to temporary files, to be read more than once.
+
+use super::keys::LineJob;
+use crate::error::{Error, Result};
+use crate::io::read::{check_end, open_file};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// A temporary file without a name, so that not even a kill leaves it behind.
+#[derive(Debug)]
+pub(crate) struct Spooled(File);
+
+impl Spooled {
+    /// Copies what `path` names, unless it is a regular file: that can be read
+    /// again. `-` is standard input.
+    fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
+        let mut input = open_file(path)?;
+        let before = input.metadata().map_err(Error::io("read", path))?;
+        if before.is_file() && path != Path::new("-") {
+            return Ok(None);
+        }
+        let mut copy = tempfile::tempfile_in(folder)
+            .map_err(Error::io("create a temporary file in", folder))?;
+        let mut buffer = vec![0; job.chunks.chunk_bytes];
+        loop {
+            if job.chunks.progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let read = match input.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read.map_err(Error::io("read", path))?,
+            };
+            if read == 0 {
+                check_end(&input, &before, path)?;
+                return Ok(Some(Self(copy)));
+            }
+            copy.write_all(&buffer[..read])
+                .map_err(Error::io("write a temporary file in", folder))?;
+        }
+    }
+
+    /// A path under which this process can open it, from its beginning.
+    fn path(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+    }
+}
+
+/// Names the input in an error as the user did, not as the copy that was read.
+pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
+    match error {
+        Error::NoKey { input, offset, expected, excerpt } => {
+            let typed = read.iter().zip(typed).find(|(read, _)| read.as_os_str() == &*input);
+            let input = typed.map_or(input, |(_, typed)| typed.display().to_string());
+            Error::NoKey { input, offset, expected, excerpt }
+        }
+        other => other,
+    }
+}
+
+/// Paths under which the same lines can be read more than once: of files their own, of
+/// streams those of copies, which are gone when they are dropped.
+pub(crate) fn rereadable(
+    paths: Vec<PathBuf>,
+    folder: &Path,
+    job: &LineJob<'_>,
+) -> Result<(Vec<PathBuf>, Vec<Spooled>)> {
+    let mut copies = Vec::new();
+    let paths = paths.into_iter().map(|path| {
+        let copy = Spooled::of(&path, folder, job)?;
+        let path = copy.as_ref().map_or(path, Spooled::path);
+        copies.extend(copy);
+        Ok(path)
+    });
+    Ok((paths.collect::<Result<_>>()?, copies))
+}

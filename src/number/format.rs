@@ -1,0 +1,88 @@
+//! Names of the formats in which values are read and written.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How natural numbers lie in a file or stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Decimal digits, one number a line (see [`text`](crate::number)).
+    #[default]
+    Text,
+    /// 4 bytes a value, least significant byte first.
+    U32Le,
+    /// 4 bytes a value, most significant byte first.
+    U32Be,
+    /// 8 bytes a value, least significant byte first.
+    U64Le,
+    /// 8 bytes a value, most significant byte first.
+    U64Be,
+}
+
+impl Format {
+    /// Every format, in the order in which help texts list them.
+    pub const ALL: [Self; 5] = [Self::Text, Self::U32Le, Self::U32Be, Self::U64Le, Self::U64Be];
+
+    /// Bytes a value takes, or `None` where that varies (text).
+    #[must_use]
+    pub const fn value_bytes(self) -> Option<usize> {
+        match self {
+            Self::Text => None,
+            Self::U32Le | Self::U32Be => Some(4),
+            Self::U64Le | Self::U64Be => Some(8),
+        }
+    }
+
+    /// Largest value the format can hold.
+    #[must_use]
+    pub const fn max_value(self) -> u64 {
+        match self {
+            Self::U32Le | Self::U32Be => u32::MAX as u64,
+            Self::Text | Self::U64Le | Self::U64Be => u64::MAX,
+        }
+    }
+
+    /// The name used on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::U32Le => "u32le",
+            Self::U32Be => "u32be",
+            Self::U64Le => "u64le",
+            Self::U64Be => "u64be",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a text names no [`Format`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of text, u32le, u32be, u64le, u64be")]
+pub struct ParseFormatError;
+
+impl FromStr for Format {
+    type Err = ParseFormatError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or(ParseFormatError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_to_its_format() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        assert_eq!("u16le".parse::<Format>(), Err(ParseFormatError));
+    }
+}

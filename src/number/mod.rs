@@ -1,0 +1,25 @@
+//! The text format: one natural number a line.
+//!
+//! Flow: bytes of an input → **here** → values; sorted values → **here** → bytes.
+//!
+//! # Grammar
+//! A line is `blank* digit+ blank* CR?` before its terminator (a newline, or
+//! NUL on request), where `blank` is a space or a tab; the value is below 2^64.
+//! Leading zeros do not matter. The first line of an input may begin with a
+//! UTF-8 byte-order mark; the last one may lack its terminator. A line without
+//! digits and without anything else but blanks and `CR` is *blank*: it carries
+//! no number. Everything else is [`Malformed`].
+
+mod column;
+mod format;
+mod line;
+mod lines;
+
+pub use column::Column;
+pub(crate) use column::Selector;
+pub use format::{Format, ParseFormatError};
+pub use line::{Line, LineScanner, Malformed, parse_line};
+pub(crate) use lines::{LineSink, block_values};
+
+/// What an input may begin with, and what is not part of its first line.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -1,0 +1,322 @@
+//! A bitmap and what can be asked of it.
+
+use super::iter::{Ones, Runs};
+use super::owned::OwnedWords;
+use super::word::Word;
+use super::words::{LeBytes, Words};
+use crate::kernel::{Level, popcount};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// A set of values of one range, its universe, as bits over `S`.
+#[derive(Clone)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to the name")]
+pub struct Bits<S> {
+    pub(super) base: u64,
+    /// Size of the universe.
+    pub(super) len_bits: u64,
+    /// At least as many as the universe needs; bits behind it do not count.
+    pub(super) words: S,
+}
+
+/// A bitmap that owns its words.
+pub type Bitmap<W = u64> = Bits<OwnedWords<W>>;
+/// A bitmap on borrowed words.
+pub type BitmapMut<'a, W = u64> = Bits<&'a mut [W]>;
+/// A bitmap in borrowed little-endian bytes, read in place.
+pub type BitmapView<'a, W = u64> = Bits<LeBytes<'a, W>>;
+
+impl<W: Word> Bitmap<W> {
+    /// An empty set of the values `0..len_bits`.
+    ///
+    /// # Panics
+    ///
+    /// If `len_bits` bits do not fit in the address space.
+    #[must_use]
+    pub fn new(len_bits: u64) -> Self {
+        Self::with_base(0, len_bits)
+    }
+
+    /// An empty set of the `len_bits` values from `base` on, as far as they
+    /// are below 2^64.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::Bitmap;
+    /// let mut top: Bitmap = Bitmap::with_base(u64::MAX - 9, 10);
+    /// assert!(top.insert(u64::MAX));
+    /// assert_eq!(top.universe(), Some(u64::MAX - 9..=u64::MAX));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `len_bits` bits do not fit in the address space.
+    #[must_use]
+    #[expect(clippy::panic, reason = "documented")]
+    pub fn with_base(base: u64, len_bits: u64) -> Self {
+        let len_bits = len_bits.min((u64::MAX - base).saturating_add(1));
+        let Ok(words) = usize::try_from(len_bits.div_ceil(W::BITS.into())) else {
+            panic!("{len_bits} bits do not fit in the address space")
+        };
+        Self { base, len_bits, words: OwnedWords::zeroed(words) }
+    }
+
+    /// The set of `values`, in the universe `0..len_bits`.
+    ///
+    /// # Panics
+    ///
+    /// If a value is `len_bits` or more.
+    #[must_use]
+    pub fn from_values(len_bits: u64, values: &[u64]) -> Self {
+        let mut bitmap = Self::new(len_bits);
+        for &value in values {
+            bitmap.insert(value);
+        }
+        bitmap
+    }
+
+    /// The words; bits behind the universe are 0.
+    #[must_use]
+    pub fn as_words(&self) -> &[W] {
+        self.words.as_slice().unwrap_or_default()
+    }
+}
+
+impl<'a, W: Word> BitmapView<'a, W> {
+    /// The set that these bytes are, the first bit standing for `base`. Its
+    /// universe has a value for each bit of a whole word.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::BitmapView;
+    /// let view: BitmapView<'_, u32> = BitmapView::from_le_bytes(100, &[0b101, 0, 0, 128]);
+    /// assert_eq!(view.iter().collect::<Vec<_>>(), [100, 102, 131]);
+    /// ```
+    #[must_use]
+    pub fn from_le_bytes(base: u64, bytes: &'a [u8]) -> Self {
+        let words = LeBytes::new(bytes);
+        let len_bits = words.word_count() as u64 * u64::from(W::BITS);
+        Self { base, len_bits: len_bits.min((u64::MAX - base).saturating_add(1)), words }
+    }
+}
+
+impl<'a, W: Word> Bits<&'a mut [W]> {
+    /// The set that these words are, the first bit standing for `base`.
+    #[must_use]
+    pub fn from_words_mut(base: u64, words: &'a mut [W]) -> Self {
+        let len_bits = words.len() as u64 * u64::from(W::BITS);
+        Self { base, len_bits: len_bits.min((u64::MAX - base).saturating_add(1)), words }
+    }
+}
+
+impl<S: Words> Bits<S> {
+    /// The values that the set may have; `None` if there are none.
+    #[must_use]
+    pub fn universe(&self) -> Option<RangeInclusive<u64>> {
+        let last = self.len_bits.checked_sub(1)?;
+        Some(self.base..=self.base + last)
+    }
+
+    /// The bit that stands for `value`.
+    #[inline]
+    pub(super) fn bit(&self, value: u64) -> Option<u64> {
+        value.checked_sub(self.base).filter(|bit| *bit < self.len_bits)
+    }
+
+    /// Words that hold bits of the universe.
+    pub(super) fn used_words(&self) -> usize {
+        usize::try_from(self.len_bits.div_ceil(S::Word::BITS.into())).unwrap_or(usize::MAX)
+    }
+
+    /// Word `index` without bits behind the universe; 0 behind the last one.
+    #[inline]
+    pub(super) fn word(&self, index: usize) -> S::Word {
+        let start = (index as u64).checked_mul(S::Word::BITS.into());
+        let Some(left) = start.and_then(|start| self.len_bits.checked_sub(start)) else {
+            return S::Word::default();
+        };
+        let word = self.words.get(index).unwrap_or_default();
+        if left >= u64::from(S::Word::BITS) {
+            word
+        } else {
+            word & S::Word::low_mask(u32::try_from(left).unwrap_or(0))
+        }
+    }
+
+    /// Whether `value` is in the set. O(1).
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, value: u64) -> bool {
+        self.bit(value).is_some_and(|bit| {
+            let (index, mask) = S::Word::place(bit);
+            self.words.get(index).unwrap_or_default() & mask != S::Word::default()
+        })
+    }
+
+    /// Number of values in the words before `end`.
+    fn count_below(&self, end: usize) -> u64 {
+        let (mut count, mut whole) = (0, 0);
+        if let Some(bytes) = self.words.as_le_bytes() {
+            let inside = self.len_bits.min(end as u64 * u64::from(S::Word::BITS));
+            let words = usize::try_from(inside / u64::from(u64::BITS)).unwrap_or(usize::MAX);
+            count = popcount::ones(Level::best(), &bytes.as_chunks().0[..words]);
+            whole = words * (u64::BITS / S::Word::BITS) as usize;
+        }
+        count + (whole..end).map(|index| u64::from(self.word(index).count())).sum::<u64>()
+    }
+
+    /// Number of values in the set. O(words).
+    #[must_use]
+    pub fn cardinality(&self) -> u64 {
+        self.count_below(self.used_words())
+    }
+
+    /// Whether the set has no values. O(words) if it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.min().is_none()
+    }
+
+    /// The smallest value. O(words before it).
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        self.iter().next()
+    }
+
+    /// The largest value. O(words behind it).
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.iter().next_back()
+    }
+
+    /// The smallest member that is `value` or more. O(words between).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::Bitmap;
+    /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
+    /// assert_eq!((ids.next(4), ids.next(40), ids.next(42)), (Some(40), Some(40), None));
+    /// assert_eq!((ids.previous(39), ids.previous(40), ids.previous(2)), (Some(3), Some(40), None));
+    /// ```
+    #[must_use]
+    pub fn next(&self, value: u64) -> Option<u64> {
+        self.iter_from(value).next()
+    }
+
+    /// The largest member that is `value` or less. O(words between).
+    #[must_use]
+    pub fn previous(&self, value: u64) -> Option<u64> {
+        let last = value.checked_sub(self.base)?.min(self.len_bits.checked_sub(1)?);
+        let (index, mask) = S::Word::place(last);
+        let upto = S::Word::low_mask(mask.lowest() + 1);
+        let mut word = self.word(index) & upto;
+        let mut index = index;
+        loop {
+            if let Some(bit) = word.highest() {
+                return Some(self.base + index as u64 * u64::from(S::Word::BITS) + u64::from(bit));
+            }
+            index = index.checked_sub(1)?;
+            word = self.word(index);
+        }
+    }
+
+    /// Number of members smaller than or equal to `value`. O(words up to it).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::Bitmap;
+    /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
+    /// assert_eq!((ids.rank(2), ids.rank(40), ids.rank(u64::MAX)), (0, 2, 3));
+    /// assert_eq!((ids.select(0), ids.select(2), ids.select(3)), (Some(3), Some(41), None));
+    /// ```
+    #[must_use]
+    pub fn rank(&self, value: u64) -> u64 {
+        let Some(bit) = value.checked_sub(self.base) else { return 0 };
+        if bit >= self.len_bits {
+            return self.cardinality();
+        }
+        let (index, mask) = S::Word::place(bit);
+        let upto = S::Word::low_mask(mask.lowest() + 1);
+        self.count_below(index) + u64::from((self.word(index) & upto).count())
+    }
+
+    /// The member with `index` smaller ones. O(words up to it).
+    #[must_use]
+    pub fn select(&self, index: u64) -> Option<u64> {
+        let mut left = index;
+        for word_index in 0..self.used_words() {
+            let mut word = self.word(word_index);
+            let count = u64::from(word.count());
+            if left < count {
+                for _ in 0..left {
+                    word = word.without_lowest();
+                }
+                let start = word_index as u64 * u64::from(S::Word::BITS);
+                return Some(self.base + start + u64::from(word.lowest()));
+            }
+            left -= count;
+        }
+        None
+    }
+
+    /// The members in ascending order; from the back in descending order.
+    #[must_use]
+    pub fn iter(&self) -> Ones<'_, S> {
+        Ones::new(self, 0)
+    }
+
+    /// The members from `value` on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::Bitmap;
+    /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
+    /// assert_eq!(ids.iter_from(4).collect::<Vec<_>>(), [40, 41]);
+    /// assert_eq!(ids.iter_from(4).rev().collect::<Vec<_>>(), [41, 40]);
+    /// ```
+    #[must_use]
+    pub fn iter_from(&self, value: u64) -> Ones<'_, S> {
+        Ones::new(self, value.saturating_sub(self.base))
+    }
+
+    /// The maximal runs of consecutive members, in ascending order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::bitmap::Bitmap;
+    /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
+    /// assert_eq!(ids.runs().collect::<Vec<_>>(), [3..=3, 40..=41]);
+    /// ```
+    #[must_use]
+    pub fn runs(&self) -> Runs<'_, S> {
+        Runs::new(self.iter())
+    }
+}
+
+impl<'a, S: Words> IntoIterator for &'a Bits<S> {
+    type Item = u64;
+    type IntoIter = Ones<'a, S>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Shows the first members.
+impl<S: Words> fmt::Debug for Bits<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        let mut set = f.debug_set();
+        set.entries(self.iter().take(SHOWN));
+        if self.iter().nth(SHOWN).is_some() {
+            return set.finish_non_exhaustive();
+        }
+        set.finish()
+    }
+}

@@ -1,0 +1,375 @@
+//! The values of one aligned range of 2^16, by their low 16 bits.
+//!
+//! Roaring's three kinds, as they lie in its portable format: little-endian and
+//! of any alignment, so that a container is a view of a mapped file, of a dense
+//! bitmap's words, or of memory.
+//!
+//! Source: the format specification of the Roaring project,
+//! <https://github.com/RoaringBitmap/RoaringFormatSpec>.
+
+mod count;
+mod many;
+mod scratch;
+mod search;
+
+pub(crate) use count::{intersection_len, intersects};
+pub(crate) use many::Among;
+pub(crate) use scratch::Scratch;
+
+pub(crate) use crate::kernel::words::Op;
+
+use crate::kernel::steps;
+use crate::kernel::{self, Level, ones, popcount, runs};
+
+/// Words of a bitmap container.
+pub(crate) const WORDS: usize = 1024;
+/// Bytes of a bitmap container.
+pub(crate) const BITMAP_BYTES: usize = 8 * WORDS;
+/// An array container has at most this many values; then a bitmap is smaller.
+pub(crate) const MAX_ARRAY: usize = 4096;
+/// Values of a container's range.
+pub(crate) const SPAN: u32 = 1 << 16;
+
+/// The words of a bitmap container.
+pub(crate) type BitmapWords = [[u8; 8]; WORDS];
+
+/// The low 16 bits of the values of one aligned range of 2^16.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Container<'a> {
+    /// Ascending values.
+    Array(&'a [[u8; 2]]),
+    /// Bit `v % 64` of word `v / 64`.
+    Bitmap(&'a BitmapWords),
+    /// Start and length − 1 of ascending runs that do not touch.
+    Runs(&'a [[u8; 4]]),
+}
+
+/// Bytes of a container of `len` values as an array or a bitmap.
+pub(crate) fn plain_bytes(len: u32) -> usize {
+    if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES }
+}
+
+/// The first value of a run and its last one.
+pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
+    let [a, b, c, d] = run;
+    let start = u32::from(u16::from_le_bytes([a, b]));
+    // A damaged run may reach beyond the range.
+    (start, (start + u32::from(u16::from_le_bytes([c, d]))).min(SPAN - 1))
+}
+
+/// Runs without what is not above all runs before: those of a damaged file may
+/// not ascend.
+fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u32)> {
+    let mut next = 0;
+    runs.filter_map(move |(first, last)| {
+        let first = first.max(next);
+        next = next.max(last + 1);
+        (first <= last).then_some((first, last))
+    })
+}
+
+/// First and last values of runs, ascending.
+pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
+    sound(runs.iter().map(|&run| ends(run)))
+}
+
+/// Hands every word of `first ..= last` to `change`, with the range's bits in it.
+fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
+    let change = |word: &mut [u8; 8], mask: u64| {
+        let mut bits = u64::from_le_bytes(*word);
+        change(&mut bits, mask);
+        *word = bits.to_le_bytes();
+    };
+    let (from, to) = (u64::MAX << (first & 63), u64::MAX >> (63 - (last & 63)));
+    match &mut words[first as usize >> 6..=last as usize >> 6] {
+        [] => {}
+        [word] => change(word, from & to),
+        [head, middle @ .., tail] => {
+            change(head, from);
+            for word in middle {
+                change(word, u64::MAX);
+            }
+            change(tail, to);
+        }
+    }
+}
+
+/// Words whose runs are counted before it is asked whether they are enough.
+const PART_WORDS: usize = 128;
+
+/// Arrays this many times longer are searched, not read.
+const GALLOP: usize = 32;
+
+/// A run as the portable format has it.
+pub(crate) fn run(first: u32, last: u32) -> [u8; 4] {
+    let [[a, b, ..], [c, d, ..]] = [first.to_le_bytes(), (last - first).to_le_bytes()];
+    [a, b, c, d]
+}
+
+impl Container<'_> {
+    /// Number of values.
+    pub(crate) fn len(self) -> u32 {
+        match self {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Array(values) => values.len() as u32,
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Bitmap(words) => popcount::ones(Level::best(), words) as u32,
+            Self::Runs(runs) => runs
+                .iter()
+                .map(|&run| ends(run))
+                .map(|(first, last)| last - first + 1)
+                .fold(0, u32::saturating_add)
+                .min(SPAN), // those of a damaged file may overlap
+        }
+    }
+
+    /// Whether `low` is a value.
+    pub(crate) fn contains(self, low: u16) -> bool {
+        match self {
+            Self::Array(values) => search::contains(values, low),
+            Self::Bitmap(words) => {
+                u64::from_le_bytes(words[usize::from(low >> 6)]) >> (low & 63) & 1 == 1
+            }
+            Self::Runs(runs) => search::runs(runs, low).is_ok(),
+        }
+    }
+
+    /// Reads bytes near the place where `low` is looked for, so that they are in
+    /// the cache when it is.
+    #[inline]
+    pub(crate) fn touch(self, low: u16) -> u8 {
+        match self {
+            Self::Array(values) => search::touch(values, low),
+            Self::Bitmap(words) => words[usize::from(low >> 6)][0],
+            Self::Runs(runs) => runs.get(runs.len() / 2).map_or(0, |run| run[0]),
+        }
+    }
+
+    /// Asks for the cache lines in which `low` is looked for first.
+    #[inline]
+    pub(crate) fn prefetch(self, low: u16) {
+        match self {
+            Self::Array(values) => search::prefetch(values, low),
+            Self::Bitmap(words) => kernel::prefetch(words, usize::from(low >> 6)),
+            Self::Runs(runs) => kernel::prefetch(runs, runs.len() / 2),
+        }
+    }
+
+    /// As it lies in the portable format, but for the number of runs.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Array(values) => values.as_flattened(),
+            Self::Bitmap(words) => words.as_flattened(),
+            Self::Runs(runs) => runs.as_flattened(),
+        }
+    }
+
+    /// Number of values up to and including `low`.
+    pub(crate) fn rank(self, low: u16) -> u32 {
+        steps::count(1 + self.bytes().len() / 64);
+        match self {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            Self::Array(values) => match search::array(values, low) {
+                Ok(found) => found as u32 + 1,
+                Err(place) => place as u32,
+            },
+            Self::Bitmap(words) => {
+                let (whole, rest) = words.split_at(usize::from(low >> 6));
+                let mask = u64::MAX >> (63 - (low & 63));
+                #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+                let before = popcount::ones(Level::best(), whole) as u32;
+                before + (u64::from_le_bytes(rest[0]) & mask).count_ones()
+            }
+            Self::Runs(runs) => runs
+                .iter()
+                .map(|&run| ends(run))
+                .take_while(|&(first, _)| first <= low.into())
+                .map(|(first, last)| last.min(low.into()) - first + 1)
+                .fold(0, u32::saturating_add),
+        }
+    }
+
+    /// The value that has `index` values before it.
+    pub(crate) fn select(self, mut index: u32) -> Option<u16> {
+        steps::count(1 + self.bytes().len() / 64);
+        match self {
+            Self::Array(values) => values.get(index as usize).map(|&low| u16::from_le_bytes(low)),
+            Self::Bitmap(words) => {
+                for (number, &word) in (0_u32..).zip(words) {
+                    let mut word = u64::from_le_bytes(word);
+                    let here = word.count_ones();
+                    if index < here {
+                        for _ in 0..index {
+                            word &= word - 1;
+                        }
+                        return u16::try_from(64 * number + word.trailing_zeros()).ok();
+                    }
+                    index -= here;
+                }
+                None
+            }
+            Self::Runs(runs) => {
+                for &run in runs {
+                    let (first, last) = ends(run);
+                    if index <= last - first {
+                        return u16::try_from(first + index).ok();
+                    }
+                    index -= last - first + 1;
+                }
+                None
+            }
+        }
+    }
+
+    /// The smallest value from `low` on.
+    pub(crate) fn next(self, low: u16) -> Option<u16> {
+        match self {
+            Self::Array(values) => {
+                let (Ok(place) | Err(place)) = search::array(values, low);
+                values.get(place).map(|&low| u16::from_le_bytes(low))
+            }
+            Self::Bitmap(words) => {
+                let mut mask = u64::MAX << (low & 63);
+                for (number, &word) in (0_u32..).zip(words).skip(usize::from(low >> 6)) {
+                    let word = u64::from_le_bytes(word) & mask;
+                    if word != 0 {
+                        return u16::try_from(64 * number + word.trailing_zeros()).ok();
+                    }
+                    mask = u64::MAX;
+                }
+                None
+            }
+            Self::Runs(runs) => match search::runs(runs, low) {
+                Ok(_) => Some(low),
+                Err(place) => runs.get(place).and_then(|&run| u16::try_from(ends(run).0).ok()),
+            },
+        }
+    }
+
+    /// The largest value up to `low`.
+    pub(crate) fn previous(self, low: u16) -> Option<u16> {
+        match self {
+            Self::Array(values) => match search::array(values, low) {
+                Ok(_) => Some(low),
+                Err(place) => Some(u16::from_le_bytes(*values.get(place.checked_sub(1)?)?)),
+            },
+            Self::Bitmap(words) => {
+                let mut mask = u64::MAX >> (63 - (low & 63));
+                for number in (0..=low >> 6).rev() {
+                    let word = u64::from_le_bytes(words[usize::from(number)]) & mask;
+                    if word != 0 {
+                        let highest = word.ilog2();
+                        return u16::try_from(64 * u32::from(number) + highest).ok();
+                    }
+                    mask = u64::MAX;
+                }
+                None
+            }
+            Self::Runs(runs) => match search::runs(runs, low) {
+                Ok(_) => Some(low),
+                Err(place) => u16::try_from(ends(*runs.get(place.checked_sub(1)?)?).1).ok(),
+            },
+        }
+    }
+
+    /// Number of runs of neighbouring values.
+    #[cfg(any(test, feature = "cli"))]
+    pub(crate) fn run_count(self) -> usize {
+        self.runs_up_to(usize::MAX)
+    }
+
+    /// Number of runs of neighbouring values; `enough` or more if there are so
+    /// many.
+    pub(crate) fn runs_up_to(self, enough: usize) -> usize {
+        match self {
+            Self::Array(values) => runs::of_array(Level::best(), values),
+            Self::Bitmap(words) => {
+                let mut count = 0;
+                let mut before = 0;
+                for part in words.as_chunks::<PART_WORDS>().0 {
+                    // A run across parts begins once.
+                    let across = before & u64::from_le_bytes(part[0]) & 1;
+                    count += runs::of_bitmap(Level::best(), part) - usize::from(across == 1);
+                    before = u64::from_le_bytes(part[PART_WORDS - 1]) >> 63;
+                    if count >= enough {
+                        break;
+                    }
+                }
+                count
+            }
+            Self::Runs(runs) => runs.len(),
+        }
+    }
+
+    /// Writes `offset + low` of every value to the front of `positions`, which
+    /// grows; gives how many there are.
+    pub(crate) fn positions(self, offset: u32, positions: &mut Vec<u32>) -> usize {
+        let room = match self {
+            // Those of a damaged file may overlap.
+            Self::Runs(_) => SPAN as usize,
+            other => other.len() as usize + ones::SLACK,
+        };
+        if positions.len() < room {
+            positions.resize(room, 0);
+        }
+        steps::count(room / 8);
+        match self {
+            Self::Array(values) => {
+                for (slot, &low) in positions.iter_mut().zip(values) {
+                    *slot = offset + u32::from(u16::from_le_bytes(low));
+                }
+                values.len().min(room)
+            }
+            Self::Bitmap(words) => {
+                let copy;
+                let words = if let Ok(words) = bytemuck::try_cast_slice(words.as_flattened()) {
+                    words
+                } else {
+                    copy = words.map(u64::from_le_bytes);
+                    &copy[..]
+                };
+                ones::ones(Level::best(), words, offset, positions)
+            }
+            Self::Runs(runs) => {
+                let mut count = 0;
+                for (first, last) in runs.iter().map(|&run| ends(run)) {
+                    // Runs of a damaged file may overlap.
+                    for (slot, low) in positions[count.min(room)..].iter_mut().zip(first..=last) {
+                        *slot = offset + low;
+                    }
+                    count = (count + (last - first) as usize + 1).min(room);
+                }
+                count.min(SPAN as usize)
+            }
+        }
+    }
+
+    /// What is wrong with the order of the values, if anything is.
+    pub(crate) fn disorder(self) -> Option<&'static str> {
+        match self {
+            Self::Array(values) => {
+                // To the end, whatever is found: vectors have no early exit.
+                let pairs = values.iter().zip(values.get(1..).unwrap_or_default());
+                let falls = pairs.fold(false, |falls, (&a, &b)| {
+                    falls | (u16::from_le_bytes(a) >= u16::from_le_bytes(b))
+                });
+                falls.then_some("the values of an array do not ascend")
+            }
+            Self::Bitmap(_) => None,
+            Self::Runs(runs) => {
+                let reaches_out = |&[a, b, c, d]: &[u8; 4]| {
+                    u16::from_le_bytes([a, b]).checked_add(u16::from_le_bytes([c, d])).is_none()
+                };
+                let touch = |pair: &[[u8; 4]]| ends(pair[0]).1 + 1 >= ends(pair[1]).0;
+                if runs.iter().any(reaches_out) {
+                    Some("a run ends above 65535")
+                } else {
+                    runs.windows(2).any(touch).then_some("runs do not ascend, or touch")
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

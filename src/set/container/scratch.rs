@@ -1,0 +1,380 @@
+//! Memory for containers that are computed, used again and again.
+
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, run};
+use crate::kernel::steps;
+use crate::kernel::words;
+use crate::kernel::{Level, arrays};
+
+/// An owned container.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    kind: Kind,
+    /// Those of an array; longer than they are.
+    values: Vec<[u8; 2]>,
+    /// Made when first needed.
+    pub(super) words: Option<Box<BitmapWords>>,
+    runs: Vec<[u8; 4]>,
+    pub(super) positions: Vec<u32>,
+}
+
+/// Which of the memories has the container.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// That many values.
+    Array(usize),
+    Bitmap,
+    Runs,
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Array(0)
+    }
+}
+
+impl From<Container<'_>> for Scratch {
+    fn from(container: Container<'_>) -> Self {
+        let mut scratch = Self::default();
+        match container {
+            Container::Array(values) if values.len() <= MAX_ARRAY => {
+                scratch.values.extend_from_slice(values);
+                scratch.kind = Kind::Array(values.len());
+            }
+            other => scratch.set_bitmap(Self::words_of(other)),
+        }
+        scratch
+    }
+}
+
+pub(super) fn clear(words: &mut Option<Box<BitmapWords>>) -> &mut BitmapWords {
+    let words = words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
+    words.fill([0; 8]);
+    words
+}
+
+fn room(values: &mut Vec<[u8; 2]>, count: usize) -> &mut [[u8; 2]] {
+    let count = count + arrays::SLACK;
+    if values.len() < count {
+        values.resize(count, [0; 2]);
+    }
+    values
+}
+
+impl Scratch {
+    /// The same values as a bitmap.
+    pub(crate) fn words_of(container: Container<'_>) -> Box<BitmapWords> {
+        let mut words = Box::new([[0; 8]; WORDS]);
+        container.join_in(Op::Or, &mut words);
+        words
+    }
+
+    /// The values.
+    pub(crate) fn container(&self) -> Container<'_> {
+        match (self.kind, &self.words) {
+            (Kind::Bitmap, Some(words)) => Container::Bitmap(words),
+            (Kind::Runs, _) => Container::Runs(&self.runs),
+            (Kind::Array(count), _) => Container::Array(&self.values[..count]),
+            (Kind::Bitmap, None) => Container::Array(&[]),
+        }
+    }
+
+    /// Whether there is no value.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self.container() {
+            Container::Array(values) => values.is_empty(),
+            Container::Bitmap(words) => words.iter().all(|&word| word == [0; 8]),
+            Container::Runs(runs) => runs.is_empty(),
+        }
+    }
+
+    /// Makes this a bitmap of these words.
+    pub(crate) fn set_bitmap(&mut self, words: Box<BitmapWords>) {
+        self.words = Some(words);
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this a bitmap of the words that it has.
+    pub(super) fn set_kind_of_words(&mut self) {
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this an array of ascending `lows`.
+    pub(super) fn set_array(&mut self, lows: impl Iterator<Item = [u8; 2]>) {
+        self.values.clear();
+        self.values.extend(lows);
+        self.kind = Kind::Array(self.values.len());
+    }
+
+    /// Makes this these runs, which ascend and do not touch.
+    pub(super) fn set_runs(&mut self, runs: impl IntoIterator<Item = [u8; 4]>) {
+        self.runs.clear();
+        self.runs.extend(runs);
+        self.kind = Kind::Runs;
+    }
+
+    /// Makes this the empty container.
+    pub(crate) fn clear(&mut self) {
+        self.kind = Kind::default();
+    }
+
+    /// Makes this the result of `a op b`, whatever it was.
+    pub(crate) fn join(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
+        use Container::{Array, Bitmap, Runs};
+        steps::count(1 + (a.bytes().len() + b.bytes().len()) / 8);
+        let level = Level::best();
+        match (a, op, b) {
+            (Array(ours), Op::And, Array(theirs)) if ours.len() > theirs.len() => {
+                self.filter(true, theirs, a);
+            }
+            (Array(ours), Op::And, other) => self.filter(true, ours, other),
+            (other, Op::And, Array(theirs)) => self.filter(true, theirs, other),
+            (Array(ours), Op::AndNot, other) => self.filter(false, ours, other),
+            (Array(ours), Op::Or | Op::Xor, Array(theirs))
+                if ours.len() + theirs.len() <= MAX_ARRAY =>
+            {
+                let out = room(&mut self.values, ours.len() + theirs.len());
+                self.kind = Kind::Array(arrays::merge(level, op == Op::Or, ours, theirs, out));
+            }
+            (Array(_) | Bitmap(_), Op::Or | Op::Xor, Array(_))
+            | (Bitmap(_), Op::AndNot, Array(_)) => {
+                self.apply(op, a, b);
+            }
+            (Bitmap(ours), op, Bitmap(theirs)) => {
+                let out = self.words.get_or_insert_with(|| Box::new([[0; 8]; WORDS]));
+                words::join_into::<[u8; 8]>(level, op, ours, theirs, &mut out[..]);
+                self.kind = Kind::Bitmap;
+            }
+            (Array(values), op, Runs(runs)) => self.join_runs(op, runs_in(values), intervals(runs)),
+            (Runs(runs), op, Array(values)) => self.join_runs(op, intervals(runs), runs_in(values)),
+            (Runs(ours), op, Runs(theirs)) => {
+                self.join_runs(op, intervals(ours), intervals(theirs));
+            }
+            (Array(_) | Runs(_), Op::And | Op::Or | Op::Xor, Bitmap(_)) => self.apply(op, b, a),
+            (Bitmap(_), op, Runs(_)) | (Runs(_), op @ Op::AndNot, Bitmap(_)) => {
+                self.apply(op, a, b);
+            }
+        }
+    }
+
+    /// The values of an array that are, or are not, in `other`.
+    fn filter(&mut self, keep: bool, values: &[[u8; 2]], other: Container<'_>) {
+        let out = room(&mut self.values, values.len());
+        let mut count = 0;
+        let mut push = |low: [u8; 2], found: bool| {
+            out[count] = low;
+            count += usize::from(found == keep);
+        };
+        match other {
+            Container::Array(theirs) if values.len() * super::GALLOP < theirs.len() => {
+                for &low in values {
+                    push(low, other.contains(u16::from_le_bytes(low)));
+                }
+            }
+            Container::Array(theirs) => {
+                count = arrays::filter(Level::best(), keep, values, theirs, out);
+            }
+            Container::Bitmap(words) => {
+                for &low in values {
+                    let value = u16::from_le_bytes(low);
+                    let word = u64::from_le_bytes(words[usize::from(value >> 6)]);
+                    push(low, word >> (value & 63) & 1 == 1);
+                }
+            }
+            Container::Runs(runs) => {
+                let mut runs = intervals(runs);
+                let mut run = runs.next();
+                for &low in values {
+                    let value = u32::from(u16::from_le_bytes(low));
+                    while run.is_some_and(|(_, last)| last < value) {
+                        run = runs.next();
+                    }
+                    push(low, run.is_some_and(|(first, _)| first <= value));
+                }
+            }
+        }
+        self.kind = Kind::Array(count);
+    }
+
+    /// Makes this a bitmap of `a`, changed to `a op b`.
+    fn apply(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
+        let words = match a {
+            Container::Bitmap(ours) => {
+                let words = self.words.get_or_insert_with(|| Box::new(*ours));
+                words.copy_from_slice(ours);
+                words
+            }
+            other => {
+                let words = clear(&mut self.words);
+                other.join_in(Op::Or, words);
+                words
+            }
+        };
+        let change = |word: &mut [u8; 8], bits: u64| {
+            *word = op.join(u64::from_le_bytes(*word), bits).to_le_bytes();
+        };
+        match b {
+            Container::Bitmap(theirs) => {
+                words::join_assign::<[u8; 8]>(Level::best(), op, words, theirs);
+            }
+            Container::Array(values) => {
+                for &low in values {
+                    let low = u16::from_le_bytes(low);
+                    change(&mut words[usize::from(low >> 6)], 1 << (low & 63));
+                }
+            }
+            // What is not named in them has to go.
+            Container::Runs(runs) if op == Op::And => {
+                let mut from = 0;
+                for (first, last) in intervals(runs).chain([(1 << 16, 1 << 16)]) {
+                    if let Some(end) = first.checked_sub(1).filter(|&end| end >= from) {
+                        super::for_words(words, from, end, |word, bits| *word &= !bits);
+                    }
+                    from = last + 1;
+                }
+            }
+            Container::Runs(runs) => {
+                for (first, last) in intervals(runs) {
+                    super::for_words(words, first, last, |word, bits| *word = op.join(*word, bits));
+                }
+            }
+        }
+        self.kind = Kind::Bitmap;
+    }
+
+    /// Makes this the runs of `a op b`.
+    fn join_runs(
+        &mut self,
+        op: Op,
+        a: impl Iterator<Item = (u32, u32)>,
+        b: impl Iterator<Item = (u32, u32)>,
+    ) {
+        self.runs.clear();
+        let (mut a, mut b) = (Edges::new(a), Edges::new(b));
+        let mut start = None;
+        loop {
+            let at = a.next.min(b.next);
+            if at == NO_EDGE {
+                break;
+            }
+            a.pass(at);
+            b.pass(at);
+            let inside = op.join(a.inside.into(), b.inside.into()) & 1 == 1;
+            match start {
+                None if inside => start = Some(at),
+                Some(first) if !inside => {
+                    self.runs.push(run(first, at - 1));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        self.kind = Kind::Runs;
+    }
+
+    /// `container` as runs.
+    pub(crate) fn runs_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        steps::count(container.bytes().len() / 8);
+        self.runs.clear();
+        match container {
+            Container::Runs(_) => return container,
+            Container::Array(values) => {
+                self.runs.extend(runs_in(values).map(|(first, last)| run(first, last)));
+            }
+            Container::Bitmap(words) => {
+                let mut first = None;
+                for (start, &word) in (0..).step_by(64).zip(words) {
+                    // Bits where a run begins or has ended.
+                    let word = u64::from_le_bytes(word);
+                    let mut edges = word ^ (word << 1 | u64::from(first.is_some()));
+                    while edges != 0 {
+                        let at = start + edges.trailing_zeros();
+                        edges &= edges - 1;
+                        first = match first {
+                            None => Some(at),
+                            Some(first) => {
+                                self.runs.push(run(first, at - 1));
+                                None
+                            }
+                        };
+                    }
+                }
+                self.runs.extend(first.map(|first| run(first, super::SPAN - 1)));
+            }
+        }
+        Container::Runs(&self.runs)
+    }
+
+    /// `container` as a bitmap.
+    pub(crate) fn bitmap_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        if let Container::Bitmap(_) = container {
+            return container;
+        }
+        let words = clear(&mut self.words);
+        container.join_in(Op::Or, words);
+        Container::Bitmap(words)
+    }
+
+    /// `container` as an array.
+    pub(crate) fn array_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
+        if let Container::Array(_) = container {
+            return container;
+        }
+        let count = container.positions(0, &mut self.positions);
+        let positions = &self.positions[..count];
+        self.values.clear();
+        #[expect(clippy::cast_possible_truncation, reason = "positions are below 2^16")]
+        self.values.extend(positions.iter().map(|&low| (low as u16).to_le_bytes()));
+        Container::Array(&self.values)
+    }
+}
+
+/// The runs of ascending values.
+fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
+    let mut values = values.iter().map(|&low| u32::from(u16::from_le_bytes(low))).peekable();
+    super::sound(std::iter::from_fn(move || {
+        let first = values.next()?;
+        let mut last = first;
+        while let Some(next) = values.next_if(|&next| next == last + 1) {
+            last = next;
+        }
+        Some((first, last))
+    }))
+}
+
+/// Behind all edges.
+const NO_EDGE: u32 = u32::MAX;
+
+/// Where ascending runs begin, and what is behind where they end.
+struct Edges<I> {
+    runs: I,
+    /// If `inside`, of the run that is passed.
+    next: u32,
+    /// Behind the last value of the run that `next` is of.
+    end: u32,
+    inside: bool,
+}
+
+impl<I: Iterator<Item = (u32, u32)>> Edges<I> {
+    fn new(runs: I) -> Self {
+        let mut edges = Self { runs, next: NO_EDGE, end: NO_EDGE, inside: false };
+        edges.advance();
+        edges
+    }
+
+    fn advance(&mut self) {
+        (self.next, self.end) =
+            self.runs.next().map_or((NO_EDGE, NO_EDGE), |(first, last)| (first, last + 1));
+    }
+
+    /// Passes the edges at `at`.
+    fn pass(&mut self, at: u32) {
+        while self.next == at {
+            if self.inside {
+                self.advance();
+            } else {
+                self.next = self.end;
+            }
+            self.inside = !self.inside;
+        }
+    }
+}

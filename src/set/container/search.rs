@@ -1,0 +1,115 @@
+//! Finding a value in an array or in runs.
+
+use super::ends;
+use crate::kernel::search::{self, WINDOW};
+use crate::kernel::{self, Level};
+
+/// Where `low` would be were the values spread evenly.
+fn guess(values: &[[u8; 2]], low: u16) -> usize {
+    (usize::from(low) * values.len()) >> 16
+}
+
+/// Values of a window that lie in all of its cache lines, whatever its alignment.
+const IN_LINES: [usize; 3] = [0, 32, WINDOW - 1];
+/// Windows that are looked at before a value is searched for.
+const TRIES: usize = 2;
+
+/// Where the values begin that are compared first, or all of fewer: of two thousand
+/// values, spread evenly, 90 in 100 are no farther than half a window from where they
+/// are expected, and nearly all others are in the window beside.
+fn window_start(values: &[[u8; 2]], low: u16) -> usize {
+    let last = values.len().saturating_sub(WINDOW);
+    guess(values, low).saturating_sub(WINDOW / 2).min(last)
+}
+
+/// Whether `low` is there.
+pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
+    let mut start = window_start(values, low);
+    for _ in 0..TRIES {
+        let Some(window) = values[start..].first_chunk::<WINDOW>() else {
+            return search::contains_few(Level::best(), values, low);
+        };
+        let found = search::contains(Level::best(), window, low);
+        let [first, last] = [window[0], window[WINDOW - 1]].map(u16::from_le_bytes);
+        let end = start + WINDOW;
+        start = match () {
+            () if low < first && start > 0 => start.saturating_sub(WINDOW),
+            () if low > last && end < values.len() => end.min(values.len() - WINDOW),
+            // Not asked sooner, as only this can be guessed.
+            () => return found,
+        };
+    }
+    array(values, low).is_ok()
+}
+
+/// Reads from the cache lines of the window that is looked at first.
+pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
+    match values[window_start(values, low)..].first_chunk::<WINDOW>() {
+        Some(window) => IN_LINES.iter().fold(0, |all, &at| all ^ window[at][0]),
+        None => {
+            values.first().map_or(0, |first| first[0]) ^ values.last().map_or(0, |last| last[0])
+        }
+    }
+}
+
+/// Asks for the cache lines of the window that is looked at first.
+#[inline]
+pub(super) fn prefetch(values: &[[u8; 2]], low: u16) {
+    let start = window_start(values, low);
+    for at in IN_LINES {
+        kernel::prefetch(values, start + at);
+    }
+}
+
+/// The place of `low`, or where it would be.
+///
+/// Starts where `low` would be were the values spread evenly, which for ids
+/// they mostly are: one or two cache lines are touched, not the eleven of a
+/// binary search. O(log n) for any values.
+pub(super) fn array(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
+    let at = |index: usize| u16::from_le_bytes(values[index]);
+    let count = values.len();
+    if count == 0 {
+        return Err(0);
+    }
+    let guess = guess(values, low);
+    let mut step = 8;
+    // The answer is in `from .. to`, or at `to`.
+    let (mut from, mut to);
+    if at(guess) < low {
+        from = guess + 1;
+        to = (from + step).min(count);
+        while to < count && at(to - 1) < low {
+            from = to;
+            step *= 2;
+            to = (from + step).min(count);
+        }
+    } else {
+        to = guess;
+        from = to.saturating_sub(step);
+        while from > 0 && at(from) >= low {
+            to = from;
+            step *= 2;
+            from = to.saturating_sub(step);
+        }
+    }
+    while from < to {
+        let middle = from.midpoint(to);
+        if at(middle) < low {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    if from < count && at(from) == low { Ok(from) } else { Err(from) }
+}
+
+/// The run that has `low`, or the first one behind it.
+pub(super) fn runs(runs: &[[u8; 4]], low: u16) -> Result<usize, usize> {
+    let low = u32::from(low);
+    let place = runs.partition_point(|&run| ends(run).1 < low);
+    match runs.get(place) {
+        Some(&run) if ends(run).0 <= low => Ok(place),
+        _ => Err(place),
+    }
+}

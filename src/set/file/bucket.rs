@@ -1,0 +1,201 @@
+//! Containers → a 32-bit roaring bitmap in the portable format.
+//!
+//! Its head tells of all containers, so they wait in memory, or in a temporary
+//! file when they are many.
+
+use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
+use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+use tempfile::SpooledTempFile;
+
+/// The containers of one bitmap, so far.
+#[derive(Debug)]
+pub(crate) struct BucketEncoder<B> {
+    heads: Vec<Head>,
+    body: B,
+    body_bytes: u64,
+    /// For containers that change their form.
+    form: Scratch,
+    /// A small body on its way.
+    block: Vec<u8>,
+}
+
+/// A body up to this size is copied through memory that is kept: `io::copy` clears
+/// all of a writer's buffer each time, 16 µs of each bucket where that is 1 MiB.
+const SMALL_BODY: u64 = 1 << 16;
+
+/// Most bytes before the containers: cookie, flags, and two words a container.
+pub(crate) const MAX_HEAD_BYTES: u64 = 4 + (1 << 13) + 8 * (1 << 16);
+
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    key: u16,
+    /// Number of values, less 1.
+    last_rank: u16,
+    is_run: bool,
+    bytes: u32,
+}
+
+/// Bytes of a container of `len` values in its smallest form, and whether that is runs:
+/// a run takes 4 bytes, their number 2.
+pub(super) fn container_bytes(len: u32, runs: usize) -> (usize, bool) {
+    let (plain, run_bytes) = (plain_bytes(len), 2 + 4 * runs);
+    (plain.min(run_bytes), run_bytes < plain)
+}
+
+/// Bytes of what comes before `count` containers: [`BucketEncoder::head`] writes it.
+pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
+    let cookie = if has_runs { 4 + count.div_ceil(8) } else { 8 };
+    let has_offsets = !has_runs || count >= NO_OFFSET_THRESHOLD as u64;
+    cookie + 4 * count + if has_offsets { 4 * count } else { 0 }
+}
+
+impl BucketEncoder<SpooledTempFile> {
+    /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
+    pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
+        let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
+        Self::of(body)
+    }
+
+    /// Goes on with a body elsewhere, which gets what there is so far.
+    pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
+        self.body.rewind()?;
+        io::copy(&mut self.body, &mut body)?;
+        let Self { heads, body_bytes, form, block, .. } = self;
+        Ok(BucketEncoder { heads, body, body_bytes, form, block })
+    }
+
+    /// Writes the bitmap and forgets its containers; gives its bytes.
+    pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
+        let head = self.head();
+        out.write_all(&head)?;
+        self.body.rewind()?;
+        if self.body_bytes <= SMALL_BODY {
+            self.block.clear();
+            self.body.read_to_end(&mut self.block)?;
+            out.write_all(&self.block)?;
+        } else {
+            io::copy(&mut self.body, out)?;
+        }
+        self.heads.clear();
+        self.body.rewind()?;
+        self.body.set_len(0)?;
+        Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
+    }
+}
+
+impl BucketEncoder<Vec<u8>> {
+    /// Keeps all containers in memory.
+    pub(crate) fn in_memory() -> Self {
+        Self::of(Vec::new())
+    }
+
+    /// What comes behind the head.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Forgets its containers, and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.heads.clear();
+        self.body.clear();
+        self.body_bytes = 0;
+    }
+}
+
+impl<B: Write> BucketEncoder<B> {
+    fn of(body: B) -> Self {
+        let (heads, form, block) = (Vec::new(), Scratch::default(), Vec::new());
+        Self { heads, body, body_bytes: 0, form, block }
+    }
+
+    /// Bytes of the containers.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// What the containers were written to.
+    pub(crate) fn into_body(self) -> B {
+        self.body
+    }
+
+    /// Whether there are no containers.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Number of values in each container.
+    pub(crate) fn cardinalities(&self) -> impl Iterator<Item = u64> {
+        self.heads.iter().map(|head| u64::from(head.last_rank) + 1)
+    }
+
+    /// Appends a container of `len` values, at least one, in its smallest form.
+    ///
+    /// # Errors
+    ///
+    /// If the body cannot be written, or the container is one of a damaged file:
+    /// it would be written as if it were sound.
+    pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
+        if let Some(what) = container.disorder() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        let (bytes, is_run) = container_bytes(len, container.runs_up_to(plain_bytes(len) / 4));
+        let form = if is_run {
+            self.form.runs_of(container)
+        } else if len as usize > MAX_ARRAY {
+            self.form.bitmap_of(container)
+        } else {
+            self.form.array_of(container)
+        };
+        if let Container::Runs(runs) = form {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^15 runs")]
+            self.body.write_all(&(runs.len() as u16).to_le_bytes())?;
+        }
+        self.body.write_all(form.bytes())?;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 8 KiB")]
+        let head = Head {
+            key,
+            last_rank: u16::try_from(len - 1).unwrap_or(u16::MAX),
+            is_run,
+            bytes: bytes as u32,
+        };
+        self.heads.push(head);
+        self.body_bytes += bytes as u64;
+        Ok(())
+    }
+
+    /// What comes before the containers.
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let count = self.heads.len();
+        let has_runs = self.heads.iter().any(|head| head.is_run);
+        let bytes = head_bytes(count as u64, has_runs);
+        let mut out = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
+        #[expect(clippy::cast_possible_truncation, reason = "at most 2^16 containers")]
+        if has_runs {
+            out.extend_from_slice(&RUNS_COOKIE.to_le_bytes());
+            out.extend_from_slice(&((count - 1) as u16).to_le_bytes());
+            for heads in self.heads.chunks(8) {
+                let flags =
+                    heads.iter().rev().fold(0, |flags, head| flags << 1 | u8::from(head.is_run));
+                out.push(flags);
+            }
+        } else {
+            out.extend_from_slice(&NO_RUNS_COOKIE.to_le_bytes());
+            out.extend_from_slice(&(count as u32).to_le_bytes());
+        }
+        for head in &self.heads {
+            out.extend_from_slice(&head.key.to_le_bytes());
+            out.extend_from_slice(&head.last_rank.to_le_bytes());
+        }
+        if !has_runs || count >= NO_OFFSET_THRESHOLD {
+            #[expect(clippy::cast_possible_truncation, reason = "a bitmap is below 2^30 bytes")]
+            let mut offset = (out.len() + 4 * count) as u32;
+            for head in &self.heads {
+                out.extend_from_slice(&offset.to_le_bytes());
+                offset += head.bytes;
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,163 @@
+//! The first page of a `.bits` file; specified in `docs/format.md`.
+
+use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
+use crate::set::view::ENTRY_BYTES;
+
+/// What every `.bits` file begins with.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
+const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bits file" };
+
+/// How the payload represents the set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Representation {
+    /// A plain bitmap.
+    Dense,
+    /// A roaring bitmap of 32-bit values.
+    Roaring,
+    /// A roaring bitmap of 64-bit values.
+    Treemap,
+}
+
+impl Representation {
+    /// The name that programs print.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dense => "dense",
+            Self::Roaring => "roaring",
+            Self::Treemap => "roaring64",
+        }
+    }
+
+    const fn code(self) -> u8 {
+        match self {
+            Self::Dense => 1,
+            Self::Roaring => 2,
+            Self::Treemap => 3,
+        }
+    }
+}
+
+/// What the header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) representation: Representation,
+    /// Value of the first bit of a plain bitmap.
+    pub(crate) base: u64,
+    /// Number of bits of a plain bitmap.
+    pub(crate) bits: u64,
+    pub(crate) cardinality: u64,
+    /// 0 if the set is empty.
+    pub(crate) min: u64,
+    /// 0 if the set is empty.
+    pub(crate) max: u64,
+    pub(crate) payload: Section,
+    /// Table of buckets of a [`Representation::Treemap`].
+    pub(crate) buckets: Section,
+    /// Values before each piece or container.
+    pub(crate) ranks: Section,
+    pub(crate) checksums: Section,
+}
+
+impl Header {
+    /// The page; never `None`: the fields are few.
+    pub(crate) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
+        let fields = [
+            self.base,
+            self.bits,
+            self.cardinality,
+            self.min,
+            self.max,
+            self.payload.offset,
+            self.payload.len,
+            self.buckets.offset,
+            self.buckets.len,
+            self.ranks.offset,
+            self.ranks.len,
+            self.checksums.offset,
+            self.checksums.len,
+            self.checksums.end(),
+        ];
+        let fields: Vec<u8> = fields.iter().flat_map(|field| field.to_le_bytes()).collect();
+        FORMAT.page([self.representation.code(), BLOCK_LOG, 0, 0], &fields)
+    }
+
+    /// Reads the header of a file and checks it against the file's length.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and at which byte.
+    pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
+        let ([kind, block_log, ..], fields) = FORMAT.open(file)?;
+        let representation = match kind {
+            1 => Representation::Dense,
+            2 => Representation::Roaring,
+            3 => Representation::Treemap,
+            _ => return Err((12, "this kind of set is not known to this program")),
+        };
+        if block_log != BLOCK_LOG {
+            return Err((13, "blocks of this size are not known to this program"));
+        }
+        let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        let mut next = || fields.next().unwrap_or(0);
+        let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
+        let mut section = || Section { offset: next(), len: next() };
+        let [payload, buckets, ranks, checksums] = std::array::from_fn(|_| section());
+        if next() != file.len() as u64 {
+            return Err((120, "the length of the file is not what its header says"));
+        }
+        let header = Self {
+            representation,
+            base,
+            bits,
+            cardinality,
+            min,
+            max,
+            payload,
+            buckets,
+            ranks,
+            checksums,
+        };
+        header.check(file.len() as u64)?;
+        Ok(header)
+    }
+
+    /// Checks that sections lie one behind the other and have the sizes that
+    /// follow from each other.
+    fn check(&self, file_len: u64) -> Result<(), Damage> {
+        let mut end = HEADER_BYTES as u64;
+        let sections = [self.payload, self.buckets, self.ranks, self.checksums];
+        for (at, section) in (56..).step_by(16).zip(sections) {
+            let fits = section.offset.checked_add(section.len).is_some_and(|end| end <= file_len);
+            if !fits || section.offset < end {
+                return Err((at, "a section is not where it can be"));
+            }
+            end = section.end();
+        }
+        if self.checksums.len != 8 * blocks(self.checksums.offset) + 8 {
+            return Err((112, "the number of checksums is wrong"));
+        }
+        let (pieces, entries) = match self.representation {
+            Representation::Dense => {
+                let whole = self.base.is_multiple_of(1 << 16) && self.bits.is_multiple_of(1 << 16);
+                let fits = match self.bits.checked_sub(1) {
+                    Some(last) => self.base.checked_add(last).is_some(),
+                    None => true,
+                };
+                if !whole || !fits || self.payload.len != self.bits / 8 {
+                    return Err((16, "base, bits and size of the bitmap do not fit together"));
+                }
+                (Some(self.bits >> 16), 0)
+            }
+            Representation::Roaring => (None, 0),
+            Representation::Treemap => (Some(0), self.buckets.len / ENTRY_BYTES as u64),
+        };
+        if pieces.is_some_and(|pieces| self.ranks.len != 8 * pieces) {
+            return Err((96, "the number of ranks is wrong"));
+        }
+        if self.buckets.len != entries * ENTRY_BYTES as u64 {
+            return Err((80, "the size of the table of buckets is wrong"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! The `.bits` file: a set that is queried where it lies. The format is
+//! specified in `docs/format.md`.
+//!
+//! Flow: ascending containers → [`BitsWriter`] → file → [`SetFile`] → view.
+
+mod body;
+mod bucket;
+mod header;
+mod portable;
+mod set_file;
+mod summed;
+mod writer;
+
+pub(crate) use bucket::BucketEncoder;
+pub use header::Representation;
+#[cfg(feature = "cli")]
+pub(crate) use portable::PortableSize;
+pub(crate) use portable::{Portable, PortableWriter};
+pub use set_file::{SetFile, SetKind};
+pub(crate) use writer::{BitsWriter, ContainerSink, Spool};

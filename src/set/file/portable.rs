@@ -1,0 +1,175 @@
+//! Ascending containers → the portable roaring format.
+
+use super::bucket::BucketEncoder;
+#[cfg(feature = "cli")]
+use super::bucket::{container_bytes, head_bytes};
+use super::writer::Spool;
+use crate::set::container::Container;
+use crate::set::view::Bucket;
+use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
+use tempfile::SpooledTempFile;
+
+/// Ascending containers → the portable roaring format, of 64 bits if a key
+/// needs them. The number of buckets, the first 8 bytes of a 64-bit bitmap, is
+/// left 0 for whoever can go back.
+#[derive(Debug)]
+pub(crate) struct PortableWriter<W> {
+    pub(super) out: W,
+    pub(super) bucket: BucketEncoder<SpooledTempFile>,
+    high: u32,
+    written: u64,
+    /// Values in buckets that are written.
+    rank: u64,
+    values: u64,
+    buckets: Option<BucketTable>,
+    spool: Spool,
+}
+
+/// Where the bitmap of the first bucket begins: behind their number and its key.
+pub(super) const FIRST_BUCKET: u64 = 12;
+
+/// Counts what [`PortableWriter`] would write, by ascending containers.
+#[cfg(feature = "cli")]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PortableSize {
+    /// Of buckets that are complete, with their keys.
+    finished_bytes: u64,
+    has_buckets: bool,
+    high: u64,
+    /// Of the last bucket.
+    containers: u64,
+    has_runs: bool,
+    body_bytes: u64,
+}
+
+#[cfg(feature = "cli")]
+impl PortableSize {
+    /// Counts a container of `len` values, at least one, in `runs` runs.
+    pub(crate) fn add(&mut self, key: u64, len: u32, runs: usize) {
+        if key >> 16 != self.high {
+            self.end_bucket();
+            (self.high, self.has_buckets) = (key >> 16, true);
+        }
+        let (bytes, is_run) = container_bytes(len, runs);
+        self.containers += 1;
+        self.has_runs |= is_run;
+        self.body_bytes += bytes as u64;
+    }
+
+    fn end_bucket(&mut self) {
+        if self.containers > 0 {
+            let head = head_bytes(self.containers, self.has_runs);
+            self.finished_bytes += 4 + head + self.body_bytes;
+        }
+        (self.containers, self.has_runs, self.body_bytes) = (0, false, 0);
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(mut self) -> u64 {
+        if self.has_buckets {
+            self.end_bucket();
+            return 8 + self.finished_bytes;
+        }
+        head_bytes(self.containers, self.has_runs) + self.body_bytes
+    }
+}
+
+/// A finished bitmap.
+pub(crate) struct Portable<W> {
+    pub(crate) out: W,
+    pub(crate) bytes: u64,
+    pub(crate) cardinality: u64,
+    /// If it is a 64-bit bitmap.
+    pub(crate) buckets: Option<BucketTable>,
+}
+
+/// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
+#[derive(Debug)]
+pub(crate) struct BucketTable {
+    /// Buffered: an entry has 24 bytes, and there may be as many as values.
+    entries: BufWriter<SpooledTempFile>,
+    count: u64,
+}
+
+impl BucketTable {
+    fn new(spool: &Spool) -> Self {
+        let entries = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
+        Self { entries: BufWriter::with_capacity(1 << 16, entries), count: 0 }
+    }
+
+    fn push(&mut self, bucket: Bucket) -> io::Result<()> {
+        self.count += 1;
+        self.entries.write_all(&bucket.to_bytes())
+    }
+
+    /// Number of buckets.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Copies the entries to `out`; gives their bytes.
+    pub(super) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
+        let mut entries = self.entries.into_inner().map_err(IntoInnerError::into_error)?;
+        entries.rewind()?;
+        io::copy(&mut entries, out)
+    }
+}
+
+impl<W: Write> PortableWriter<W> {
+    pub(crate) fn new(out: W, spool: Spool) -> Self {
+        let bucket = BucketEncoder::new(&spool.folder, spool.memory_bytes);
+        Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, buckets: None, spool }
+    }
+
+    /// A 64-bit bitmap whose first bucket, of key 0 and `len` values, is in the
+    /// `written` bytes of `out` already.
+    pub(super) fn after_first(out: W, spool: Spool, written: u64, len: u64) -> io::Result<Self> {
+        let mut buckets = BucketTable::new(&spool);
+        buckets.push(Bucket { key: 0, offset: FIRST_BUCKET, rank: 0 })?;
+        let new = Self::new(out, spool);
+        Ok(Self { written, rank: len, values: len, buckets: Some(buckets), ..new })
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.buckets.is_some() || self.high > 0
+    }
+
+    /// Appends a container of `len` values, at least one.
+    pub(crate) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "keys have 48 bits")]
+        let (high, low) = ((key >> 16) as u32, key as u16);
+        if high != self.high {
+            self.end_bucket()?;
+            self.high = high;
+        }
+        self.values += u64::from(len);
+        self.bucket.push(low, container, len)
+    }
+
+    fn end_bucket(&mut self) -> io::Result<()> {
+        if self.bucket.is_empty() {
+            return Ok(());
+        }
+        if self.buckets.is_none() {
+            self.out.write_all(&[0; 8])?;
+            self.written = 8;
+        }
+        let buckets = self.buckets.get_or_insert_with(|| BucketTable::new(&self.spool));
+        buckets.push(Bucket { key: self.high, offset: self.written + 4, rank: self.rank })?;
+        self.out.write_all(&self.high.to_le_bytes())?;
+        self.written += 4 + self.bucket.write_to(&mut self.out)?;
+        self.rank = self.values;
+        Ok(())
+    }
+
+    /// Completes the bitmap.
+    pub(crate) fn finish(mut self) -> io::Result<Portable<W>> {
+        if self.is_wide() {
+            self.end_bucket()?;
+        } else {
+            self.written = self.bucket.write_to(&mut self.out)?;
+        }
+        let Self { out, written: bytes, values: cardinality, buckets, .. } = self;
+        Ok(Portable { out, bytes, cardinality, buckets })
+    }
+}

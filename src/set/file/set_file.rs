@@ -1,0 +1,347 @@
+//! A set in a file, mapped.
+
+use super::header::{Header, MAGIC, Representation};
+use crate::error::{Error, Result};
+use crate::io::page::verify_checksums;
+use crate::io::read::map;
+use crate::kernel::sys::map_file;
+use crate::progress::{Phase, Progress};
+use crate::set::view::{
+    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape, Table,
+    TreemapView, walk,
+};
+use memmap2::Mmap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// A set in a `.bits` file or a bare roaring file in the portable format, of 32
+/// or 64 bits.
+///
+/// Opening maps the file and looks at its structure; nothing is decoded. The
+/// cost is the same for any size of a `.bits` file: its header, and for a
+/// 32-bit roaring bitmap the heads of its containers, at most 2^16. A bare
+/// 64-bit file has no table of its buckets and is walked once.
+///
+/// The file must not be shortened in place while it is open: the kernel ends
+/// processes that read what is gone. Programs that replace it by renaming,
+/// as `bitset` does, do no harm.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{IntegerSet, SetFile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("ids.bits");
+/// let ids: IntegerSet = [35, 40, 1 << 40].into_iter().collect();
+/// ids.write(&path)?;
+/// let file = SetFile::open(&path)?;
+/// assert_eq!(file.cardinality(), 3);
+/// assert!(file.view().contains(40)? && !file.view().contains(36)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SetFile {
+    path: PathBuf,
+    map: Mmap,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Bits(Header),
+    Roaring { cardinality: u64 },
+    Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+}
+
+/// What the first bytes of a file say of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetKind {
+    /// A `.bits` file.
+    Bits,
+    /// A bare roaring bitmap of 32 bits.
+    Roaring,
+    /// A bare roaring bitmap of 64 bits.
+    Treemap,
+}
+
+impl SetFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is none of these formats, or contradicts its own.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_map(map(path)?, path)
+    }
+
+    /// Opens a file if its content begins as a set does; nothing if it is
+    /// something else, or no regular file.
+    pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
+        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        // Files of /proc say that they have 0 bytes, and cannot be mapped.
+        if !metadata.is_dir() && (!metadata.is_file() || metadata.len() == 0) {
+            return Ok(None);
+        }
+        let map = map(path)?;
+        match SetKind::of(&map) {
+            Some(_) => Self::from_map(map, path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The set in an open file; `path` is for messages.
+    pub(crate) fn from_file(file: &File, path: &Path) -> Result<Self> {
+        Self::from_map(map_file(file).map_err(Error::io("map", path))?, path)
+    }
+
+    fn from_map(map: Mmap, path: &Path) -> Result<Self> {
+        let content = match SetKind::of(&map) {
+            Some(SetKind::Bits) => Content::Bits(
+                Header::read(&map)
+                    .map_err(|(offset, what)| damaged(path, 0)(Damage { offset, what }))?,
+            ),
+            Some(SetKind::Roaring) => {
+                let view = RoaringView::new(&map).map_err(damaged(path, 0))?;
+                let end = view.check().map_err(damaged(path, 0))?;
+                if end != map.len() {
+                    let what = "bytes follow the end of the roaring bitmap";
+                    return Err(damaged(path, 0)(Damage { offset: end as u64, what }));
+                }
+                Content::Roaring { cardinality: view.rank(view.len()) }
+            }
+            Some(SetKind::Treemap) => {
+                let (buckets, cardinality) = walk(&map).map_err(damaged(path, 0))?;
+                Content::Treemap { buckets, cardinality }
+            }
+            None => {
+                let what = "neither a .bits file nor a portable roaring bitmap";
+                return Err(damaged(path, 0)(Damage { offset: 0, what }));
+            }
+        };
+        let set = Self { path: path.into(), map, content };
+        set.check_structure()?;
+        Ok(set)
+    }
+
+    /// What the header of a `.bits` file cannot say for itself.
+    fn check_structure(&self) -> Result<()> {
+        let Content::Bits(header) = &self.content else { return Ok(()) };
+        let damaged = damaged(&self.path, header.payload.offset);
+        let payload = header.payload.of(&self.map);
+        let wrong = |what| Err(Damage { offset: 0, what });
+        let checked = match header.representation {
+            Representation::Dense => Ok(()),
+            Representation::Roaring => RoaringView::new(payload).and_then(|view| {
+                if view.check()? != payload.len() {
+                    return wrong("the roaring bitmap does not end where its section does");
+                }
+                if header.ranks.len != 8 * view.len() as u64 {
+                    return wrong("the number of ranks is not that of the containers");
+                }
+                Ok(())
+            }),
+            Representation::Treemap => {
+                let count = payload.first_chunk().map(|&count| u64::from_le_bytes(count));
+                let entries = header.buckets.len / crate::set::view::ENTRY_BYTES as u64;
+                if count == Some(entries) {
+                    Ok(())
+                } else {
+                    wrong("the number of buckets is not that of their table")
+                }
+            }
+        };
+        checked.map_err(damaged)
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// What kind of file it is.
+    #[must_use]
+    pub fn kind(&self) -> SetKind {
+        match self.content {
+            Content::Bits(_) => SetKind::Bits,
+            Content::Roaring { .. } => SetKind::Roaring,
+            Content::Treemap { .. } => SetKind::Treemap,
+        }
+    }
+
+    /// How the set is represented.
+    #[must_use]
+    pub fn representation(&self) -> Representation {
+        match &self.content {
+            Content::Bits(header) => header.representation,
+            Content::Roaring { .. } => Representation::Roaring,
+            Content::Treemap { .. } => Representation::Treemap,
+        }
+    }
+
+    /// First and last value that a plain bitmap has a bit for; those of the
+    /// value type otherwise.
+    #[must_use]
+    pub fn universe(&self) -> (u64, u64) {
+        match (&self.content, self.representation()) {
+            (Content::Bits(header), Representation::Dense) => {
+                (header.base, header.base + header.bits.saturating_sub(1))
+            }
+            (_, Representation::Treemap) => (0, u64::MAX),
+            _ => (0, u32::MAX.into()),
+        }
+    }
+
+    /// Number of values, as the file says. O(1).
+    #[must_use]
+    pub fn cardinality(&self) -> u64 {
+        match &self.content {
+            Content::Bits(header) => header.cardinality,
+            Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
+        }
+    }
+
+    /// The set, for queries. O(1).
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
+        let shape = match &self.content {
+            Content::Bits(header) => {
+                let payload = header.payload.of(&self.map);
+                let ranks = header.ranks.of(&self.map).as_chunks().0;
+                match header.representation {
+                    Representation::Dense => {
+                        let words = payload.as_chunks().0;
+                        Ok(Shape::Dense(DenseView::new(words, header.base >> 16, Some(ranks))))
+                    }
+                    Representation::Roaring => {
+                        RoaringView::new(payload).map(|view| Shape::Roaring(view.with_ranks(ranks)))
+                    }
+                    Representation::Treemap => {
+                        let table = header.buckets.of(&self.map).as_chunks().0;
+                        Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
+                    }
+                }
+            }
+            Content::Roaring { .. } => RoaringView::new(&self.map).map(Shape::Roaring),
+            Content::Treemap { buckets, .. } => {
+                Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
+            }
+        };
+        // Its head was in order when the file was opened: somebody changed it since.
+        SetView(shape.unwrap_or_else(Shape::Damaged))
+    }
+
+    /// Names this file in what went wrong with its view.
+    pub(crate) fn damaged(&self) -> impl Fn(Damage) -> Error {
+        let offset = match &self.content {
+            Content::Bits(header) => header.payload.offset,
+            _ => 0,
+        };
+        damaged(&self.path, offset)
+    }
+
+    /// Reads the whole file: checksums, order of all values, and that the
+    /// numbers in the file are those counted. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// The first damage found.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_watched(&Progress::default())
+    }
+
+    /// The same; shows how far it is, and ends when somebody wants it to.
+    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+        if let Content::Bits(header) = &self.content {
+            verify_checksums(&self.map, header.checksums)
+                .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
+        }
+        let damaged = self.damaged();
+        let mut cursor = self.view().cursor();
+        let max = self.view().max().map_err(&damaged)?;
+        progress.enter(Phase::Walk, max.map_or(0, |max| (max >> 16) + 1));
+        let (mut count, mut ends, mut before) = (0_u64, None, None);
+        let wrong = |what| damaged(Damage { offset: 0, what });
+        while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+            if before.is_some_and(|before| key <= before) {
+                return Err(wrong("the keys of the containers do not ascend"));
+            }
+            progress.advance(key - before.unwrap_or(0));
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            before = Some(key);
+            if let Some(what) = container.disorder() {
+                return Err(wrong(what));
+            }
+            let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
+                continue;
+            };
+            if self.view().rank(key << 16).map_err(&damaged)?
+                != count + u64::from(container.contains(0))
+            {
+                return Err(wrong("the number of values before a container is wrong"));
+            }
+            count += u64::from(container.len());
+            let min = ends.map_or(key << 16 | u64::from(low), |(min, _)| min);
+            ends = Some((min, key << 16 | u64::from(high)));
+        }
+        let found = (count, ends.unwrap_or((0, 0)));
+        let said = match &self.content {
+            Content::Bits(header) => (header.cardinality, (header.min, header.max)),
+            _ => (self.cardinality(), found.1),
+        };
+        if found != said {
+            return Err(wrong("cardinality, smallest or largest value are not those of the set"));
+        }
+        Ok(())
+    }
+}
+
+impl SetKind {
+    /// Whether what begins so, of which there may be more, may be a set: no text does.
+    pub(crate) fn may_begin(head: &[u8]) -> bool {
+        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+        let cookie = |bytes: &[u8]| {
+            let cookie = bytes.first_chunk().map(|&cookie| u32::from_le_bytes(cookie));
+            cookie.is_some_and(|cookie| {
+                cookie == NO_RUNS_COOKIE
+                    || cookie & 0xFFFF == u32::from(RUNS_COOKIE) && !head.iter().all(is_text)
+            })
+        };
+        let is_empty = head == [0; 8];
+        head.starts_with(&MAGIC) || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
+    }
+
+    /// What a file that begins so may be.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        if bytes.starts_with(&MAGIC) {
+            return Some(Self::Bits);
+        }
+        if RoaringView::new(bytes).is_ok() {
+            return Some(Self::Roaring);
+        }
+        // A number of buckets, a high half, and the cookie of a bitmap.
+        let (&count, rest) = bytes.split_first_chunk()?;
+        let empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
+        let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
+        (empty || bucket).then_some(Self::Treemap)
+    }
+}
+
+fn damaged(path: &Path, base: u64) -> impl Fn(Damage) -> Error {
+    move |Damage { offset, what }| Error::Damaged {
+        input: path.display().to_string(),
+        offset: base + offset,
+        what,
+    }
+}

@@ -1,0 +1,191 @@
+//! The containers of a set, in order.
+
+use super::roaring::RoaringView;
+use super::{Damage, Shape};
+use crate::kernel::steps;
+use crate::set::container::Container;
+
+/// Walks over the containers of a set.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor<'a> {
+    shape: Shape<'a>,
+    /// The next piece, container or bucket.
+    next: usize,
+    /// The bucket before `next`, and its next container.
+    bucket: Option<(u32, RoaringView<'a>, usize)>,
+}
+
+/// Containers that are looked at before one is searched for.
+const NEAR: usize = 4;
+
+/// A container with its key, the values' bits from 16 on.
+pub(crate) type Keyed<'a> = (u64, Container<'a>);
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+fn low_key(key: u64) -> u16 {
+    key as u16
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(shape: Shape<'a>) -> Self {
+        Self { shape, next: 0, bucket: None }
+    }
+
+    /// The key of the last container.
+    pub(crate) fn last_key(&self) -> Option<u64> {
+        match self.shape {
+            Shape::Dense(dense) => Some(dense.get(dense.len().checked_sub(1)?)?.0),
+            Shape::Roaring(roaring) => Some(roaring.key(roaring.len().checked_sub(1)?).into()),
+            Shape::Treemap(treemap) => {
+                let bucket = treemap.bucket(treemap.len().checked_sub(1)?);
+                Some(u64::from(bucket.key) << 16 | 0xFFFF)
+            }
+            // Any container may be asked for, so that the damage is met.
+            Shape::Damaged(_) => Some(u64::MAX >> 16),
+        }
+    }
+
+    /// Goes on with the first container of `key` or a larger key; never back.
+    pub(crate) fn seek(&mut self, key: u64) {
+        steps::count(1);
+        match self.shape {
+            Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
+            Shape::Roaring(roaring) => {
+                // Mostly one of the next is meant.
+                for _ in 0..NEAR {
+                    if self.next >= roaring.len() || u64::from(roaring.key(self.next)) >= key {
+                        return;
+                    }
+                    self.next += 1;
+                }
+                let place = match u16::try_from(key) {
+                    Ok(key) => roaring.find(key).unwrap_or_else(|place| place),
+                    Err(_) => roaring.len(),
+                };
+                self.next = self.next.max(place);
+            }
+            Shape::Treemap(treemap) => {
+                let Ok(high) = u32::try_from(key >> 16) else {
+                    (self.next, self.bucket) = (treemap.len(), None);
+                    return;
+                };
+                if let Some((bucket, roaring, next)) = &mut self.bucket {
+                    if *bucket == high {
+                        let (Ok(place) | Err(place)) = roaring.find(low_key(key));
+                        *next = place.max(*next);
+                    }
+                    if *bucket >= high {
+                        return;
+                    }
+                    self.bucket = None;
+                }
+                if self.next < treemap.len() && treemap.bucket(self.next).key > high {
+                    return;
+                }
+                let found = treemap.find(high);
+                self.next = self.next.max(found.unwrap_or_else(|place| place));
+                // A damaged bucket is met again, and reported, by `next`.
+                if found == Ok(self.next)
+                    && low_key(key) > 0
+                    && let Ok((bucket, roaring)) = treemap.get(self.next)
+                {
+                    let (Ok(place) | Err(place)) = roaring.find(low_key(key));
+                    self.bucket = Some((bucket, roaring, place));
+                    self.next += 1;
+                }
+            }
+            Shape::Damaged(_) => {} // `next` tells
+        }
+    }
+
+    /// The next container. Those of a plain bitmap may be empty.
+    pub(crate) fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        steps::count(1);
+        match self.shape {
+            Shape::Dense(dense) => {
+                let found = dense.get(self.next);
+                self.next += usize::from(found.is_some());
+                Ok(found)
+            }
+            Shape::Roaring(roaring) => {
+                if self.next >= roaring.len() {
+                    return Ok(None);
+                }
+                self.next += 1;
+                Ok(Some((roaring.key(self.next - 1).into(), roaring.get(self.next - 1)?)))
+            }
+            Shape::Treemap(treemap) => loop {
+                if let Some((high, roaring, next)) = &mut self.bucket
+                    && *next < roaring.len()
+                {
+                    *next += 1;
+                    let key = u64::from(*high) << 16 | u64::from(roaring.key(*next - 1));
+                    return Ok(Some((key, roaring.get(*next - 1)?)));
+                }
+                if self.next >= treemap.len() {
+                    return Ok(None);
+                }
+                let (high, roaring) = treemap.get(self.next)?;
+                self.bucket = Some((high, roaring, 0));
+                self.next += 1;
+            },
+            Shape::Damaged(damage) => Err(damage),
+        }
+    }
+
+    #[cfg(feature = "cli")]
+    /// Passes containers that have at most `count` values in all; gives how many they
+    /// have. Of a roaring bitmap only their heads are looked at, O(containers); of a
+    /// plain bitmap its table of ranks, O(log pieces), or its words.
+    pub(crate) fn pass(&mut self, count: u64) -> Result<u64, Damage> {
+        let mut passed = 0;
+        match self.shape {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Dense(dense) => {
+                let before = dense.rank(self.next)?;
+                let all = dense.rank(dense.len())?;
+                let place = if all.saturating_sub(before) <= count {
+                    Some((dense.len(), all))
+                } else {
+                    dense.piece_of(before.saturating_add(count))?
+                };
+                if let Some((place, rank)) = place.filter(|&(place, _)| place > self.next) {
+                    self.next = place;
+                    passed = rank.saturating_sub(before);
+                }
+            }
+            Shape::Roaring(roaring) => passed = pass(roaring, &mut self.next, count),
+            Shape::Treemap(treemap) => loop {
+                if let Some((_, roaring, next)) = &mut self.bucket {
+                    passed += pass(*roaring, next, count - passed);
+                    if *next < roaring.len() {
+                        break;
+                    }
+                }
+                if self.next >= treemap.len() {
+                    break;
+                }
+                let (high, roaring) = treemap.get(self.next)?;
+                self.bucket = Some((high, roaring, 0));
+                self.next += 1;
+            },
+        }
+        Ok(passed)
+    }
+}
+
+#[cfg(feature = "cli")]
+/// Passes containers from `next` on that have at most `count` values in all.
+fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
+    let mut passed = 0;
+    while *next < roaring.len() {
+        let with = passed + u64::from(roaring.cardinality(*next));
+        if with > count {
+            break;
+        }
+        passed = with;
+        *next += 1;
+        steps::count(1);
+    }
+    passed
+}

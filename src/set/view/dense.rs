@@ -1,0 +1,86 @@
+//! A plain bitmap, in pieces of 2^16 bits.
+
+use super::Damage;
+use super::query::last_up_to;
+use crate::kernel::{Level, popcount};
+use crate::set::bitmap::BitmapView;
+use crate::set::container::{Container, WORDS};
+
+/// A bitmap over borrowed little-endian words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DenseView<'a> {
+    pieces: &'a [[[u8; 8]; WORDS]],
+    /// High bits of the first piece's values.
+    first_key: u64,
+    /// Values before each piece, if known.
+    ranks: Option<&'a [[u8; 8]]>,
+}
+
+impl<'a> DenseView<'a> {
+    /// A bitmap whose first bit stands for `first_key << 16`. What is less than
+    /// 2^16 bits at the end is ignored.
+    pub(crate) fn new(words: &'a [[u8; 8]], first_key: u64, ranks: Option<&'a [[u8; 8]]>) -> Self {
+        Self { pieces: words.as_chunks().0, first_key, ranks }
+    }
+
+    /// The whole bitmap.
+    pub(crate) fn bitmap(self) -> BitmapView<'a> {
+        let bytes = self.pieces.as_flattened().as_flattened();
+        BitmapView::from_le_bytes(self.first_key << 16, bytes)
+    }
+
+    /// Whether `value` is in the set.
+    #[inline]
+    pub(crate) fn contains(self, value: u64) -> bool {
+        let words = self.pieces.as_flattened();
+        let bit = value.wrapping_sub(self.first_key << 16);
+        let word = usize::try_from(bit >> 6).ok().and_then(|index| words.get(index));
+        word.is_some_and(|&word| u64::from_le_bytes(word) >> (bit & 63) & 1 == 1)
+    }
+
+    /// Number of pieces.
+    pub(crate) fn len(self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Piece `index`.
+    pub(crate) fn get(self, index: usize) -> Option<(u64, Container<'a>)> {
+        let piece = self.pieces.get(index)?;
+        Some((self.first_key + index as u64, Container::Bitmap(piece)))
+    }
+
+    /// The piece of `key`, or the first one behind it.
+    pub(crate) fn place(self, key: u64) -> usize {
+        let distance = key.saturating_sub(self.first_key);
+        usize::try_from(distance).map_or(self.len(), |index| index.min(self.len()))
+    }
+
+    /// Values in pieces before `index`.
+    pub(crate) fn rank(self, index: usize) -> Result<u64, Damage> {
+        match self.ranks {
+            Some(ranks) if index < self.len() => {
+                let rank = ranks.get(index).ok_or(Damage { offset: 0, what: "a rank is missing" });
+                rank.map(|&rank| u64::from_le_bytes(rank))
+            }
+            _ => Ok(popcount::ones(Level::best(), self.pieces[..index].as_flattened())),
+        }
+    }
+
+    /// The piece with the value that has `index` values before it, and the
+    /// number of values before the piece.
+    pub(crate) fn piece_of(self, index: u64) -> Result<Option<(usize, u64)>, Damage> {
+        if self.ranks.is_some() {
+            let piece = last_up_to(self.len(), index, |piece| self.rank(piece))?;
+            return piece.map(|piece| Ok((piece, self.rank(piece)?))).transpose();
+        }
+        let mut before = 0;
+        for (piece, words) in self.pieces.iter().enumerate() {
+            let here = popcount::ones(Level::best(), words);
+            if index - before < here {
+                return Ok(Some((piece, before)));
+            }
+            before += here;
+        }
+        Ok(None)
+    }
+}

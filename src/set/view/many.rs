@@ -1,0 +1,384 @@
+//! Many values asked for at once.
+//!
+//! A set larger than the caches answers at the speed of memory: a value that
+//! comes alone waits for a page table walk and for a cache line. Values that
+//! come together are put in the order of pieces of the set first; a piece fits
+//! the second-level cache, and is read into it once for all its values.
+
+use super::query::split;
+use super::{Cursor, Damage, SetView, Shape};
+use crate::kernel::read_lines;
+use crate::kernel::sys::Pages;
+use crate::set::container::Container;
+use std::io;
+
+/// Values whose memory is waited for at once.
+const BATCH: usize = 64;
+/// Fewer values are not worth putting in order.
+const MIN_ORDERED: usize = 1 << 12;
+/// Most values that are put in order together: more are answered no faster.
+const MANY: usize = 1 << 24;
+/// Bytes of a piece: it shares the second-level cache with its values.
+const PIECE_BYTES: usize = 1 << 18;
+/// Most pieces: their ends are in the first-level cache while values are put in
+/// order.
+const MAX_PIECES: usize = 1 << 12;
+/// Most containers of a piece that are found beforehand.
+const MAX_CONTAINERS: usize = 1 << 12;
+/// A piece is read from front to back if one in that many of its cache lines
+/// are asked for.
+const SPARSE: usize = 4;
+/// Values of a piece that is not read whose cache lines are waited for.
+const AHEAD: usize = 16;
+
+impl SetView<'_> {
+    /// Whether each of `values` is in the set, into the front of `found`. From
+    /// some ten thousand values on they are answered several times faster than
+    /// one by one where a set is larger than the caches; the more the better.
+    /// At most 256 MiB of memory.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where an answer is looked for.
+    ///
+    /// # Panics
+    ///
+    /// If `found` is shorter than `values`.
+    pub fn contains_many(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        let found = &mut found[..values.len()];
+        if values.len() < MIN_ORDERED {
+            return self.batches(values, found);
+        }
+        let mut prober = Prober::new(self)?;
+        for (values, found) in values.chunks(MANY).zip(found.chunks_mut(MANY)) {
+            prober.clear();
+            if prober.reserve(values.len()).is_err() {
+                self.batches(values, found)?; // slower, in no memory
+                continue;
+            }
+            prober.push(values);
+            prober.answer(found)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the containers, about.
+    pub(crate) fn bytes(self) -> usize {
+        match self.0 {
+            Shape::Dense(dense) => dense.len() * crate::set::container::BITMAP_BYTES,
+            Shape::Roaring(roaring) => roaring.bytes(),
+            Shape::Treemap(treemap) => treemap.bytes(),
+            Shape::Damaged(_) => 0,
+        }
+    }
+}
+
+/// Asks a set for many values, again and again: keeps its memory.
+#[derive(Debug)]
+pub(crate) struct Prober<'a> {
+    view: SetView<'a>,
+    pieces: Pieces,
+    /// Values of each piece, then where it ends among the entries; what lies
+    /// outside of the set comes behind all pieces.
+    ends: Vec<usize>,
+    /// Those asked for.
+    values: Pages,
+    len: usize,
+    entries: Pages,
+}
+
+/// How the range of a set is cut.
+#[derive(Debug, Clone, Copy)]
+struct Pieces {
+    /// Smallest value, rounded down to a container.
+    base: u64,
+    /// Distance of the largest value from it.
+    range: u64,
+    /// A piece has 2^shift possible values; at least a container's.
+    shift: u32,
+    count: usize,
+}
+
+impl Pieces {
+    fn of(view: SetView<'_>) -> Result<Self, Damage> {
+        let Some((min, max)) = view.min()?.zip(view.max()?) else {
+            return Ok(Self { base: 0, range: 0, shift: 16, count: 0 });
+        };
+        let base = min & !0xFFFF;
+        let range = max.saturating_sub(base);
+        let bits = u64::BITS - range.leading_zeros();
+        // Or so many that the containers of each can be found beforehand, if that can be.
+        let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
+        let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
+        let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
+        let wanted = for_bytes.max(for_keys).next_power_of_two().min(MAX_PIECES);
+        let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
+        let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
+        Ok(Self { base, range, shift, count })
+    }
+
+    /// The piece of `value`, or their number if it is in none.
+    #[inline]
+    fn of_value(&self, value: u64) -> usize {
+        let piece = value.wrapping_sub(self.base) >> self.shift;
+        usize::try_from(piece).map_or(self.count, |piece| piece.min(self.count))
+    }
+
+    /// Whether values are worth putting in order.
+    fn are_many(&self) -> bool {
+        self.count > 1
+    }
+
+    fn is_narrow(&self) -> bool {
+        u32::try_from(self.range).is_ok()
+    }
+}
+
+/// A value, less the base, with its place.
+trait Entry: bytemuck::Pod {
+    fn new(offset: u64, place: u32) -> Self;
+    fn offset(self) -> u64;
+    fn place(self) -> usize;
+}
+
+/// For offsets below 2^32.
+impl Entry for u64 {
+    fn new(offset: u64, place: u32) -> Self {
+        offset << 32 | Self::from(place)
+    }
+
+    fn offset(self) -> u64 {
+        self >> 32
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    fn place(self) -> usize {
+        self as u32 as usize
+    }
+}
+
+impl Entry for [u64; 2] {
+    fn new(offset: u64, place: u32) -> Self {
+        [offset, place.into()]
+    }
+
+    fn offset(self) -> u64 {
+        self[0]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "made of 32 bits")]
+    fn place(self) -> usize {
+        self[1] as usize
+    }
+}
+
+impl<'a> Prober<'a> {
+    /// Looks for the ends of the set.
+    pub(crate) fn new(view: SetView<'a>) -> Result<Self, Damage> {
+        let pieces = Pieces::of(view)?;
+        let (values, entries) = (Pages::default(), Pages::default());
+        Ok(Self { view, pieces, ends: vec![0; pieces.count + 1], values, len: 0, entries })
+    }
+
+    /// Forgets all values.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.ends.fill(0);
+    }
+
+    /// Gets room for that many values in all. Those that it has are lost.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for them.
+    pub(crate) fn reserve(&mut self, capacity: usize) -> io::Result<()> {
+        grow(&mut self.values, capacity)
+    }
+
+    /// Asks for more values.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than room was made for.
+    #[inline]
+    pub(crate) fn push(&mut self, values: &[u64]) {
+        let places = self.len..self.len + values.len();
+        self.len = places.end;
+        self.values.words_mut()[places].copy_from_slice(values);
+        if self.pieces.are_many() {
+            for &value in values {
+                self.ends[self.pieces.of_value(value)] += 1;
+            }
+        }
+    }
+
+    /// The values asked for.
+    pub(crate) fn values(&self) -> &[u64] {
+        &self.values.words()[..self.len]
+    }
+
+    /// Whether each of the values is in the set, into `found`, which is as long.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where an answer is looked for.
+    pub(crate) fn answer(&mut self, found: &mut [bool]) -> Result<(), Damage> {
+        let words = if self.pieces.is_narrow() { 1 } else { 2 } * self.len;
+        let ordered = self.len >= MIN_ORDERED && u32::try_from(self.len).is_ok();
+        if !ordered || !self.pieces.are_many() || grow(&mut self.entries, words).is_err() {
+            return self.view.batches(self.values(), found);
+        }
+        found.fill(false);
+        if self.pieces.is_narrow() {
+            self.put_in_order::<u64>();
+            self.look_up::<u64>(found)
+        } else {
+            self.put_in_order::<[u64; 2]>();
+            self.look_up::<[u64; 2]>(found)
+        }
+    }
+
+    /// Puts the values in the order of their pieces.
+    fn put_in_order<E: Entry>(&mut self) {
+        let pieces = self.pieces;
+        let mut before = 0;
+        for end in &mut self.ends {
+            before += std::mem::replace(end, before);
+        }
+        let entries: &mut [E] = bytemuck::cast_slice_mut(self.entries.words_mut());
+        for (place, &value) in (0_u32..).zip(&self.values.words()[..self.len]) {
+            let to = &mut self.ends[pieces.of_value(value)];
+            entries[*to] = E::new(value.wrapping_sub(pieces.base), place);
+            *to += 1;
+        }
+    }
+
+    fn look_up<E: Entry>(&self, found: &mut [bool]) -> Result<(), Damage> {
+        let entries: &[E] = bytemuck::cast_slice(self.entries.words());
+        let Pieces { base, shift, count, .. } = self.pieces;
+        let containers_of_piece = 1_u64 << (shift - 16);
+        if containers_of_piece > MAX_CONTAINERS as u64 {
+            let end = self.ends[count - 1];
+            let mut values = [0; BATCH];
+            let mut is_in = [false; BATCH];
+            for entries in entries[..end].chunks(BATCH) {
+                for (value, entry) in values.iter_mut().zip(entries) {
+                    *value = base.wrapping_add(entry.offset()); // as it was subtracted
+                }
+                self.view.batch(&values[..entries.len()], &mut is_in)?;
+                for (entry, is_in) in entries.iter().zip(is_in) {
+                    found[entry.place()] = is_in;
+                }
+            }
+            return Ok(());
+        }
+        let mut cursor = Ahead { cursor: self.view.cursor(), ahead: None };
+        let mut containers = vec![None; usize::try_from(containers_of_piece).unwrap_or(0)];
+        let mut start = 0;
+        for (piece, &end) in (0_u64..).zip(&self.ends[..count]) {
+            let entries = &entries[start..end];
+            start = end;
+            if entries.is_empty() {
+                continue;
+            }
+            let first_key = (base >> 16) + piece * containers_of_piece;
+            let bytes = cursor.fill(first_key, &mut containers)?;
+            let is_sparse = entries.len() * SPARSE <= bytes / 64;
+            if !is_sparse {
+                containers.iter().flatten().for_each(|container| read_lines(container.bytes()));
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
+            let find = |entry: E| {
+                let offset = entry.offset();
+                let index = (offset >> 16) as usize & (containers.len() - 1);
+                (containers[index], offset as u16)
+            };
+            let ask = |&entry: &E| {
+                if let (Some(container), low) = find(entry) {
+                    container.prefetch(low);
+                }
+            };
+            if is_sparse {
+                entries.iter().take(AHEAD).for_each(ask);
+            }
+            for (number, &entry) in entries.iter().enumerate() {
+                if is_sparse && let Some(ahead) = entries.get(number + AHEAD) {
+                    ask(ahead);
+                }
+                if let (Some(container), low) = find(entry) {
+                    found[entry.place()] = container.contains(low);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes `pages` at least that large; what they hold is lost.
+fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
+    if pages.words().len() < words {
+        *pages = Pages::default(); // given back first
+        // Somewhat more than asked for lasts; what is not touched costs nothing.
+        *pages = Pages::zeroed((words + words / 8).next_multiple_of(2))?;
+    }
+    Ok(())
+}
+
+/// A cursor, and the container that was met too early.
+struct Ahead<'a> {
+    cursor: Cursor<'a>,
+    ahead: Option<(u64, Container<'a>)>,
+}
+
+impl<'a> Ahead<'a> {
+    /// Fills in the containers from `first_key` on; gives their bytes.
+    fn fill(
+        &mut self,
+        first_key: u64,
+        containers: &mut [Option<Container<'a>>],
+    ) -> Result<usize, Damage> {
+        containers.fill(None);
+        let mut bytes = 0;
+        if self.ahead.is_none_or(|(key, _)| key < first_key) {
+            self.cursor.seek(first_key);
+            self.ahead = self.cursor.next()?;
+        }
+        let mut ahead = self.ahead; // here, not in memory that was written just now
+        while let Some((key, container)) = ahead {
+            let index = key.checked_sub(first_key).and_then(|index| usize::try_from(index).ok());
+            match index.and_then(|index| containers.get_mut(index)) {
+                Some(slot) => *slot = Some(container),
+                None if key >= first_key => break,
+                None => {} // of a damaged file, whose keys do not ascend
+            }
+            bytes += container.bytes().len();
+            ahead = self.cursor.next()?;
+        }
+        self.ahead = ahead;
+        Ok(bytes)
+    }
+}
+
+impl SetView<'_> {
+    fn batches(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        let batches = values.chunks(BATCH).zip(found.chunks_mut(BATCH));
+        batches.into_iter().try_for_each(|(values, found)| self.batch(values, found))
+    }
+
+    /// Answers up to [`BATCH`] values, waiting for their memory once.
+    fn batch(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        let mut containers = [None; BATCH];
+        let mut touched = 0;
+        for (slot, &value) in containers.iter_mut().zip(values) {
+            let (key, low) = split(value);
+            *slot = self.container(key)?;
+            touched ^= slot.map_or(0, |container: Container<'_>| container.touch(low));
+        }
+        std::hint::black_box(touched);
+        for ((found, container), &value) in found.iter_mut().zip(containers).zip(values) {
+            let low = split(value).1;
+            *found = container.is_some_and(|container| container.contains(low));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! Questions to one set.
+
+use super::{Damage, SetView, Shape};
+use crate::set::container::Container;
+use std::cmp::Ordering;
+
+/// The high and the low part of a value.
+pub(super) fn split(value: u64) -> (u64, u16) {
+    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+    (value >> 16, value as u16)
+}
+
+fn join(key: u64, low: u16) -> u64 {
+    key << 16 | u64::from(low)
+}
+
+impl<'a> SetView<'a> {
+    /// The container of `key`.
+    pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
+        Ok(match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Dense(dense) => match dense.get(dense.place(key)) {
+                Some((found, container)) if found == key => Some(container),
+                _ => None,
+            },
+            Shape::Roaring(roaring) => match u16::try_from(key).map(|key| roaring.find(key)) {
+                Ok(Ok(index)) => Some(roaring.get(index)?),
+                _ => None,
+            },
+            Shape::Treemap(treemap) => {
+                let Ok(Ok(bucket)) = u32::try_from(key >> 16).map(|high| treemap.find(high)) else {
+                    return Ok(None);
+                };
+                let (_, roaring) = treemap.get(bucket)?;
+                match roaring.find(split(key).1) {
+                    Ok(index) => Some(roaring.get(index)?),
+                    Err(_) => None,
+                }
+            }
+        })
+    }
+
+    /// Whether `value` is in the set. O(log containers); touches one container,
+    /// of a plain bitmap one word.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    #[inline]
+    pub fn contains(self, value: u64) -> Result<bool, Damage> {
+        if let Shape::Dense(dense) = self.0 {
+            return Ok(dense.contains(value));
+        }
+        let (key, low) = split(value);
+        Ok(self.container(key)?.is_some_and(|container| container.contains(low)))
+    }
+
+    /// Values in containers with keys below `key`.
+    fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
+        Ok(match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Dense(dense) => dense.rank(dense.place(key))?,
+            Shape::Roaring(roaring) => match u16::try_from(key) {
+                Ok(key) => roaring.rank(roaring.find(key).unwrap_or_else(|place| place)),
+                Err(_) => roaring.rank(roaring.len()),
+            },
+            Shape::Treemap(treemap) => {
+                let high = u32::try_from(key >> 16);
+                let found = high.map_or(Err(treemap.len()), |high| treemap.find(high));
+                match found {
+                    Ok(index) => {
+                        let (_, roaring) = treemap.get(index)?;
+                        let place = roaring.find(split(key).1).unwrap_or_else(|place| place);
+                        treemap.bucket(index).rank.saturating_add(roaring.rank(place))
+                    }
+                    Err(place) if place < treemap.len() => treemap.bucket(place).rank,
+                    Err(place) => match place.checked_sub(1) {
+                        Some(last) => {
+                            let (_, roaring) = treemap.get(last)?;
+                            treemap.bucket(last).rank.saturating_add(roaring.rank(roaring.len()))
+                        }
+                        None => 0,
+                    },
+                }
+            }
+        })
+    }
+
+    /// Number of values up to and including `value`. O(log containers) with a
+    /// table of ranks, as `.bits` files have one, else O(containers).
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn rank(self, value: u64) -> Result<u64, Damage> {
+        let (key, low) = split(value);
+        let here = self.container(key)?.map_or(0, |container| container.rank(low));
+        Ok(self.rank_of_key(key)?.saturating_add(here.into()))
+    }
+
+    /// Number of values.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub fn cardinality(self) -> Result<u64, Damage> {
+        match self.0 {
+            Shape::Dense(dense) => dense.rank(dense.len()),
+            _ => self.rank(u64::MAX),
+        }
+    }
+
+    /// The value that has `index` values before it; `None` if there are not
+    /// that many.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn select(self, index: u64) -> Result<Option<u64>, Damage> {
+        let found = match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Dense(dense) => {
+                let Some((piece, before)) = dense.piece_of(index)? else { return Ok(None) };
+                dense.get(piece).map(|(key, container)| (key, container, Ok(before)))
+            }
+            Shape::Roaring(roaring) => select_in(roaring, 0, 0, index)?,
+            Shape::Treemap(treemap) => {
+                let rank = |bucket: usize| Ok(treemap.bucket(bucket).rank);
+                let Some(bucket) = last_up_to(treemap.len(), index, rank)? else {
+                    return Ok(None);
+                };
+                let (high, roaring) = treemap.get(bucket)?;
+                select_in(roaring, u64::from(high) << 16, treemap.bucket(bucket).rank, index)?
+            }
+        };
+        let Some((key, container, before)) = found else { return Ok(None) };
+        let Ok(left) = u32::try_from(index.saturating_sub(before?)) else { return Ok(None) };
+        Ok(container.select(left).map(|low| join(key, low)))
+    }
+
+    /// The smallest value from `value` on.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn next(self, value: u64) -> Result<Option<u64>, Damage> {
+        let (wanted, low) = split(value);
+        let mut cursor = self.cursor();
+        cursor.seek(wanted);
+        while let Some((key, container)) = cursor.next()? {
+            let low = if key == wanted { low } else { 0 };
+            if let Some(low) = container.next(low) {
+                return Ok(Some(join(key, low)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The largest value up to `value`.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
+        match self.rank(value)?.checked_sub(1) {
+            Some(index) => self.select(index),
+            None => Ok(None),
+        }
+    }
+
+    /// The smallest value.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn min(self) -> Result<Option<u64>, Damage> {
+        self.next(0)
+    }
+
+    /// The largest value.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn max(self) -> Result<Option<u64>, Damage> {
+        self.previous(u64::MAX)
+    }
+
+    /// Number of values of `first ..= last`.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the answer is looked for.
+    pub fn range_cardinality(self, first: u64, last: u64) -> Result<u64, Damage> {
+        if first > last {
+            return Ok(0);
+        }
+        let before = match first.checked_sub(1) {
+            Some(before) => self.rank(before)?,
+            None => 0,
+        };
+        Ok(self.rank(last)?.saturating_sub(before))
+    }
+}
+
+type Found<'a> = Option<(u64, Container<'a>, Result<u64, Damage>)>;
+
+fn select_in(
+    roaring: super::RoaringView<'_>,
+    high: u64,
+    before: u64,
+    index: u64,
+) -> Result<Found<'_>, Damage> {
+    let rank = |place: usize| Ok(before.saturating_add(roaring.rank(place)));
+    let Some(place) = last_up_to(roaring.len(), index, rank)? else { return Ok(None) };
+    Ok(Some((high | u64::from(roaring.key(place)), roaring.get(place)?, rank(place))))
+}
+
+/// The place of `key` among `count` keys that are distinct and ascend, or where
+/// it would be.
+pub(super) fn find_key(count: usize, key: u32, at: impl Fn(usize) -> u32) -> Result<usize, usize> {
+    if count == 0 {
+        return Err(0);
+    }
+    let (first, last) = (at(0), at(count - 1));
+    if key < first || key > last {
+        return Err(if key < first { 0 } else { count });
+    }
+    // That many may be before and behind it.
+    let to = ((key - first) as usize).min(count - 1);
+    let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
+    // The last one that is not above `key`; without a branch to guess wrong.
+    let mut count = to - from + 1;
+    while count > 1 {
+        let half = count / 2;
+        from = if at(from + half) <= key { from + half } else { from };
+        count -= half;
+    }
+    match at(from).cmp(&key) {
+        Ordering::Equal => Ok(from),
+        Ordering::Less => Err(from + 1),
+        Ordering::Greater => Err(from),
+    }
+}
+
+/// The last of `count` places whose rank, which ascends, is at most `index`.
+pub(super) fn last_up_to(
+    count: usize,
+    index: u64,
+    rank: impl Fn(usize) -> Result<u64, Damage>,
+) -> Result<Option<usize>, Damage> {
+    let (mut from, mut to) = (0, count);
+    while from < to {
+        let middle = from.midpoint(to);
+        if rank(middle)? <= index {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    Ok(from.checked_sub(1))
+}

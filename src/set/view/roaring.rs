@@ -1,0 +1,203 @@
+//! The portable 32-bit roaring format, read in place.
+//!
+//! Source: <https://github.com/RoaringBitmap/RoaringFormatSpec>. Layout: a
+//! cookie that says whether there are runs, the number of containers, a flag a
+//! container where there are runs, key and cardinality of each container, the
+//! offset of each container (left out where there are runs and fewer than
+//! four containers), the containers.
+
+use super::Damage;
+use super::query::find_key;
+use crate::set::container::{Container, MAX_ARRAY, plain_bytes};
+
+/// Cookie of a bitmap without runs; the number of containers follows.
+pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
+/// Low half of the cookie of a bitmap with runs; the high half is the number of
+/// containers − 1.
+pub(crate) const RUNS_COOKIE: u16 = 12_347;
+/// With runs, fewer containers have no offsets.
+pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
+
+/// A 32-bit roaring bitmap in borrowed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoaringView<'a> {
+    bytes: &'a [u8],
+    /// Key and cardinality − 1.
+    descriptors: &'a [[u8; 4]],
+    /// A bit a container.
+    run_flags: &'a [u8],
+    /// Empty if there are none in the file.
+    offsets: &'a [[u8; 4]],
+    /// Where the first container is.
+    body: usize,
+    /// Values before each container, if known.
+    ranks: Option<&'a [[u8; 8]]>,
+}
+
+const SHORT: &str = "the bytes end inside of a roaring bitmap";
+
+/// Of a container that begins at `offset`, behind one that ends at `end`.
+fn misplaced(offset: usize, end: usize) -> Damage {
+    let overlaps = offset < end;
+    let overlap = "a container begins inside of another";
+    let gap = "there are unused bytes before a container";
+    damage(offset, if overlaps { overlap } else { gap })
+}
+
+fn damage(offset: usize, what: &'static str) -> Damage {
+    Damage { offset: offset as u64, what }
+}
+
+impl<'a> RoaringView<'a> {
+    /// Reads the head of a bitmap that begins at the front of `bytes`. O(1);
+    /// [`check`](Self::check) looks at the containers' places.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let short = || damage(bytes.len(), SHORT);
+        let (&cookie, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+        let cookie = u32::from_le_bytes(cookie);
+        #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+        let (count, run_flags, rest) = if cookie == NO_RUNS_COOKIE {
+            let (&count, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+            let count = u32::from_le_bytes(count) as usize;
+            (count, &[][..], rest)
+        } else if cookie as u16 == RUNS_COOKIE {
+            let count = (cookie >> 16) as usize + 1;
+            let (flags, rest) = rest.split_at_checked(count.div_ceil(8)).ok_or_else(short)?;
+            (count, flags, rest)
+        } else {
+            return Err(damage(0, "there is no cookie of a roaring bitmap"));
+        };
+        if count > 1 << 16 {
+            return Err(damage(4, "there are more than 65536 containers"));
+        }
+        let (descriptors, rest) = rest.split_at_checked(4 * count).ok_or_else(short)?;
+        let has_offsets = run_flags.is_empty() || count >= NO_OFFSET_THRESHOLD;
+        let offset_bytes = if has_offsets { 4 * count } else { 0 };
+        let (offsets, rest) = rest.split_at_checked(offset_bytes).ok_or_else(short)?;
+        Ok(Self {
+            bytes,
+            descriptors: descriptors.as_chunks().0,
+            run_flags,
+            offsets: offsets.as_chunks().0,
+            body: bytes.len() - rest.len(),
+            ranks: None,
+        })
+    }
+
+    /// The same with the number of values before each container.
+    pub(crate) fn with_ranks(self, ranks: &'a [[u8; 8]]) -> Self {
+        Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
+    }
+
+    /// Checks that keys ascend and that each container begins where the one before it ends,
+    /// as readers that do not look at the offsets expect; gives where the bitmap ends.
+    /// O(containers), none of which is read but the last one, if their offsets are there:
+    /// where a container of runs ends is looked at by [`get`](Self::get).
+    pub(crate) fn check(self) -> Result<usize, Damage> {
+        let (mut end, mut skipped) = (self.body, false);
+        for index in 0..self.len() {
+            if index > 0 && self.key(index - 1) >= self.key(index) {
+                let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
+                return Err(damage(offset, "the keys of the containers do not ascend"));
+            }
+            let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
+            if offset != end && !(skipped && offset > end) {
+                return Err(misplaced(offset, end));
+            }
+            let is_last = index + 1 == self.len();
+            skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
+            // Runs have their own count of 2 bytes in front, in a page that would be read for it.
+            end = offset + if skipped { 2 } else { self.size(index, offset)? };
+            if end > self.bytes.len() {
+                return Err(damage(self.bytes.len(), SHORT));
+            }
+        }
+        Ok(end)
+    }
+
+    /// Bytes that the bitmap begins, more than which it does not have.
+    pub(crate) fn bytes(self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Number of containers.
+    pub(crate) fn len(self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// High 16 bits of the values of container `index`.
+    pub(crate) fn key(self, index: usize) -> u16 {
+        let [low, high, ..] = self.descriptors[index];
+        u16::from_le_bytes([low, high])
+    }
+
+    /// Number of values in container `index`.
+    pub(crate) fn cardinality(self, index: usize) -> u32 {
+        let [.., low, high] = self.descriptors[index];
+        u32::from(u16::from_le_bytes([low, high])) + 1
+    }
+
+    pub(crate) fn is_run(self, index: usize) -> bool {
+        self.run_flags.get(index / 8).is_some_and(|flags| flags >> (index % 8) & 1 == 1)
+    }
+
+    fn offset(self, index: usize) -> usize {
+        u32::from_le_bytes(self.offsets[index]) as usize
+    }
+
+    /// Bytes of the container at `offset`.
+    fn size(self, index: usize, offset: usize) -> Result<usize, Damage> {
+        if self.is_run(index) {
+            let count = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);
+            let &count = count.ok_or(damage(offset, SHORT))?;
+            return Ok(2 + 4 * usize::from(u16::from_le_bytes(count)));
+        }
+        Ok(plain_bytes(self.cardinality(index)))
+    }
+
+    fn start(self, index: usize) -> Result<usize, Damage> {
+        if !self.offsets.is_empty() {
+            return Ok(self.offset(index));
+        }
+        // At most two containers are before it.
+        let mut offset = self.body;
+        for before in 0..index {
+            offset += self.size(before, offset)?;
+        }
+        Ok(offset)
+    }
+
+    /// Container `index`.
+    pub(crate) fn get(self, index: usize) -> Result<Container<'a>, Damage> {
+        let start = self.start(index)?;
+        let size = self.size(index, start)?;
+        let bytes = start.checked_add(size).and_then(|end| self.bytes.get(start..end));
+        let bytes = bytes.ok_or(damage(start, SHORT))?;
+        if self.is_run(index) {
+            let next = (index + 1 < self.offsets.len()).then(|| self.offset(index + 1));
+            return match next.filter(|&next| next != start + size) {
+                Some(next) => Err(misplaced(next, start + size)),
+                None => Ok(Container::Runs(bytes[2..].as_chunks().0)),
+            };
+        }
+        Ok(match bytes.as_chunks().0.first_chunk() {
+            Some(words) if self.cardinality(index) as usize > MAX_ARRAY => Container::Bitmap(words),
+            _ => Container::Array(bytes.as_chunks().0),
+        })
+    }
+
+    /// The container of `key`, or where it would be.
+    pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
+        find_key(self.len(), key.into(), |index| self.key(index).into())
+    }
+
+    /// Values in containers before `index`.
+    pub(crate) fn rank(self, index: usize) -> u64 {
+        match self.ranks.and_then(|ranks| ranks.get(index)) {
+            Some(&rank) => u64::from_le_bytes(rank),
+            None => {
+                (0..index.min(self.len())).map(|index| u64::from(self.cardinality(index))).sum()
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The runs of a set: its values as ranges that do not touch.
+
+use super::{Cursor, Damage, SetView};
+use crate::set::container::{Container, Scratch, intervals};
+
+/// Iterates over the first and the last value of each run, ascending.
+#[derive(Debug)]
+pub(crate) struct Runs<'a> {
+    cursor: Option<Cursor<'a>>,
+    scratch: Scratch,
+    /// Runs of one container, the last one first.
+    found: Vec<(u64, u64)>,
+    /// The last run so far: the next container may go on with it.
+    open: Option<(u64, u64)>,
+}
+
+impl<'a> SetView<'a> {
+    /// The runs, ascending. O(containers + runs), and for a bitmap its words.
+    pub(crate) fn runs(self) -> Runs<'a> {
+        let cursor = Some(self.cursor());
+        Runs { cursor, scratch: Scratch::default(), found: Vec::new(), open: None }
+    }
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Result<(u64, u64), Damage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            while let Some((first, last)) = self.found.pop() {
+                match &mut self.open {
+                    Some(open) if open.1.checked_add(1) == Some(first) => open.1 = last,
+                    open => {
+                        if let Some(run) = open.replace((first, last)) {
+                            return Some(Ok(run));
+                        }
+                    }
+                }
+            }
+            match self.cursor.as_mut().map(Cursor::next) {
+                Some(Ok(Some((key, container)))) => {
+                    let wide = |low: u32| key << 16 | u64::from(low);
+                    if let Container::Runs(runs) = self.scratch.runs_of(container) {
+                        self.found.extend(intervals(runs).map(|(a, b)| (wide(a), wide(b))));
+                        self.found.reverse();
+                    }
+                }
+                Some(Err(damage)) => {
+                    self.cursor = None;
+                    return Some(Err(damage));
+                }
+                Some(Ok(None)) | None => {
+                    self.cursor = None;
+                    return self.open.take().map(Ok);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_go_on_across_containers_of_any_kind() {
+        let mut words = vec![[0xFF_u8; 8]; 3 * 1024];
+        words[0] = [0xFE, 0, 0, 0, 0, 0, 0, 0];
+        words[3 * 1024 - 1] = [0x7F; 8];
+        let base = 5 << 16;
+        let view = SetView::dense(&words, base);
+        let runs: Result<Vec<_>, _> = view.runs().collect();
+        let last = base + (3 << 16) - 1;
+        let mut expected = vec![(base + 1, base + 7), (base + 64, last - 57)];
+        // A byte of 0x7F is a run of 7 bits.
+        expected.extend((1..8).map(|byte| (last - 63 + 8 * byte, last - 57 + 8 * byte)));
+        assert_eq!(runs.unwrap(), expected);
+        assert!(SetView::dense(&[], 0).runs().next().is_none());
+    }
+
+    #[test]
+    fn a_run_to_the_largest_value_ends() {
+        let words = vec![[0xFF_u8; 8]; 1024];
+        let base = u64::MAX << 16;
+        let view = SetView::dense(&words, base);
+        assert_eq!(view.runs().collect::<Result<Vec<_>, _>>().unwrap(), [(base, u64::MAX)]);
+    }
+}

@@ -1,0 +1,382 @@
+//! A small filter in front of a set: most values that are not in the set do not
+//! pass it, and are told without a look at the set.
+//!
+//! It is a Bloom filter whose four bits a value lie in one word, and whose words
+//! lie in the order of the set: each container has a slot of words, found by
+//! its key, in which a word stands for neighbouring values. So it is filled front
+//! to back, a slot at a time. Containers share slots only where their keys are far
+//! apart.
+
+use super::{Damage, SetView, Shape};
+use crate::kernel::prefetch;
+use crate::kernel::sys::{Pages, in_threads};
+use crate::set::container::{Container, ends};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+/// Most values that come together.
+pub(crate) const BATCH: usize = 256;
+/// Values whose words are waited for.
+const DEPTH: usize = 128;
+/// Values that are looked at before those of them that pass are taken.
+const LOOK: usize = 64;
+const WORD_BYTES: usize = 8;
+/// Bits of the number of a word, at most.
+const MAX_WORD_BITS: u32 = 32;
+/// Fewest bytes of the buckets of a 64-bit set, on the average.
+const MIN_BUCKET_BYTES: usize = 1 << 12;
+/// Smaller sets are in the caches themselves.
+const MIN_SET_BYTES: usize = 1 << 20;
+/// Bits to a byte of the set, at least, and at most twice as many, where there is
+/// memory for them and the screen has fewer than 2^32 words. A value of an array
+/// gets eight to sixteen: at most three in a hundred of other values pass, where
+/// containers share no slot.
+const BITS_PER_BYTE: usize = 4;
+
+/// Tells values that are surely not in a set.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    words: Pages,
+    slots: Slots,
+}
+
+impl Screen {
+    /// A screen for `view` in at most `max_bytes`, made by `threads`; none if it
+    /// would be of no use, or there is no memory for it. As many steps as the set
+    /// has values.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub(crate) fn of(
+        view: SetView<'_>,
+        max_bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
+        let wanted = view.bytes().saturating_mul(BITS_PER_BYTE) / 8;
+        let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
+        if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
+            return Ok(None);
+        }
+        Self::in_bytes(view, bytes, threads)
+    }
+
+    /// A screen of that size, a power of two; none if there is no memory for it.
+    pub(super) fn in_bytes(
+        view: SetView<'_>,
+        bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
+        let (mut containers, mut first_key, mut last_key) = (0_usize, u64::MAX, 0);
+        let mut cursor = view.cursor();
+        while let Some((key, _)) = cursor.next()? {
+            containers += 1;
+            (first_key, last_key) = (first_key.min(key), last_key.max(key));
+        }
+        let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
+        let key_bits = containers.next_power_of_two().ilog2();
+        let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
+        let is_dense = last_key.saturating_sub(first_key) >> (word_bits - slot_word_bits) == 0;
+        let slots = Slots::new(word_bits, slot_word_bits, is_dense);
+        let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
+        slots.fill(words.words_mut(), view, threads)?;
+        Ok(Some(Self { words, slots }))
+    }
+
+    /// Its memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.bytes().len()
+    }
+}
+
+/// Values on their way through a screen, each with a tag.
+///
+/// They are looked at once [`DEPTH`] others have come behind them: by then their
+/// words are there.
+#[derive(Debug)]
+pub(crate) struct Queue<'a, T> {
+    screen: &'a Screen,
+    /// Those that wait come first, and then those that come.
+    values: [u64; DEPTH + BATCH],
+    tags: [T; DEPTH + BATCH],
+    words: [u32; DEPTH + BATCH],
+    waiting: usize,
+}
+
+/// The first `len` values passed.
+#[derive(Debug)]
+pub(crate) struct Passed<T> {
+    pub(crate) values: [u64; BATCH],
+    pub(crate) tags: [T; BATCH],
+    pub(crate) len: usize,
+}
+
+impl<T: Copy + Default> Default for Passed<T> {
+    fn default() -> Self {
+        Self { values: [0; BATCH], tags: [T::default(); BATCH], len: 0 }
+    }
+}
+
+impl<'a, T: Copy + Default> Queue<'a, T> {
+    pub(crate) fn new(screen: &'a Screen) -> Self {
+        Self {
+            screen,
+            values: [0; DEPTH + BATCH],
+            tags: [T::default(); DEPTH + BATCH],
+            words: [0; DEPTH + BATCH],
+            waiting: 0,
+        }
+    }
+
+    /// Takes more values, whose tags `tag` fills in; gives those that came before,
+    /// and may be in the set.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`BATCH`].
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        values: &[u64],
+        tag: impl FnOnce(&mut [T]),
+        passed: &mut Passed<T>,
+    ) {
+        assert!(values.len() <= BATCH);
+        let end = self.waiting + values.len();
+        self.values[self.waiting..end].copy_from_slice(values);
+        tag(&mut self.tags[self.waiting..end]);
+        passed.len = 0;
+        let (words, slots) = (self.screen.words.words(), self.screen.slots);
+        for place in self.waiting..end.min(DEPTH) {
+            self.words[place] = slots.ask(self.values[place], words);
+        }
+        let mut looked_at = 0;
+        while looked_at + DEPTH < end {
+            let count = (end - DEPTH - looked_at).min(LOOK);
+            let passing = self.look(looked_at, count);
+            self.take(looked_at, passing, count, passed);
+            looked_at += count;
+        }
+        self.values.copy_within(looked_at..end, 0);
+        self.tags.copy_within(looked_at..end, 0);
+        self.words.copy_within(looked_at..end, 0);
+        self.waiting = end - looked_at;
+    }
+
+    /// Looks at `count` values from `start` on, at most [`LOOK`]; gives which pass, the
+    /// last one in the lowest bit. Asks for the words of those [`DEPTH`] behind them,
+    /// one by one between the others: requests that come in a bunch wait for each other.
+    #[inline]
+    fn look(&mut self, start: usize, count: usize) -> u64 {
+        let (words, slots) = (self.screen.words.words(), self.screen.slots);
+        let values = &self.values[start..][..DEPTH + LOOK];
+        let numbers = &mut self.words[start..][..DEPTH + LOOK];
+        let mut passing = 0;
+        for place in 0..count.min(LOOK) {
+            numbers[DEPTH + place] = slots.ask(values[DEPTH + place], words);
+            passing += passing;
+            passing += passes(values[place], words[numbers[place] as usize]);
+        }
+        passing
+    }
+
+    /// Gives those of the values still waiting that may be in the set.
+    pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
+        passed.len = 0;
+        let words = self.screen.words.words();
+        let waiting = mem::take(&mut self.waiting);
+        for place in 0..waiting {
+            let passing = passes(self.values[place], words[self.words[place] as usize]);
+            self.take(place, passing, 1, passed);
+        }
+    }
+
+    /// Takes those of `count` values from `start` on that pass: the last one if the
+    /// lowest bit is set.
+    #[inline]
+    fn take(&self, start: usize, passing: u64, count: usize, passed: &mut Passed<T>) {
+        let mut passing = passing << (LOOK - count);
+        while passing != 0 {
+            let first = passing.leading_zeros();
+            passing &= u64::MAX >> 1 >> first;
+            let place = start + first as usize;
+            passed.values[passed.len] = self.values[place];
+            passed.tags[passed.len] = self.tags[place];
+            passed.len += 1;
+        }
+    }
+}
+
+/// Whether it takes as long to walk over the set as to ask it.
+fn has_small_buckets(view: SetView<'_>) -> bool {
+    matches!(view.0, Shape::Treemap(treemap) if treemap.bytes() / MIN_BUCKET_BYTES < treemap.len())
+}
+
+/// Where the words of a value lie.
+#[derive(Debug, Clone, Copy)]
+struct Slots {
+    /// 2^32 times the words of a slot, which gives keys that follow each other slots
+    /// that do, or 2^(32 + bits of a word's number) over the golden ratio, odd.
+    multiplier: u64,
+    /// The bits of a word's number that tell its slot.
+    mask: usize,
+    /// Words of a slot; a power of two. A slot stands for 2^16 values.
+    len: usize,
+}
+
+impl Slots {
+    /// In 2^`word_bits` words, 2^`slot_word_bits` of them a slot, for keys that have a
+    /// slot each if they are `dense`.
+    fn new(word_bits: u32, slot_word_bits: u32, dense: bool) -> Self {
+        let len = 1 << slot_word_bits;
+        let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
+        let multiplier = if dense { (len as u64) << 32 } else { spreading };
+        Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
+    }
+
+    /// The first word of a container's slot.
+    #[inline]
+    fn first_word(self, key: u64) -> usize {
+        // Keys that lie far apart are spread by Fibonacci hashing.
+        (key.wrapping_mul(self.multiplier) >> 32) as usize & self.mask
+    }
+
+    /// The word of a low part in its slot.
+    #[inline]
+    fn of_low(self, low: u32) -> usize {
+        (low as usize * self.len) >> 16
+    }
+
+    /// The number of a value's word, which is asked for.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "of at most 2^32 words")]
+    fn ask(self, value: u64, words: &[u64]) -> u32 {
+        let word = self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as u32);
+        prefetch(words, word);
+        word as u32
+    }
+
+    /// Fills `words`, each thread a part of the slots.
+    fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
+        let words_of_part = (words.len() / self.len).div_ceil(threads) * self.len;
+        let parts = words.chunks_mut(words_of_part);
+        let parts = Mutex::new(parts.enumerate());
+        let job = || -> Result<(), Damage> {
+            let (mut lows, mut aside) = (Vec::new(), Vec::new());
+            loop {
+                let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((number, words)) = next else { return Ok(()) };
+                let mut cursor = view.cursor();
+                while let Some((key, container)) = cursor.next()? {
+                    let first = self.first_word(key).wrapping_sub(number * words_of_part);
+                    let slot = words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
+                    let Some(slot) = slot else { continue };
+                    if slot.iter().any(|&word| word != 0) {
+                        aside.clear();
+                        aside.resize(self.len, 0);
+                        self.take(&mut aside, container, &mut lows);
+                        slot.iter_mut().zip(&aside).for_each(|(word, more)| *word |= more);
+                    } else {
+                        self.take(slot, container, &mut lows);
+                    }
+                }
+            }
+        };
+        in_threads(threads, job).into_iter().collect()
+    }
+
+    /// Takes the values of a container into its slot, which is empty. A word that a run
+    /// touches lets all pass: runs are as long as words as a rule.
+    fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
+        match container {
+            Container::Array(values) => {
+                self.take_lows(slot, values.iter().map(|&low| u16::from_le_bytes(low).into()));
+            }
+            Container::Bitmap(_) => {
+                let count = container.positions(0, lows);
+                self.take_lows(slot, lows[..count].iter().copied());
+            }
+            Container::Runs(runs) => {
+                for (first, last) in runs.iter().map(|&run| ends(run)) {
+                    let (first, last) = (self.of_low(first), self.of_low(last));
+                    slot[first..=last].fill(u64::MAX);
+                }
+            }
+        }
+    }
+
+    /// Takes values into a slot that is empty. As they ascend, a word is put together
+    /// without being read, and stored for each of its values.
+    #[inline]
+    fn take_lows(self, slot: &mut [u64], lows: impl Iterator<Item = u32> + Clone) {
+        let (mut last, mut all, mut ascend) = (0, 0, true);
+        for low in lows.clone() {
+            let word = self.of_low(low);
+            all = if word == last { all } else { 0 } | bits(low);
+            ascend &= word >= last;
+            last = word;
+            slot[word] = all;
+        }
+        if !ascend {
+            // Of a damaged file: what is found in it all the same is not held back.
+            lows.for_each(|low| slot[self.of_low(low)] |= bits(low));
+        }
+    }
+}
+
+/// 2^64 over the golden ratio.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Four bits of a word for each value in turn, of which no two values have more than
+/// one in common: lines of the affine space of three dimensions over the field of four
+/// elements, whose points are the bits. Neighbours, which share a word, pass for each
+/// other half as often as with four bits drawn at random.
+///
+/// Source: any two points lie in one line, so two lines share at most one point.
+static LINES: [u64; 256] = {
+    let mut lines = [0; 256];
+    let (mut found, mut point, mut direction) = (0, 0, 1);
+    while found < lines.len() {
+        // Three numbers of two bits each, the upper ones first: times each element.
+        let (upper, lower) = (direction >> 3, direction & 7);
+        let twice = (upper ^ lower) << 3 | upper;
+        let thrice = direction ^ twice;
+        let others = [point ^ direction, point ^ twice, point ^ thrice];
+        let is_new = direction < twice && direction < thrice;
+        if is_new && point < others[0] && point < others[1] && point < others[2] {
+            lines[found] = 1 << point | 1 << others[0] | 1 << others[1] | 1 << others[2];
+            found += 1;
+        }
+        point = (point + 1) % 64;
+        direction += (point == 0) as u32;
+    }
+    lines
+};
+
+/// The bits of a value in its word.
+#[inline]
+fn bits(low: u32) -> u64 {
+    // Turned differently for values that share a line: only wide words have several.
+    LINES[low as usize % LINES.len()].rotate_left(low >> 8)
+}
+
+/// 1 if a value with this word may be in the set; else 0.
+#[inline]
+fn passes(value: u64, word: u64) -> u64 {
+    u64::from(!word & bits((value & 0xFFFF) as u32) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_have_four_bits_and_share_at_most_one() {
+        for low in (0..256).map(|low| 0xAB00 + low) {
+            assert_eq!(bits(low).count_ones(), 4);
+            for other in 0xAB00..low {
+                assert!((bits(low) & bits(other)).count_ones() <= 1, "{low} and {other}");
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Many values selected, their ranks ascending, in one pass.
+
+use super::cursor::Keyed;
+use super::{Cursor, Damage, SetView};
+use crate::set::container::Container;
+
+/// Selects values whose ranks ascend: each container is looked at once. O(containers)
+/// in all, and for a container that has one of the values its size.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    cursor: Cursor<'a>,
+    /// Values before the container, and in it.
+    before: u64,
+    len: u64,
+    here: Option<Keyed<'a>>,
+    /// Of the container, unless it is an array; longer than they are.
+    lows: Vec<u32>,
+    decoded: usize,
+    /// Words that were gone through to answer from it.
+    walked: usize,
+}
+
+/// Decoding a container costs as much as going through so many words.
+const DECODING_WORDS: usize = 1 << 13;
+
+impl<'a> Selection<'a> {
+    pub(crate) fn new(view: SetView<'a>) -> Self {
+        let (here, lows) = (None, Vec::new());
+        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0, walked: 0 }
+    }
+
+    /// The value that has `rank` values before it; not less than for the last call.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged, or say that there are more values than there are.
+    pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
+        let what = "there are fewer values than the file says";
+        let fewer = Damage { offset: 0, what };
+        while rank >= self.before + self.len {
+            self.before += self.len;
+            self.before += self.cursor.pass(rank.saturating_sub(self.before))?;
+            let next = self.cursor.next()?.ok_or(fewer)?;
+            self.len = u64::from(next.1.len());
+            self.here = Some(next);
+            (self.walked, self.decoded) = (0, 0);
+        }
+        let index = rank.checked_sub(self.before).and_then(|index| usize::try_from(index).ok());
+        let (index, (key, container)) = index.zip(self.here).ok_or(fewer)?;
+        self.walked += container.bytes().len() / 8;
+        let is_array = matches!(container, Container::Array(_));
+        if self.walked > DECODING_WORDS && self.decoded == 0 && !is_array {
+            self.decoded = container.positions(0, &mut self.lows);
+        }
+        let low = match self.lows[..self.decoded].get(index) {
+            Some(&low) => Some(low),
+            None => {
+                u32::try_from(index).ok().and_then(|index| container.select(index)).map(u32::from)
+            }
+        };
+        Ok(key << 16 | u64::from(low.ok_or(fewer)?))
+    }
+}
