@@ -1,17 +1,17 @@
 //! One pass: load a window of values, then emit it in order.
 
-use super::cut::Counted;
-use super::emit::{Emitter, Style, Written};
 use super::entry::{Entry, low_mask};
-use super::finish::Finisher;
-use super::output::Output;
-use super::plan::Layout;
-use super::pool::Pool;
-use super::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments};
-use super::source::Source;
-use super::spill::{ReadBuffers, SpillFiles};
-use super::task::Task;
-use super::ways::Way;
+use super::finish::cut::Counted;
+use super::finish::emit::{Emitter, Style, Written};
+use super::finish::output::Output;
+use super::finish::partition::Finisher;
+use super::finish::task::Task;
+use super::finish::ways::Way;
+use super::load::pool::Pool;
+use super::load::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments};
+use super::load::source::Source;
+use super::load::spill::{ReadBuffers, SpillFiles};
+use super::plan::layout::Layout;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::kernel::Level;
@@ -65,7 +65,7 @@ pub(super) struct Pass {
 ///
 /// # Errors
 ///
-/// [`out_of_chunks`](super::scatter::out_of_chunks), with nothing written, if
+/// [`out_of_chunks`](super::load::scatter::out_of_chunks), with nothing written, if
 /// the window has more than fits and nothing may be spilled.
 pub(super) fn pass(
     context: &Context<'_, '_>,

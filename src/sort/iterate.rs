@@ -1,6 +1,6 @@
 //! Iterators as inputs and outputs of a run.
 
-use super::batch::Typed;
+use super::finish::batch::Typed;
 use super::options::Sort;
 use crate::error::{Error, Result};
 use crate::progress::Progress;

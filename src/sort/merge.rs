@@ -1,11 +1,11 @@
 //! Merges inputs that are sorted already, in constant memory an input.
 
-use super::budget::{Budget, in_usize};
 use super::check::{check_each, first_disorder};
-use super::emit::{Emitter, Style};
 use super::entry::Window;
+use super::finish::emit::{Emitter, Style};
+use super::finish::output::Target;
 use super::options::{MAX_RECORD_BYTES, Sort};
-use super::output::Target;
+use super::plan::budget::{Budget, in_usize};
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
@@ -125,7 +125,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         terminator: sort.terminator(),
         selection: sort.selection,
     };
-    let parts = super::output::Output::new(target, 0);
+    let parts = super::finish::output::Output::new(target, 0);
     let mut rejects = Rejects::open(&sort)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());

@@ -1,51 +1,34 @@
 //! Sorting natural numbers within a memory limit.
 //!
-//! Flow: inputs → `survey` → `plan` → `engine` (or `multipass`) → output. [`Sort`] is the builder that sets it going.
+//! Flow: inputs → `plan` → `load` → `finish` → output. [`Sort`] is the builder that sets it
+//! going; `engine` does one pass of it, `run` all of them. Read `run` first.
 
-mod batch;
-pub(crate) mod budget;
 mod check;
-mod counts;
-mod cut;
-mod emit;
 mod engine;
 mod entry;
-mod explain;
 mod finish;
 mod iterate;
+mod load;
 mod merge;
 mod multipass;
 mod open;
 mod options;
-mod output;
-mod partitioning;
-mod plan;
-mod pool;
-mod radix;
+pub(crate) mod plan;
 mod rejects;
 mod report;
 mod run;
-mod scan;
-mod scatter;
 mod set;
 mod settle;
-mod source;
-mod span;
-mod spill;
-mod strategy;
-mod survey;
-mod task;
-mod ways;
-mod workspace;
 
 pub use check::Disorder;
-pub use explain::Explanation;
+pub use finish::ways::{Way, Ways};
 pub use iterate::SortedValues;
 pub use options::Sort;
-pub use plan::Tuning;
+pub use plan::explain::Explanation;
+#[doc(hidden)]
+pub use plan::layout::Tuning;
+pub use plan::strategy::Strategy;
 pub use rejects::InvalidLines;
 pub use report::Report;
 #[cfg(feature = "cli")]
 pub(crate) use settle::check_threads;
-pub use strategy::Strategy;
-pub use ways::{Way, Ways};

@@ -8,9 +8,9 @@
 
 use super::engine::{Context, Pass, pass};
 use super::entry::{Window, low_mask};
-use super::plan::{Facts, Layout, Wishes, divide};
-use super::scatter::{Outside, is_out_of_chunks};
-use super::ways::Way;
+use super::finish::ways::Way;
+use super::load::scatter::{Outside, is_out_of_chunks};
+use super::plan::layout::{Facts, Layout, Wishes, divide};
 use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Tally, scan};
 use crate::progress::Phase;
@@ -208,7 +208,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         if slice.bits == 0 {
             let context = self.context;
             let number = context.output.extend(1);
-            let mut emitter = super::emit::Emitter::new(
+            let mut emitter = super::finish::emit::Emitter::new(
                 context.output,
                 context.progress,
                 context.style,

@@ -1,15 +1,15 @@
 //! The builder of a run.
 
-use super::batch::{Taker, Typed};
 use super::check::{self, Disorder};
-use super::emit::Selection;
-use super::explain::Explanation;
+use super::finish::batch::{Taker, Typed};
+use super::finish::emit::Selection;
+use super::finish::output::Target;
 use super::iterate::{SortedValues, ValueReader};
-use super::output::Target;
-use super::plan::Tuning;
+use super::plan::explain::Explanation;
+use super::plan::layout::Tuning;
+use super::plan::strategy::Strategy;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
-use super::strategy::Strategy;
 use super::{merge, run};
 use crate::error::{Error, Result};
 use crate::io::read::Input;
@@ -240,7 +240,8 @@ impl Sort {
         self
     }
 
-    /// Overrides sizes that are otherwise derived from the memory limit.
+    /// Overrides sizes that are otherwise derived from the memory limit: for tests.
+    #[doc(hidden)]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
         self

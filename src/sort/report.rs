@@ -1,7 +1,7 @@
 //! What a run did.
 
-use super::strategy::Strategy;
-use super::ways::Ways;
+use super::finish::ways::Ways;
+use super::plan::strategy::Strategy;
 use std::time::Duration;
 
 /// What a run did, counted.

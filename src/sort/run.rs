@@ -1,17 +1,17 @@
 //! One run from opened inputs to a report.
 
-use super::emit::Style;
 use super::engine::{Context, Pass, pass};
-use super::explain::Explanation;
+use super::finish::emit::Style;
+use super::finish::output::{Output, Target};
+use super::load::scatter::{Outside, is_out_of_chunks};
 use super::multipass::Passes;
 use super::options::{MAX_RECORD_BYTES, Sort};
-use super::output::{Output, Target};
-use super::plan::{Choice, Facts, Wishes, choose};
+use super::plan::explain::Explanation;
+use super::plan::facts;
+use super::plan::layout::{Choice, Facts, Wishes, choose};
+use super::plan::strategy::Strategy;
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
-use super::scatter::{Outside, is_out_of_chunks};
-use super::strategy::Strategy;
-use super::survey;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
 use crate::io::write::Sink;
@@ -54,7 +54,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         (sample.values, sample.complete) = (values, false);
     }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
-    let facts = survey::facts(&sample, sort.from, folders);
+    let facts = facts::facts(&sample, sort.from, folders);
     if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(MAX_RECORD_BYTES); // a record must fit in a block
     }
@@ -131,7 +131,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
                 // More than the sample showed, and no temporary files: slices.
                 used = Strategy::MultiPass;
                 rejects.restart()?;
-                let plain = super::plan::divide(&facts, &wishes, false, false);
+                let plain = super::plan::layout::divide(&facts, &wishes, false, false);
                 let layout = plain.unwrap_or(cost.layout);
                 let (done, passes) =
                     Passes::new(&context, &facts, &wishes, &layout).run(rejects.invalid())?;

@@ -1,7 +1,7 @@
 //! Unsorted numbers → a set, within a memory limit.
 
-use super::batch::Typed;
-use super::budget::SET_WRITER_BYTES;
+use super::finish::batch::Typed;
+use super::plan::budget::SET_WRITER_BYTES;
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::set::file::ValueSink;

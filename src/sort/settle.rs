@@ -1,7 +1,7 @@
 //! Options made complete: defaults filled in, contradictions refused.
 
-use super::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::options::Sort;
+use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::OpenOptions;

@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
 use crate::set::{SetFile, write_file, write_stream};
 use crate::size::ByteSize;
-use crate::sort::budget::{Budget, MAX_THREADS};
+use crate::sort::plan::budget::{Budget, MAX_THREADS};
 use crate::sort::{InvalidLines, Report, Sort, check_threads};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@
 //! Where a bucket holds many values (clusters, duplicates) it is sorted the same
 //! way.
 
-use super::entry::Entry;
 use crate::kernel::{Level, order};
+use crate::sort::entry::Entry;
 
 /// Up to this many values insertion sort wins.
 const SMALL: usize = 24;
@@ -19,7 +19,7 @@ const MAX_DIGIT_BITS: u32 = 16;
 const ROUNDS: usize = 5;
 
 /// Counters that sorting so many values at once takes at most.
-pub(super) fn counters_for(values: usize) -> usize {
+pub(in crate::sort) fn counters_for(values: usize) -> usize {
     1 << digit_bits(values)
 }
 
@@ -28,7 +28,7 @@ fn digit_bits(values: usize) -> u32 {
 }
 
 /// Sorts `values`; `scratch` is at least as long and is overwritten.
-pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
+pub(in crate::sort) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
     if values.len() <= SMALL {
         insertion_sort(values);
         return;
@@ -55,7 +55,7 @@ pub(super) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
 /// exactly as long; the entries are below `2^bits`. Saves the copy that sorting
 /// in place needs. There are [`counters_for`] so many values, whatever they
 /// hold; `scratch` grows as the fullest bucket demands.
-pub(super) fn sort_into<E: Entry>(
+pub(in crate::sort) fn sort_into<E: Entry>(
     each: impl Fn(&mut dyn FnMut(&[E])),
     bits: u32,
     values: &mut [E],

@@ -4,40 +4,40 @@
 //! the partitions are finished in order. They differ in what happens to
 //! partitions that outgrow the memory, and in how often the input is read.
 
-use super::entry::Window;
-use super::partitioning::Partitioning;
-use super::spill::packed_bytes;
 use super::strategy::Strategy;
 use crate::error::{Error, Result};
 use crate::io::write::DIRECT_WRITERS;
+use crate::sort::entry::Window;
+use crate::sort::load::partitioning::Partitioning;
+use crate::sort::load::spill::packed_bytes;
 
 /// What is known before the input is read.
 #[derive(Debug, Clone)]
-pub(super) struct Facts {
+pub(in crate::sort) struct Facts {
     /// Values of all inputs, estimated; `None` if a stream hides its length.
-    pub(super) values: Option<u64>,
+    pub(in crate::sort) values: Option<u64>,
     /// Values that will be met.
-    pub(super) window: Window,
+    pub(in crate::sort) window: Window,
     /// Share of values that repeat an earlier one, estimated.
-    pub(super) duplicate_share: f64,
-    pub(super) can_reread: bool,
+    pub(in crate::sort) duplicate_share: f64,
+    pub(in crate::sort) can_reread: bool,
     /// Bytes free for temporary files; 0 if there must be none.
-    pub(super) spill_bytes: u64,
+    pub(in crate::sort) spill_bytes: u64,
 }
 
 /// What the caller asked for.
 #[derive(Debug, Clone)]
-pub(super) struct Wishes {
-    pub(super) memory_bytes: u64,
-    pub(super) threads: usize,
-    pub(super) strategy: Option<Strategy>,
+pub(in crate::sort) struct Wishes {
+    pub(in crate::sort) memory_bytes: u64,
+    pub(in crate::sort) threads: usize,
+    pub(in crate::sort) strategy: Option<Strategy>,
     /// Copies need not be kept.
-    pub(super) ignores_copies: bool,
+    pub(in crate::sort) ignores_copies: bool,
     /// Malformed lines are written.
-    pub(super) keeps_rejects: bool,
+    pub(in crate::sort) keeps_rejects: bool,
     /// The output goes past the page cache.
-    pub(super) writes_directly: bool,
-    pub(super) tuning: Tuning,
+    pub(in crate::sort) writes_directly: bool,
+    pub(in crate::sort) tuning: Tuning,
 }
 
 /// Sizes that are otherwise derived from the memory limit; for tests, which
@@ -62,57 +62,57 @@ pub struct Tuning {
 
 /// How the memory is divided, in bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Layout {
-    pub(super) threads: usize,
-    pub(super) partitioning: Partitioning,
+pub(in crate::sort) struct Layout {
+    pub(in crate::sort) threads: usize,
+    pub(in crate::sort) partitioning: Partitioning,
     /// 32 or 64 bits are kept of a value in memory.
-    pub(super) entry_bits: u32,
-    pub(super) block_bytes: usize,
-    pub(super) output_bytes: usize,
+    pub(in crate::sort) entry_bits: u32,
+    pub(in crate::sort) block_bytes: usize,
+    pub(in crate::sort) output_bytes: usize,
     /// Blocks, output buffers and what is noted of malformed lines, of all threads.
-    pub(super) buffer_bytes: u64,
+    pub(in crate::sort) buffer_bytes: u64,
     /// Bytes of one write past the page cache.
-    pub(super) direct_bytes: usize,
-    pub(super) scratch_bytes: usize,
-    pub(super) chunk_words: usize,
+    pub(in crate::sort) direct_bytes: usize,
+    pub(in crate::sort) scratch_bytes: usize,
+    pub(in crate::sort) chunk_words: usize,
     /// Where the entries of a partition gather on their way to a chunk; a power of two.
-    pub(super) stage_bytes: usize,
+    pub(in crate::sort) stage_bytes: usize,
     /// Partitioned values of all threads.
-    pub(super) pool_bytes: u64,
+    pub(in crate::sort) pool_bytes: u64,
     /// 0 without a bitmap.
-    pub(super) bitmap_bytes: u64,
+    pub(in crate::sort) bitmap_bytes: u64,
     /// Everything else: code, stacks, tables.
-    pub(super) overhead_bytes: u64,
+    pub(in crate::sort) overhead_bytes: u64,
     /// Values of a partition that is worth cutting for several threads.
-    pub(super) cut_values: u64,
+    pub(in crate::sort) cut_values: u64,
     /// Whether more values are expected than the pool holds.
-    pub(super) overflows: bool,
+    pub(in crate::sort) overflows: bool,
 }
 
 /// One strategy's prospects.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Estimate {
-    pub(super) strategy: Strategy,
+pub(in crate::sort) struct Estimate {
+    pub(in crate::sort) strategy: Strategy,
     /// Why not, or what it takes.
-    pub(super) verdict: Result<Cost, String>,
+    pub(in crate::sort) verdict: Result<Cost, String>,
 }
 
 /// What a strategy takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Cost {
-    pub(super) layout: Layout,
+pub(in crate::sort) struct Cost {
+    pub(in crate::sort) layout: Layout,
     /// Times that the input is read.
-    pub(super) passes: u64,
+    pub(in crate::sort) passes: u64,
     /// Bytes of temporary files.
-    pub(super) disk_bytes: u64,
+    pub(in crate::sort) disk_bytes: u64,
 }
 
 /// The choice, and what it was chosen from.
 #[derive(Debug, Clone)]
-pub(super) struct Choice {
-    pub(super) strategy: Strategy,
-    pub(super) cost: Cost,
-    pub(super) estimates: Vec<Estimate>,
+pub(in crate::sort) struct Choice {
+    pub(in crate::sort) strategy: Strategy,
+    pub(in crate::sort) cost: Cost,
+    pub(in crate::sort) estimates: Vec<Estimate>,
 }
 
 /// Program, C library, tables and allocator.
@@ -150,7 +150,12 @@ const MAX_STAGE_BYTES: usize = 256;
 const PARTITION_OVERHEAD: u64 = 4 + 64 + 16;
 
 /// Divides the memory; `None` if nothing is left for values.
-pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) -> Option<Layout> {
+pub(in crate::sort) fn divide(
+    facts: &Facts,
+    wishes: &Wishes,
+    bitmap: bool,
+    spill: bool,
+) -> Option<Layout> {
     let memory = wishes.memory_bytes;
     let threads = wishes.threads as u64;
     let tuning = &wishes.tuning;
@@ -230,12 +235,12 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
 
 impl Layout {
     /// Bytes in which threads finish partitions.
-    pub(super) fn scratch_total(&self) -> u64 {
+    pub(in crate::sort) fn scratch_total(&self) -> u64 {
         self.threads as u64 * self.scratch_bytes as u64
     }
 
     /// Bytes of memory that `values` values take at the most.
-    pub(super) fn value_bytes(&self, values: u64) -> u64 {
+    pub(in crate::sort) fn value_bytes(&self, values: u64) -> u64 {
         let partly_filled = self.threads as u64 * self.partitioning.count as u64;
         let chunk_bytes = self.chunk_words as u64 * 8;
         values
@@ -249,7 +254,7 @@ impl Layout {
 /// # Errors
 ///
 /// If none fits, or not the one wished for.
-pub(super) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> {
+pub(in crate::sort) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> {
     let estimates: Vec<_> = Strategy::ALL
         .into_iter()
         .map(|strategy| Estimate { strategy, verdict: estimate(strategy, facts, wishes) })

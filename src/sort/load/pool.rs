@@ -1,15 +1,15 @@
 //! One thread's share of the memory for partitioned values, in equal chunks.
 
-use super::entry::Entry;
 use crate::kernel::stream;
+use crate::sort::entry::Entry;
 use std::slice::ChunksExactMut;
 
 /// A chunk of entries.
-pub(super) type Chunk<'p> = &'p mut [u64];
+pub(in crate::sort) type Chunk<'p> = &'p mut [u64];
 
 /// Hands out chunks and takes them back.
 #[derive(Debug)]
-pub(super) struct Pool<'p> {
+pub(in crate::sort) struct Pool<'p> {
     /// Never used before; their pages may not exist yet.
     fresh: ChunksExactMut<'p, u64>,
     freed: Vec<Chunk<'p>>,
@@ -20,13 +20,13 @@ pub(super) struct Pool<'p> {
 impl<'p> Pool<'p> {
     /// Chunks of `memory`, of which the first time only `percent` are given
     /// out: threads that run out at different times keep the disk busy.
-    pub(super) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
+    pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
         let fresh = memory.chunks_exact_mut(chunk_words);
         let reserve = fresh.len() * (100 - percent.min(100)) / 100;
         Self { fresh, freed: Vec::new(), reserve }
     }
 
-    pub(super) fn take(&mut self) -> Option<Chunk<'p>> {
+    pub(in crate::sort) fn take(&mut self) -> Option<Chunk<'p>> {
         if let Some(chunk) = self.freed.pop() {
             return Some(chunk);
         }
@@ -37,19 +37,19 @@ impl<'p> Pool<'p> {
         None
     }
 
-    pub(super) fn give_back(&mut self, chunk: Chunk<'p>) {
+    pub(in crate::sort) fn give_back(&mut self, chunk: Chunk<'p>) {
         self.freed.push(chunk);
     }
 
     /// Chunks that can be taken.
-    pub(super) fn available(&self) -> usize {
+    pub(in crate::sort) fn available(&self) -> usize {
         self.freed.len() + self.fresh.len()
     }
 }
 
 /// The entries of one partition that one thread holds in memory.
 #[derive(Debug, Default)]
-pub(super) struct ChunkList<'p> {
+pub(in crate::sort) struct ChunkList<'p> {
     /// Closed chunks and the entries in each.
     closed: Vec<(Chunk<'p>, usize)>,
     open: Option<Chunk<'p>>,
@@ -59,31 +59,31 @@ pub(super) struct ChunkList<'p> {
 
 impl<'p> ChunkList<'p> {
     /// Whether `count` more entries need a new chunk.
-    pub(super) fn needs_chunk<E: Entry>(&self, count: usize) -> bool {
+    pub(in crate::sort) fn needs_chunk<E: Entry>(&self, count: usize) -> bool {
         self.room::<E>() < count
     }
 
     /// Entries that the open chunk has room for.
-    pub(super) fn room<E: Entry>(&self) -> usize {
+    pub(in crate::sort) fn room<E: Entry>(&self) -> usize {
         let len =
             self.open.as_deref().map_or(0, |chunk| bytemuck::cast_slice::<u64, E>(chunk).len());
         len - self.open_len
     }
 
     /// Chunks held.
-    pub(super) fn chunks(&self) -> usize {
+    pub(in crate::sort) fn chunks(&self) -> usize {
         self.closed.len() + usize::from(self.open.is_some())
     }
 
     /// Closes the open chunk and opens a new one.
-    pub(super) fn add_chunk(&mut self, chunk: Chunk<'p>) {
+    pub(in crate::sort) fn add_chunk(&mut self, chunk: Chunk<'p>) {
         let len = std::mem::take(&mut self.open_len);
         self.closed.extend(self.open.replace(chunk).map(|chunk| (chunk, len)));
     }
 
     /// Appends to the open chunk.
     #[inline]
-    pub(super) fn append<E: Entry>(&mut self, entries: &[E]) {
+    pub(in crate::sort) fn append<E: Entry>(&mut self, entries: &[E]) {
         if let Some(chunk) = &mut self.open {
             let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
             slots[self.open_len..self.open_len + entries.len()].copy_from_slice(entries);
@@ -94,7 +94,7 @@ impl<'p> ChunkList<'p> {
     /// Appends whole cache lines, past the caches; [`stream::fence`] must come
     /// before anybody reads them, or gives their chunk back.
     #[inline]
-    pub(super) fn append_lines<E: Entry>(&mut self, lines: &[E]) {
+    pub(in crate::sort) fn append_lines<E: Entry>(&mut self, lines: &[E]) {
         if let Some(chunk) = &mut self.open {
             let slots: &mut [E] = bytemuck::cast_slice_mut(chunk);
             let to = &mut slots[self.open_len..self.open_len + lines.len()];
@@ -108,19 +108,19 @@ impl<'p> ChunkList<'p> {
     }
 
     /// The entries, a slice a chunk.
-    pub(super) fn slices<E: Entry>(&self) -> impl Iterator<Item = &[E]> {
+    pub(in crate::sort) fn slices<E: Entry>(&self) -> impl Iterator<Item = &[E]> {
         let open = self.open.as_deref().map(|chunk| (chunk, self.open_len));
         let closed = self.closed.iter().map(|(chunk, len)| (&**chunk, *len));
         closed.chain(open).map(|(chunk, len)| &bytemuck::cast_slice(chunk)[..len])
     }
 
     /// Entries held.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::sort) fn len(&self) -> usize {
         self.closed.iter().map(|(_, len)| len).sum::<usize>() + self.open_len
     }
 
     /// Takes all chunks out, each with its number of entries.
-    pub(super) fn take_all(&mut self) -> Vec<(Chunk<'p>, usize)> {
+    pub(in crate::sort) fn take_all(&mut self) -> Vec<(Chunk<'p>, usize)> {
         let len = std::mem::take(&mut self.open_len);
         let mut all = std::mem::take(&mut self.closed);
         all.extend(self.open.take().map(|chunk| (chunk, len)));

@@ -8,7 +8,7 @@ const MANY: u64 = 64;
 
 /// Writes each value as often as its counter says, and 2^16 times more for each
 /// of its carries.
-pub(super) fn emit_counts<C: Copy + Into<u64>>(
+pub(in crate::sort) fn emit_counts<C: Copy + Into<u64>>(
     counts: &[C],
     carries: &[u32],
     base: u64,

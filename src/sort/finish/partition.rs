@@ -14,27 +14,27 @@
 
 use super::counts::emit_counts;
 use super::emit::Emitter;
-use super::entry::{Entry, low_mask};
 use super::radix;
 use super::scan::Scan;
-use super::source::Source;
 use super::span::{Group, Span, join_buckets};
-use super::spill::ReadBuffers;
 use super::ways::Way;
 use super::workspace::Workspace;
 use crate::error::Result;
 use crate::kernel::{Level, popcount};
 use crate::set::bitmap::BitmapMut;
+use crate::sort::entry::{Entry, low_mask};
+use crate::sort::load::source::Source;
+use crate::sort::load::spill::ReadBuffers;
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
-pub(super) const MAX_BITMAP_BITS: u32 = 24;
+pub(in crate::sort) const MAX_BITMAP_BITS: u32 = 24;
 /// A bitmap is scanned as fast as this many values of it are sorted otherwise.
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
 const SPLIT_BITS: u32 = 12;
 
 /// One thread's memory for finishing partitions.
-pub(super) struct Finisher<E> {
+pub(in crate::sort) struct Finisher<E> {
     level: Level,
     /// Bytes that may be used for any one purpose below.
     budget_bytes: usize,
@@ -51,7 +51,7 @@ pub(super) struct Finisher<E> {
 
 impl<E: Entry> Finisher<E> {
     /// Memory of at most about `budget_bytes`, taken when it is needed.
-    pub(super) fn new(level: Level, budget_bytes: usize, buffers: ReadBuffers<E>) -> Self {
+    pub(in crate::sort) fn new(level: Level, budget_bytes: usize, buffers: ReadBuffers<E>) -> Self {
         Self {
             level,
             // Workspace, duplicates and scratch are not all large at once: a third each.
@@ -68,7 +68,7 @@ impl<E: Entry> Finisher<E> {
 
     /// Writes the values of a partition that begins at `base`. `segment` has
     /// the bits of those that were absorbed already.
-    pub(super) fn finish(
+    pub(in crate::sort) fn finish(
         &mut self,
         source: &Source<'_, '_, E>,
         base: u64,
@@ -88,7 +88,7 @@ impl<E: Entry> Finisher<E> {
     }
 
     /// Writes the values of a span, of which there are `count`.
-    pub(super) fn span(
+    pub(in crate::sort) fn span(
         &mut self,
         source: &Source<'_, '_, E>,
         span: Span,
@@ -240,7 +240,7 @@ impl<E: Entry> Finisher<E> {
     }
 
     /// Writes the values of a span of a table of counters.
-    pub(super) fn counted(
+    pub(in crate::sort) fn counted(
         &mut self,
         counts: &[u32],
         span: Span,

@@ -3,15 +3,15 @@
 //! The output is in order because windows of parts follow each other, which is checked
 //! here, and because each part keeps to its window, which [`emit`](super::emit) checks.
 
-use super::engine::Loaded;
-use super::entry::{Entry, Window};
-use super::scatter::BELOW;
 use super::span::Span;
 use crate::error::{Error, Result};
+use crate::sort::engine::Loaded;
+use crate::sort::entry::{Entry, Window};
+use crate::sort::load::scatter::BELOW;
 
 /// A part of the output.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Task {
+pub(in crate::sort) enum Task {
     Partition(usize),
     /// A span of a large partition, and the values in it.
     Span(usize, Span, u64),
@@ -23,7 +23,7 @@ pub(super) enum Task {
 
 impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     /// The values that may be in a part of the output.
-    pub(super) fn window_of(&self, task: Task) -> Result<Window> {
+    pub(in crate::sort) fn window_of(&self, task: Task) -> Result<Window> {
         let partitioning = &self.layout.partitioning;
         match task {
             Task::Partition(partition) => Ok(partitioning.window_of(partition)),
@@ -44,7 +44,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
 
     /// Checks that the windows of parts which have values follow each other, so that the
     /// output is in order if each part keeps to its window.
-    pub(super) fn check_order(&self, tasks: &[Task]) -> Result<()> {
+    pub(in crate::sort) fn check_order(&self, tasks: &[Task]) -> Result<()> {
         let reverse = self.context.style.selection.reverse;
         let mut previous: Option<Window> = None;
         for &task in tasks {

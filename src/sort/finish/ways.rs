@@ -61,7 +61,7 @@ impl Ways {
         self.0[way as usize]
     }
 
-    pub(super) fn take(&mut self, way: Way) {
+    pub(in crate::sort) fn take(&mut self, way: Way) {
         self.0[way as usize] += 1;
     }
 }

@@ -1,7 +1,6 @@
 //! Sorted values → the parts of the output.
 
 use super::batch::{Batch, Typed};
-use super::entry::{Entry, Window};
 use super::output::{Output, Part};
 use super::ways::Ways;
 use crate::error::{Error, Result};
@@ -10,6 +9,7 @@ use crate::kernel::Level;
 use crate::kernel::decimal::{MAX_LINE, SLACK, digit_count};
 use crate::number::Format;
 use crate::progress::Progress;
+use crate::sort::entry::{Entry, Window};
 use std::io::Write;
 
 /// Which values are written, and how.
@@ -40,18 +40,18 @@ impl Selection {
 
 /// How values are written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Style {
-    pub(super) format: Format,
+pub(in crate::sort) struct Style {
+    pub(in crate::sort) format: Format,
     /// What the output takes instead of bytes.
-    pub(super) typed: Option<Typed>,
-    pub(super) terminator: u8,
-    pub(super) selection: Selection,
+    pub(in crate::sort) typed: Option<Typed>,
+    pub(in crate::sort) terminator: u8,
+    pub(in crate::sort) selection: Selection,
 }
 
 impl Style {
     /// Bytes of a line of each value between `first` and `last`, if all of them are
     /// equally long.
-    pub(super) fn line_bytes(self, first: u64, last: u64) -> Option<u64> {
+    pub(in crate::sort) fn line_bytes(self, first: u64, last: u64) -> Option<u64> {
         if self.selection.counted || self.typed.is_some() {
             return None;
         }
@@ -66,21 +66,21 @@ impl Style {
 
 /// What was written.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Written {
+pub(in crate::sort) struct Written {
     /// Lines, or values in binary formats.
-    pub(super) lines: u64,
+    pub(in crate::sort) lines: u64,
     /// Values that these lines stand for.
-    pub(super) values: u64,
+    pub(in crate::sort) values: u64,
     /// How parts were finished.
-    pub(super) ways: Ways,
+    pub(in crate::sort) ways: Ways,
 }
 
 /// Encodes values into a buffer, or gathers them in a batch, and hands it on, part by
 /// part.
-pub(super) struct Emitter<'s, 'a> {
+pub(in crate::sort) struct Emitter<'s, 'a> {
     output: &'s Output<'a>,
     progress: &'s Progress,
-    pub(super) level: Level,
+    pub(in crate::sort) level: Level,
     part: Option<Part<'s, 'a>>,
     /// All values of the part lie in it.
     window: Window,
@@ -88,15 +88,15 @@ pub(super) struct Emitter<'s, 'a> {
     previous: Option<u64>,
     style: Style,
     buffer: Buffer,
-    pub(super) batch: Batch,
-    pub(super) written: Written,
+    pub(in crate::sort) batch: Batch,
+    pub(in crate::sort) written: Written,
 }
 
 /// Smallest useful buffer.
-pub(super) const MIN_BUFFER: usize = 16 * MAX_LINE + SLACK + 64;
+pub(in crate::sort) const MIN_BUFFER: usize = 16 * MAX_LINE + SLACK + 64;
 
 impl<'s, 'a> Emitter<'s, 'a> {
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         output: &'s Output<'a>,
         progress: &'s Progress,
         style: Style,
@@ -119,14 +119,14 @@ impl<'s, 'a> Emitter<'s, 'a> {
         }
     }
 
-    pub(super) fn style(&self) -> &Style {
+    pub(in crate::sort) fn style(&self) -> &Style {
         &self.style
     }
 
     /// Begins part `number` of the output, of values of `window`.
     ///
     /// Parts are in order because their windows are.
-    pub(super) fn begin(&mut self, number: usize, window: Window) {
+    pub(in crate::sort) fn begin(&mut self, number: usize, window: Window) {
         self.part = Some(self.output.part(number));
         self.window = window;
         self.previous = None;
@@ -134,7 +134,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     /// Checks that values which begin with `first` and end with `last` may be written
     /// next: they lie in the window of the part, and behind all that it has.
-    pub(super) fn follows(&mut self, first: u64, last: u64) -> Result<()> {
+    pub(in crate::sort) fn follows(&mut self, first: u64, last: u64) -> Result<()> {
         let Selection { reverse, .. } = self.style.selection;
         let in_order = |before: u64, behind: u64| {
             let (lower, upper) = if reverse { (behind, before) } else { (before, behind) };
@@ -167,7 +167,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     }
 
     /// Ends the part.
-    pub(super) fn end(&mut self) -> Result<()> {
+    pub(in crate::sort) fn end(&mut self) -> Result<()> {
         if let Some(part) = &mut self.part {
             part.announce(|written| written + self.buffer.filled as u64);
         }
@@ -177,13 +177,13 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     /// Says that the whole part will be `count` lines of values between `first` and
     /// `last`; they are counted only if that tells how long it will be.
-    pub(super) fn announce(&mut self, count: impl FnOnce() -> u64, first: u64, last: u64) {
+    pub(in crate::sort) fn announce(&mut self, count: impl FnOnce() -> u64, first: u64, last: u64) {
         if let (Some(part), Some(line)) = (&mut self.part, self.style.line_bytes(first, last)) {
             part.announce(|_| count() * line);
         }
     }
 
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(in crate::sort) fn flush(&mut self) -> Result<()> {
         if self.progress.is_cancelled() {
             return Err(Error::Interrupted);
         }
@@ -195,7 +195,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     /// Writes `base + value` for ascending `values`. All copies of a value
     /// must come in one call.
-    pub(super) fn sorted<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
+    pub(in crate::sort) fn sorted<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
         let selection = self.style.selection;
         if selection.keeps_all() {
             return self.all(base, values);
@@ -223,7 +223,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     }
 
     /// Writes `base + value` for all of ascending `values`.
-    pub(super) fn all<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
+    pub(in crate::sort) fn all<E: Entry>(&mut self, base: u64, values: &mut [E]) -> Result<()> {
         if self.style.selection.reverse {
             values.reverse();
         }
@@ -233,7 +233,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     }
 
     /// Writes a value that occurs `count` times.
-    pub(super) fn run(&mut self, value: u64, count: u64) -> Result<()> {
+    pub(in crate::sort) fn run(&mut self, value: u64, count: u64) -> Result<()> {
         let selection = self.style.selection;
         self.follows(value, value)?;
         self.written.values += count;

@@ -1,6 +1,6 @@
 //! Scatters values into partitions by their high bits.
 //!
-//! Flow: [`crate::io::read`] → **here** → [`finish`](super::finish).
+//! Flow: [`crate::io::read`] → **here** → [`finish`](crate::sort::finish::partition).
 //!
 //! Setting bits in input order misses the cache once a value. Here a value goes
 //! to its partition's stage, a few cache lines, and a full stage to the partition's
@@ -13,7 +13,6 @@
 //! 2. What leaves a partition's memory is set in its bitmap segment or written
 //!    to its chain, once.
 
-use super::entry::Entry;
 use super::partitioning::Partitioning;
 use super::pool::{ChunkList, Pool};
 use super::source::Held;
@@ -22,39 +21,40 @@ use crate::error::{Error, Result};
 use crate::io::read::Consumer;
 use crate::kernel::{read_lines, stream};
 use crate::set::bitmap::BitmapMut;
+use crate::sort::entry::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Bitmap segments, one a partition.
-pub(super) type Segments<'b> = Vec<Mutex<&'b mut [u64]>>;
+pub(in crate::sort) type Segments<'b> = Vec<Mutex<&'b mut [u64]>>;
 
 /// Where partitions go when the chunks run out.
-pub(super) struct Relief<'b> {
-    pub(super) segments: Option<Segments<'b>>,
-    pub(super) spill: Option<SpillFiles>,
+pub(in crate::sort) struct Relief<'b> {
+    pub(in crate::sort) segments: Option<Segments<'b>>,
+    pub(in crate::sort) spill: Option<SpillFiles>,
     /// Duplicates need not be kept.
-    pub(super) distinct: bool,
+    pub(in crate::sort) distinct: bool,
     /// Duplicates dropped while bits were set.
-    pub(super) dropped: AtomicU64,
+    pub(in crate::sort) dropped: AtomicU64,
     /// Whether any bit was set.
-    pub(super) used: AtomicBool,
+    pub(in crate::sort) used: AtomicBool,
 }
 
 impl<'b> Relief<'b> {
     /// Whether partitions were absorbed into the bitmap.
-    pub(super) fn was_used(&self) -> bool {
+    pub(in crate::sort) fn was_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
 
     /// A partition's segment, if the bitmap was used.
-    pub(super) fn used_segment(&self, number: usize) -> Option<&Mutex<&'b mut [u64]>> {
+    pub(in crate::sort) fn used_segment(&self, number: usize) -> Option<&Mutex<&'b mut [u64]>> {
         self.segments.as_ref().filter(|_| self.was_used())?.get(number)
     }
 }
 
 /// What happens to values outside of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outside {
+pub(in crate::sort) enum Outside {
     /// They are kept apart.
     Keep,
     /// Another pass takes them.
@@ -62,7 +62,7 @@ pub(super) enum Outside {
 }
 
 /// One thread's partitions.
-pub(super) struct Scatter<'p, 'r, 'b, E> {
+pub(in crate::sort) struct Scatter<'p, 'r, 'b, E> {
     partitioning: Partitioning,
     outside: Outside,
     /// Entries of a stage; a power of two.
@@ -89,28 +89,28 @@ struct Kept<'p, 'r, 'b> {
 }
 
 /// The parts outside of the window, as numbers of [`Scatter::part`].
-pub(super) const BELOW: usize = 0;
+pub(in crate::sort) const BELOW: usize = 0;
 /// See [`BELOW`].
-pub(super) const ABOVE: usize = 1;
+pub(in crate::sort) const ABOVE: usize = 1;
 /// Values that are tried together.
 const GROUP: usize = 16;
 /// Bits of an entry outside of the window.
-pub(super) const OUTSIDE_BITS: u32 = 64;
+pub(in crate::sort) const OUTSIDE_BITS: u32 = 64;
 
 /// The error that says: this window needs more memory than there is.
-pub(super) fn out_of_chunks() -> Error {
+pub(in crate::sort) fn out_of_chunks() -> Error {
     Error::MemoryLimitTooSmall { limit_bytes: 0, needed_bytes: 0 }
 }
 
 /// Whether an error is [`out_of_chunks`].
-pub(super) fn is_out_of_chunks(error: &Error) -> bool {
+pub(in crate::sort) fn is_out_of_chunks(error: &Error) -> bool {
     matches!(error, Error::MemoryLimitTooSmall { limit_bytes: 0, .. })
 }
 
 impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// With stages of `stage_bytes`, a power of two, and temporary files written
     /// `io_bytes` at a time.
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         partitioning: Partitioning,
         outside: Outside,
         relief: &'r Relief<'b>,
@@ -219,7 +219,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     }
 
     /// What this thread holds of partition `number`.
-    pub(super) fn part(&self, number: usize) -> Held<'_, 'p, E> {
+    pub(in crate::sort) fn part(&self, number: usize) -> Held<'_, 'p, E> {
         let first = number * self.stage_len;
         Held {
             list: &self.kept.lists[number],
@@ -229,7 +229,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     }
 
     /// What this thread holds below or above the window.
-    pub(super) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
+    pub(in crate::sort) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
         let Kept { outside_lists, outside_chains, .. } = &self.kept;
         Held { list: &outside_lists[side], staged: &[], chain: outside_chains[side] }
     }

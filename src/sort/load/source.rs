@@ -1,19 +1,19 @@
 //! The entries of one partition, wherever they are.
 
-use super::entry::{Entry, low_mask};
 use super::pool::ChunkList;
 use super::spill::{Chain, ReadBuffers, SpillFiles};
 use crate::error::Result;
 use crate::kernel::prefetch;
+use crate::sort::entry::{Entry, low_mask};
 
 /// Cache lines of entries that are asked for together.
 const AHEAD_LINES: usize = 16;
 
 /// The entries of one partition that one thread holds.
-pub(super) struct Held<'s, 'p, E> {
-    pub(super) list: &'s ChunkList<'p>,
-    pub(super) staged: &'s [E],
-    pub(super) chain: Chain,
+pub(in crate::sort) struct Held<'s, 'p, E> {
+    pub(in crate::sort) list: &'s ChunkList<'p>,
+    pub(in crate::sort) staged: &'s [E],
+    pub(in crate::sort) chain: Chain,
 }
 
 impl<E: Entry> Held<'_, '_, E> {
@@ -38,16 +38,16 @@ impl<E: Entry> Held<'_, '_, E> {
 }
 
 /// The entries of one partition, wherever they are.
-pub(super) struct Source<'s, 'p, E> {
-    pub(super) held: Vec<Held<'s, 'p, E>>,
-    pub(super) spill: Option<&'s SpillFiles>,
+pub(in crate::sort) struct Source<'s, 'p, E> {
+    pub(in crate::sort) held: Vec<Held<'s, 'p, E>>,
+    pub(in crate::sort) spill: Option<&'s SpillFiles>,
     /// Bits of an entry.
-    pub(super) bits: u32,
+    pub(in crate::sort) bits: u32,
 }
 
 impl<E: Entry> Source<'_, '_, E> {
     /// Number of entries.
-    pub(super) fn len(&self) -> u64 {
+    pub(in crate::sort) fn len(&self) -> u64 {
         let of = |held: &Held<'_, '_, E>| {
             (held.list.len() + held.staged.len()) as u64 + held.chain.entries
         };
@@ -55,13 +55,13 @@ impl<E: Entry> Source<'_, '_, E> {
     }
 
     /// Whether nothing of it was spilled.
-    pub(super) fn is_in_memory(&self) -> bool {
+    pub(in crate::sort) fn is_in_memory(&self) -> bool {
         self.held.iter().all(|held| held.chain.entries == 0)
     }
 
     /// Hands the entries that are in memory to `sink`, a whole chunk at a time: for the
     /// radix sort smaller pieces, asked for ahead, cost more than they gain.
-    pub(super) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
+    pub(in crate::sort) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
         for held in &self.held {
             held.list.slices::<E>().for_each(&mut *sink);
             sink(held.staged);
@@ -69,7 +69,7 @@ impl<E: Entry> Source<'_, '_, E> {
     }
 
     /// Hands all entries to `sink`.
-    pub(super) fn for_each(
+    pub(in crate::sort) fn for_each(
         &self,
         buffers: &mut ReadBuffers<E>,
         mut sink: impl FnMut(&[E]),
@@ -84,7 +84,7 @@ impl<E: Entry> Source<'_, '_, E> {
     }
 
     /// Hands the entries of `lo ..= last`, less `lo`, to `sink`.
-    pub(super) fn for_each_in(
+    pub(in crate::sort) fn for_each_in(
         &self,
         lo: u64,
         last: u64,

@@ -1,15 +1,15 @@
 //! From a sample to the facts that a plan needs.
 
-use super::entry::Window;
-use super::plan::Facts;
+use super::layout::Facts;
 use crate::io::read::Sample;
 use crate::kernel::sys::free_bytes;
 use crate::number::Format;
+use crate::sort::entry::Window;
 use std::path::PathBuf;
 
 /// What `sample` says of inputs in `format`; temporary files may go to
 /// `folders`.
-pub(super) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
+pub(in crate::sort) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
     let window = window(sample);
     let known = sample.sizes_known || sample.complete;
     let spill_bytes = free_bytes(folders);

@@ -4,15 +4,15 @@
 //! scattered: then every span is a piece of one table. Else histograms say
 //! where to cut, and each span is read again.
 
-use super::engine::{Loaded, reserve};
-use super::entry::{Entry, low_mask};
-use super::finish::MAX_BITMAP_BITS;
-use super::scatter::Scatter;
-use super::source::Source;
+use super::partition::MAX_BITMAP_BITS;
 use super::span::{Group, Span, join_buckets};
 use super::task::Task;
 use crate::error::Result;
 use crate::kernel::sys::{Pages, joined, start};
+use crate::sort::engine::{Loaded, reserve};
+use crate::sort::entry::{Entry, low_mask};
+use crate::sort::load::scatter::Scatter;
+use crate::sort::load::source::Source;
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;
@@ -20,14 +20,14 @@ const CUT_BITS: u32 = 12;
 const VALUES_PER_COUNTER: u64 = 2;
 
 /// The values of a narrow partition, counted.
-pub(super) struct Counted {
-    pub(super) partition: usize,
+pub(in crate::sort) struct Counted {
+    pub(in crate::sort) partition: usize,
     pages: Pages,
 }
 
 impl Counted {
     /// Copies of each value of the window.
-    pub(super) fn counts(&self) -> &[u32] {
+    pub(in crate::sort) fn counts(&self) -> &[u32] {
         bytemuck::cast_slice(self.pages.words())
     }
 }
@@ -35,7 +35,7 @@ impl Counted {
 impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     /// Counts the values of a partition of `len` values, if the tables of all
     /// threads fit in `room_bytes`.
-    pub(super) fn count(
+    pub(in crate::sort) fn count(
         &self,
         partition: usize,
         len: u64,
@@ -95,7 +95,12 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
 
     /// Cuts counted values, the table of number `table`, into spans of about
     /// `share` values each.
-    pub(super) fn cut_counted(&self, counted: &Counted, table: usize, share: u64) -> Vec<Task> {
+    pub(in crate::sort) fn cut_counted(
+        &self,
+        counted: &Counted,
+        table: usize,
+        share: u64,
+    ) -> Vec<Task> {
         let window = self.layout.partitioning.window_of(counted.partition);
         let whole = Span::whole(window.base, self.layout.partitioning.shift);
         let mut tasks = Vec::new();
@@ -113,7 +118,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     }
 
     /// Cuts a partition into spans of about `share` values each.
-    pub(super) fn cut(&self, partition: usize, share: u64) -> Result<Vec<Task>> {
+    pub(in crate::sort) fn cut(&self, partition: usize, share: u64) -> Result<Vec<Task>> {
         let window = self.layout.partitioning.window_of(partition);
         let whole = Span::whole(window.base, self.layout.partitioning.shift);
         let mut spans = Vec::new();

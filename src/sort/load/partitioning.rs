@@ -1,15 +1,15 @@
 //! Which partition a value goes to, and what is kept of it there.
 
-use super::entry::{Entry, Window, low_mask};
+use crate::sort::entry::{Entry, Window, low_mask};
 
 /// How a window is partitioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Partitioning {
-    pub(super) window: Window,
+pub(in crate::sort) struct Partitioning {
+    pub(in crate::sort) window: Window,
     /// Low bits of a value, kept as its entry.
-    pub(super) shift: u32,
+    pub(in crate::sort) shift: u32,
     /// Partitions.
-    pub(super) count: usize,
+    pub(in crate::sort) count: usize,
 }
 
 impl Partitioning {
@@ -18,7 +18,7 @@ impl Partitioning {
     /// The last partition may reach behind the window, but never behind 2^64 − 1: there
     /// offsets from the base would begin anew, and values below the base would pass for
     /// values of the last partition. The window then begins earlier, by as much.
-    pub(super) fn new(window: Window, most: usize) -> Self {
+    pub(in crate::sort) fn new(window: Window, most: usize) -> Self {
         let shift = window.bits().saturating_sub(most.max(2).ilog2());
         #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
         let count = ((window.last - window.base) >> shift) as usize + 1;
@@ -33,24 +33,24 @@ impl Partitioning {
     /// of any partition, as these end at 2^64 − 1 at the latest.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-    pub(super) fn number_of(&self, value: u64) -> usize {
+    pub(in crate::sort) fn number_of(&self, value: u64) -> usize {
         (value.wrapping_sub(self.window.base) >> self.shift) as usize
     }
 
     /// The entry of a value of the window.
     #[inline]
-    pub(super) fn entry_of<E: Entry>(&self, value: u64) -> E {
+    pub(in crate::sort) fn entry_of<E: Entry>(&self, value: u64) -> E {
         E::narrow(value.wrapping_sub(self.window.base) & low_mask(self.shift))
     }
 
     /// The values of partition `number`.
-    pub(super) fn window_of(&self, number: usize) -> Window {
+    pub(in crate::sort) fn window_of(&self, number: usize) -> Window {
         let base = self.window.base + ((number as u64) << self.shift);
         Window { base, last: base + low_mask(self.shift) }
     }
 
     /// All values below the first partition, and all behind the last one.
-    pub(super) fn outside(&self) -> [Option<Window>; 2] {
+    pub(in crate::sort) fn outside(&self) -> [Option<Window>; 2] {
         let behind = self.window_of(self.count - 1).last.checked_add(1);
         [
             self.window.base.checked_sub(1).map(|last| Window { base: 0, last }),

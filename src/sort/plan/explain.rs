@@ -1,13 +1,13 @@
 //! A plan in words and numbers.
 
-use super::plan::{Choice, Cost, Facts, Wishes};
+use super::layout::{Choice, Cost, Facts, Wishes};
 use super::strategy::Strategy;
 use crate::io::read::Sample;
 use crate::size::ByteSize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a run would do, and why: see [`Sort::explain`](super::Sort::explain).
+/// What a run would do, and why: see [`Sort::explain`](crate::sort::Sort::explain).
 ///
 /// `Display` is the text of `bitsort --explain`.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub(super) fn new(
+    pub(in crate::sort) fn new(
         facts: Facts,
         wishes: Wishes,
         sample: &Sample,

@@ -1,48 +1,48 @@
 //! Parts of a partition, and how histograms cut them.
 
-use super::entry::low_mask;
+use crate::sort::entry::low_mask;
 
 /// A part of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(in crate::sort) struct Span {
     /// Of the partition's window.
-    pub(super) base: u64,
+    pub(in crate::sort) base: u64,
     /// First entry of the span.
-    pub(super) lo: u64,
+    pub(in crate::sort) lo: u64,
     /// Last entry of the span.
-    pub(super) hi: u64,
+    pub(in crate::sort) hi: u64,
     /// Whether it makes a part of the output, so that its size is the part's.
-    pub(super) is_part: bool,
+    pub(in crate::sort) is_part: bool,
 }
 
 impl Span {
     /// All entries of `bits` bits.
-    pub(super) fn whole(base: u64, bits: u32) -> Self {
+    pub(in crate::sort) fn whole(base: u64, bits: u32) -> Self {
         Self { base, lo: 0, hi: low_mask(bits), is_part: true }
     }
 
     /// The smallest value.
-    pub(super) fn first(self) -> u64 {
+    pub(in crate::sort) fn first(self) -> u64 {
         self.base + self.lo
     }
 
     /// The largest value.
-    pub(super) fn last(self) -> u64 {
+    pub(in crate::sort) fn last(self) -> u64 {
         self.base.saturating_add(self.hi)
     }
 
     /// Number of values in it; saturates at 2^64 − 1.
-    pub(super) fn len(self) -> u64 {
+    pub(in crate::sort) fn len(self) -> u64 {
         (self.hi - self.lo).saturating_add(1)
     }
 
     /// Bits of the largest offset.
-    pub(super) fn bits(self) -> u32 {
+    pub(in crate::sort) fn bits(self) -> u32 {
         u64::BITS - (self.hi - self.lo).leading_zeros()
     }
 
     /// Values `from ..= to`, counted from the first one, as far as there are.
-    pub(super) fn part(self, from: u64, to: u64) -> Self {
+    pub(in crate::sort) fn part(self, from: u64, to: u64) -> Self {
         let hi = self.lo.saturating_add(to).min(self.hi);
         Self { lo: self.lo + from, hi, is_part: false, ..self }
     }
@@ -50,15 +50,15 @@ impl Span {
 
 /// Neighbouring buckets of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Group {
-    pub(super) first: u64,
-    pub(super) last: u64,
-    pub(super) count: u64,
+pub(in crate::sort) struct Group {
+    pub(in crate::sort) first: u64,
+    pub(in crate::sort) last: u64,
+    pub(in crate::sort) count: u64,
 }
 
 /// Joins neighbouring buckets while they hold at most `room` together; those
 /// that hold more stay alone.
-pub(super) fn join_buckets(histogram: &[u64], room: u64) -> Vec<Group> {
+pub(in crate::sort) fn join_buckets(histogram: &[u64], room: u64) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (bucket, &count) in (0_u64..).zip(histogram) {
         match groups.last_mut() {

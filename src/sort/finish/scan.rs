@@ -1,6 +1,6 @@
 //! A bitmap of sorted values → the output.
 //!
-//! Flow: [`finish`](super::finish) → **here** → [`emit`](super::emit).
+//! Flow: [`finish`](super::partition) → **here** → [`emit`](super::emit).
 
 use super::batch::BLOCK_WORDS;
 use super::emit::Emitter;
@@ -12,19 +12,23 @@ use crate::kernel::{Level, ones};
 const SLAB_WORDS: usize = 256;
 
 /// A bitmap of the values of a span, on its way to the output.
-pub(super) struct Scan<'w> {
-    pub(super) level: Level,
-    pub(super) span: Span,
-    pub(super) words: &'w mut [u64],
+pub(in crate::sort) struct Scan<'w> {
+    pub(in crate::sort) level: Level,
+    pub(in crate::sort) span: Span,
+    pub(in crate::sort) words: &'w mut [u64],
     /// Values that occur once more for each time they are here; ascending.
-    pub(super) copies: &'w [u32],
+    pub(in crate::sort) copies: &'w [u32],
     /// Whether the words are to be zeros afterwards.
-    pub(super) clears: bool,
+    pub(in crate::sort) clears: bool,
 }
 
 impl Scan<'_> {
     /// Writes the values; gives how many distinct ones there are.
-    pub(super) fn emit(self, positions: &mut Vec<u32>, emit: &mut Emitter<'_, '_>) -> Result<u64> {
+    pub(in crate::sort) fn emit(
+        self,
+        positions: &mut Vec<u32>,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<u64> {
         let Self { level, span, words, copies: mut left, clears } = self;
         let selection = emit.style().selection;
         let mut distinct = 0;
@@ -93,7 +97,7 @@ fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
 
 #[cfg(test)]
 mod tests {
-    use super::merge_copies;
+    use crate::sort::merge_copies;
 
     #[test]
     fn copies_are_put_beside_their_value() {

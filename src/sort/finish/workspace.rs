@@ -1,8 +1,8 @@
 //! One thread's memory for whatever a partition needs at the moment.
 
-use super::engine::reserve;
 use crate::error::Result;
 use crate::kernel::sys::Pages;
+use crate::sort::engine::reserve;
 use bytemuck::Pod;
 
 /// Bytes that are asked for at least, where there is plenty: they come on huge
@@ -13,7 +13,7 @@ const LINE: usize = 64;
 
 /// Memory that is one thing after the other: a bitmap, counters, values.
 #[derive(Debug)]
-pub(super) struct Workspace {
+pub(in crate::sort) struct Workspace {
     pages: Pages,
     least_bytes: usize,
     /// Bytes that are known to be zero, from the first one on.
@@ -23,7 +23,7 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Nothing yet; grows as it is asked for more, which a caller keeps within
     /// `budget_bytes`.
-    pub(super) fn new(budget_bytes: usize) -> Self {
+    pub(in crate::sort) fn new(budget_bytes: usize) -> Self {
         Self {
             pages: Pages::default(),
             least_bytes: if budget_bytes >= 2 * PLENTY { PLENTY } else { 0 },
@@ -32,7 +32,7 @@ impl Workspace {
     }
 
     /// A slice of `count` zeros.
-    pub(super) fn zeros<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
+    pub(in crate::sort) fn zeros<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
         self.make_room(count.saturating_mul(size_of::<T>()))?;
         let known = self.zeros;
         let slice = self.slice(count)?;
@@ -43,17 +43,17 @@ impl Workspace {
     }
 
     /// Says that the slice that was given last holds zeros again, of so many bytes.
-    pub(super) fn holds_zeros(&mut self, bytes: usize) {
+    pub(in crate::sort) fn holds_zeros(&mut self, bytes: usize) {
         self.zeros = bytes;
     }
 
     /// A slice of `count` elements that hold anything.
-    pub(super) fn slice<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
+    pub(in crate::sort) fn slice<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
         self.slices::<T, u8>(count, 0).map(|(slice, _)| slice)
     }
 
     /// Two slices of so many elements that hold anything.
-    pub(super) fn slices<A: Pod, B: Pod>(
+    pub(in crate::sort) fn slices<A: Pod, B: Pod>(
         &mut self,
         first: usize,
         second: usize,

@@ -5,17 +5,17 @@
 //! share the upper ones, or a bitmap of them if they come all at once and are many.
 
 use super::emit::Emitter;
-use super::entry::Entry;
 use crate::error::{Error, Result};
 use crate::io::write::Carried;
 use crate::kernel::low_halves::low_halves;
 use crate::kernel::{ones, popcount};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY};
 use crate::set::file::{ValueSink, push_array};
+use crate::sort::entry::Entry;
 
 /// What a sink takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(in crate::sort) enum Typed {
     /// Values, or pairs of a value and its count.
     Values,
     /// Containers of ascending values, each once.
@@ -24,7 +24,7 @@ pub(super) enum Typed {
 
 /// Values on their way to a sink.
 #[derive(Debug)]
-pub(super) struct Batch {
+pub(in crate::sort) struct Batch {
     values: Vec<u64>,
     counted: Vec<[u64; 2]>,
     pieces: Vec<Piece>,
@@ -44,13 +44,13 @@ struct Piece {
 }
 
 /// Words of a bitmap of all values that share all but 16 bits.
-pub(super) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
+pub(in crate::sort) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
 /// What a bitmap takes of `lows`, and what is written behind an array.
 const BITMAP_LOWS: usize = BITMAP_BYTES / 2 + ones::SLACK;
 
 impl Batch {
     /// An empty batch that will take about `bytes` bytes.
-    pub(super) fn new(typed: Option<Typed>, is_counted: bool, bytes: usize) -> Self {
+    pub(in crate::sort) fn new(typed: Option<Typed>, is_counted: bool, bytes: usize) -> Self {
         let room = |of, each| if typed == Some(of) { bytes / each } else { 0 };
         Self {
             values: Vec::with_capacity(if is_counted { 0 } else { room(Typed::Values, 8) }),
@@ -100,7 +100,7 @@ impl Carried for Batch {
 
 impl Emitter<'_, '_> {
     /// Whether values may come as bitmaps, too.
-    pub(super) fn takes_bitmaps(&self) -> bool {
+    pub(in crate::sort) fn takes_bitmaps(&self) -> bool {
         let style = self.style();
         let plain = style.selection.ignores_copies() && !style.selection.reverse;
         style.typed == Some(Typed::Containers) && plain && self.batch.lows.len() >= BITMAP_LOWS
@@ -108,7 +108,7 @@ impl Emitter<'_, '_> {
 
     /// Takes all values whose upper bits are `key`, from the bitmap of their lower
     /// ones; gives how many there are.
-    pub(super) fn bitmap(&mut self, key: u64, words: &[u64; BLOCK_WORDS]) -> Result<u64> {
+    pub(in crate::sort) fn bitmap(&mut self, key: u64, words: &[u64; BLOCK_WORDS]) -> Result<u64> {
         let bytes: &[[u8; 8]] = bytemuck::cast_slice(words);
         let count = popcount::ones(self.level, bytes);
         if count == 0 {
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Takes `base + value` of ascending `values` in pieces of containers.
-    pub(super) fn pieces<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+    pub(in crate::sort) fn pieces<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         let mut rest = values;
         while let Some(first) = rest.first() {
             let key = (base + first.widen()) >> 16;
@@ -155,7 +155,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Takes `base + value` of `values` as they come.
-    pub(super) fn values<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+    pub(in crate::sort) fn values<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         let mut rest = values;
         while !rest.is_empty() {
             let gathered = &mut self.batch.values;
@@ -171,7 +171,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Takes a value and its count.
-    pub(super) fn pair(&mut self, value: u64, count: u64) -> Result<()> {
+    pub(in crate::sort) fn pair(&mut self, value: u64, count: u64) -> Result<()> {
         if self.batch.counted.len() == self.batch.counted.capacity() {
             self.flush()?;
         }
@@ -182,18 +182,18 @@ impl Emitter<'_, '_> {
 
 /// Takes batches in order, and hands them to a sink: containers that come in pieces are
 /// put together.
-pub(super) struct Taker<'s> {
+pub(in crate::sort) struct Taker<'s> {
     sink: &'s mut dyn ValueSink,
     key: u64,
     lows: Vec<[u8; 2]>,
 }
 
 impl<'s> Taker<'s> {
-    pub(super) fn new(sink: &'s mut dyn ValueSink) -> Self {
+    pub(in crate::sort) fn new(sink: &'s mut dyn ValueSink) -> Self {
         Self { sink, key: 0, lows: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, batch: &Batch) -> Result<()> {
+    pub(in crate::sort) fn take(&mut self, batch: &Batch) -> Result<()> {
         if !batch.values.is_empty() {
             self.sink.values(&batch.values)?;
         }
@@ -237,7 +237,7 @@ impl<'s> Taker<'s> {
     }
 
     /// Hands over what waits.
-    pub(super) fn end(&mut self) -> Result<()> {
+    pub(in crate::sort) fn end(&mut self) -> Result<()> {
         if !self.lows.is_empty() {
             push_array(self.sink, self.key, &self.lows)?;
             self.lows.clear();

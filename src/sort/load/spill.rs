@@ -6,8 +6,8 @@
 //! Extent: place of the previous extent (8 bytes: folder in the top 8 bits,
 //! offset below), entries (8 bytes), then the packed entries.
 
-use super::entry::{Entry, low_mask};
 use crate::error::{Error, Result};
+use crate::sort::entry::{Entry, low_mask};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Temporary files without names, one a folder.
 #[derive(Debug)]
-pub(super) struct SpillFiles {
+pub(in crate::sort) struct SpillFiles {
     files: Vec<SpillFile>,
     turn: AtomicUsize,
 }
@@ -43,10 +43,10 @@ impl SpillFile {
 
 /// The last extent of a chain.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chain {
+pub(in crate::sort) struct Chain {
     last: u64,
     /// Entries of the whole chain.
-    pub(super) entries: u64,
+    pub(in crate::sort) entries: u64,
 }
 
 /// No extent before this one.
@@ -63,14 +63,14 @@ impl Default for Chain {
 }
 
 /// Bytes of an entry of `bits` bits in a file.
-pub(super) fn packed_bytes(bits: u32) -> usize {
+pub(in crate::sort) fn packed_bytes(bits: u32) -> usize {
     bits.div_ceil(8).max(1) as usize
 }
 
 impl SpillFiles {
     /// Files in these folders; they have no names, so that not even a kill
     /// leaves them behind.
-    pub(super) fn new(folders: &[PathBuf]) -> Self {
+    pub(in crate::sort) fn new(folders: &[PathBuf]) -> Self {
         let file = |folder: &PathBuf| SpillFile {
             folder: folder.clone(),
             file: OnceLock::new(),
@@ -80,7 +80,7 @@ impl SpillFiles {
     }
 
     /// Bytes written so far.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::sort) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
     }
 
@@ -121,7 +121,7 @@ impl SpillFiles {
 
     /// Hands the entries of a chain to `sink`, from the last extent to the
     /// first. `buffer` bounds the memory.
-    pub(super) fn for_each<E: Entry>(
+    pub(in crate::sort) fn for_each<E: Entry>(
         &self,
         chain: Chain,
         bits: u32,
@@ -154,14 +154,14 @@ impl SpillFiles {
 
 /// Memory to read chains with.
 #[derive(Debug)]
-pub(super) struct ReadBuffers<E> {
+pub(in crate::sort) struct ReadBuffers<E> {
     bytes: Vec<u8>,
     entries: Vec<E>,
 }
 
 impl<E: Entry> ReadBuffers<E> {
     /// Buffers for `count` entries at a time.
-    pub(super) fn new(count: usize) -> Self {
+    pub(in crate::sort) fn new(count: usize) -> Self {
         Self { bytes: vec![0; count * 8 + OVERHANG], entries: vec![E::default(); count] }
     }
 }
@@ -177,7 +177,7 @@ fn unpack<E: Entry>(bytes: &[u8], width: usize, entries: &mut [E]) {
 
 /// Extents of many partitions, gathered to one write.
 #[derive(Debug)]
-pub(super) struct Extents {
+pub(in crate::sort) struct Extents {
     bytes: Vec<u8>,
     filled: usize,
     /// The chain each extent belongs to, and where it begins in `bytes`.
@@ -186,14 +186,14 @@ pub(super) struct Extents {
 
 impl Extents {
     /// A buffer of `bytes` bytes.
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(in crate::sort) fn new(bytes: usize) -> Self {
         Self { bytes: vec![0; bytes + OVERHANG], filled: 0, starts: Vec::new() }
     }
 
     /// Appends `entries` of `bits` bits to chain `number`; what is full is
     /// written. A buffer holds one extent of a chain: numbers that descend
     /// begin a new one.
-    pub(super) fn add<E: Entry>(
+    pub(in crate::sort) fn add<E: Entry>(
         &mut self,
         files: &SpillFiles,
         chains: &mut [Chain],
@@ -235,7 +235,11 @@ impl Extents {
     }
 
     /// Writes what is gathered.
-    pub(super) fn flush(&mut self, files: &SpillFiles, chains: &mut [Chain]) -> Result<()> {
+    pub(in crate::sort) fn flush(
+        &mut self,
+        files: &SpillFiles,
+        chains: &mut [Chain],
+    ) -> Result<()> {
         if self.filled == 0 {
             return Ok(());
         }

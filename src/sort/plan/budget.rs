@@ -1,5 +1,5 @@
 //! Who gets how much of the memory limit. It is divided here and in
-//! [`layout`](super::plan), which divides what is left for the sort itself.
+//! [`layout`](super::layout), which divides what is left for the sort itself.
 //!
 //! | who | share |
 //! |---|---|
@@ -13,13 +13,13 @@ use crate::kernel::sys::Machine;
 use crate::size::ByteSize;
 
 /// Smallest memory limit that is promised to be kept.
-pub(super) const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
+pub(in crate::sort) const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 /// More threads would only divide the memory further.
 pub(crate) const MAX_THREADS: usize = 256;
 /// Below this a sorting thread's buffers leave too little for values.
 const MEMORY_PER_THREAD: u64 = 8 << 20;
 /// What the writer of a set takes beside the sort.
-pub(super) const SET_WRITER_BYTES: u64 = 10 << 20;
+pub(in crate::sort) const SET_WRITER_BYTES: u64 = 10 << 20;
 /// A command that is no sort: the program itself, its stacks and small buffers.
 const OWN_BYTES: u64 = 8 << 20;
 
@@ -48,7 +48,7 @@ impl Budget {
     /// # Errors
     ///
     /// If nothing is left.
-    pub(super) fn without(self, bytes: u64) -> Result<ByteSize> {
+    pub(in crate::sort) fn without(self, bytes: u64) -> Result<ByteSize> {
         let too_small = Error::MemoryLimitTooSmall {
             limit_bytes: self.bytes,
             needed_bytes: bytes.saturating_add(MIN_MEMORY.bytes()),
@@ -57,39 +57,39 @@ impl Budget {
     }
 
     /// The bytes beside `others`, which are a share.
-    pub(super) fn beside(self, others: u64) -> u64 {
+    pub(in crate::sort) fn beside(self, others: u64) -> u64 {
         self.bytes.saturating_sub(others)
     }
 
     /// The number of threads of a sort for who names none: that of the processors, or
     /// fewer if the limit has no room for so many.
-    pub(super) fn default_threads(self, processors: usize) -> usize {
+    pub(in crate::sort) fn default_threads(self, processors: usize) -> usize {
         let room = usize::try_from(self.bytes / MEMORY_PER_THREAD).unwrap_or(MAX_THREADS);
         processors.min(room).clamp(1, MAX_THREADS)
     }
 
     /// Decoders of inputs that are open at the same time.
-    pub(super) fn unpacking(self) -> u64 {
+    pub(in crate::sort) fn unpacking(self) -> u64 {
         self.bytes / 4
     }
 
     /// What packs the output, or encodes a table.
-    pub(super) fn packing(self) -> u64 {
+    pub(in crate::sort) fn packing(self) -> u64 {
         self.bytes / 4
     }
 
     /// What the allocator keeps of decoders that are gone.
-    pub(super) fn decoders_left(self) -> u64 {
+    pub(in crate::sort) fn decoders_left(self) -> u64 {
         self.bytes / 12
     }
 
     /// Blocks of all inputs of a merge, with their values.
-    pub(super) fn merged_blocks(self) -> u64 {
+    pub(in crate::sort) fn merged_blocks(self) -> u64 {
         self.bytes / 4
     }
 
     /// The output buffer of a merge.
-    pub(super) fn merged_output(self) -> u64 {
+    pub(in crate::sort) fn merged_output(self) -> u64 {
         self.bytes / 16
     }
 
@@ -99,6 +99,6 @@ impl Budget {
     }
 }
 
-pub(super) fn in_usize(bytes: u64) -> usize {
+pub(in crate::sort) fn in_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

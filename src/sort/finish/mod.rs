@@ -1,0 +1,17 @@
+//! The entries of partitions → sorted values → the output.
+//!
+//! In: the entries of each partition. Out: parts of the output in order, as bytes or as
+//! values. Read [`partition`] first, then [`emit`].
+
+pub(super) mod batch;
+pub(super) mod counts;
+pub(super) mod cut;
+pub(super) mod emit;
+pub(super) mod output;
+pub(super) mod partition;
+pub(super) mod radix;
+pub(super) mod scan;
+pub(super) mod span;
+pub(super) mod task;
+pub(super) mod ways;
+pub(super) mod workspace;
