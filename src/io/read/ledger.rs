@@ -155,7 +155,8 @@ impl<'a> Ledger<'a> {
     pub(crate) fn new(names: Vec<String>, invalid: Invalid<'a>) -> Self {
         let rejects = matches!(invalid, Invalid::Reject(..));
         let fail = matches!(invalid, Invalid::Fail);
-        let state = State { invalid, total: Tally::default(), input: 0, lines: 0, error: None };
+        let state =
+            State { invalid, total: Tally::default(), input: 0, lines: 0, error: None };
         let (stopped, waiting_bytes) = (AtomicBool::new(false), AtomicUsize::new(0));
         let (state, blocks) = (Mutex::new(state), InOrder::default());
         Self { names, rejects, fail, stopped, state, blocks, waiting_bytes }
