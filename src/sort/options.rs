@@ -13,12 +13,12 @@ use super::{merge, run};
 use crate::compression::{Compression, MEMORY_SHARE, Packer};
 use crate::error::{Error, Result};
 use crate::format::Format;
-use crate::input::Input;
+use crate::input::{Cut, Input};
 use crate::output::{AtomicFile, Destination, Sink, open_destination};
 use crate::progress::Progress;
 use crate::size::ByteSize;
 use crate::table::{TableFormat, TableWriter};
-use crate::text::Column;
+use crate::text::{Column, MAX_RECORD_BYTES};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -68,8 +68,8 @@ pub struct Sort {
     pub(super) progress: Arc<Progress>,
 }
 
-/// Longest record of delimited text.
-pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
+/// Bytes of a block of delimited text.
+pub(super) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 
 impl Sort {
     /// A run without inputs, with the machine's limits.
