@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::io::read::{ChunkJob, LineChunk, LineReader};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Column, Selector};
+use crate::number::{Column, MAX_RECORD_BYTES, Selector};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::ops::Range;
@@ -245,10 +245,11 @@ impl LineJob<'_> {
             let mut start = 0;
             if chunk.first && matches!(selector.column, Column::Name(_)) {
                 // All of a chunk if a quote is never closed.
-                start = bytes.len().min(selector.first_record(bytes).len() + 1);
+                start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
                 out.extend_from_slice(&bytes[..start]);
             }
-            let records = selector.records(&bytes[start..], chunk.column).map(|(record, _)| {
+            let records = selector.records(&bytes[start..], chunk.column, MAX_RECORD_BYTES);
+            let records = records.map(|(record, _)| {
                 let span = start + record.start..start + record.end;
                 let row = &bytes[span.clone()];
                 let row = row.strip_suffix(b"\r").unwrap_or(row);

@@ -3,7 +3,7 @@
 use super::check::{check_each, first_disorder};
 use super::emit::{Emitter, Style};
 use super::entry::Window;
-use super::options::{MAX_RECORD_BYTES, Sort};
+use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
@@ -90,7 +90,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
     // What may be needed to unpack the inputs is not for their blocks.
     let each = memory / 4 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
     let (smallest, largest) = match sort.column {
-        Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
+        Some(_) => (RECORD_BLOCK_BYTES, RECORD_BLOCK_BYTES),
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
     };
     let count = sort.inputs.len().max(1) as u64;

@@ -12,10 +12,10 @@ use super::strategy::Strategy;
 use super::{merge, run};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, MEMORY_SHARE, Packer};
-use crate::io::read::Input;
+use crate::io::read::{Cut, Input};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{AtomicFile, Destination, Sink, open_destination};
-use crate::number::Column;
+use crate::number::{Column, MAX_RECORD_BYTES};
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::size::ByteSize;
@@ -68,8 +68,8 @@ pub struct Sort {
     pub(super) progress: Arc<Progress>,
 }
 
-/// Longest record of delimited text.
-pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
+/// Bytes of a block of delimited text.
+pub(super) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 
 impl Sort {
     /// A run without inputs, with the machine's limits.

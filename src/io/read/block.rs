@@ -21,6 +21,20 @@ pub(crate) struct Cut {
     pub(crate) block_bytes: usize,
 }
 
+impl Cut {
+    /// Bytes of a block whose records of several lines may have so many. A block has room
+    /// for more than one: else each line of a record that is too long would need a block of
+    /// its own, to see that the record that it begins is too long as well.
+    pub(crate) const fn block_of_records(record_bytes: usize) -> usize {
+        record_bytes + record_bytes / 4
+    }
+
+    /// Bytes that a record of several lines may have.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.block_bytes / 5 * 4
+    }
+}
+
 /// Whole lines of one input, in a buffer with padding around them.
 pub(crate) struct Block {
     pub(super) bytes: Vec<u8>,

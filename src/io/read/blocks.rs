@@ -16,6 +16,7 @@ use super::open::{Content, Opened, Stream};
 use crate::error::{Error, Result};
 use crate::io::table::Piece;
 use crate::kernel::parse::PADDING;
+use crate::kernel::steps;
 use crate::number::Format;
 use crate::number::{Column, Selector};
 use std::fs::File;
@@ -114,7 +115,12 @@ impl<'a> Claims<'a> {
                 state.sequence += 1;
                 if let Some(selector) = &self.cut.column {
                     if block.first {
-                        state.column = column_of(selector, block.lines(), &input.name)?;
+                        state.column = column_of(
+                            selector,
+                            block.lines(),
+                            self.cut.record_bytes(),
+                            &input.name,
+                        )?;
                     }
                     block.column = state.column;
                 }
@@ -136,6 +142,7 @@ impl<'a> Claims<'a> {
     ) -> Result<bool> {
         let room = PADDING..PADDING + self.cut.block_bytes;
         let carried = state.carry.len();
+        steps::count(carried / 8);
         block.bytes[PADDING..PADDING + carried].copy_from_slice(&state.carry);
         state.carry.clear();
         let wanted = &mut block.bytes[PADDING + carried..room.end];
@@ -160,11 +167,7 @@ impl<'a> Claims<'a> {
                 Some(whole)
             }
             _ if at_end => Some(bytes.len()),
-            (None, Some(selector)) => selector.complete(bytes).or_else(|| {
-                // A record as long as a block: an unclosed quote. It costs its
-                // own first line, not the rest of the file.
-                bytes.iter().position(|&byte| byte == self.cut.terminator).map(|at| at + 1)
-            }),
+            (None, Some(selector)) => selector.complete(bytes, self.cut.record_bytes()),
             (None, None) => {
                 bytes.iter().rposition(|&byte| byte == self.cut.terminator).map(|at| at + 1)
             }
@@ -201,14 +204,21 @@ impl<'a> Claims<'a> {
 }
 
 /// Number (from 0) of the wanted field in an input that begins with these lines.
-pub(super) fn column_of(selector: &Selector, lines: &[u8], name: &str) -> Result<usize> {
-    selector.index(selector.first_record(lines)).map_err(|found| Error::NoSuchColumn {
-        input: name.to_owned(),
-        found,
-        column: match &selector.column {
-            Column::Name(name) => name.clone(),
-            Column::Number(number) => number.to_string(),
-        },
+pub(super) fn column_of(
+    selector: &Selector,
+    lines: &[u8],
+    record_bytes: usize,
+    name: &str,
+) -> Result<usize> {
+    selector.index(selector.first_record(lines, record_bytes)).map_err(|found| {
+        Error::NoSuchColumn {
+            input: name.to_owned(),
+            found,
+            column: match &selector.column {
+                Column::Name(name) => name.clone(),
+                Column::Number(number) => number.to_string(),
+            },
+        }
     })
 }
 

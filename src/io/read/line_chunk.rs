@@ -160,7 +160,7 @@ pub(super) fn too_long(name: &str, offset: u64, max_bytes: usize) -> Error {
 mod tests {
     use super::*;
     use crate::io::read::LineReader;
-    use crate::number::{Column, Selector};
+    use crate::number::{Column, MAX_RECORD_BYTES, Selector};
 
     #[test]
     fn broken_records_are_cut_alike_in_chunks_of_any_size() {
@@ -172,14 +172,14 @@ mod tests {
             ["1,\"5 in\n2,x\n3,6\" pipe\n4,y\n", "1,\"a\nb\"\n2,\"c\n3,\"d\n4\"e\n5,\"\n6\"\"\n"]
         {
             std::fs::write(&path, text).unwrap();
-            let whole: Vec<_> = selector.records(text.as_bytes(), 0).collect();
+            let whole: Vec<_> = selector.records(text.as_bytes(), 0, MAX_RECORD_BYTES).collect();
             for capacity in 1..40 {
                 let mut reader = LineReader::of_records(vec![path.clone()], Some(selector.clone()));
                 let mut chunk = LineChunk::new(capacity).unwrap();
                 let mut found = Vec::new();
                 while reader.next(&mut chunk).unwrap() {
                     let start = usize::try_from(chunk.offset).unwrap();
-                    let records = selector.records(chunk.lines(), chunk.column);
+                    let records = selector.records(chunk.lines(), chunk.column, MAX_RECORD_BYTES);
                     found.extend(
                         records.map(|(span, line)| (start + span.start..start + span.end, line)),
                     );

@@ -4,6 +4,7 @@
 //! Lines are of text, where a byte order mark is no part of the first one, or of
 //! any bytes that end in a terminator.
 
+use super::block::Cut;
 use super::blocks::column_of;
 use super::line_chunk::{LineChunk, MAX_LINE_BYTES, too_long};
 use super::open::open_file;
@@ -13,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::io::compression::{self, Compression, HEAD_BYTES};
 use crate::io::table::TableFormat;
 use crate::kernel::parse::PADDING;
-use crate::number::{BYTE_ORDER_MARK, Selector};
+use crate::number::{BYTE_ORDER_MARK, MAX_RECORD_BYTES, Selector};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::OnceCell;
 use std::fs::{File, Metadata};
@@ -29,8 +30,6 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// What unpacking a compressed input may take.
 const UNPACK_BYTES: u64 = 64 << 20;
-/// A record that is longer has a quote that is never closed.
-const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Lines of this length are taken in any memory.
 const MIN_LINE_BYTES: usize = 1 << 20;
 
@@ -308,7 +307,7 @@ impl Current {
             && chunk.first
             && !chunk.span.is_empty()
         {
-            self.column = column_of(selector, chunk.lines(), &self.name)?;
+            self.column = column_of(selector, chunk.lines(), MAX_RECORD_BYTES, &self.name)?;
         }
         chunk.column = self.column;
         (chunk.claimed_bytes, chunk.is_read) = (chunk.span.len() as u64, true);
@@ -327,13 +326,10 @@ impl Current {
             Some(_) if lines_end.is_none() => None,
             Some(selector) => {
                 let bytes = &bytes[PADDING..];
-                let complete = selector.complete(bytes).or_else(|| {
-                    // An unclosed quote costs its own line, not the rest of the file.
-                    let is_long = bytes.len() >= MAX_RECORD_BYTES;
-                    let end = bytes.iter().position(|&byte| byte == self.terminator);
-                    end.filter(|_| is_long).map(|end| end + 1)
-                });
-                complete.map(|end| PADDING + end)
+                // In a smaller buffer a record is not refused: it grows first.
+                let is_small = bytes.len() < Cut::block_of_records(MAX_RECORD_BYTES);
+                let limit = if is_small { usize::MAX } else { MAX_RECORD_BYTES };
+                selector.complete(bytes, limit).map(|end| PADDING + end)
             }
         }
     }

@@ -176,9 +176,10 @@ impl Sample {
 fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
     let Some(selector) = &asked.column else { return Ok(true) };
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    let whole = selector.complete(head).is_some() || (head.len() as u64) < PIECE_BYTES;
+    let whole = selector.complete(head, asked.record_bytes()).is_some()
+        || (head.len() as u64) < PIECE_BYTES;
     if whole {
-        let column = Column::Number(column_of(selector, head, name)? + 1);
+        let column = Column::Number(column_of(selector, head, asked.record_bytes(), name)? + 1);
         cut.column = Some(Selector { column, ..selector.clone() });
     }
     Ok(whole)

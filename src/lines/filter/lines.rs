@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::io::read::LineChunk;
 use crate::kernel::sys::Pages;
 use crate::kernel::{Level, decimal};
-use crate::number::{Column, Line, LineSink, Malformed, Selector};
+use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -180,12 +180,13 @@ impl<'a> Lines<'a> {
         let (bytes, span) = chunk.padded();
         let mut start = span.start;
         if chunk.first && matches!(selector.column, Column::Name(_)) {
-            let header = selector.first_record(&bytes[span.clone()]);
+            let header = selector.first_record(&bytes[span.clone()], MAX_RECORD_BYTES);
             self.counts.lines += 1 + newlines(header);
             start = (start + header.len() + 1).min(span.end);
             self.next = start as u32;
         }
-        for (record, line) in selector.records(&bytes[start..span.end], chunk.column) {
+        let rows = &bytes[start..span.end];
+        for (record, line) in selector.records(rows, chunk.column, MAX_RECORD_BYTES) {
             let record = start + record.start..start + record.end;
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);
