@@ -4,7 +4,7 @@ use super::options::Sort;
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::compression::MEMORY_SHARE;
-use crate::io::read::OpenOptions;
+use crate::io::read::{OpenOptions, Purpose};
 use crate::kernel::sys::Machine;
 use crate::number::Format;
 use crate::number::{Column, Selector};
@@ -125,6 +125,7 @@ impl Sort {
     /// How inputs are opened, of which `count` are read at the same time.
     pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
         OpenOptions {
+            purpose: Purpose::Values,
             format: self.from,
             unpack_bytes: self.unpack_bytes() / count,
             column: self.column.as_ref().map(|(column, _)| column),

@@ -39,12 +39,12 @@ impl<'a> Ordered<'a> {
         options: &'a ScanOptions<'a>,
         invalid: Invalid<'a>,
     ) -> Self {
-        let alone = std::slice::from_ref(input);
+        let claims = Claims::new(std::slice::from_ref(input), options.cut);
         Self {
             input,
             options,
-            claims: Claims::new(alone, options.cut),
-            block: Block::new(options.cut),
+            block: claims.block(),
+            claims,
             ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
             lines_before: 0,
             lines: 0,

@@ -44,7 +44,7 @@ pub(crate) fn scan<C: Consumer + Send>(
 ) -> Result<Vec<C>> {
     let claims = Claims::new(inputs, options.cut);
     let run = |mut consumer: C| -> Result<C> {
-        let mut block = Block::new(options.cut);
+        let mut block = claims.block();
         let result = loop {
             if options.progress.is_cancelled() {
                 break Err(Error::Interrupted);
