@@ -12,10 +12,10 @@
 //!    longest line up to a limit.
 
 use super::block::{Block, Cut, Rule};
-use super::in_order::{InOrder, Place, Source};
 use super::lines::LineInputs;
 use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
+use super::serial::{Place, Serial, Source};
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
 use crate::number::{Column, Selector};
@@ -131,7 +131,7 @@ impl<'a> Claims<'a> {
                 Content::Regular(file) if self.selector.is_none() => {
                     self.claim_bytes(file, place, block)?
                 }
-                Content::Regular(file) => self.in_order(Source::File(file)).next(place, block)?,
+                Content::Regular(file) => self.serial(Source::File(file)).next(place, block)?,
                 Content::Table(table) => {
                     let piece = usize::try_from(place.offset).unwrap_or(usize::MAX);
                     if piece < table.pieces() {
@@ -147,7 +147,7 @@ impl<'a> Claims<'a> {
                 }
                 Content::Stream(stream) => {
                     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                    self.in_order(Source::Stream(&mut stream)).next(place, block)?
+                    self.serial(Source::Stream(&mut stream)).next(place, block)?
                 }
             };
             if more {
@@ -190,8 +190,8 @@ impl<'a> Claims<'a> {
         Ok(true)
     }
 
-    fn in_order<'s>(&'s self, source: Source<'s>) -> InOrder<'s> {
-        InOrder { source, selector: self.selector, stopped: &self.stopped }
+    fn serial<'s>(&'s self, source: Source<'s>) -> Serial<'s> {
+        Serial { source, selector: self.selector, stopped: &self.stopped }
     }
 }
 

@@ -5,7 +5,7 @@
 //!   lines that are no number → [`ledger`];
 //! - lines: `chunks` → a job of `lines`.
 //!
-//! Threads read [`regular`] files anywhere at once, and other inputs [`in_order`].
+//! Threads read [`regular`] files anywhere at once, and other inputs one after the other ([`serial`]).
 //! Read `blocks.rs` first, then `block.rs`.
 
 mod binary;
@@ -13,7 +13,6 @@ mod block;
 mod blocks;
 #[cfg(feature = "cli")]
 mod chunks;
-mod in_order;
 mod ledger;
 mod lines;
 mod long_line;
@@ -23,6 +22,7 @@ mod ordered;
 mod regular;
 mod sample;
 mod scan;
+mod serial;
 mod stream;
 #[cfg(test)]
 mod tests;

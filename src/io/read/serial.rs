@@ -1,5 +1,5 @@
-//! Blocks of inputs that are read in order: streams, and files whose records nobody
-//! finds but from the beginning.
+//! Blocks of inputs that are read one after the other: streams, and files of quoted
+//! records, which begin where the one before ends.
 
 use super::block::{Block, Cut, Taken, byte_order_mark};
 use super::long_line::{LongLine, too_long};
@@ -23,8 +23,8 @@ pub(super) struct Place {
     ended: bool,
 }
 
-/// An input that is read in order.
-pub(super) struct InOrder<'a> {
+/// An input that is read one block after the other.
+pub(super) struct Serial<'a> {
     pub(super) source: Source<'a>,
     pub(super) selector: Option<&'a Selector>,
     /// Set where nobody wants more lines.
@@ -62,7 +62,7 @@ struct Filled {
     at_end: bool,
 }
 
-impl InOrder<'_> {
+impl Serial<'_> {
     /// Fills `block` with the next records; false at the end of the input, or where
     /// nobody wants more.
     pub(super) fn next(&mut self, place: &mut Place, block: &mut Block) -> Result<bool> {
