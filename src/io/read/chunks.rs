@@ -5,9 +5,10 @@ use super::block::Block;
 use super::blocks::Claims;
 use super::lines::LineInputs;
 use crate::error::{Error, Result};
+use crate::io::in_order::InOrder;
 use crate::kernel::sys::in_threads;
 use crate::progress::{Phase, Progress};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// How chunks are looked at.
 #[derive(Clone, Copy)]
@@ -18,13 +19,6 @@ pub(crate) struct ChunkJob<'a> {
     /// Longest line; at least a MiB is taken.
     pub(crate) line_bytes: usize,
     pub(crate) progress: &'a Progress,
-}
-
-/// Whose turn it is.
-struct Turn<F> {
-    take: F,
-    sequence: u64,
-    failed: bool,
 }
 
 impl ChunkJob<'_> {
@@ -59,8 +53,7 @@ impl ChunkJob<'_> {
         take: impl FnMut(&mut S, &Block) -> Result<()> + Send,
     ) -> Result<()> {
         let claims = self.claims(lines);
-        let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
-        let passed = Condvar::new();
+        let (order, take) = (InOrder::<()>::default(), Mutex::new(take));
         let each = || -> Result<()> {
             let mut state = new()?;
             let mut block = claims.block();
@@ -71,24 +64,18 @@ impl ChunkJob<'_> {
                     Err(Error::Interrupted) => return Err(Error::Interrupted),
                     Err(error) => Err(error),
                 };
-                let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                while turn.sequence != block.sequence && !turn.failed {
-                    turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-                }
-                if turn.failed {
-                    return Ok(());
+                if order.wait(block.sequence).is_err() {
+                    return Ok(()); // the thread that failed says why
                 }
                 done?;
-                (turn.take)(&mut state, &block)?;
-                turn.sequence += 1;
-                passed.notify_all();
+                take.lock().unwrap_or_else(PoisonError::into_inner)(&mut state, &block)?;
+                order.complete(block.sequence, None, Ok::<_, Error>)?;
             }
         };
         let thread = || {
             let done = each();
             if done.is_err() {
-                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
-                passed.notify_all();
+                order.abort();
                 claims.stop();
             }
             done
