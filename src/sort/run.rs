@@ -5,7 +5,7 @@ use super::finish::emit::Style;
 use super::finish::output::{Output, Target};
 use super::load::scatter::{Outside, is_out_of_chunks};
 use super::multipass::Passes;
-use super::options::{MAX_RECORD_BYTES, Sort};
+use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::plan::explain::Explanation;
 use super::plan::facts;
 use super::plan::layout::{Choice, Facts, Wishes, choose};
@@ -56,7 +56,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
     if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
-        sort.tuning.block_bytes = Some(MAX_RECORD_BYTES); // a record must fit in a block
+        sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
     let expected_bytes = match sort.to.value_bytes() {
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
