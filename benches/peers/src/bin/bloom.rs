@@ -197,18 +197,19 @@ fn speed(n: u64, round: u32) {
         job();
         row("speed", subject, operation, x, round, started.elapsed().as_secs_f64() * 1e9 / x);
     };
-    let asked = [
-        ("contains, present", &keys),
-        ("contains, absent", &absent),
-        ("contains, mixed", &mixed),
-    ];
+    let asked =
+        [("contains, present", &keys), ("contains, absent", &absent), ("contains, mixed", &mixed)];
     macro_rules! ours {
         ($subject:literal, $many:literal, $new:expr) => {{
             let mut filter = $new;
             row("bytes", $subject, "memory", x, round, filter.size_bytes() as f64 / x);
-            timed($subject, "insert", &mut || insert_each(&mut filter, &keys, |f, key| f.insert(key)));
+            timed($subject, "insert", &mut || {
+                insert_each(&mut filter, &keys, |f, key| f.insert(key))
+            });
             for (operation, keys) in asked {
-                timed($subject, operation, &mut || ask_each(&filter, keys, |f, key| f.contains(key)));
+                timed($subject, operation, &mut || {
+                    ask_each(&filter, keys, |f, key| f.contains(key))
+                });
             }
             for (operation, keys) in asked {
                 let mut found = Vec::new();
