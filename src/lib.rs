@@ -123,6 +123,9 @@ compile_error!("bitmaps are read as little-endian bytes in memory and in files")
 #[expect(unsafe_code, reason = "vector kernels; rules in simd/mod.rs")]
 mod simd;
 
+#[cfg(feature = "_benching")]
+#[doc(hidden)]
+pub mod benching;
 pub mod bitmap;
 mod bits;
 pub mod bloom;

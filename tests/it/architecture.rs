@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["bits", "input", "output"],
     &["sort", "bloom"],
     &["set"],
-    &["cli", "fuzzing"],
+    &["benching", "cli", "fuzzing"],
 ];
 const MAX_LINES: usize = 400;
 
