@@ -1,21 +1,11 @@
-"""Writes docs/benchmarks.md, and the table of the README, from the newest record of each kind."""
+"""Writes the tables of README.md and docs/benchmarks.md between their marks, each from the newest
+record that has its figures."""
 
 import re
 
 from machine import REPOSITORY
+from records import RECORDS, kind
 
-RECORDS = REPOSITORY / "benches" / "record"
-TITLES = {
-    "commands": "Commands beside their peers",
-    "memory": "10.7 GB in 2 GiB",
-    "representations": "Dense and roaring",
-    "bloom": "Bloom filters",
-}
-PLOTS = {
-    "commands": ["scaling.svg"],
-    "representations": ["representations-uniform.svg", "representations-clustered.svg"],
-    "bloom": ["bloom-rates.svg", "bloom-speed.svg"],
-}
 # What a record has if its kind was measured whole.
 WHOLE = {
     "commands": ["## uniform-u32:", "## scale-threads:"],
@@ -24,54 +14,13 @@ WHOLE = {
 }
 # What a record of commands has if it can stand beside others.
 COMMON = "- lines: 100000000"
-# The rows of the README's table.
+# The rows of the README's first table.
 SORTS = {
     "uniform-u32": "32-bit numbers, 1.07 GB",
     "unique-u32": "the same, each once (`-u`)",
     "uniform-u64": "64-bit numbers, 2.04 GB",
     "mem-64m": "32-bit numbers, `--mem 64M`",
 }
-HEAD = """# Benchmarks
-
-This page shows the newest record of each kind. A record is one run of a measuring script; it names
-the machine, the versions, the data and the commands. The authors of bitsort measured the records
-here. You can measure them again: `scripts/bench` runs all measurements and writes this page and the
-table of the README. `scripts/bench --report` measures nothing and writes both from the records in
-[benches/record](../benches/record).
-
-Figures are medians, with the fastest and the slowest run. The machines are virtual, so times vary:
-[other records](#other-records) show by how much.
-
-- [Commands beside their peers](#commands-beside-their-peers)
-- [10.7 GB in 2 GiB](#107-gb-in-2-gib)
-- [Dense and roaring](#dense-and-roaring): which representation of a set is better, and when
-- [Bloom filters](#bloom-filters)
-- [Other records](#other-records)
-"""
-# An introduction to a section; tables and sentences from the record follow it.
-LEADS = {
-    "commands": """Commands of `bitset`, from the newest record that has each of them. In brackets: how many times as long
-the other program takes as `bitset`.
-""",
-    "representations": """A plain bitmap takes one bit for every value that could be in the set. A roaring bitmap takes memory for
-the values that are in it. Which one is better depends on the density: the share of the universe that
-is in the set. `scripts/bench-representations` measures plain bitmaps in memory and in mapped files,
-mapped roaring bitmaps, the [`roaring`](https://crates.io/crates/roaring) crate and
-[CRoaring](https://crates.io/crates/croaring) side by side, at densities from 10⁻⁶ to 0.5 of 2^27.
-In a uniform set each value has the same chance; in a clustered set values come in runs of 32 to 96.
-
-**Where we lose.** At low densities a roaring bitmap is smaller than a plain one. `RoaringBitmap` and
-CRoaring build and join sets of few values faster, because bitset writes a file, and a file takes its
-time however small it is. CRoaring iterates faster over some of these sets.
-""",
-    "bloom": """What a key takes in a large filter:
-""",
-}
-
-
-def kind(path):
-    found = re.search(r"-(memory|representations|bloom)(-\d+)?$", path.stem)
-    return found[1] if found else "commands"
 
 
 def newest(whole=WHOLE):
@@ -84,24 +33,7 @@ def newest(whole=WHOLE):
         date = re.search(r"^- date: (\S+)", text, re.MULTILINE)
         entry = (date[1] if date else "", path)
         found[kind(path)] = max(entry, found.get(kind(path), entry))
-    return {name: found[name][1] for name in TITLES if name in found}
-
-
-def section(name, path):
-    body = re.sub(r"\A# .*\n", "", path.read_text())
-    body = re.sub(r"^#+ ", lambda found: "#" + found[0], body, flags=re.MULTILINE)
-    plots = [path.with_suffix(".svg")] if path.with_suffix(".svg").exists() else []
-    plots += [REPOSITORY / "docs" / plot for plot in PLOTS.get(name, [])]
-    yield f"## {TITLES[name]}\n"
-    if name in LEADS:
-        yield LEADS[name]
-    yield "\n".join(SUMMARIES[name](path)) + "\n"
-    yield f"Record: [{path.stem}](../benches/record/{path.name}).\n"
-    for plot in plots:
-        if plot.exists():
-            folder = "" if plot.parent.name == "docs" else "../benches/record/"
-            yield f"![{plot.stem}]({folder}{plot.name})\n"
-    yield body.strip() + "\n"
+    return {name: path for name, (_, path) in found.items()}
 
 
 def rows(text, heading):
@@ -114,7 +46,11 @@ def rows(text, heading):
 
 def about(text):
     """What a record says of its machine."""
-    return dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+    found = dict(re.findall(r"^- (date|CPU|cores|memory|machine): (.*)$", text, re.MULTILINE))
+    if "machine" in found:  # of prove-memory, which has one line for all
+        found["CPU"], cores, found["memory"], _ = found["machine"].split(", ")
+        found["cores"] = cores.removesuffix(" cores")
+    return found
 
 
 def machine(text):
@@ -134,13 +70,13 @@ def times(slow, fast):
     return seconds[0] / seconds[1]
 
 
-def sorts(path, memory):
+def sorts(path):
     """The table of the README: a row a case, a column a tool."""
     text = path.read_text()
     found = about(text)
     runs = re.search(r"\| (\d+) \| in order \|", text)
     yield f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['memory']}, {found['date'][:10]}; medians of"
-    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [record](benches/record/{path.name}),"
+    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
     yield f"[plot](benches/record/{path.stem}.svg)."
     yield ""
     tools = ["cp", "Polars", "DuckDB", "GNU sort"]
@@ -157,67 +93,67 @@ def sorts(path, memory):
             peak = "" if tool == "cp" or row is None else f", {row[6]}"
             cells.append("" if row is None else f"{row[1]} ({row[2]}){peak}")
         yield f"| {title} | " + " | ".join(cells) + " |"
-    if memory:
-        yield disk_row(memory, len(tools))
-
-
-def disk_row(path, tools):
-    """The last row of the README's table, from a record of prove-memory."""
-    found = {row[0]: row for row in rows(path.read_text(), "10741 MB")}
-    ours, copy = found["bitsort"], found["cp"]
-    title = f"32-bit numbers, 10.7 GB from disk to disk, `--mem 1500M` ([record](benches/record/{path.name}))"
-    cells = [f"{ours[1]}, {ours[6]}", f"{copy[1]} ({times(copy[1], ours[1]):.2f}×)", *[""] * (tools - 1)]
-    return f"| {title} | " + " | ".join(cells) + " |"
 
 
 def disk(path):
-    """The sentences on what prove-memory measured."""
+    """The sentence of the README on what prove-memory measured."""
     text = path.read_text()
     runs = re.search(r"in turn, (\d+) time", text)[1]
     walls = {row[0]: (row[1], row[5]) for row in rows(text, "10741 MB")}
     ours, copy = walls["bitsort"], walls["cp"]
     machine = re.search(r"^- machine: (.*), Linux", text, re.MULTILINE)[1]
     date = re.search(r"^- date: (.{10})", text, re.MULTILINE)[1]
-    yield f"`scripts/prove-memory --runs {runs}` sorts a billion 32-bit numbers (10.7 GB) from disk to disk with"
-    yield "`--mem 1500M`, in a control group of 2 GiB and with a cold page cache, and compares each peak of memory"
-    yield f"with the limit. On an {machine}, {date}: bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
+    yield "10.7 GB (a billion 32-bit numbers) from disk to disk in a control group of 2 GiB, cold cache,"
+    yield f"`--mem 1500M`, [`scripts/prove-memory --runs {runs}`](benches/record/{path.name}) on an {machine}, {date}:"
+    yield f"bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
 
 
-# Commands of bitset in the summary, by their cases.
-COMMANDS = {
+# Commands of bitset in the README, by their cases.
+SETS = {
     "set-build": "`bitset build`",
     "set-filter": "`bitset filter` against a set of 100 million others",
     "set-contains": "`bitset contains`, the whole process",
-    "bloom-filter": "`bitset bloom filter`, one thread",
-    "bloom-dedup": "`bitset bloom dedup`, one thread",
-    "bloom-common": "`bitset bloom common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
+}
+LINES = {
+    "bloom-filter": "`filter`, one thread",
+    "bloom-dedup": "`dedup`, one thread",
+    "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
 }
 
 
-def beside(_path):
-    """Commands of bitset beside others, each from the newest record that has it."""
-    yield "| 100 million lines | bitset | other program | machine |"
+def beside(titles):
+    """A table of the README: commands of bitset beside others, each from the newest record that has it."""
+    yield "| | bitset | beside it | |"
     yield "|---|--:|--:|---|"
-    for case, what in COMMANDS.items():
+    for case, what in titles.items():
         path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
             others = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
             ours = f"{found[0][1]}, {found[0][6]}"
-            yield f"| {what} | {ours} | {others} | [{machine(text)}](../benches/record/{path.name}) |"
+            yield f"| {what} | {ours} | {others} | [{machine(text)}](benches/record/{path.name}) |"
 
 
-def others():
-    """A row for every record of commands: how figures vary from hour to hour."""
-    yield "## Other records\n"
-    yield "Every record of commands with two threads and 100 million lines, the newest first. Figures are"
-    yield "medians; the number in brackets says how many times as long the other program took in that record."
-    yield "Figures vary from hour to hour, because the host of a virtual machine does not always have memory"
-    yield "ready.\n"
-    yield "| record | machine | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
-    yield "|---|---|--:|--:|--:|--:|--:|"
-    records = [path for path in RECORDS.glob("*.md") if kind(path) == "commands"]
-    for path in sorted(records, key=lambda path: about(path.read_text()).get("date", ""), reverse=True):
+def newest_first(paths):
+    return sorted(paths, key=lambda path: about(path.read_text())["date"], reverse=True)
+
+
+def list_of_records():
+    """A row for every record."""
+    yield "| record | machine | measured |"
+    yield "|---|---|---|"
+    for path in newest_first(RECORDS.glob("*.md")):
+        text = path.read_text()
+        cases = re.findall(r"^## ([a-z0-9-]+):", text, re.MULTILINE)
+        measured = ", ".join(f"`{case}`" for case in cases) if kind(path) == "commands" else kind(path)
+        yield f"| [{path.stem}](../benches/record/{path.name}) | {machine(text)} | {measured} |"
+
+
+def figures():
+    """A row for every record of commands with two threads and 100 million lines."""
+    yield "| record | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for path in newest_first(path for path in RECORDS.glob("*.md") if kind(path) == "commands"):
         text = path.read_text()
         if COMMON not in text or "- threads: 2" not in text and "- threads:" in text:
             continue
@@ -230,17 +166,16 @@ def others():
             ratio = f" ({times(beside[1], ours[1]):.3g}×)" if beside and " " in beside[1] else ""
             cells.append(ours[1] + ratio if ours else "")
         if any(cells):
-            link = f"[{path.stem}](../benches/record/{path.name})"
-            yield f"| {link} | {machine(text)} | " + " | ".join(cells) + " |"
-    yield ""
+            yield f"| [{path.stem}](../benches/record/{path.name}) | " + " | ".join(cells) + " |"
 
 
 def densities(path):
-    """From which density on a plain bitmap is as good as a roaring one, what a question takes, and where
-    mapped roaring bitmaps lose."""
+    """The section of the README on representations: from which density on a plain bitmap is as good,
+    what a question takes, and where mapped roaring bitmaps lose."""
     text = path.read_text()
     rounds = re.search(r"^- rounds: (\d+)", text, re.MULTILINE)[1]
-    yield f"{machine(text)}, rounds: {rounds}. A plain bitmap is as good as any roaring one, within 5 %:"
+    yield f"{machine(text)}, rounds: {rounds}; [tables](benches/record/{path.name}). From which density on a plain"
+    yield "bitmap is as good as any roaring one, within 5 %:"
     yield ""
     lines = text.split("From which density on", 1)[-1].splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("|"))
@@ -254,16 +189,15 @@ def densities(path):
     asked = figures("uniform: contains")
     each = [f"{min(times):.3g} to {max(times):.3g} ns ({subject})" for subject, times in asked.items()]
     yield ""
-    yield f"One question to a uniform set takes {', '.join(each)}."
+    yield f"A uniform set is asked in {', '.join(each)}."
 
     def lost(operation):
         both = [figures(f"{spread}: {operation}") for spread in ("uniform", "clustered")]
         ratios = [a / b for found in both for a, b in zip(found["roaring, mapped"], found["RoaringBitmap"], strict=True)]
         return " to ".join(f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(ratios), max(ratios)))
 
-    yield f"A mapped roaring bitmap takes {lost('and')} times as long for `and` as a bitmap of the `roaring` crate in"
-    yield f"memory, {lost('or')} times as long for `or`, and {lost('build')} times as long to build, into a file. The ratio"
-    yield "is largest where values are rare."
+    yield f"A mapped roaring bitmap takes {lost('and')} times as long as the `roaring` crate's in memory for `and`,"
+    yield f"{lost('or')} times for `or`, most where values are rare; to be built, into a file, {lost('build')} times."
 
 
 def memory_runs():
@@ -276,9 +210,10 @@ def memory_runs():
 
 
 def filters(path):
-    """Nanoseconds a key of a large filter."""
+    """The table of the README: nanoseconds a key of a large filter."""
     text = path.read_text()
     yield f"{machine(text)}, one thread, 10⁸ keys:"
+    yield f"[tables](benches/record/{path.name}), [plot](docs/bloom-speed.svg)."
     yield ""
     yield "| ns a key | insert | present | absent | either, mixed |"
     yield "|---|--:|--:|--:|--:|"
@@ -292,34 +227,41 @@ def filters(path):
         return f"{min(each):.2f} to {max(each):.2f}"
 
     yield ""
-    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one."
-    yield "The ratio is smallest for absent keys, because a standard filter looks at only two bits then."
-    yield "In the cache (10⁶ keys) `fastbloom`, with the same size and hash function, takes"
-    yield f"{ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard filter."
+    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one, least for"
+    yield "absent keys: of a standard one only two bits are looked at then. In the cache (10⁶ keys) `fastbloom`, as large"
+    yield f"and with the same hash, takes {ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard one."
     large = rows(text, "1,000,000,000 keys")
     if large:
-        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB; we measured {large[0][4]} false positives."
+        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB, and {large[0][4]} false positives, measured."
 
 
-# What stands at the head of each section.
-SUMMARIES = {"commands": beside, "memory": disk, "representations": densities, "bloom": filters}
+README, BENCHMARKS = REPOSITORY / "README.md", REPOSITORY / "docs" / "benchmarks.md"
 
 
-def into_readme(name, lines):
+def put(path, name, lines):
     """Puts lines between `<!-- name -->` and `<!-- end -->`."""
-    path = REPOSITORY / "README.md"
     text = path.read_text()
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
     body = "\n".join(lines) + "\n"
-    path.write_text(pattern.sub(lambda found: found[1] + body + found[2], text))
+    text, places = pattern.subn(lambda found: found[1] + body + found[2], text)
+    if places != 1:
+        raise ValueError(f"{path} has {places} places for {name}")
+    path.write_text(text)
 
 
 def write():
     """Gives the files that were written."""
     found = newest()
-    page = [HEAD, *(part for name, path in found.items() for part in section(name, path)), *others()]
-    target = REPOSITORY / "docs" / "benchmarks.md"
-    target.write_text("\n".join(page))
     if path := newest_case(*SORTS)[0]:
-        into_readme("sorts", sorts(path, found.get("memory")))
-    return [target, REPOSITORY / "README.md"]
+        put(README, "sorts", sorts(path))
+    if "memory" in found:
+        put(README, "disk", disk(found["memory"]))
+    put(README, "sets", beside(SETS))
+    put(README, "lines", beside(LINES))
+    if "representations" in found:
+        put(README, "densities", densities(found["representations"]))
+    if "bloom" in found:
+        put(README, "filters", filters(found["bloom"]))
+    put(BENCHMARKS, "records", list_of_records())
+    put(BENCHMARKS, "figures", figures())
+    return [README, BENCHMARKS]
