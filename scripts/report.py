@@ -14,7 +14,7 @@ WHOLE = {
 }
 # What a record of commands has if it can stand beside others.
 COMMON = "- lines: 100000000"
-# The rows of the README's first table.
+# The rows of the README's table.
 SORTS = {
     "uniform-u32": "32-bit numbers, 1.07 GB",
     "unique-u32": "the same, each once (`-u`)",
@@ -70,13 +70,13 @@ def times(slow, fast):
     return seconds[0] / seconds[1]
 
 
-def sorts(path):
+def sorts(path, memory):
     """The table of the README: a row a case, a column a tool."""
     text = path.read_text()
     found = about(text)
     runs = re.search(r"\| (\d+) \| in order \|", text)
     yield f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['memory']}, {found['date'][:10]}; medians of"
-    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
+    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [record](benches/record/{path.name}),"
     yield f"[plot](benches/record/{path.stem}.svg)."
     yield ""
     tools = ["cp", "Polars", "DuckDB", "GNU sort"]
@@ -93,45 +93,54 @@ def sorts(path):
             peak = "" if tool == "cp" or row is None else f", {row[6]}"
             cells.append("" if row is None else f"{row[1]} ({row[2]}){peak}")
         yield f"| {title} | " + " | ".join(cells) + " |"
+    if memory:
+        yield disk_row(memory, len(tools))
+
+
+def disk_row(path, tools):
+    """The last row of the README's table, from a record of prove-memory."""
+    found = {row[0]: row for row in rows(path.read_text(), "10741 MB")}
+    ours, copy = found["bitsort"], found["cp"]
+    title = f"32-bit numbers, 10.7 GB from disk to disk, `--mem 1500M` ([record](benches/record/{path.name}))"
+    cells = [f"{ours[1]}, {ours[6]}", f"{copy[1]} ({times(copy[1], ours[1]):.2f}×)", *[""] * (tools - 1)]
+    return f"| {title} | " + " | ".join(cells) + " |"
 
 
 def disk(path):
-    """The sentence of the README on what prove-memory measured."""
+    """The sentences on what prove-memory measured."""
     text = path.read_text()
     runs = re.search(r"in turn, (\d+) time", text)[1]
     walls = {row[0]: (row[1], row[5]) for row in rows(text, "10741 MB")}
     ours, copy = walls["bitsort"], walls["cp"]
     machine = re.search(r"^- machine: (.*), Linux", text, re.MULTILINE)[1]
     date = re.search(r"^- date: (.{10})", text, re.MULTILINE)[1]
-    yield "10.7 GB (a billion 32-bit numbers) from disk to disk in a control group of 2 GiB, cold cache,"
-    yield f"`--mem 1500M`, [`scripts/prove-memory --runs {runs}`](benches/record/{path.name}) on an {machine}, {date}:"
-    yield f"bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
+    yield f"`scripts/prove-memory --runs {runs}` sorts a billion 32-bit numbers (10.7 GB) from disk to disk with"
+    yield "`--mem 1500M`, in a control group of 2 GiB and with a cold page cache, and compares each peak of memory"
+    yield f"with the limit. On an [{machine}, {date}](../benches/record/{path.name}): bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
 
 
-# Commands of bitset in the README, by their cases.
-SETS = {
+# Commands of bitset in docs/benchmarks.md, by their cases.
+COMMANDS = {
     "set-build": "`bitset build`",
     "set-filter": "`bitset filter` against a set of 100 million others",
     "set-contains": "`bitset contains`, the whole process",
-}
-LINES = {
-    "bloom-filter": "`filter`, one thread",
-    "bloom-dedup": "`dedup`, one thread",
-    "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
+    "bloom-filter": "`bitset bloom filter`, one thread",
+    "bloom-dedup": "`bitset bloom dedup`, one thread",
+    "bloom-common": "`bitset bloom common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
 }
 
 
-def beside(titles):
-    """A table of the README: commands of bitset beside others, each from the newest record that has it."""
-    yield "| | bitset | beside it | |"
+def beside():
+    """Commands of bitset beside others, each from the newest record that has it."""
+    yield "| 100 million lines | bitset | other program | machine |"
     yield "|---|--:|--:|---|"
-    for case, what in titles.items():
+    for case, what in COMMANDS.items():
         path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
             others = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
             ours = f"{found[0][1]}, {found[0][6]}"
-            yield f"| {what} | {ours} | {others} | [{machine(text)}](benches/record/{path.name}) |"
+            yield f"| {what} | {ours} | {others} | [{machine(text)}](../benches/record/{path.name}) |"
 
 
 def newest_first(paths):
@@ -170,12 +179,11 @@ def figures():
 
 
 def densities(path):
-    """The section of the README on representations: from which density on a plain bitmap is as good,
-    what a question takes, and where mapped roaring bitmaps lose."""
+    """From which density on a plain bitmap is as good as a roaring one, what a question takes, and where
+    mapped roaring bitmaps lose."""
     text = path.read_text()
     rounds = re.search(r"^- rounds: (\d+)", text, re.MULTILINE)[1]
-    yield f"{machine(text)}, rounds: {rounds}; [tables](benches/record/{path.name}). From which density on a plain"
-    yield "bitmap is as good as any roaring one, within 5 %:"
+    yield f"[{machine(text)}](../benches/record/{path.name}), rounds: {rounds}. A plain bitmap is as good as any roaring one, within 5 %:"
     yield ""
     lines = text.split("From which density on", 1)[-1].splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("|"))
@@ -189,15 +197,16 @@ def densities(path):
     asked = figures("uniform: contains")
     each = [f"{min(times):.3g} to {max(times):.3g} ns ({subject})" for subject, times in asked.items()]
     yield ""
-    yield f"A uniform set is asked in {', '.join(each)}."
+    yield f"One question to a uniform set takes {', '.join(each)}."
 
     def lost(operation):
         both = [figures(f"{spread}: {operation}") for spread in ("uniform", "clustered")]
         ratios = [a / b for found in both for a, b in zip(found["roaring, mapped"], found["RoaringBitmap"], strict=True)]
         return " to ".join(f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(ratios), max(ratios)))
 
-    yield f"A mapped roaring bitmap takes {lost('and')} times as long as the `roaring` crate's in memory for `and`,"
-    yield f"{lost('or')} times for `or`, most where values are rare; to be built, into a file, {lost('build')} times."
+    yield f"A mapped roaring bitmap takes {lost('and')} times as long for `and` as a bitmap of the `roaring` crate in"
+    yield f"memory, {lost('or')} times as long for `or`, and {lost('build')} times as long to build, into a file. The ratio"
+    yield "is largest where values are rare."
 
 
 def memory_runs():
@@ -210,10 +219,9 @@ def memory_runs():
 
 
 def filters(path):
-    """The table of the README: nanoseconds a key of a large filter."""
+    """Nanoseconds a key of a large filter."""
     text = path.read_text()
-    yield f"{machine(text)}, one thread, 10⁸ keys:"
-    yield f"[tables](benches/record/{path.name}), [plot](docs/bloom-speed.svg)."
+    yield f"[{machine(text)}](../benches/record/{path.name}), one thread, 10⁸ keys:"
     yield ""
     yield "| ns a key | insert | present | absent | either, mixed |"
     yield "|---|--:|--:|--:|--:|"
@@ -227,12 +235,13 @@ def filters(path):
         return f"{min(each):.2f} to {max(each):.2f}"
 
     yield ""
-    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one, least for"
-    yield "absent keys: of a standard one only two bits are looked at then. In the cache (10⁶ keys) `fastbloom`, as large"
-    yield f"and with the same hash, takes {ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard one."
+    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one."
+    yield "The ratio is smallest for absent keys, because a standard filter looks at only two bits then."
+    yield "In the cache (10⁶ keys) `fastbloom`, with the same size and hash function, takes"
+    yield f"{ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard filter."
     large = rows(text, "1,000,000,000 keys")
     if large:
-        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB, and {large[0][4]} false positives, measured."
+        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB; we measured {large[0][4]} false positives."
 
 
 README, BENCHMARKS = REPOSITORY / "README.md", REPOSITORY / "docs" / "benchmarks.md"
@@ -253,15 +262,11 @@ def write():
     """Gives the files that were written."""
     found = newest()
     if path := newest_case(*SORTS)[0]:
-        put(README, "sorts", sorts(path))
-    if "memory" in found:
-        put(README, "disk", disk(found["memory"]))
-    put(README, "sets", beside(SETS))
-    put(README, "lines", beside(LINES))
-    if "representations" in found:
-        put(README, "densities", densities(found["representations"]))
-    if "bloom" in found:
-        put(README, "filters", filters(found["bloom"]))
+        put(README, "sorts", sorts(path, found.get("memory")))
+    put(BENCHMARKS, "commands", beside())
+    for name, table in {"memory": disk, "representations": densities, "bloom": filters}.items():
+        if name in found:
+            put(BENCHMARKS, name, table(found[name]))
     put(BENCHMARKS, "records", list_of_records())
     put(BENCHMARKS, "figures", figures())
     return [README, BENCHMARKS]
