@@ -1,21 +1,11 @@
-"""Writes docs/benchmarks.md, and the tables of the README, from the newest record of each kind."""
+"""Writes the tables of README.md and docs/benchmarks.md between their marks, each from the newest
+record that has its figures."""
 
 import re
 
 from machine import REPOSITORY
+from records import RECORDS, kind
 
-RECORDS = REPOSITORY / "benches" / "record"
-TITLES = {
-    "commands": "Commands beside their peers",
-    "memory": "10.7 GB in 2 GiB",
-    "representations": "Dense and roaring",
-    "bloom": "Bloom filters",
-}
-PLOTS = {
-    "commands": ["scaling.svg"],
-    "representations": ["representations-uniform.svg", "representations-clustered.svg"],
-    "bloom": ["bloom-rates.svg", "bloom-speed.svg"],
-}
 # What a record has if its kind was measured whole.
 WHOLE = {
     "commands": ["## uniform-u32:", "## scale-threads:"],
@@ -31,18 +21,6 @@ SORTS = {
     "uniform-u64": "64-bit numbers, 2.04 GB",
     "mem-64m": "32-bit numbers, `--mem 64M`",
 }
-HEAD = """# Benchmarks
-
-Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
-`scripts/bench --report` writes this page from the newest record of each kind in
-[benches/record](../benches/record). Every section says the machine, the versions, the data and
-the commands. Virtual machines are noisy: medians are given with the fastest and slowest run.
-"""
-
-
-def kind(path):
-    found = re.search(r"-(memory|representations|bloom)(-\d+)?$", path.stem)
-    return found[1] if found else "commands"
 
 
 def newest(whole=WHOLE):
@@ -55,21 +33,7 @@ def newest(whole=WHOLE):
         date = re.search(r"^- date: (\S+)", text, re.MULTILINE)
         entry = (date[1] if date else "", path)
         found[kind(path)] = max(entry, found.get(kind(path), entry))
-    return {name: found[name][1] for name in TITLES if name in found}
-
-
-def section(name, path):
-    body = re.sub(r"\A# .*\n", "", path.read_text())
-    body = re.sub(r"^#+ ", lambda found: "#" + found[0], body, flags=re.MULTILINE)
-    plots = [path.with_suffix(".svg")] if path.with_suffix(".svg").exists() else []
-    plots += [REPOSITORY / "docs" / plot for plot in PLOTS.get(name, [])]
-    yield f"## {TITLES[name]}\n"
-    yield f"Record: [{path.stem}](../benches/record/{path.name}).\n"
-    for plot in plots:
-        if plot.exists():
-            folder = "" if plot.parent.name == "docs" else "../benches/record/"
-            yield f"![{plot.stem}]({folder}{plot.name})\n"
-    yield body.strip() + "\n"
+    return {name: path for name, (_, path) in found.items()}
 
 
 def rows(text, heading):
@@ -82,7 +46,11 @@ def rows(text, heading):
 
 def about(text):
     """What a record says of its machine."""
-    return dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+    found = dict(re.findall(r"^- (date|CPU|cores|memory|machine): (.*)$", text, re.MULTILINE))
+    if "machine" in found:  # of prove-memory, which has one line for all
+        found["CPU"], cores, found["memory"], _ = found["machine"].split(", ")
+        found["cores"] = cores.removesuffix(" cores")
+    return found
 
 
 def machine(text):
@@ -166,16 +134,26 @@ def beside(titles):
             yield f"| {what} | {ours} | {others} | [{machine(text)}](benches/record/{path.name}) |"
 
 
-def others():
-    """A row for every record of commands: how figures vary from hour to hour."""
-    yield "## Other records\n"
-    yield "Every record of commands with two threads and 100 million lines, the newest first: medians,"
-    yield "and in brackets how many times as long the peer beside it took in that record. The host of a virtual"
-    yield "machine has memory ready in one hour and not in the next, which moves all of them.\n"
-    yield "| record | machine | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
-    yield "|---|---|--:|--:|--:|--:|--:|"
-    records = [path for path in RECORDS.glob("*.md") if kind(path) == "commands"]
-    for path in sorted(records, key=lambda path: about(path.read_text()).get("date", ""), reverse=True):
+def newest_first(paths):
+    return sorted(paths, key=lambda path: about(path.read_text())["date"], reverse=True)
+
+
+def list_of_records():
+    """A row for every record."""
+    yield "| record | machine | measured |"
+    yield "|---|---|---|"
+    for path in newest_first(RECORDS.glob("*.md")):
+        text = path.read_text()
+        cases = re.findall(r"^## ([a-z0-9-]+):", text, re.MULTILINE)
+        measured = ", ".join(f"`{case}`" for case in cases) if kind(path) == "commands" else kind(path)
+        yield f"| [{path.stem}](../benches/record/{path.name}) | {machine(text)} | {measured} |"
+
+
+def figures():
+    """A row for every record of commands with two threads and 100 million lines."""
+    yield "| record | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for path in newest_first(path for path in RECORDS.glob("*.md") if kind(path) == "commands"):
         text = path.read_text()
         if COMMON not in text or "- threads: 2" not in text and "- threads:" in text:
             continue
@@ -188,9 +166,7 @@ def others():
             ratio = f" ({times(beside[1], ours[1]):.3g}×)" if beside and " " in beside[1] else ""
             cells.append(ours[1] + ratio if ours else "")
         if any(cells):
-            link = f"[{path.stem}](../benches/record/{path.name})"
-            yield f"| {link} | {machine(text)} | " + " | ".join(cells) + " |"
-    yield ""
+            yield f"| [{path.stem}](../benches/record/{path.name}) | " + " | ".join(cells) + " |"
 
 
 def densities(path):
@@ -259,29 +235,33 @@ def filters(path):
         yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB, and {large[0][4]} false positives, measured."
 
 
-def into_readme(name, lines):
+README, BENCHMARKS = REPOSITORY / "README.md", REPOSITORY / "docs" / "benchmarks.md"
+
+
+def put(path, name, lines):
     """Puts lines between `<!-- name -->` and `<!-- end -->`."""
-    path = REPOSITORY / "README.md"
     text = path.read_text()
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
     body = "\n".join(lines) + "\n"
-    path.write_text(pattern.sub(lambda found: found[1] + body + found[2], text))
+    text, places = pattern.subn(lambda found: found[1] + body + found[2], text)
+    if places != 1:
+        raise ValueError(f"{path} has {places} places for {name}")
+    path.write_text(text)
 
 
 def write():
     """Gives the files that were written."""
     found = newest()
-    page = [HEAD, *(part for name, path in found.items() for part in section(name, path)), *others()]
-    target = REPOSITORY / "docs" / "benchmarks.md"
-    target.write_text("\n".join(page))
     if path := newest_case(*SORTS)[0]:
-        into_readme("sorts", sorts(path))
+        put(README, "sorts", sorts(path))
     if "memory" in found:
-        into_readme("disk", disk(found["memory"]))
-    into_readme("sets", beside(SETS))
-    into_readme("lines", beside(LINES))
+        put(README, "disk", disk(found["memory"]))
+    put(README, "sets", beside(SETS))
+    put(README, "lines", beside(LINES))
     if "representations" in found:
-        into_readme("densities", densities(found["representations"]))
+        put(README, "densities", densities(found["representations"]))
     if "bloom" in found:
-        into_readme("filters", filters(found["bloom"]))
-    return [target, REPOSITORY / "README.md"]
+        put(README, "filters", filters(found["bloom"]))
+    put(BENCHMARKS, "records", list_of_records())
+    put(BENCHMARKS, "figures", figures())
+    return [README, BENCHMARKS]

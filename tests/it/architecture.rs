@@ -14,7 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["bloom"],
     &["sort"],
     &["lines"],
-    &["cli", "fuzzing"],
+    &["benching", "cli", "fuzzing"],
 ];
 /// Lines of the longest function, tests apart.
 const MAX_LINES: usize = 100;
