@@ -4,7 +4,7 @@
 use super::line_chunk::LineChunk;
 use super::lines::LineReader;
 use crate::error::{Error, Result};
-use crate::kernel::sys::in_threads;
+use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, PoisonError};
