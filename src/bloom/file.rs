@@ -7,12 +7,10 @@ use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Mapped, Memory, Storage};
 use crate::error::{Error, Result};
-use crate::io::compression::Compression;
 use crate::io::page::Damage;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
 use crate::io::read::map;
-use crate::io::write::{AtomicFile, Destination, open_destination};
-use std::fs::File;
+use crate::io::write::{Encoding, Spool, Writer};
 use std::io::{self, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -66,26 +64,20 @@ impl<D: Design, S: Storage> Filter<D, S> {
 }
 
 /// Makes a file appear that `write` wrote completely.
-pub(super) fn save_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
-    write_whole(path, write, AtomicFile::commit)
+pub(super) fn save_with(
+    path: &Path,
+    write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
+) -> Result<()> {
+    write_whole(Writer::open(path, Encoding::Filter, &Spool::default())?, write)
 }
 
-/// Has `write` write what `path` names: a stream, or a new file that `commit` puts in
-/// its place.
+/// Has `write` write all of an output, which is shown then.
 pub(super) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&File) -> io::Result<()>,
-    commit: impl FnOnce(AtomicFile) -> Result<()>,
+    mut writer: Writer<'_>,
+    write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
 ) -> Result<()> {
-    Compression::refuse_name(path, "a filter is asked where it lies").map_err(Error::usage)?;
-    Compression::refuse_unknown(path).map_err(Error::usage)?;
-    match open_destination(path)? {
-        Destination::Stream(file) => write(&file).map_err(Error::io("write", path)),
-        Destination::Atomic(new) => {
-            write(new.file()).map_err(Error::io("write", path))?;
-            commit(new)
-        }
-    }
+    write(&mut writer).map_err(Error::io("write", writer.path()))?;
+    writer.commit().map(drop)
 }
 
 /// Names a file in what is wrong with it.

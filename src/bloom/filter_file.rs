@@ -6,8 +6,7 @@ use super::memory::{Mapped, Memory, Storage};
 use super::{dcso, guava};
 use crate::error::{Error, Result};
 use crate::io::read::map;
-use crate::io::write::AtomicFile;
-use std::fs::File;
+use crate::io::write::{Encoding, Spool, Writer};
 use std::path::Path;
 
 /// What kind of file a filter lies in.
@@ -148,13 +147,14 @@ impl<S: Storage> FilterFile<S> {
     /// Replaces the file at `path`, and returns when it is safe from a power
     /// cut.
     pub(crate) fn replace(&self, path: &Path) -> Result<()> {
-        let write = |out: &File| match (self.kind, &self.filter) {
+        let write = |out: &mut Writer<'_>| match (self.kind, &self.filter) {
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::write_to(filter, out),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => {
                 dcso::write_to(filter, &self.data, out)
             }
             (_, filter) => filter.write_to(out),
         };
-        write_whole(path, write, AtomicFile::commit_durably)
+        let writer = Writer::open(path, Encoding::Filter, &Spool::default())?;
+        write_whole(writer.durable(), write)
     }
 }

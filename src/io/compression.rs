@@ -18,12 +18,6 @@ pub(crate) const HEAD_BYTES: usize = 40;
 /// What a decoder takes beside its window or dictionary: buffers and tables.
 const DECODER_BYTES: u64 = 1 << 20;
 
-/// The share of a memory limit that packing, or unpacking, may take.
-pub(crate) const MEMORY_SHARE: u64 = 4;
-
-/// What packing a file, or encoding a table, may take where no limit is divided.
-pub(crate) const PACK_BYTES: u64 = 16 << 20;
-
 impl Compression {
     const ALL: [Self; 4] = [Self::Gzip, Self::Zstd, Self::Bzip2, Self::Xz];
 

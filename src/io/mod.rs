@@ -4,6 +4,7 @@
 //! appear whole or not at all ([`write`]). Read [`read`] first.
 
 pub(crate) mod compression;
+pub(crate) mod in_order;
 pub(crate) mod page;
 pub(crate) mod read;
 pub(crate) mod table;

@@ -11,6 +11,7 @@
 //! no number. Everything else is [`Malformed`].
 
 mod column;
+mod encode;
 mod format;
 mod line;
 mod lines;

@@ -8,21 +8,19 @@ use super::integer_set::IntegerSet;
 use super::memory::push_values;
 use super::plan::Plan;
 use super::readable::Readable;
-use super::sink::{SetFormat, write_to};
+use super::sink::temporary_set;
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::set::container::Op;
-use crate::set::file::{ContainerSink, SetFile, Spool};
+use crate::set::file::{Spool, ValueSink};
 use std::path::Path;
 
 /// A set in a nameless file.
 fn temporary(
     spool: &Spool,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<IntegerSet> {
-    let (file, path) = (spool.file()?, Path::new("a temporary set"));
-    write_to(&file, path, SetFormat::RoaringBits, spool, produce)?;
-    SetFile::from_file(&file, path).map(IntegerSet::from)
+    temporary_set(Path::new("a temporary set"), spool, produce).map(IntegerSet::from)
 }
 
 /// The values of all `sets`, in a nameless file in `folder`.

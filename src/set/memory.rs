@@ -4,7 +4,7 @@ use super::readable::in_memory;
 use super::roaring64::Roaring64;
 use crate::error::Result;
 use crate::set::container::Container;
-use crate::set::file::{BucketEncoder, ContainerSink};
+use crate::set::file::{BucketEncoder, ValueSink};
 use crate::set::view::Damage;
 use roaring::RoaringBitmap;
 use std::io::{self, Read};
@@ -75,8 +75,8 @@ impl Collector {
     }
 }
 
-impl ContainerSink for Collector {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+impl ValueSink for Collector {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         self.add(key, container).map_err(not_understood)
     }
 }
@@ -92,7 +92,7 @@ fn not_understood(_: io::Error) -> crate::error::Error {
 ///
 /// If the sink fails.
 pub(super) fn push_values(
-    sink: &mut (impl ContainerSink + ?Sized),
+    sink: &mut (impl ValueSink + ?Sized),
     values: &mut impl Iterator<Item = u64>,
 ) -> Result<Option<u64>> {
     let mut lows: Vec<[u8; 2]> = Vec::new();
@@ -108,13 +108,13 @@ pub(super) fn push_values(
         }
         before = Some(value);
         if value >> 16 != key {
-            sink.push(key, Container::Array(&lows))?;
+            sink.container(key, Container::Array(&lows))?;
             lows.clear();
             key = value >> 16;
         }
         lows.push((value as u16).to_le_bytes());
     }
-    sink.push(key, Container::Array(&lows))?;
+    sink.container(key, Container::Array(&lows))?;
     Ok(stray)
 }
 

@@ -40,9 +40,9 @@ pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
 pub use sink::{SetFormat, Written};
+pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
 #[cfg(feature = "cli")]
 pub(crate) use sink::{blamed, dense_bytes};
-pub(crate) use sink::{write_file, write_stream, write_to};
 pub use update::update;
 #[cfg(feature = "cli")]
 pub(crate) use update::update_watched;

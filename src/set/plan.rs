@@ -8,7 +8,7 @@ use super::pieces::{Leaf, Piece, Pool};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
-use crate::set::file::ContainerSink;
+use crate::set::file::ValueSink;
 use crate::set::view::SetView;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -160,13 +160,13 @@ impl<'a> Plan<'a> {
     /// Computes the result into `sink`.
     pub(crate) fn run(
         self,
-        sink: &mut (impl ContainerSink + ?Sized),
+        sink: &mut (impl ValueSink + ?Sized),
         progress: &Progress,
     ) -> Result<()> {
         let mut pool = Pool::default();
         self.walk(progress, |plan, key| {
             let piece = plan.piece(key, &mut pool)?;
-            sink.push(key, piece.container())?;
+            sink.container(key, piece.container())?;
             pool.give(piece);
             Ok(())
         })

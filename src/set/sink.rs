@@ -1,16 +1,13 @@
 //! Ascending containers → files, streams and counts.
 
 use crate::error::{Error, Result};
-use crate::io::compression::{Compression, PACK_BYTES, Packer};
 use crate::io::table::{TableFormat, TableWriter};
-use crate::io::write::{Destination, open_destination};
-use crate::kernel::Level;
-use crate::kernel::decimal::{self, MAX_LINE, SLACK};
+use crate::io::write::{Buffer, Encoding, Writer};
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Container;
 use crate::set::file::{
-    BitsWriter, ContainerSink, Portable, PortableWriter, Representation, SetFile, Spool,
+    BitsWriter, Portable, PortableWriter, Representation, SetFile, Spool, ValueSink,
 };
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -33,6 +30,17 @@ pub enum SetFormat {
     Values(Format),
     /// A table with a column `value` of unsigned 64-bit integers.
     Table(TableFormat),
+}
+
+impl SetFormat {
+    /// What this is for a writer.
+    fn encoding(self) -> Encoding {
+        match self {
+            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::Roaring => Encoding::Set,
+            Self::Values(_) => Encoding::Lines,
+            Self::Table(_) => Encoding::Table,
+        }
+    }
 }
 
 /// What was written.
@@ -60,100 +68,102 @@ pub(crate) fn write_file(
     format: SetFormat,
     spool: &Spool,
     durable: bool,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<Written> {
-    Compression::refuse_unknown(path).map_err(Error::usage)?;
-    match open_destination(path)? {
-        Destination::Atomic(new) => {
-            let packing = Compression::of_name(path);
-            let written = if let (Some(packing), SetFormat::Values(values)) = (packing, format) {
-                pack(packing, new.file(), path, values, produce)?
-            } else {
-                let why = "a set file is asked where it lies";
-                Compression::refuse_name(path, why).map_err(Error::usage)?;
-                write_to(new.file(), path, format, spool, produce)?
-            };
-            if durable { new.commit_durably() } else { new.commit() }?;
-            Ok(written)
-        }
-        Destination::Stream(file) => write_stream(file, path, format, spool, produce),
-    }
+    let writer = Writer::open(path, format.encoding(), spool)?;
+    write(if durable { writer.durable() } else { writer }, format, spool, produce)
 }
 
-fn tabulate(
-    format: TableFormat,
+/// Computes `produce` into a stream.
+pub(crate) fn write_stream(
     out: impl Write + Send,
-    path: &Path,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+    format: SetFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<Written> {
-    let writer = TableWriter::new(format, out, "value", false, PACK_BYTES);
-    let mut sink = ValueSink::new(writer.map_err(Error::io("write", path))?, path, Format::U64Le);
-    produce(&mut sink)?;
-    let (writer, written) = sink.end()?;
-    let bytes = writer.finish().map_err(Error::io("write", path))?;
-    Ok(Written { bytes, ..written })
+    write(Writer::stream(out, format.encoding(), spool)?, format, spool, produce)
 }
 
-fn pack(
-    packing: Compression,
+/// Computes `produce` into an output, which is shown at the end.
+fn write(
+    mut writer: Writer<'_>,
+    format: SetFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<Written> {
+    let path = writer.path().to_path_buf();
+    let cardinality = match (format, writer.file()) {
+        (SetFormat::Values(values), _) => {
+            let mut sink = EncodingSink::new(&mut writer, &path, values);
+            produce(&mut sink)?;
+            sink.finish()?
+        }
+        (SetFormat::Table(table), _) => {
+            let mut sink =
+                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, &path)?;
+            produce(&mut sink)?;
+            sink.finish()?
+        }
+        (SetFormat::Roaring, Some(file)) => write_roaring(file, &path, spool, produce)?,
+        (_, Some(file)) => write_bits(file, &path, format, spool, produce)?,
+        (_, None) => {
+            let what = format!("{} cannot be gone back in, as a set file is", path.display());
+            return Err(Error::Accounting { what });
+        }
+    };
+    Ok(Written { cardinality, bytes: writer.commit()? })
+}
+
+/// A set in a nameless file; `path` is for messages.
+pub(crate) fn temporary_set(
+    path: &Path,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<SetFile> {
+    let file = spool.file()?;
+    write_bits(&file, path, SetFormat::RoaringBits, spool, produce)?;
+    SetFile::from_file(&file, path)
+}
+
+/// Writes a bare roaring bitmap into an empty file; gives its values.
+fn write_roaring(
     file: &File,
     path: &Path,
-    values: Format,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
-) -> Result<Written> {
-    let packer = Packer::new(packing, file, PACK_BYTES).map_err(Error::io("write", path))?;
-    let mut sink = ValueSink::new(packer, path, values);
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<u64> {
+    let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
+    let mut sink = PortableSink { portable, path: path.into() };
     produce(&mut sink)?;
-    let (packer, written) = sink.end()?;
-    packer.finish().map_err(Error::io("write", path))?;
-    let bytes = file.metadata().map_err(Error::io("write", path))?.len();
-    Ok(Written { bytes, ..written })
+    let finish = || -> io::Result<u64> {
+        let Portable { mut out, cardinality, buckets, .. } = sink.portable.finish()?;
+        out.flush()?;
+        if let Some(buckets) = buckets {
+            file.write_all_at(&buckets.count().to_le_bytes(), 0)?;
+        }
+        Ok(cardinality)
+    };
+    finish().map_err(Error::io("write", path))
 }
 
-/// Writes into an open, empty regular file.
-pub(crate) fn write_to(
+/// Writes a `.bits` file into an empty file; gives its values.
+fn write_bits(
     file: &File,
     path: &Path,
     format: SetFormat,
     spool: &Spool,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
-) -> Result<Written> {
-    match format {
-        SetFormat::Values(values) => {
-            let mut sink = ValueSink::new(file, path, values);
-            produce(&mut sink)?;
-            sink.finish()
-        }
-        SetFormat::Table(table) => tabulate(table, file, path, produce),
-        SetFormat::Roaring => {
-            let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
-            let mut sink = PortableSink { portable, path: path.into() };
-            produce(&mut sink)?;
-            let finish = || -> io::Result<Written> {
-                let Portable { mut out, bytes, cardinality, buckets } = sink.portable.finish()?;
-                out.flush()?;
-                if let Some(buckets) = buckets {
-                    file.write_all_at(&buckets.count().to_le_bytes(), 0)?;
-                }
-                Ok(Written { cardinality, bytes })
-            };
-            finish().map_err(Error::io("write", path))
-        }
-        SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::Bits => {
-            let mut writer = if format == SetFormat::DenseBits {
-                BitsWriter::dense(file, path)
-            } else {
-                BitsWriter::roaring(file, path, spool.clone())
-            };
-            produce(&mut writer)?;
-            let (bytes, extent) = writer.finish()?;
-            let written = Written { cardinality: extent.cardinality, bytes };
-            if format == SetFormat::Bits {
-                return shrink(file, path, spool, written);
-            }
-            Ok(written)
-        }
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<u64> {
+    let mut writer = match format {
+        SetFormat::DenseBits => BitsWriter::dense(file, path),
+        _ => BitsWriter::roaring(file, path, spool.clone()),
+    };
+    produce(&mut writer)?;
+    let (bytes, extent) = writer.finish()?;
+    if format == SetFormat::Bits {
+        shrink(file, path, spool, bytes)?;
     }
+    Ok(extent.cardinality)
 }
 
 /// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
@@ -163,20 +173,20 @@ pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
     4096 + pieces * 8200 + (pieces * 8200).div_ceil(1 << 16) * 8 + 8
 }
 
-/// Makes a roaring `.bits` file dense if that is smaller.
-fn shrink(file: &File, path: &Path, spool: &Spool, written: Written) -> Result<Written> {
-    let set = crate::set::file::SetFile::from_file(file, path)?;
+/// Makes a roaring `.bits` file of so many bytes dense if that is smaller.
+fn shrink(file: &File, path: &Path, spool: &Spool, bytes: u64) -> Result<()> {
+    let set = SetFile::from_file(file, path)?;
     let view = set.view();
     let blame = set.damaged();
     let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);
-    let Some((min, max)) = ends else { return Ok(written) };
-    if set.representation() == Representation::Dense || dense_bytes(min, max) >= written.bytes {
-        return Ok(written);
+    let Some((min, max)) = ends else { return Ok(()) };
+    if set.representation() == Representation::Dense || dense_bytes(min, max) >= bytes {
+        return Ok(());
     }
     let smaller = spool.file()?;
     let mut writer = BitsWriter::dense(&smaller, path);
     super::plan::Plan::set(view, &blame).run(&mut writer, &Progress::default())?;
-    let (bytes, extent) = writer.finish()?;
+    writer.finish()?;
     let copy = || -> io::Result<()> {
         let (mut from, mut to) = (&smaller, file);
         from.rewind()?;
@@ -184,119 +194,114 @@ fn shrink(file: &File, path: &Path, spool: &Spool, written: Written) -> Result<W
         to.set_len(0)?;
         io::copy(&mut from, &mut to).map(drop)
     };
-    copy().map_err(Error::io("write", path))?;
-    Ok(Written { cardinality: extent.cardinality, bytes })
-}
-
-/// Writes to what cannot be gone back in: formats with a head are made in a
-/// temporary file first.
-pub(crate) fn write_stream(
-    mut out: impl Write + Send,
-    path: &Path,
-    format: SetFormat,
-    spool: &Spool,
-    produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
-) -> Result<Written> {
-    if let SetFormat::Table(table) = format {
-        return tabulate(table, out, path, produce);
-    }
-    if let SetFormat::Values(values) = format {
-        let mut sink = ValueSink::new(out, path, values);
-        produce(&mut sink)?;
-        return sink.finish();
-    }
-    let mut file = spool.file()?;
-    let written = write_to(&file, path, format, spool, produce)?;
-    file.rewind()
-        .and_then(|()| io::copy(&mut file, &mut out))
-        .and_then(|_| out.flush())
-        .map_err(Error::io("write", path))?;
-    Ok(written)
+    copy().map_err(Error::io("write", path))
 }
 
 /// Writes the values themselves.
-struct ValueSink<W> {
+struct EncodingSink<'p, W> {
     out: W,
-    path: PathBuf,
+    path: &'p Path,
     format: Format,
     lows: Vec<u32>,
-    buffer: Vec<u8>,
-    filled: usize,
-    written: Written,
+    buffer: Buffer,
+    cardinality: u64,
 }
 
 /// Bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
-impl<W: Write> ValueSink<W> {
-    fn new(out: W, path: &Path, format: Format) -> Self {
-        Self {
-            out,
-            path: path.into(),
-            format,
-            lows: Vec::new(),
-            buffer: vec![0; BUFFER_BYTES],
-            filled: 0,
-            written: Written::default(),
-        }
+impl<'p, W: Write> EncodingSink<'p, W> {
+    fn new(out: W, path: &'p Path, format: Format) -> Self {
+        let buffer = Buffer::new(BUFFER_BYTES);
+        Self { out, path, format, lows: Vec::new(), buffer, cardinality: 0 }
     }
 
     fn flush(&mut self) -> Result<()> {
-        let filled = std::mem::take(&mut self.filled);
-        self.written.bytes += filled as u64;
-        self.out.write_all(&self.buffer[..filled]).map_err(Error::io("write", &self.path))
+        self.out.write_all(self.buffer.filled()).map_err(Error::io("write", self.path))?;
+        self.buffer.filled = 0;
+        Ok(())
     }
 
-    fn finish(self) -> Result<Written> {
-        self.end().map(|(_, written)| written)
-    }
-
-    /// Writes what waits; gives what it was written to.
-    fn end(mut self) -> Result<(W, Written)> {
+    /// Writes what waits; gives the number of values.
+    fn finish(mut self) -> Result<u64> {
         self.flush()?;
-        self.out.flush().map_err(Error::io("write", &self.path))?;
-        Ok((self.out, self.written))
+        Ok(self.cardinality)
     }
 }
 
-impl<W: Write + Send> ContainerSink for ValueSink<W> {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         let count = container.positions(0, &mut self.lows);
-        self.written.cardinality += count as u64;
-        let base = key << 16;
+        self.cardinality += count as u64;
         let mut start = 0;
         while start < count {
-            let room = (self.buffer.len() - self.filled - SLACK) / MAX_LINE;
+            let room = self.format.fitting(self.buffer.room().len());
             if room < (count - start).min(64) {
                 self.flush()?;
                 continue;
             }
             let lows = &self.lows[start..count.min(start + room)];
             start += lows.len();
-            let out = &mut self.buffer[self.filled..];
-            self.filled += match self.format {
-                Format::Text => decimal::lines(Level::best(), base, lows, b'\n', out),
-                other => binary(other, base, lows, out)?,
-            };
+            let encoded = self.format.encode(key << 16, lows, b'\n', self.buffer.room());
+            self.buffer.filled += encoded
+                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
         }
         Ok(())
     }
 }
 
-fn binary(format: Format, base: u64, lows: &[u32], out: &mut [u8]) -> Result<usize> {
-    let largest = base + lows.last().copied().map_or(0, u64::from);
-    if largest > format.max_value() {
-        return Err(Error::ValueTooLarge { value: largest, format: format.name() });
+/// Writes a table.
+pub(crate) struct TableSink<'p, W: Write + Send> {
+    table: TableWriter<W>,
+    path: &'p Path,
+    lows: Vec<u32>,
+    values: Vec<u64>,
+    rows: u64,
+}
+
+impl<'p, W: Write + Send> TableSink<'p, W> {
+    /// A table with a column called `name`, and with one of counts if these come; encoded
+    /// in about `memory_bytes`.
+    pub(crate) fn new(
+        format: TableFormat,
+        out: W,
+        name: &str,
+        counted: bool,
+        memory_bytes: u64,
+        path: &'p Path,
+    ) -> Result<Self> {
+        let table = TableWriter::new(format, out, name, counted, memory_bytes);
+        let table = table.map_err(Error::io("write", path))?;
+        Ok(Self { table, path, lows: Vec::new(), values: Vec::new(), rows: 0 })
     }
-    let width = format.value_bytes().unwrap_or(8);
-    for (slot, &low) in out.chunks_exact_mut(width).zip(lows) {
-        let value = base + u64::from(low);
-        match format {
-            Format::U32Le | Format::U64Le => slot.copy_from_slice(&value.to_le_bytes()[..width]),
-            _ => slot.copy_from_slice(&value.to_be_bytes()[8 - width..]),
-        }
+
+    /// Completes the table; gives its rows.
+    pub(crate) fn finish(self) -> Result<u64> {
+        self.table.finish().map_err(Error::io("write", self.path))?;
+        Ok(self.rows)
     }
-    Ok(lows.len() * width)
+}
+
+impl<W: Write + Send> ValueSink for TableSink<'_, W> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let count = container.positions(0, &mut self.lows);
+        let mut values = std::mem::take(&mut self.values);
+        values.clear();
+        values.extend(self.lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+        let done = self.values(&values);
+        self.values = values;
+        done
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.rows += values.len() as u64;
+        self.table.values(values).map_err(Error::io("write", self.path))
+    }
+
+    fn counted(&mut self, pairs: &[[u64; 2]]) -> Result<()> {
+        self.rows += pairs.len() as u64;
+        self.table.counted(pairs).map_err(Error::io("write", self.path))
+    }
 }
 
 /// Writes a bare roaring bitmap.
@@ -306,8 +311,8 @@ pub(super) struct PortableSink<W> {
     pub(super) path: PathBuf,
 }
 
-impl<W: Write + Send> ContainerSink for PortableSink<W> {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+impl<W: Write + Send> ValueSink for PortableSink<W> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         match container.len() {
             0 => Ok(()),
             len => self.portable.push(key, container, len).map_err(Error::io("write", &self.path)),

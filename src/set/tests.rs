@@ -251,17 +251,15 @@ fn an_update_replaces_the_file_at_once() {
 fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
-    let spool = crate::set::file::Spool { memory_bytes: 1000, folder: folder.path().into() };
+    let folder = folder.path().into();
+    let spool = crate::set::file::Spool { memory_bytes: 1000, folder, ..Default::default() };
     for last in [None, Some(1 << 40)] {
         let set: BTreeSet<u64> = (0..400_000).step_by(3).chain(last).collect();
         let memory: IntegerSet = set.iter().copied().collect();
         let readable = memory.readable().unwrap();
         let blame = readable.blame();
-        let file = std::fs::File::options();
-        let file = file.clone().create(true).truncate(true).read(true).write(true).open(&path);
-        let file = file.unwrap();
         let plan = plan::Plan::set(readable.view(), &blame);
-        sink::write_to(&file, &path, SetFormat::RoaringBits, &spool, |sink| {
+        sink::write_file(&path, SetFormat::RoaringBits, &spool, false, |sink| {
             plan.run(sink, &Progress::default())
         })
         .unwrap();

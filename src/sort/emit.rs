@@ -1,11 +1,13 @@
 //! Sorted values → the parts of the output.
 
+use super::batch::{Batch, Typed};
 use super::entry::{Entry, Window};
+use super::output::{Output, Part};
 use super::ways::Ways;
 use crate::error::{Error, Result};
-use crate::io::write::{Part, Sequence};
+use crate::io::write::Buffer;
 use crate::kernel::Level;
-use crate::kernel::decimal::{self, MAX_LINE, SLACK, digit_count};
+use crate::kernel::decimal::{MAX_LINE, SLACK, digit_count};
 use crate::number::Format;
 use crate::progress::Progress;
 use std::io::Write;
@@ -40,8 +42,8 @@ impl Selection {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     pub(super) format: Format,
-    /// Instead of lines: blocks of values that share all but 16 bits.
-    pub(super) blocks: bool,
+    /// What the output takes instead of bytes.
+    pub(super) typed: Option<Typed>,
     pub(super) terminator: u8,
     pub(super) selection: Selection,
 }
@@ -50,7 +52,7 @@ impl Style {
     /// Bytes of a line of each value between `first` and `last`, if all of them are
     /// equally long.
     pub(super) fn line_bytes(self, first: u64, last: u64) -> Option<u64> {
-        if self.selection.counted || self.blocks {
+        if self.selection.counted || self.typed.is_some() {
             return None;
         }
         let line = match self.format.value_bytes() {
@@ -73,9 +75,10 @@ pub(super) struct Written {
     pub(super) ways: Ways,
 }
 
-/// Formats values into a buffer and writes it, part by part.
+/// Encodes values into a buffer, or gathers them in a batch, and hands it on, part by
+/// part.
 pub(super) struct Emitter<'s, 'a> {
-    sequence: &'s Sequence<'a>,
+    output: &'s Output<'a>,
     progress: &'s Progress,
     pub(super) level: Level,
     part: Option<Part<'s, 'a>>,
@@ -84,8 +87,8 @@ pub(super) struct Emitter<'s, 'a> {
     /// The value of the part that was written last.
     previous: Option<u64>,
     style: Style,
-    pub(super) buffer: Vec<u8>,
-    pub(super) filled: usize,
+    buffer: Buffer,
+    pub(super) batch: Batch,
     pub(super) written: Written,
 }
 
@@ -94,14 +97,16 @@ pub(super) const MIN_BUFFER: usize = 16 * MAX_LINE + SLACK + 64;
 
 impl<'s, 'a> Emitter<'s, 'a> {
     pub(super) fn new(
-        sequence: &'s Sequence<'a>,
+        output: &'s Output<'a>,
         progress: &'s Progress,
         style: Style,
         buffer_bytes: usize,
     ) -> Self {
-        let buffer = vec![0; buffer_bytes.max(MIN_BUFFER)];
+        let bytes = buffer_bytes.max(MIN_BUFFER);
+        let buffer = Buffer::new(if style.typed.is_none() { bytes } else { 0 });
+        let batch = Batch::new(style.typed, style.selection.counted, bytes);
         Self {
-            sequence,
+            output,
             progress,
             level: Level::best(),
             part: None,
@@ -109,7 +114,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
             previous: None,
             style,
             buffer,
-            filled: 0,
+            batch,
             written: Written::default(),
         }
     }
@@ -122,7 +127,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     ///
     /// Parts are in order because their windows are.
     pub(super) fn begin(&mut self, number: usize, window: Window) {
-        self.part = Some(self.sequence.part(number));
+        self.part = Some(self.output.part(number));
         self.window = window;
         self.previous = None;
     }
@@ -163,10 +168,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     /// Ends the part.
     pub(super) fn end(&mut self) -> Result<()> {
-        if let Some(part) = &mut self.part
-            && !part.is_announced()
-        {
-            part.announce(part.written() + self.filled as u64);
+        if let Some(part) = &mut self.part {
+            part.announce(|written| written + self.buffer.filled as u64);
         }
         self.flush()?;
         self.part.take().map_or(Ok(()), Part::finish)
@@ -175,10 +178,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
     /// Says that the whole part will be `count` lines of values between `first` and
     /// `last`; they are counted only if that tells how long it will be.
     pub(super) fn announce(&mut self, count: impl FnOnce() -> u64, first: u64, last: u64) {
-        if let (Some(part), Some(line)) = (&mut self.part, self.style.line_bytes(first, last))
-            && !part.is_announced()
-        {
-            part.announce(count() * line);
+        if let (Some(part), Some(line)) = (&mut self.part, self.style.line_bytes(first, last)) {
+            part.announce(|_| count() * line);
         }
     }
 
@@ -186,9 +187,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
         if self.progress.is_cancelled() {
             return Err(Error::Interrupted);
         }
-        let filled = std::mem::take(&mut self.filled);
         match &mut self.part {
-            Some(part) => part.write(&mut self.buffer, filled),
+            Some(part) => part.write(&mut self.buffer, &mut self.batch),
             None => Ok(()),
         }
     }
@@ -241,109 +241,86 @@ impl<'s, 'a> Emitter<'s, 'a> {
             return Ok(());
         }
         if selection.counted {
-            if self.buffer.len() - self.filled < 64 {
-                self.flush()?;
-            }
-            if self.style.format != Format::Text {
-                let slot = &mut self.buffer[self.filled..self.filled + 16];
-                slot[..8].copy_from_slice(&value.to_le_bytes());
-                slot[8..].copy_from_slice(&count.to_le_bytes());
-                self.filled += 16;
-                self.written.lines += 1;
-                return Ok(());
-            }
-            let mut slot = &mut self.buffer[self.filled..];
-            let before = slot.len();
-            let end = char::from(self.style.terminator);
-            write!(slot, "{count:>7} {value}{end}").map_err(Error::io("write", "-"))?;
-            self.filled += before - slot.len();
             self.written.lines += 1;
-            return Ok(());
+            return self.line_of_count(value, count);
         }
         if !selection.keeps_all() {
             return self.lines(0, &[value]);
         }
-        // A block of copies is formatted once, then the buffer is filled with it.
         let copies = [value; 16];
         let mut left = count;
         while left > 0 {
-            if left < 32 {
-                let now = left.min(16);
-                self.lines(0, &copies[..usize::try_from(now).unwrap_or(16)])?;
-                left -= now;
+            if left >= 32 && self.style.typed.is_none() {
+                left -= self.many_copies(value, left)?;
                 continue;
             }
-            if self.buffer.len() - self.filled < 16 * MAX_LINE + SLACK {
-                self.flush()?; // now, so that `lines` does not
-            }
-            let start = self.filled;
-            self.lines(0, &copies)?;
-            left -= 16;
-            let block = self.filled - start;
-            let line = block / 16;
-            let room = ((self.buffer.len() - self.filled) / line) as u64;
-            let more = room.min(left);
-            let end = self.filled + usize::try_from(more).unwrap_or(0) * line;
-            while self.filled < end {
-                let size = (self.filled - start).min(end - self.filled);
-                self.buffer.copy_within(start..start + size, self.filled);
-                self.filled += size;
-            }
-            self.written.lines += more;
-            left -= more;
+            let now = left.min(16);
+            self.lines(0, &copies[..usize::try_from(now).unwrap_or(16)])?;
+            left -= now;
         }
+        Ok(())
+    }
+
+    /// Writes up to `most` copies of a value, at least 16; gives how many. A block of
+    /// them is encoded once, then the buffer is filled with it.
+    fn many_copies(&mut self, value: u64, most: u64) -> Result<u64> {
+        if self.buffer.room().len() < 16 * MAX_LINE + SLACK {
+            self.flush()?; // now, so that `lines` does not
+        }
+        let start = self.buffer.filled;
+        self.lines(0, &[value; 16])?;
+        let Buffer { bytes, filled } = &mut self.buffer;
+        let line = (*filled - start) / 16;
+        let more = (((bytes.len() - *filled) / line) as u64).min(most - 16);
+        let end = *filled + usize::try_from(more).unwrap_or(0) * line;
+        while *filled < end {
+            let size = (*filled - start).min(end - *filled);
+            bytes.copy_within(start..start + size, *filled);
+            *filled += size;
+        }
+        self.written.lines += more;
+        Ok(16 + more)
+    }
+
+    /// Writes a value behind its count.
+    fn line_of_count(&mut self, value: u64, count: u64) -> Result<()> {
+        if self.style.typed.is_some() {
+            return self.pair(value, count);
+        }
+        if self.buffer.room().len() < 64 {
+            self.flush()?;
+        }
+        let end = char::from(self.style.terminator);
+        let mut slot = self.buffer.room();
+        let before = slot.len();
+        write!(slot, "{count:>7} {value}{end}").map_err(Error::io("write", "-"))?;
+        let written = before - slot.len();
+        self.buffer.filled += written;
         Ok(())
     }
 
     /// Writes values that were checked to follow.
     fn lines<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         self.written.lines += values.len() as u64;
-        if self.style.blocks {
-            return self.blocks(base, values);
+        match self.style.typed {
+            Some(Typed::Containers) => return self.pieces(base, values),
+            Some(Typed::Values) => return self.values(base, values),
+            None => {}
         }
-        let longest = self.style.format.value_bytes().unwrap_or(MAX_LINE);
+        let Style { format, terminator, .. } = self.style;
         let mut rest = values;
         while !rest.is_empty() {
-            let room = (self.buffer.len() - self.filled).saturating_sub(SLACK) / longest;
+            let room = format.fitting(self.buffer.room().len());
             if room < rest.len().min(16) {
                 self.flush()?;
                 continue;
             }
             let (now, later) = rest.split_at(room.min(rest.len()));
-            let out = &mut self.buffer[self.filled..];
-            self.filled += match self.style.format {
-                Format::Text => decimal::lines(self.level, base, now, self.style.terminator, out),
-                Format::U32Le => narrow(base, now, out, "u32le", u32::to_le_bytes)?,
-                Format::U32Be => narrow(base, now, out, "u32be", u32::to_be_bytes)?,
-                Format::U64Le => wide(base, now, out, u64::to_le_bytes),
-                Format::U64Be => wide(base, now, out, u64::to_be_bytes),
-            };
+            let encoded = format.encode(base, now, terminator, self.buffer.room());
+            self.buffer.filled +=
+                encoded.map_err(|value| Error::ValueTooLarge { value, format: format.name() })?;
             rest = later;
         }
         Ok(())
     }
-}
-
-fn wide<E: Entry>(base: u64, values: &[E], out: &mut [u8], bytes: fn(u64) -> [u8; 8]) -> usize {
-    let (slots, _) = out.as_chunks_mut::<8>();
-    for (slot, value) in slots.iter_mut().zip(values) {
-        *slot = bytes(base + value.widen());
-    }
-    values.len() * 8
-}
-
-fn narrow<E: Entry>(
-    base: u64,
-    values: &[E],
-    out: &mut [u8],
-    format: &'static str,
-    bytes: fn(u32) -> [u8; 4],
-) -> Result<usize> {
-    let (slots, _) = out.as_chunks_mut::<4>();
-    for (slot, value) in slots.iter_mut().zip(values) {
-        let value = base + value.widen();
-        let small = u32::try_from(value).map_err(|_| Error::ValueTooLarge { value, format })?;
-        *slot = bytes(small);
-    }
-    Ok(values.len() * 4)
 }

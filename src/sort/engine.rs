@@ -4,6 +4,7 @@ use super::cut::Counted;
 use super::emit::{Emitter, Style, Written};
 use super::entry::{Entry, low_mask};
 use super::finish::Finisher;
+use super::output::Output;
 use super::plan::Layout;
 use super::pool::Pool;
 use super::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter, Segments};
@@ -13,7 +14,6 @@ use super::task::Task;
 use super::ways::Way;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Invalid, Ledger, Opened, ScanOptions, Tally, scan};
-use crate::io::write::Sequence;
 use crate::kernel::Level;
 use crate::kernel::in_threads;
 use crate::kernel::sys::Pages;
@@ -34,7 +34,7 @@ pub(super) struct Context<'a, 'o> {
     pub(super) input_bytes: u64,
     pub(super) style: Style,
     pub(super) folders: &'a [PathBuf],
-    pub(super) sequence: &'a Sequence<'o>,
+    pub(super) output: &'a Output<'o>,
 }
 
 impl Context<'_, '_> {
@@ -200,7 +200,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             tasks.reverse();
         }
         self.check_order(&tasks)?;
-        let first = context.sequence.extend(tasks.len());
+        let first = context.output.extend(tasks.len());
         // What was absorbed into a bitmap is counted when it is finished.
         if context.style.selection.keeps_all() && !self.relief.was_used() {
             for (number, &task) in (first..).zip(&tasks) {
@@ -216,23 +216,23 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                 };
                 let line = context.style.line_bytes(base, last);
                 if let Some(line) = if len == 0 { Some(0) } else { line } {
-                    context.sequence.announce(number, len * line);
+                    context.output.announce(number, len * line);
                 }
             }
         }
         context.progress.enter(Phase::Emit, values);
 
         // More threads share the same memory.
-        let per_processor = context.sequence.writers_per_processor();
+        let per_processor = context.output.writers_per_processor();
         let output_bytes = self.layout.output_bytes / per_processor;
         let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
         let scratch_bytes = (self.layout.scratch_bytes - kept_bytes) / per_processor;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
-            let _guard = AbortOnPanic(context.sequence);
+            let _guard = AbortOnPanic(context.output);
             let mut worker = Worker {
                 emitter: Emitter::new(
-                    context.sequence,
+                    context.output,
                     context.progress,
                     context.style,
                     output_bytes,
@@ -243,7 +243,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(&task) = tasks.get(index) else { break };
                 if let Err(error) = self.task(&mut worker, first + index, task, &tables) {
-                    context.sequence.abort();
+                    context.output.abort();
                     return Err(error);
                 }
             }
@@ -346,7 +346,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
 }
 
 /// Wakes the threads that wait for one that panics.
-struct AbortOnPanic<'s, 'o>(&'s Sequence<'o>);
+struct AbortOnPanic<'s, 'o>(&'s Output<'o>);
 
 impl Drop for AbortOnPanic<'_, '_> {
     fn drop(&mut self) {

@@ -1,9 +1,12 @@
 //! Iterators as inputs and outputs of a run.
 
+use super::batch::Typed;
 use super::options::Sort;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
-use std::io::{self, Read, Write};
+use crate::set::container::Container;
+use crate::set::file::ValueSink;
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -71,9 +74,11 @@ impl SortedValues {
         let (sender, batches) = sync_channel(BATCHES);
         let progress = Arc::clone(&sort.progress);
         let run = move || {
-            let writer = BatchWriter { sender: sender.clone(), rest: Vec::new() };
-            let last = match sort.to_writer(writer) {
-                Ok(_) => Message::Done,
+            let mut sink = BatchSender(sender.clone());
+            let last = match sort.hand_to(Typed::Values, &mut sink) {
+                Ok((_, rejects)) => {
+                    rejects.commit().map_or_else(Message::Failed, |()| Message::Done)
+                }
                 Err(error) => Message::Failed(error),
             };
             let _ = sender.send(last); // nobody may be there to hear it
@@ -122,23 +127,19 @@ impl Drop for SortedValues {
     }
 }
 
-/// Sends what is written as values.
-struct BatchWriter {
-    sender: SyncSender<Message>,
-    rest: Vec<u8>,
-}
+/// Sends values to whoever takes them.
+struct BatchSender(SyncSender<Message>);
 
-impl Write for BatchWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.rest.extend_from_slice(bytes);
-        let (values, behind) = self.rest.as_chunks::<8>();
-        let batch = values.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        self.rest = behind.to_vec();
-        self.sender.send(Message::Batch(batch)).map_err(|_| io::ErrorKind::BrokenPipe)?;
-        Ok(bytes.len())
+impl ValueSink for BatchSender {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let mut lows = Vec::new();
+        let count = container.positions(0, &mut lows);
+        let values = lows[..count].iter().map(|&low| key << 16 | u64::from(low));
+        self.values(&values.collect::<Vec<_>>())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        let sent = self.0.send(Message::Batch(values.to_vec()));
+        sent.map_err(|_| Error::Interrupted) // nobody takes them any more
     }
 }

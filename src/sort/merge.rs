@@ -1,21 +1,22 @@
 //! Merges inputs that are sorted already, in constant memory an input.
 
+use super::budget::{Budget, in_usize};
 use super::check::{check_each, first_disorder};
 use super::emit::{Emitter, Style};
 use super::entry::Window;
 use super::options::{MAX_RECORD_BYTES, Sort};
+use super::output::Target;
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Opened, Ordered, ScanOptions, open_all};
-use crate::io::write::{Sequence, Sink};
 use crate::kernel::Level;
 use crate::kernel::sys::peak_resident_bytes;
 use crate::progress::Phase;
+use crate::size::ByteSize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// Bytes of a block of each input, if there are few.
@@ -83,25 +84,24 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
 
 /// Merges into `sink`. So many inputs that their buffers or decoders do not fit
 /// are sorted instead, once each was found to be sorted: the output is the same.
-pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
-    let memory = sort
-        .memory
-        .map_or(usize::MAX, |limit| usize::try_from(limit.bytes()).unwrap_or(usize::MAX));
-    // What may be needed to unpack the inputs is not for their blocks.
-    let each = memory / 4 / MEMORY_PER_BLOCK / sort.inputs.len().max(1);
+pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
+    let rest = sort.rest();
+    let inputs = sort.inputs.len().max(1);
+    let each = in_usize(rest.merged_blocks()) / MEMORY_PER_BLOCK / inputs;
     let (smallest, largest) = match sort.column {
         Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
     };
-    let count = sort.inputs.len().max(1) as u64;
+    let count = inputs as u64;
     let unpack_fits = decoders_fit(&sort, count)?;
     if each < smallest || !unpack_fits {
         check_each(&sort)?;
         if !unpack_fits {
-            // What the allocator keeps of the decoders that are gone.
-            sort.set_aside(sort.limit_bytes() / 12);
+            let bytes = Budget::of(ByteSize::from_bytes(sort.limit_bytes())).decoders_left();
+            sort.memory = Some(rest.without(bytes)?);
+            sort = sort.reserve(bytes);
         }
-        return run::run(sort, sink, name);
+        return run::run(sort, target);
     }
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
@@ -119,13 +119,13 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         level: Level::best(),
         progress: &sort.progress,
     };
-    let sequence = Sequence::new(sink, name, 0);
     let style = Style {
         format: sort.to,
-        blocks: sort.blocks,
+        typed: target.typed(),
         terminator: sort.terminator(),
         selection: sort.selection,
     };
+    let parts = super::output::Output::new(target, 0);
     let mut rejects = Rejects::open(&sort)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());
@@ -138,19 +138,24 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         })
         .collect::<Result<Vec<_>>>()?;
     let mut output = Output {
-        emitter: Emitter::new(&sequence, &sort.progress, style, OUTPUT_BYTES.min(memory / 16)),
+        emitter: Emitter::new(
+            &parts,
+            &sort.progress,
+            style,
+            OUTPUT_BYTES.min(in_usize(rest.merged_output())),
+        ),
         style,
         batch: Vec::with_capacity(BATCH),
         current: None,
     };
-    output.emitter.begin(sequence.extend(1), Window::ALL);
+    output.emitter.begin(parts.extend(1), Window::ALL);
     merge(&mut runs, &mut output)?;
     output.finish()?;
     let mut report = Report {
         written: output.emitter.written.lines,
         passes: 1,
         read_bytes: sort.progress.read_bytes(),
-        written_bytes: sequence.finish()?,
+        written_bytes: parts.finish()?,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: sort.limit_bytes(),
         threads: 1,

@@ -2,7 +2,8 @@
 //!
 //! Flow: inputs → `survey` → `plan` → `engine` (or `multipass`) → output. [`Sort`] is the builder that sets it going.
 
-mod blocks;
+mod batch;
+pub(crate) mod budget;
 mod check;
 mod counts;
 mod cut;
@@ -16,6 +17,7 @@ mod merge;
 mod multipass;
 mod open;
 mod options;
+mod output;
 mod partitioning;
 mod plan;
 mod pool;
@@ -39,17 +41,11 @@ mod workspace;
 pub use check::Disorder;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
-pub use open::open_any;
-#[cfg(feature = "cli")]
-pub(crate) use open::open_set;
 pub use options::Sort;
 pub use plan::Tuning;
 pub use rejects::InvalidLines;
 pub use report::Report;
-pub use set::build;
 #[cfg(feature = "cli")]
-pub(crate) use set::build_stream;
-#[cfg(feature = "cli")]
-pub(crate) use settle::{MAX_THREADS, check_threads};
+pub(crate) use settle::check_threads;
 pub use strategy::Strategy;
 pub use ways::{Way, Ways};

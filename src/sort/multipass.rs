@@ -207,9 +207,9 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         window.check_behind(self.previous, self.context.style.selection.reverse)?;
         if slice.bits == 0 {
             let context = self.context;
-            let number = context.sequence.extend(1);
+            let number = context.output.extend(1);
             let mut emitter = super::emit::Emitter::new(
-                context.sequence,
+                context.output,
                 context.progress,
                 context.style,
                 self.layout.output_bytes,

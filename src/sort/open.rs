@@ -1,64 +1,69 @@
 //! Sets from anywhere: set files, pipes and compressed files of them, and numbers.
 
 use super::Sort;
-use super::set::{collect, spool};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, Compression, HEAD_BYTES};
 use crate::io::read::open_file;
 use crate::set::file::{SetFile, SetKind, Spool};
-use crate::set::{SetFormat, write_to};
-use crate::size::ByteSize;
 use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
-/// Opens what may be a set file or a file of numbers, `-` for standard input. A set that
-/// comes through a pipe, or is compressed, is copied to a nameless file in `folder`;
-/// numbers are sorted into one.
-///
-/// # Errors
-///
-/// If it is neither, or cannot be read.
-pub fn open_any(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Result<SetFile> {
-    let is_stdin = path == Path::new("-");
-    if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
-        return Ok(set);
-    }
-    let (sort, spool) = (sort(), spool(folder));
-    let sort = if sort.reads_text() {
-        match look(path, sort, &spool)? {
-            Found::Set(set) => return Ok(set),
-            Found::Numbers(sort) => sort,
+impl Sort {
+    /// Opens a set from anywhere, `-` for standard input: a set file is mapped; a set
+    /// that comes through a pipe, or is compressed, is copied to a nameless file in the
+    /// temporary folder; numbers are sorted into one. The sort has no inputs of its own.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither a set nor numbers, or cannot be read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::sort::Sort;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ids.txt");
+    /// std::fs::write(&path, "40\n7\n")?;
+    /// assert!(Sort::new().open_as_set(&path)?.view().contains(40)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_as_set(self, path: impl AsRef<Path>) -> Result<SetFile> {
+        let path = path.as_ref();
+        let is_stdin = path == Path::new("-");
+        if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
+            return Ok(set);
         }
-    } else if is_stdin {
-        sort.stdin()
-    } else {
-        sort.file(path)
-    };
-    let file = spool.file()?;
-    write_to(&file, path, SetFormat::RoaringBits, &spool, |sink| collect(sort, sink).map(drop))?;
-    SetFile::from_file(&file, path)
-}
-
-/// As [`open_any`], but numbers are no set.
-///
-/// # Errors
-///
-/// If it is no set, or cannot be read.
-#[cfg(feature = "cli")]
-pub(crate) fn open_set(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Result<SetFile> {
-    if path != Path::new("-")
-        && let Some(set) = SetFile::open_if_set(path)?
-    {
-        return Ok(set);
+        let sort = if self.reads_text() {
+            match look(path, self)? {
+                Found::Set(set) => return Ok(set),
+                Found::Numbers(sort) => sort,
+            }
+        } else if is_stdin {
+            self.stdin()
+        } else {
+            self.file(path)
+        };
+        sort.into_temporary_set(path)
     }
-    match look(path, sort(), &spool(folder))? {
-        Found::Set(set) => Ok(set),
-        Found::Numbers(_) if path != Path::new("-") && !path.is_file() => Err(Error::usage(
-            format!("{} is no regular file, and no set comes from it", path.display()),
-        )),
-        Found::Numbers(_) => {
-            let what = "neither a .bits file nor a portable roaring bitmap";
-            Err(Error::Damaged { input: path.display().to_string(), offset: 0, what })
+
+    /// As [`open_as_set`](Self::open_as_set), but numbers are no set.
+    #[cfg(feature = "cli")]
+    pub(crate) fn open_set(self, path: &Path) -> Result<SetFile> {
+        if path != Path::new("-")
+            && let Some(set) = SetFile::open_if_set(path)?
+        {
+            return Ok(set);
+        }
+        match look(path, self)? {
+            Found::Set(set) => Ok(set),
+            Found::Numbers(_) if path != Path::new("-") && !path.is_file() => Err(Error::usage(
+                format!("{} is no regular file, and no set comes from it", path.display()),
+            )),
+            Found::Numbers(_) => {
+                let what = "neither a .bits file nor a portable roaring bitmap";
+                Err(Error::Damaged { input: path.display().to_string(), offset: 0, what })
+            }
         }
     }
 }
@@ -71,7 +76,8 @@ enum Found {
 }
 
 /// Looks at the first bytes of what is no plain set file.
-fn look(path: &Path, sort: Sort, spool: &Spool) -> Result<Found> {
+fn look(path: &Path, sort: Sort) -> Result<Found> {
+    let spool = &sort.spool();
     let failed = || Error::io("read", path);
     let mut file = open_file(path)?;
     let metadata = file.metadata().map_err(failed())?;
@@ -84,7 +90,7 @@ fn look(path: &Path, sort: Sort, spool: &Spool) -> Result<Found> {
     }
     let is_stdin = path == Path::new("-");
     let name = path.display().to_string();
-    let room = sort.unpack_room();
+    let room = sort.budget().unpacking();
     let Some(format) = packed else {
         return Ok(Found::Numbers(match (regular, is_stdin) {
             (true, true) => {
@@ -110,7 +116,7 @@ fn look(path: &Path, sort: Sort, spool: &Spool) -> Result<Found> {
         }
         Some(_) => sort.file(path),
         None => {
-            let sort = sort.reserve(ByteSize::from_bytes(decoder_bytes.min(room)));
+            let sort = sort.reserve(decoder_bytes.min(room));
             sort.reader(name, Cursor::new(head).chain(plain))
         }
     }))

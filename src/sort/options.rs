@@ -1,27 +1,29 @@
 //! The builder of a run.
 
+use super::batch::{Taker, Typed};
 use super::check::{self, Disorder};
 use super::emit::Selection;
 use super::explain::Explanation;
 use super::iterate::{SortedValues, ValueReader};
+use super::output::Target;
 use super::plan::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
-use super::settle::limit_in_force;
 use super::strategy::Strategy;
 use super::{merge, run};
 use crate::error::{Error, Result};
-use crate::io::compression::{Compression, MEMORY_SHARE, Packer};
 use crate::io::read::Input;
-use crate::io::table::{TableFormat, TableWriter};
-use crate::io::write::{AtomicFile, Destination, Sink, open_destination};
+use crate::io::table::TableFormat;
+use crate::io::write::{Encoding, Sink, Writer};
 use crate::number::Column;
 use crate::number::Format;
 use crate::progress::Progress;
+use crate::set::TableSink;
+use crate::set::file::ValueSink;
 use crate::size::ByteSize;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Sorts natural numbers of files, readers and iterators.
 ///
@@ -49,8 +51,8 @@ use std::sync::{Arc, Mutex};
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
-    pub(super) reserved: ByteSize,
-    pub(super) blocks: bool,
+    /// Bytes of the memory limit for whoever takes the output, or feeds the sort.
+    pub(super) reserved: u64,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
@@ -128,9 +130,9 @@ impl Sort {
         self
     }
 
-    /// Leaves this much of the memory limit to whoever takes the output.
-    pub(crate) fn reserve(mut self, reserved: ByteSize) -> Self {
-        self.reserved = reserved;
+    /// Sets more of the memory limit aside for whoever takes the output, or feeds the sort.
+    pub(super) fn reserve(mut self, bytes: u64) -> Self {
+        self.reserved = self.reserved.saturating_add(bytes);
         self
     }
 
@@ -258,75 +260,8 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
-        let path = path.as_ref();
-        Compression::refuse_unknown(path).map_err(Error::usage)?;
-        match open_destination(path)? {
-            Destination::Atomic(new) => {
-                let name = new.path().to_path_buf();
-                if let Some(format) = self.table {
-                    let (report, rejects) = self.tabulate(format, new.file(), &name)?;
-                    new.commit()?;
-                    rejects.commit()?;
-                    return Ok(report);
-                }
-                if let Some(format) = Compression::of_name(path) {
-                    return self.pack(format, new, name);
-                }
-                let (report, rejects) = self.run(Sink::File(new.file()), name)?;
-                new.commit()?;
-                rejects.commit()?;
-                Ok(report)
-            }
-            Destination::Stream(mut file) => {
-                let name = path.to_path_buf();
-                if self.table.is_some() {
-                    return self.to_writer(file);
-                }
-                let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut file)), name)?;
-                rejects.commit()?;
-                Ok(report)
-            }
-        }
-    }
-
-    /// Sets memory aside for what encodes the output.
-    fn reserve_share(&mut self) -> u64 {
-        let bytes = limit_in_force(self.memory).bytes() / MEMORY_SHARE;
-        self.reserved = ByteSize::from_bytes(self.reserved.bytes() + bytes);
-        bytes
-    }
-
-    fn tabulate<W: Write + Send>(
-        mut self,
-        format: TableFormat,
-        out: W,
-        name: &Path,
-    ) -> Result<(Report, Rejects)> {
-        let memory_bytes = self.reserve_share();
-        let column = match &self.column {
-            Some((Column::Name(column), _)) => column.clone(),
-            _ => "value".to_owned(),
-        };
-        let counted = self.selection.counted;
-        let failed = || Error::io("write", name);
-        let writer = TableWriter::new(format, out, &column, counted, memory_bytes);
-        let mut writer = writer.map_err(failed())?;
-        let sink = Sink::Stream(Mutex::new(&mut writer));
-        let (report, rejects) = self.to_format(Format::U64Le).run(sink, name.to_path_buf())?;
-        let written_bytes = writer.finish().map_err(failed())?;
-        Ok((Report { written_bytes, ..report }, rejects))
-    }
-
-    fn pack(mut self, format: Compression, new: AtomicFile, name: PathBuf) -> Result<Report> {
-        let failed = || Error::io("write", new.path());
-        let pack_bytes = self.reserve_share();
-        let mut packer = Packer::new(format, new.file(), pack_bytes).map_err(failed())?;
-        let (report, rejects) = self.run(Sink::Stream(Mutex::new(&mut packer)), name)?;
-        packer.finish().map_err(failed())?;
-        let written_bytes = new.file().metadata().map_err(failed())?.len();
-        new.commit()?;
-        rejects.commit()?;
-        Ok(Report { written_bytes, ..report })
+        let writer = Writer::open(path.as_ref(), self.encoding(), &self.spool())?;
+        self.write(writer)
     }
 
     /// Sorts into a writer, which gets nothing before all input is read.
@@ -334,27 +269,60 @@ impl Sort {
     /// # Errors
     ///
     /// Anything that [`Error`] lists.
-    pub fn to_writer<W: Write + Send>(self, mut writer: W) -> Result<Report> {
-        if let Some(format) = self.table {
-            let (report, rejects) = self.tabulate(format, writer, Path::new("-"))?;
-            rejects.commit()?;
-            return Ok(report);
-        }
-        let sink = Sink::Stream(Mutex::new(&mut writer));
-        let (report, rejects) = self.run(sink, PathBuf::from("-"))?;
-        writer.flush().map_err(Error::io("write", "-"))?;
-        rejects.commit()?;
-        Ok(report)
+    pub fn to_writer<W: Write + Send>(self, writer: W) -> Result<Report> {
+        let writer = Writer::stream(writer, self.encoding(), &self.spool())?;
+        self.write(writer)
     }
 
-    /// Sorts into a writer that stays with the caller, which gets each value once,
-    /// in the blocks that [`blocks`](super::blocks) describes.
-    pub(crate) fn blocks_into<W: Write + Send>(self, writer: &mut W) -> Result<Report> {
-        let mut sort = self.distinct(true);
-        (sort.blocks, sort.table) = (true, None);
-        let (report, rejects) = sort.run(Sink::Stream(Mutex::new(writer)), PathBuf::from("-"))?;
+    fn encoding(&self) -> Encoding {
+        if self.table.is_some() { Encoding::Table } else { Encoding::Lines }
+    }
+
+    fn write(mut self, mut writer: Writer<'_>) -> Result<Report> {
+        let name = writer.path().to_path_buf();
+        if writer.packs() || self.table.is_some() {
+            let bytes = self.spool().pack_bytes;
+            self = self.reserve(bytes);
+        }
+        let (report, rejects) = if let Some(format) = self.table {
+            self.tabulate(format, &mut writer, &name)?
+        } else if let Some(file) = writer.file() {
+            self.run(Target::Bytes(Sink::File(file), name))?
+        } else {
+            self.run(Target::Bytes(Sink::Stream(&mut writer), name))?
+        };
+        let written_bytes = writer.commit()?;
         rejects.commit()?;
-        Ok(report)
+        Ok(Report { written_bytes, ..report })
+    }
+
+    fn tabulate(
+        self,
+        format: TableFormat,
+        writer: &mut Writer<'_>,
+        name: &Path,
+    ) -> Result<(Report, Rejects)> {
+        let column = match &self.column {
+            Some((Column::Name(column), _)) => column.clone(),
+            _ => "value".to_owned(),
+        };
+        let (counted, pack_bytes) = (self.selection.counted, self.spool().pack_bytes);
+        let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, name)?;
+        let done = self.hand_to(Typed::Values, &mut sink)?;
+        sink.finish()?;
+        Ok(done)
+    }
+
+    /// Sorts into what takes values.
+    pub(super) fn hand_to(
+        self,
+        typed: Typed,
+        sink: &mut dyn ValueSink,
+    ) -> Result<(Report, Rejects)> {
+        let mut taker = Taker::new(sink);
+        let done = self.run(Target::Values(typed, &mut |batch| taker.take(batch)))?;
+        taker.end()?;
+        Ok(done)
     }
 
     /// Sorts in a thread of its own, and gives the values in order.
@@ -367,7 +335,7 @@ impl Sort {
         if self.selection.counted {
             return Err(Error::usage("counts are no values: use to_writer or to_file"));
         }
-        SortedValues::start(Self { table: None, ..self.to_format(Format::U64Le) })
+        SortedValues::start(self)
     }
 
     /// What a run would do, and why; reads no more than a sample.
@@ -376,7 +344,7 @@ impl Sort {
     ///
     /// As a run: inputs that cannot be opened, limits that nothing fits.
     pub fn explain(mut self) -> Result<Explanation> {
-        self.settle()?;
+        self.settle(false)?;
         run::explain(self)
     }
 
@@ -387,13 +355,13 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists but the disorder itself.
     pub fn check(mut self) -> Result<Option<Disorder>> {
-        self.settle()?;
+        self.settle(false)?;
         check::check(self)
     }
 
-    fn run(mut self, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
-        self.settle()?;
-        rejects::check_destination(&self, &name)?;
-        if self.merge { merge::run(self, sink, name) } else { run::run(self, sink, name) }
+    fn run(mut self, target: Target<'_>) -> Result<(Report, Rejects)> {
+        self.settle(target.typed().is_some())?;
+        rejects::check_destination(&self, target.name())?;
+        if self.merge { merge::run(self, target) } else { run::run(self, target) }
     }
 }

@@ -168,7 +168,7 @@ pub(super) fn divide(facts: &Facts, wishes: &Wishes, bitmap: bool, spill: bool) 
         // They share an output buffer; each has a stack and its read buffers.
         output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
     } else {
-        4 * output_bytes // of a thread that takes turns with others: two are spare, one is a map
+        3 * output_bytes // of a thread that leaves what it has to others: two are spare
     };
     let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
     // A block is not needed any more when the output buffer is.

@@ -2,9 +2,8 @@
 
 use super::options::Sort;
 use crate::error::{Error, Result};
-use crate::io::compression::Compression;
 use crate::io::read::{Input, Invalid};
-use crate::io::write::{AtomicFile, Destination, is_same_file, open_destination};
+use crate::io::write::{Encoding, Spool, Writer, is_same_file};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -33,8 +32,9 @@ pub(super) struct Rejects {
 }
 
 struct RejectsFile {
+    /// Of the file of `whole`, which may be cut off and begun again.
     writer: BufWriter<File>,
-    destination: Destination,
+    whole: Writer<'static>,
     path: PathBuf,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn check_destination(sort: &Sort, output: &Path) -> Result<()> {
 impl Rejects {
     pub(super) fn open(sort: &Sort) -> Result<Self> {
         let file = match &sort.invalid {
-            InvalidLines::Reject(path) => Some(RejectsFile::open(path, &sort.folders)?),
+            InvalidLines::Reject(path) => Some(RejectsFile::open(path, &sort.spool())?),
             InvalidLines::Fail | InvalidLines::Skip => None,
         };
         Ok(Self { file, skip: sort.invalid == InvalidLines::Skip })
@@ -83,34 +83,19 @@ impl Rejects {
 
     /// Shows what was rejected; for when the output is safe.
     pub(super) fn commit(self) -> Result<()> {
-        let Some(RejectsFile { mut writer, destination, path }) = self.file else { return Ok(()) };
+        let Some(RejectsFile { mut writer, whole, path }) = self.file else { return Ok(()) };
         writer.flush().map_err(Error::io("write", &path))?;
-        match destination {
-            Destination::Atomic(new) => new.commit(),
-            Destination::Stream(mut stream) => {
-                let mut file = writer.get_ref();
-                let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut stream));
-                copied.map(drop).map_err(Error::io("write", &path))
-            }
-        }
+        whole.commit().map(drop)
     }
 }
 
 impl RejectsFile {
-    fn open(path: &Path, folders: &[PathBuf]) -> Result<Self> {
-        let why = "rejected lines may be forgotten and begun again";
-        Compression::refuse_name(path, why).map_err(Error::usage)?;
-        let destination = open_destination(path)?;
-        let file = match &destination {
-            Destination::Atomic(new) => AtomicFile::file(new).try_clone(),
-            // The input may be read twice, and the run may fail.
-            Destination::Stream(_) => match folders.first() {
-                Some(folder) => tempfile::tempfile_in(folder),
-                None => tempfile::tempfile(),
-            },
-        };
+    fn open(path: &Path, spool: &Spool) -> Result<Self> {
+        let whole = Writer::open(path, Encoding::Rejects, spool)?;
+        let file = whole.file().map(File::try_clone);
+        let file = file.unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()));
         let writer = BufWriter::new(file.map_err(Error::io("write", path))?);
-        Ok(Self { writer, destination, path: path.into() })
+        Ok(Self { writer, whole, path: path.into() })
     }
 }
 

@@ -5,6 +5,7 @@ use super::engine::{Context, Pass, pass};
 use super::explain::Explanation;
 use super::multipass::Passes;
 use super::options::{MAX_RECORD_BYTES, Sort};
+use super::output::{Output, Target};
 use super::plan::{Choice, Facts, Wishes, choose};
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
@@ -13,7 +14,7 @@ use super::strategy::Strategy;
 use super::survey;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
-use crate::io::write::{Sequence, Sink};
+use crate::io::write::Sink;
 use crate::kernel::Level;
 use crate::kernel::sys::{Machine, peak_resident_bytes};
 use std::path::PathBuf;
@@ -61,10 +62,9 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
         None => sample.input_bytes,
     };
-    let memory_bytes = sort.memory.map_or(u64::MAX, crate::size::ByteSize::bytes);
     let unpacks = opened.iter().any(Opened::may_unpack);
     let wishes = Wishes {
-        memory_bytes: memory_bytes - if unpacks { sort.unpack_bytes() } else { 0 },
+        memory_bytes: sort.rest().beside(if unpacks { sort.rest().unpacking() } else { 0 }),
         threads: sort.threads.unwrap_or(1),
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),
@@ -85,7 +85,7 @@ pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
 }
 
 /// Sorts into `sink`.
-pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Report, Rejects)> {
+pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let started = Instant::now();
     let Prepared { opened, mut cut, sample, expected_bytes, facts, wishes } = prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
@@ -94,12 +94,13 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         cut.block_bytes = cut.block_bytes / width * width;
     }
     let keeps_all = sort.selection.keeps_all();
-    let sink = if wishes.writes_directly {
-        sink.directly(expected_bytes, keeps_all, cost.layout.direct_bytes)
+    let typed = target.typed();
+    let target = if wishes.writes_directly {
+        target.directly(expected_bytes, keeps_all, cost.layout.direct_bytes)
     } else {
-        sink
+        target
     };
-    let sequence = Sequence::new(sink, name, 2 * cost.layout.threads);
+    let output = Output::new(target, 2 * cost.layout.threads);
     let context = Context {
         inputs: &opened,
         cut: &cut,
@@ -109,12 +110,12 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         input_bytes: if sample.sizes_known { sample.input_bytes } else { 0 },
         style: Style {
             format: sort.to,
-            blocks: sort.blocks,
+            typed,
             terminator: sort.terminator(),
             selection: sort.selection,
         },
         folders: &sort.folders,
-        sequence: &sequence,
+        output: &output,
     };
     let survey_time = started.elapsed();
 
@@ -158,7 +159,7 @@ pub(super) fn run(mut sort: Sort, sink: Sink<'_>, name: PathBuf) -> Result<(Repo
         strategy: Some(used),
         passes,
         read_bytes: sort.progress.read_bytes(),
-        written_bytes: sequence.finish()?,
+        written_bytes: output.finish()?,
         spilled_bytes: done.spilled_bytes,
         ways: written.ways,
         peak_resident_bytes: peak_resident_bytes(),

@@ -2,7 +2,7 @@
 //!
 //! Flow: [`finish`](super::finish) → **here** → [`emit`](super::emit).
 
-use super::blocks::BLOCK_WORDS;
+use super::batch::BLOCK_WORDS;
 use super::emit::Emitter;
 use super::span::Span;
 use crate::error::Result;
@@ -45,7 +45,7 @@ impl Scan<'_> {
             let slab_words = &mut words[start..end];
             let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
             if by_blocks && let Ok(block) = (&*slab_words).try_into() {
-                distinct += emit.block((span.first() + u64::from(first)) >> 16, block)?;
+                distinct += emit.bitmap((span.first() + u64::from(first)) >> 16, block)?;
                 clear(slab_words);
                 continue;
             }

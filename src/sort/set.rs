@@ -1,194 +1,80 @@
 //! Unsorted numbers → a set, within a memory limit.
 
-use super::blocks::{BLOCK_HEAD, IS_BITMAP};
+use super::batch::Typed;
+use super::budget::SET_WRITER_BYTES;
 use super::{Report, Sort};
 use crate::error::{Error, Result};
-use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
-use crate::set::file::{ContainerSink, Spool};
+use crate::set::file::ValueSink;
 #[cfg(feature = "cli")]
 use crate::set::write_stream;
-use crate::set::{SetFormat, Written, write_file};
-use crate::size::ByteSize;
-use std::io::{self, Write};
+use crate::set::{SetFile, SetFormat, Written, temporary_set, write_file};
+#[cfg(feature = "cli")]
+use std::io::Write;
 use std::path::Path;
 
-/// What the writer of a set takes beside the sort.
-const WRITER_BYTES: u64 = 10 << 20;
-/// What may wait in memory to be written.
-const SPOOL_BYTES: usize = 4 << 20;
-
-/// Sorts into a set file, which appears whole or not at all.
-///
-/// # Errors
-///
-/// As the sort.
-pub fn build(
-    sort: Sort,
-    path: &Path,
-    format: SetFormat,
-    folder: &Path,
-) -> Result<(Written, Report)> {
-    produced(sort, |produce| write_file(path, format, &spool(folder), false, produce))
-}
-
-/// As [`build`], into what cannot be gone back in.
-#[cfg(feature = "cli")]
-pub(crate) fn build_stream(
-    sort: Sort,
-    out: impl Write + Send,
-    format: SetFormat,
-    folder: &Path,
-) -> Result<(Written, Report)> {
-    produced(sort, |produce| write_stream(out, Path::new("-"), format, &spool(folder), produce))
-}
-
-/// What a writer gives, and what the sort that it writes reports.
-fn produced(
-    sort: Sort,
-    write: impl FnOnce(&mut dyn FnMut(&mut dyn ContainerSink) -> Result<()>) -> Result<Written>,
-) -> Result<(Written, Report)> {
-    let (mut sort, mut report) = (Some(sort), None);
-    let written = write(&mut |sink| {
-        report = sort.take().map(|sort| collect(sort, sink)).transpose()?;
-        Ok(())
-    })?;
-    let told = |report| Report { written_bytes: written.bytes, ..report };
-    report.map(|report| (written, told(report))).ok_or_else(|| Error::usage("nothing was sorted"))
-}
-
-pub(super) fn spool(folder: &Path) -> Spool {
-    Spool { memory_bytes: SPOOL_BYTES, folder: folder.into() }
-}
-
-/// Sorts into `sink`.
-pub(super) fn collect(sort: Sort, sink: &mut dyn ContainerSink) -> Result<Report> {
-    let mut values = Values { sink, key: 0, lows: Vec::new(), rest: Vec::new(), error: None };
-    let sort = sort.reserve(ByteSize::from_bytes(WRITER_BYTES));
-    let report = sort.blocks_into(&mut values);
-    if let Some(error) = values.error.take() {
-        return Err(error);
-    }
-    let report = report?;
-    if !values.rest.is_empty() {
-        let what = format!("{} bytes of an unfinished block are left", values.rest.len());
-        return Err(Error::Accounting { what });
-    }
-    values.end_container()?;
-    Ok(report)
-}
-
-/// Takes ascending blocks of values, gives containers.
-struct Values<'s> {
-    sink: &'s mut dyn ContainerSink,
-    key: u64,
-    lows: Vec<[u8; 2]>,
-    /// Of a block that came in pieces.
-    rest: Vec<u8>,
-    error: Option<Error>,
-}
-
-impl Values<'_> {
-    fn end_container(&mut self) -> Result<()> {
-        if !self.lows.is_empty() {
-            push(self.sink, self.key, Container::Array(&self.lows))?;
-            self.lows.clear();
-        }
-        Ok(())
+impl Sort {
+    /// Sorts into a set file, which appears whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{SetFile, SetFormat};
+    /// use bitsort::sort::Sort;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ids.bits");
+    /// let (written, report) = Sort::new().values([7, 3, 7]).to_set(&path, SetFormat::Bits)?;
+    /// assert_eq!((written.cardinality, report.dropped), (2, 1));
+    /// assert!(SetFile::open(&path)?.view().contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<(Written, Report)> {
+        let spool = self.spool();
+        self.produce(|produce| write_file(path.as_ref(), format, &spool, false, produce))
     }
 
-    /// Takes the whole blocks that `bytes` begin with; gives what is left.
-    fn blocks<'b>(&mut self, mut bytes: &'b [u8]) -> Result<&'b [u8]> {
-        while let Some((block, rest)) = Block::split_off(bytes) {
-            if block.key < self.key {
-                let what = format!("values of {:#x} follow those of {:#x}", block.key, self.key);
-                return Err(Error::Accounting { what });
-            }
-            if block.key != self.key {
-                self.end_container()?;
-                self.key = block.key;
-            }
-            match block.container {
-                Container::Array(lows) if !self.lows.is_empty() || block.may_go_on(rest) => {
-                    self.lows.extend_from_slice(lows);
-                }
-                whole => {
-                    debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
-                    push(self.sink, block.key, whole)?;
-                }
-            }
-            bytes = rest;
-        }
-        Ok(bytes)
-    }
-}
-
-/// A block of values that share their upper bits.
-struct Block<'b> {
-    key: u64,
-    container: Container<'b>,
-}
-
-impl<'b> Block<'b> {
-    /// The upper bits of the values of the next block, what is told of their number,
-    /// and the bytes behind its head.
-    fn head(bytes: &'b [u8]) -> Option<(u64, u32, &'b [u8])> {
-        let (head, rest) = bytes.split_first_chunk::<BLOCK_HEAD>()?;
-        let (words, _) = head.as_chunks::<4>();
-        let word = |index: usize| u32::from_le_bytes(words[index]);
-        Some((u64::from(word(0)) | u64::from(word(1)) << 32, word(2), rest))
+    /// As [`to_set`](Self::to_set), into a stream.
+    #[cfg(feature = "cli")]
+    pub(crate) fn into_set_stream(
+        self,
+        out: impl Write + Send,
+        format: SetFormat,
+    ) -> Result<(Written, Report)> {
+        let spool = self.spool();
+        self.produce(|produce| write_stream(out, format, &spool, produce))
     }
 
-    /// The block that `bytes` begin with, if all of it is there, and what follows.
-    fn split_off(bytes: &'b [u8]) -> Option<(Self, &'b [u8])> {
-        let (key, told, rest) = Self::head(bytes)?;
-        if told & IS_BITMAP != 0 {
-            let (words, rest) = rest.split_first_chunk::<BITMAP_BYTES>()?;
-            let container = Container::Bitmap(words.as_chunks().0.try_into().ok()?);
-            return Some((Self { key, container }, rest));
-        }
-        let (lows, rest) = rest.split_at_checked(2 * told as usize)?;
-        Some((Self { key, container: Container::Array(lows.as_chunks().0) }, rest))
+    /// Sorts into a set in a nameless file, which messages call `name`.
+    pub(super) fn into_temporary_set(self, name: &Path) -> Result<SetFile> {
+        let spool = self.spool();
+        temporary_set(name, &spool, |sink| self.collect(sink).map(drop))
     }
 
-    /// Whether what follows may begin with more values of the same upper bits.
-    fn may_go_on(&self, rest: &[u8]) -> bool {
-        Block::head(rest).is_none_or(|(next, ..)| next == self.key)
-    }
-}
-
-/// Hands on all values of a container.
-fn push(sink: &mut dyn ContainerSink, key: u64, container: Container<'_>) -> Result<()> {
-    match container {
-        Container::Array(lows) if lows.len() > MAX_ARRAY => {
-            sink.push(key, Scratch::from(container).container())
-        }
-        container => sink.push(key, container),
-    }
-}
-
-impl Write for Values<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut waiting = std::mem::take(&mut self.rest);
-        let taken = if waiting.is_empty() {
-            self.blocks(bytes).map(<[u8]>::to_vec)
-        } else {
-            waiting.extend_from_slice(bytes);
-            self.blocks(&waiting).map(<[u8]>::to_vec)
-        };
-        match taken {
-            Ok(rest) => {
-                self.rest = rest;
-                Ok(bytes.len())
-            }
-            Err(error) => {
-                self.error = Some(error);
-                Err(io::Error::other("the set could not be written"))
-            }
-        }
+    /// What a writer gives, and what the sort that it writes reports.
+    fn produce(
+        self,
+        write: impl FnOnce(&mut dyn FnMut(&mut dyn ValueSink) -> Result<()>) -> Result<Written>,
+    ) -> Result<(Written, Report)> {
+        let (mut sort, mut report) = (Some(self), None);
+        let written = write(&mut |sink| {
+            report = sort.take().map(|sort| sort.collect(sink)).transpose()?;
+            Ok(())
+        })?;
+        let told = |report| Report { written_bytes: written.bytes, ..report };
+        let nothing = || Error::Accounting { what: "nothing was sorted".into() };
+        report.map(|report| (written, told(report))).ok_or_else(nothing)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Sorts into the containers of a set.
+    fn collect(self, sink: &mut dyn ValueSink) -> Result<Report> {
+        let sort = self.reserve(SET_WRITER_BYTES).distinct(true);
+        let (report, rejects) = sort.hand_to(Typed::Containers, sink)?;
+        rejects.commit()?;
+        Ok(report)
     }
 }
 
@@ -220,8 +106,8 @@ mod tests {
             }
             let lines: Vec<_> = values.iter().rev().chain(&values).map(u64::to_string).collect();
             std::fs::write(&text, lines.join("\n")).unwrap();
-            let sort = Sort::new().file(&text);
-            let (told, _) = build(sort, &built, SetFormat::RoaringBits, folder.path()).unwrap();
+            let sort = Sort::new().file(&text).temporary_folder(folder.path());
+            let (told, _) = sort.to_set(&built, SetFormat::RoaringBits).unwrap();
             assert_eq!(told.cardinality, values.len() as u64);
             IntegerSet::from_iter(values).write_as(&written, SetFormat::RoaringBits).unwrap();
             assert!(std::fs::read(&built).unwrap() == std::fs::read(&written).unwrap(), "{start}");

@@ -1,22 +1,14 @@
 //! Options made complete: defaults filled in, contradictions refused.
 
+use super::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::options::Sort;
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::compression::MEMORY_SHARE;
 use crate::io::read::OpenOptions;
+use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
 use crate::number::Format;
 use crate::number::{Column, Selector};
-use crate::size::ByteSize;
-
-/// Smallest memory limit that is promised to be kept.
-const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
-/// More threads would only divide the memory further.
-pub(crate) const MAX_THREADS: usize = 256;
-
-/// Below this a thread's buffers leave too little for values.
-const MEMORY_PER_THREAD: u64 = 8 << 20;
 
 /// Refuses a number of threads that cannot be used.
 pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
@@ -29,25 +21,10 @@ pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
     }
 }
 
-/// The number of threads for who names none: that of the processors, or fewer if
-/// the memory limit has no room for so many.
-fn default_threads(processors: usize, limit: ByteSize) -> usize {
-    let room = usize::try_from(limit.bytes() / MEMORY_PER_THREAD).unwrap_or(MAX_THREADS);
-    processors.min(room).clamp(1, MAX_THREADS)
-}
-
-/// The memory limit that is in force: what was asked for, or the default, but never more
-/// than the machine has.
-pub(super) fn limit_in_force(asked: Option<ByteSize>) -> ByteSize {
-    let machine = Machine::detect();
-    let default = ByteSize::from_bytes(machine.default_memory_limit());
-    let most = ByteSize::from_bytes(machine.memory_bytes).max(MIN_MEMORY);
-    asked.unwrap_or(default).min(most)
-}
-
 impl Sort {
-    /// Fills in defaults and refuses contradictions.
-    pub(super) fn settle(&mut self) -> Result<()> {
+    /// Fills in defaults and refuses contradictions. Values that stay values have no
+    /// format.
+    pub(super) fn settle(&mut self, is_typed: bool) -> Result<()> {
         check_threads(self.threads)?;
         if let Some(limit) = self.memory
             && limit < MIN_MEMORY
@@ -63,7 +40,7 @@ impl Sort {
         if self.from != Format::Text && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
-        if self.selection.counted && self.to != Format::Text && self.table.is_none() {
+        if self.selection.counted && self.to != Format::Text && self.table.is_none() && !is_typed {
             return Err(Error::usage("counts are written as text only"));
         }
         if let Some((column, delimiter)) = &self.column {
@@ -81,35 +58,32 @@ impl Sort {
         if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
-        let limit = limit_in_force(self.memory);
-        let too_small = Error::MemoryLimitTooSmall {
-            limit_bytes: limit.bytes(),
-            needed_bytes: self.reserved.bytes().saturating_add(MIN_MEMORY.bytes()),
-        };
-        let limit = limit.bytes().checked_sub(self.reserved.bytes()).ok_or(too_small)?;
-        let limit = ByteSize::from_bytes(limit);
+        let limit = self.budget().without(self.reserved)?;
         self.memory = Some(limit);
-        let processors = Machine::detect().threads;
-        self.threads = Some(self.threads.unwrap_or(default_threads(processors, limit)));
+        let threads = || Budget::of(limit).default_threads(Machine::detect().threads);
+        self.threads = Some(self.threads.unwrap_or_else(threads));
         Ok(())
     }
 
-    /// The limit in force for the whole process, of which a part may be reserved.
+    /// The memory limit in force, before a part of it was reserved.
+    pub(super) fn budget(&self) -> Budget {
+        Budget::in_force(self.memory)
+    }
+
+    /// Once options are settled: what the sort itself may use.
+    pub(super) fn rest(&self) -> Budget {
+        self.memory.map_or_else(|| self.budget(), Budget::of)
+    }
+
+    /// Once options are settled: the limit of the whole process.
     pub(super) fn limit_bytes(&self) -> u64 {
-        self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.reserved.bytes()))
+        self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.reserved))
     }
 
-    /// Takes `bytes` from what the sort itself may use.
-    pub(super) fn set_aside(&mut self, bytes: u64) {
-        let Some(rest) = self.memory else { return };
-        let bytes = bytes.min(rest.bytes());
-        self.memory = Some(ByteSize::from_bytes(rest.bytes() - bytes));
-        self.reserved = ByteSize::from_bytes(self.reserved.bytes().saturating_add(bytes));
-    }
-
-    /// Memory that unpacking may take beside the sort, whose options are not settled yet.
-    pub(crate) fn unpack_room(&self) -> u64 {
-        limit_in_force(self.memory).bytes() / MEMORY_SHARE
+    /// Memory and folder for what cannot be written at once, before options are settled.
+    pub(super) fn spool(&self) -> Spool {
+        let folder = self.folders.first().cloned().unwrap_or_else(std::env::temp_dir);
+        Spool { pack_bytes: self.budget().packing(), folder, ..Spool::default() }
     }
 
     /// Whether its inputs are text, so that other content tells itself apart.
@@ -117,16 +91,11 @@ impl Sort {
         self.from == Format::Text
     }
 
-    /// Memory that unpacking may take.
-    pub(super) fn unpack_bytes(&self) -> u64 {
-        self.memory.map_or(u64::MAX, ByteSize::bytes) / MEMORY_SHARE
-    }
-
     /// How inputs are opened, of which `count` are read at the same time.
     pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
         OpenOptions {
             format: self.from,
-            unpack_bytes: self.unpack_bytes() / count,
+            unpack_bytes: self.rest().unpacking() / count,
             column: self.column.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
         }
@@ -148,19 +117,20 @@ impl Sort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::size::ByteSize;
     use crate::sort::Strategy;
 
     #[test]
     fn a_machine_of_many_processors_sorts_in_little_memory() {
         for mebibytes in [48, 64, 100, 256, 512, 2048] {
             let limit = ByteSize::from_mib(mebibytes);
-            let threads = default_threads(256, limit);
+            let threads = Budget::of(limit).default_threads(256);
             assert!(threads >= 4, "{mebibytes} MiB: {threads}");
             let sort = Sort::new().values((0..1000).map(|value| value << 40)).threads(threads);
             let sort = sort.memory(limit.max(MIN_MEMORY)).strategy(Strategy::Spill);
             assert!(sort.explain().is_ok(), "{mebibytes} MiB, {threads} threads");
         }
-        assert_eq!(default_threads(2, MIN_MEMORY), 2);
-        assert_eq!(default_threads(2, ByteSize::from_mib(1)), 1);
+        assert_eq!(Budget::of(MIN_MEMORY).default_threads(2), 2);
+        assert_eq!(Budget::of(ByteSize::from_mib(1)).default_threads(2), 1);
     }
 }

@@ -312,8 +312,7 @@ fn run(case: &Case, sort: Sort, folder: &std::path::Path) -> (Option<Report>, Ve
             (None, values.flat_map(u64::to_le_bytes).collect(), expected(case))
         }
         Output::Set => {
-            let (_, report) =
-                bitsort::sort::build(sort, &out, SetFormat::RoaringBits, folder).unwrap();
+            let (_, report) = sort.to_set(&out, SetFormat::RoaringBits).unwrap();
             let set = SetFile::open(&out).unwrap();
             set.verify().unwrap();
             let values = set.view().iter().map(Result::unwrap).flat_map(u64::to_le_bytes).collect();

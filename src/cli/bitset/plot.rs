@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::io::write::{Destination, open_destination};
+use crate::io::write::{Encoding, Spool, Writer};
 use crate::plot::Map;
 use crate::set::SetFile;
 use std::io::Write;
@@ -32,13 +32,9 @@ pub(super) fn plot(
     let map = map(&set, order, ipv4)?;
     let encoded = if is_svg { map.to_svg().map(String::into_bytes) } else { map.to_png() };
     let bytes = encoded.map_err(Error::io("draw", output))?;
-    match open_destination(output)? {
-        Destination::Atomic(new) => {
-            new.file().write_all(&bytes).map_err(Error::io("write", output))?;
-            new.commit()
-        }
-        Destination::Stream(mut file) => file.write_all(&bytes).map_err(Error::io("write", output)),
-    }
+    let mut writer = Writer::open(output, Encoding::Picture, &Spool::default())?;
+    writer.write_all(&bytes).map_err(Error::io("write", output))?;
+    writer.commit().map(drop)
 }
 
 fn map(set: &SetFile, order: Option<u32>, ipv4: bool) -> Result<Map> {

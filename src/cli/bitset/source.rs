@@ -9,16 +9,15 @@ use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::progress::Progress;
-use crate::set::file::{ContainerSink, Spool};
+use crate::set::file::{Spool, ValueSink};
 use crate::set::{SetFile, write_file, write_stream};
-use crate::sort::{self, InvalidLines, MAX_THREADS, Report, Sort, check_threads};
+use crate::size::ByteSize;
+use crate::sort::budget::{Budget, MAX_THREADS};
+use crate::sort::{InvalidLines, Report, Sort, check_threads};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Memory of the program itself, its stacks and small buffers.
-const OWN_BYTES: u64 = 8 << 20;
 
 /// Standard input where no files are named.
 pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
@@ -126,10 +125,14 @@ impl Source {
         }
     }
 
-    /// Memory that may be used for what is no sort, beside what the program itself takes.
+    /// What may be used for what is no sort.
+    pub(in crate::cli) fn budget(&self) -> Budget {
+        Budget::of(ByteSize::from_bytes(self.memory_limit_bytes()))
+    }
+
+    /// Memory for a command that is no sort.
     pub(in crate::cli) fn memory_bytes(&self) -> u64 {
-        let limit = self.memory_limit_bytes();
-        limit - OWN_BYTES.min(limit / 8)
+        self.budget().command()
     }
 
     fn memory_limit_bytes(&self) -> u64 {
@@ -147,12 +150,12 @@ impl Source {
 
     /// Opens a set file, or sorts a file of numbers.
     pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
-        sort::open_any(path, || self.sort(), &self.folder)
+        self.sort().open_as_set(path)
     }
 
     /// Opens a set file, or a set that comes through a pipe or is compressed.
     pub(super) fn open_set(&self, path: &Path) -> Result<SetFile> {
-        sort::open_set(path, || self.sort(), &self.folder)
+        self.sort().open_set(path)
     }
 
     /// Opens all of them; standard input can be but one.
@@ -179,8 +182,8 @@ impl Source {
         }
         let _bar = self.bar(target.output.is_some());
         let (_, report) = match &target.output {
-            Some(path) => sort::build(sort, path, target.format(), &self.folder),
-            None => sort::build_stream(sort, stdout()?, target.format(), &self.folder),
+            Some(path) => sort.to_set(path, target.format()),
+            None => sort.into_set_stream(stdout()?, target.format()),
         }?;
         self.done().report = Some(report);
         Ok(())
@@ -211,13 +214,13 @@ impl Source {
     pub(super) fn write(
         &self,
         target: &Target,
-        produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
+        produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
     ) -> Result<()> {
         let (format, spool) = (target.format(), self.spool());
         let _bar = self.bar(target.output.is_some());
         let written = match &target.output {
             Some(path) => write_file(path, format, &spool, false, produce),
-            None => write_stream(stdout()?, Path::new("-"), format, &spool, produce),
+            None => write_stream(stdout()?, format, &spool, produce),
         }?;
         self.note("written", written.cardinality);
         self.note("written_bytes", written.bytes);

@@ -11,7 +11,7 @@ use crate::kernel::Level;
 use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::changes::{Changes, Pair, union_of};
 use crate::set::container::{Container, Op};
-use crate::set::file::ContainerSink;
+use crate::set::file::ValueSink;
 use crate::set::plan::Plan;
 use crate::set::{IntegerSet, SetFile, update_watched};
 use std::ffi::OsString;
@@ -93,8 +93,8 @@ struct Printer<'s> {
     differ: bool,
 }
 
-impl ContainerSink for Printer<'_> {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+impl ValueSink for Printer<'_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         let old = self.old.view().container(key).map_err(self.old.damaged())?;
         let count = container.positions(0, &mut self.lows);
         self.differ |= count > 0;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::progress::Progress;
 use crate::set::SetFormat;
-use crate::sort::{self, Report, Sort};
+use crate::sort::{Report, Sort};
 use args::{OutputFormat, SortArgs};
 use clap::CommandFactory;
 use std::path::Path;
@@ -38,10 +38,9 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
     if args.count || args.repeated || args.reverse {
         return Err(Error::usage("a set has no counts, repeats or order"));
     }
-    let folder = args.temporary.first().cloned().unwrap_or_else(std::env::temp_dir);
     let built = match output {
-        Some(path) => sort::build(sort, path, format, &folder),
-        None => sort::build_stream(sort, stdout()?, format, &folder),
+        Some(path) => sort.to_set(path, format),
+        None => sort.into_set_stream(stdout()?, format),
     };
     built.map(|(_, report)| report)
 }

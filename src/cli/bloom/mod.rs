@@ -14,17 +14,15 @@ use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
 use crate::bloom::filter_file::FilterFile;
 use crate::error::{Error, Result};
-use crate::io::compression::{Compression, PACK_BYTES, Packer};
 use crate::io::read::ChunkJob;
-use crate::io::write::{AtomicFile, Destination, open_destination};
+use crate::io::write::{Encoding, Spool, Writer};
 use crate::lines::funnel::Funnel;
 use crate::lines::keys::{CHUNK_BYTES, LineJob, LineRules};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) use args::BloomArgs;
 
@@ -135,71 +133,29 @@ fn job(source: &Source, rules: impl Into<LineRules>) -> LineJob<'_> {
     LineJob { rules: rules.into(), chunks }
 }
 
-/// Where lines go.
-struct Out {
-    to: Target,
-    bytes: u64,
-}
-
-/// Standard output, or a file that appears at the end.
-enum Target {
-    Stdout(io::Stdout),
-    Stream(File, PathBuf),
-    Atomic(AtomicFile),
-    Packed(Box<Packer<File>>, AtomicFile),
-}
-
-impl Target {
-    fn open(path: &Path) -> Result<Self> {
-        Compression::refuse_unknown(path).map_err(Error::usage)?;
-        let new = match open_destination(path)? {
-            Destination::Stream(file) => return Ok(Self::Stream(file, path.into())),
-            Destination::Atomic(new) => new,
-        };
-        let Some(packing) = Compression::of_name(path) else { return Ok(Self::Atomic(new)) };
-        let file = new.file().try_clone();
-        let packer = file.and_then(|file| Packer::new(packing, file, PACK_BYTES));
-        Ok(Self::Packed(Box::new(packer.map_err(Error::io("write", path))?), new))
-    }
-}
+/// Where lines go: standard output, or a file that appears at the end.
+struct Out(Writer<'static>);
 
 impl Out {
     fn open(target: &TargetArgs) -> Result<Self> {
-        let to = match &target.output {
-            None => Target::Stdout(stdout()?),
-            Some(path) => Target::open(path)?,
-        };
-        Ok(Self { to, bytes: 0 })
+        let spool = Spool::default();
+        match &target.output {
+            None => Writer::stream(stdout()?, Encoding::Lines, &spool),
+            Some(path) => Writer::open(path, Encoding::Lines, &spool),
+        }
+        .map(Self)
     }
 
     /// Writes what comes next.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes += bytes.len() as u64;
-        match &mut self.to {
-            // Whole chunks, past the buffer for single lines.
-            Target::Stdout(out) => {
-                let mut out = out.lock();
-                out.write_all(bytes).and_then(|()| out.flush()).map_err(Error::io("write", "-"))
-            }
-            Target::Stream(out, path) => out.write_all(bytes).map_err(Error::io("write", &*path)),
-            Target::Atomic(new) => {
-                new.file().write_all(bytes).map_err(Error::io("write", new.path()))
-            }
-            Target::Packed(packer, new) => {
-                packer.write_all(bytes).map_err(Error::io("write", new.path()))
-            }
-        }
+        self.0
+            .write_all(bytes)
+            .and_then(|()| self.0.flush())
+            .map_err(Error::io("write", self.0.path()))
     }
 
     fn commit(self, source: &Source) -> Result<()> {
-        source.note("written_bytes", self.bytes);
-        match self.to {
-            Target::Atomic(new) => new.commit(),
-            Target::Packed(packer, new) => {
-                packer.finish().map_err(Error::io("write", new.path()))?;
-                new.commit()
-            }
-            Target::Stdout(_) | Target::Stream(..) => Ok(()),
-        }
+        source.note("written_bytes", self.0.written_bytes());
+        self.0.commit().map(drop)
     }
 }

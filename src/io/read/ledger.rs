@@ -4,13 +4,13 @@
 //! the input, which is what makes line numbers and the first error exact.
 
 use crate::error::{Error, Result};
+use crate::io::in_order::InOrder;
 use crate::number::Malformed;
-use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What becomes of malformed lines.
 pub(crate) enum Invalid<'a> {
@@ -137,18 +137,15 @@ pub(crate) struct Ledger<'a> {
     fail: bool,
     stopped: AtomicBool,
     state: Mutex<State<'a>>,
-    /// A block was entered, or no more will be.
-    entered: Condvar,
+    blocks: InOrder<Entry>,
+    waiting_bytes: AtomicUsize,
 }
 
 struct State<'a> {
     invalid: Invalid<'a>,
-    next: u64,
-    waiting: BTreeMap<u64, Entry>,
-    waiting_bytes: usize,
     total: Tally,
     input: usize,
-    /// Lines of this input before block `next`.
+    /// Lines of this input before the next block.
     lines: u64,
     error: Option<Error>,
 }
@@ -158,18 +155,10 @@ impl<'a> Ledger<'a> {
     pub(crate) fn new(names: Vec<String>, invalid: Invalid<'a>) -> Self {
         let rejects = matches!(invalid, Invalid::Reject(..));
         let fail = matches!(invalid, Invalid::Fail);
-        let state = State {
-            invalid,
-            next: 0,
-            waiting: BTreeMap::new(),
-            waiting_bytes: 0,
-            total: Tally::default(),
-            input: 0,
-            lines: 0,
-            error: None,
-        };
-        let (stopped, entered) = (AtomicBool::new(false), Condvar::new());
-        Self { names, rejects, fail, stopped, state: Mutex::new(state), entered }
+        let state = State { invalid, total: Tally::default(), input: 0, lines: 0, error: None };
+        let (stopped, waiting_bytes) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (state, blocks) = (Mutex::new(state), InOrder::default());
+        Self { names, rejects, fail, stopped, state, blocks, waiting_bytes }
     }
 
     /// Whether malformed lines end the run.
@@ -190,38 +179,28 @@ impl<'a> Ledger<'a> {
     /// Ends the claiming of blocks.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        self.entered.notify_all();
+        self.blocks.abort();
     }
 
     /// Enters block `sequence`, or keeps it until those before it are in.
     pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // The thread that has the next block waits for nobody, so it comes.
         let bytes = entry.memory_bytes();
-        while sequence > state.next
-            && state.waiting_bytes + bytes > WAITING_BYTES
-            && !self.is_stopped()
-        {
-            let patience = Duration::from_millis(100);
-            let waited = self.entered.wait_timeout(state, patience);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > WAITING_BYTES {
+            // The thread that has the next block waits for nobody, so it comes. After a
+            // stop there are few further blocks, and nobody waits.
+            drop(self.blocks.wait(sequence));
         }
-        state.waiting_bytes += bytes;
-        state.waiting.insert(sequence, entry);
-        while let Some(entry) = {
-            let next = state.next;
-            state.waiting.remove(&next)
-        } {
-            state.next += 1;
-            state.waiting_bytes -= entry.memory_bytes();
-            self.entered.notify_all();
+        let Ok(()) = self.blocks.complete::<Infallible>(sequence, Some(entry), |entry| {
+            self.waiting_bytes.fetch_sub(entry.memory_bytes(), Ordering::Relaxed);
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             if state.error.is_none()
                 && let Err(error) = state.account(&self.names, &entry)
             {
                 state.error = Some(error);
                 self.stop();
             }
-        }
+            Ok(())
+        });
     }
 
     /// The counts of all blocks.

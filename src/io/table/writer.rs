@@ -27,61 +27,52 @@ const ROW_BYTES: u64 = 64;
 /// The name of the second column.
 const COUNT: &str = "count";
 
-/// Takes values as 8 bytes each, least significant first, and writes a column of
-/// them; or values and counts in turn, and writes two.
+/// Takes values and writes a column of them; or values with their counts, and writes two.
 pub(crate) struct TableWriter<W: Write + Send> {
     encoder: Encoder<W>,
     /// The numbers of each column that wait.
     columns: Vec<Vec<u64>>,
-    /// The column that the next number is for.
-    next: usize,
     group_rows: usize,
-    /// The beginning of a number.
-    carry: Vec<u8>,
 }
 
 enum Encoder<W: Write + Send> {
-    Parquet(Box<SerializedFileWriter<Counting<W>>>),
-    Arrow(Box<FileWriter<Counting<W>>>, SchemaRef),
+    Parquet(Box<SerializedFileWriter<Holding<W>>>),
+    Arrow(Box<FileWriter<Holding<W>>>, SchemaRef),
 }
 
-/// Counts the bytes that pass. The first ones are held back, and lost without
-/// [`finish`](Self::finish): a run that fails before there are rows writes nothing.
-struct Counting<W> {
+/// Holds back the first bytes, which are lost without [`finish`](Self::finish): a run
+/// that fails before there are rows writes nothing.
+struct Holding<W> {
     out: W,
     held: Vec<u8>,
-    bytes: u64,
+    holds: bool,
 }
 
 /// What stands before the rows takes less.
 const HELD_BYTES: usize = 4 << 10;
 
-impl<W: Write> Counting<W> {
+impl<W: Write> Holding<W> {
     fn release(&mut self) -> io::Result<()> {
+        self.holds = false;
         self.out.write_all(&self.held)?;
         self.held.clear();
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<u64> {
+    fn finish(mut self) -> io::Result<()> {
         self.release()?;
-        self.out.flush()?;
-        Ok(self.bytes)
+        self.out.flush()
     }
 }
 
-impl<W: Write> Write for Counting<W> {
+impl<W: Write> Write for Holding<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let begins = self.bytes == self.held.len() as u64;
-        let written = if begins && self.held.len() + bytes.len() <= HELD_BYTES {
+        if self.holds && self.held.len() + bytes.len() <= HELD_BYTES {
             self.held.extend_from_slice(bytes);
-            bytes.len()
-        } else {
-            self.release()?;
-            self.out.write(bytes)?
-        };
-        self.bytes += written as u64;
-        Ok(written)
+            return Ok(bytes.len());
+        }
+        self.release()?;
+        self.out.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -119,7 +110,7 @@ impl<W: Write + Send> TableWriter<W> {
         counted: bool,
         memory_bytes: u64,
     ) -> io::Result<Self> {
-        let out = Counting { out, held: Vec::new(), bytes: 0 };
+        let out = Holding { out, held: Vec::new(), holds: true };
         // A column cannot be called as the other one.
         let name = if counted && name == COUNT { "value" } else { name };
         let names = if counted { vec![name, COUNT] } else { vec![name] };
@@ -130,15 +121,15 @@ impl<W: Write + Send> TableWriter<W> {
         };
         let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let columns = names.iter().map(|_| Vec::with_capacity(group_rows)).collect();
-        Ok(Self { encoder, columns, next: 0, group_rows, carry: Vec::new() })
+        Ok(Self { encoder, columns, group_rows })
     }
 
-    /// Completes the file; gives its bytes.
+    /// Completes the file.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
-    pub(crate) fn finish(mut self) -> io::Result<u64> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         if !self.columns[0].is_empty() {
             self.write_group()?;
         }
@@ -152,16 +143,45 @@ impl<W: Write + Send> TableWriter<W> {
         out.finish()
     }
 
-    fn take(&mut self, number: u64) -> io::Result<()> {
-        self.columns[self.next].push(number);
-        self.next += 1;
-        if self.next == self.columns.len() {
-            self.next = 0;
-            if self.columns[0].len() == self.group_rows {
-                return self.write_group();
-            }
+    /// Takes the next rows.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub(crate) fn values(&mut self, values: &[u64]) -> io::Result<()> {
+        let mut rest = values;
+        while !rest.is_empty() {
+            let room = self.group_rows - self.columns[0].len();
+            let (now, later) = rest.split_at(rest.len().min(room));
+            self.columns[0].extend_from_slice(now);
+            rest = later;
+            self.write_full_group()?;
         }
         Ok(())
+    }
+
+    /// Takes the next rows of two columns.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written, or there is but one column.
+    pub(crate) fn counted(&mut self, pairs: &[[u64; 2]]) -> io::Result<()> {
+        for [value, count] in pairs {
+            let [values, counts] = &mut self.columns[..] else {
+                return Err(io::Error::other("the table has no column of counts"));
+            };
+            values.push(*value);
+            counts.push(*count);
+            self.write_full_group()?;
+        }
+        Ok(())
+    }
+
+    fn write_full_group(&mut self) -> io::Result<()> {
+        if self.columns[0].len() < self.group_rows {
+            return Ok(());
+        }
+        self.write_group()
     }
 
     fn write_group(&mut self) -> io::Result<()> {
@@ -192,7 +212,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-fn parquet<W: Write + Send>(out: Counting<W>, names: &[&str]) -> io::Result<Encoder<W>> {
+fn parquet<W: Write + Send>(out: Holding<W>, names: &[&str]) -> io::Result<Encoder<W>> {
     let fields = names.iter().map(|name| {
         Type::primitive_type_builder(name, Physical::INT64)
             .with_repetition(Repetition::REQUIRED)
@@ -215,33 +235,9 @@ fn parquet<W: Write + Send>(out: Counting<W>, names: &[&str]) -> io::Result<Enco
     Ok(Encoder::Parquet(Box::new(writer.map_err(parquet_error)?)))
 }
 
-fn arrow<W: Write + Send>(out: Counting<W>, names: &[&str]) -> io::Result<Encoder<W>> {
+fn arrow<W: Write + Send>(out: Holding<W>, names: &[&str]) -> io::Result<Encoder<W>> {
     let fields = names.iter().map(|name| Field::new(*name, DataType::UInt64, false));
     let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let writer = FileWriter::try_new(out, &schema).map_err(arrow_error)?;
     Ok(Encoder::Arrow(Box::new(writer), schema))
-}
-
-impl<W: Write + Send> Write for TableWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut rest = bytes;
-        while !self.carry.is_empty() && !rest.is_empty() {
-            self.carry.push(rest[0]);
-            rest = &rest[1..];
-            if let Some(&number) = self.carry.first_chunk() {
-                self.carry.clear();
-                self.take(u64::from_le_bytes(number))?;
-            }
-        }
-        let (numbers, tail) = rest.as_chunks::<8>();
-        for &number in numbers {
-            self.take(u64::from_le_bytes(number))?;
-        }
-        self.carry.extend_from_slice(tail);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(()) // rows wait for their group
-    }
 }

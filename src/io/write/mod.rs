@@ -5,8 +5,10 @@ mod direct;
 mod lock;
 mod relay;
 mod sequence;
-mod turns;
+mod writer;
 
-pub(crate) use atomic::{AtomicFile, Destination, is_same_file, open_destination};
+pub(crate) use atomic::is_same_file;
 pub(crate) use lock::lock;
+pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
+pub(crate) use writer::{Encoding, Spool, Writer};

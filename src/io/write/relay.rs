@@ -1,109 +1,141 @@
-//! Numbered parts that are written to a stream one after the other.
+//! Numbered parts that one taker gets one after the other.
 //!
-//! A thread whose part has not the turn leaves its buffer to the one that has, takes
-//! an empty one and computes on. It waits only where no empty one can be had.
+//! A thread whose part does not have the turn leaves what it has, takes an empty buffer
+//! and computes on. It waits only where there is no empty one.
 
-use super::turns::Spare;
-use crate::error::{Error, Result};
-use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use crate::error::Result;
+use crate::io::in_order::InOrder;
+use std::sync::{Mutex, PoisonError};
 
-/// A stream that threads share.
-pub(super) type Stream<'a> = Mutex<&'a mut (dyn Write + Send)>;
+/// Memory that a relay carries and uses again: bytes, or values.
+pub(crate) trait Carried: Send {
+    /// An empty one of the same size.
+    fn another(&self) -> Self;
 
-/// Which part has the turn, and what was left of others.
+    /// Whether it holds nothing.
+    fn is_empty(&self) -> bool;
+
+    /// Forgets what it holds, and keeps its memory.
+    fn clear(&mut self);
+}
+
+/// Bytes on their way to a file or stream.
 #[derive(Debug)]
-pub(super) struct Relay {
-    state: Mutex<State>,
-    passed: Condvar,
+pub(crate) struct Buffer {
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes that count, from the first one on.
+    pub(crate) filled: usize,
 }
 
-#[derive(Debug)]
-struct State {
-    current: usize,
-    left: BTreeMap<usize, Left>,
-    spare: Spare,
-    aborted: bool,
-}
-
-/// What is left of a part.
-#[derive(Debug, Default)]
-struct Left {
-    /// Buffers, and bytes of them that count.
-    pieces: Vec<(Vec<u8>, usize)>,
-    is_finished: bool,
-}
-
-impl Relay {
-    /// With up to `spare` buffers beside the threads' own.
-    pub(super) fn new(spare: usize) -> Self {
-        let (left, spare) = (BTreeMap::new(), Spare::new(spare));
-        let state = State { current: 0, left, spare, aborted: false };
-        Self { state: Mutex::new(state), passed: Condvar::new() }
+impl Buffer {
+    /// An empty buffer of `size` bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        Self { bytes: vec![0; size], filled: 0 }
     }
 
-    /// Wakes everybody who waits, to no avail.
-    pub(super) fn abort(&self) {
-        self.lock().aborted = true;
-        self.passed.notify_all();
+    /// The bytes that count.
+    pub(crate) fn filled(&self) -> &[u8] {
+        &self.bytes[..self.filled]
     }
 
-    /// Leaves `buffer[..filled]` of part `number` to another thread, unless the part
-    /// has the turn or there is no other buffer; tells whether it is left. Then
-    /// `buffer` is another one of the same size.
-    pub(super) fn leave(&self, number: usize, buffer: &mut Vec<u8>, filled: usize) -> bool {
-        let mut state = self.lock();
-        if state.current == number {
-            return false;
+    /// The bytes that are free.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.filled..]
+    }
+}
+
+impl Carried for Buffer {
+    fn another(&self) -> Self {
+        Self::new(self.bytes.len())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    fn clear(&mut self) {
+        self.filled = 0;
+    }
+}
+
+/// Parts on their way to one taker.
+pub(crate) struct Relay<'a, T> {
+    order: InOrder<T>,
+    spare: Mutex<Spare<T>>,
+    taker: Mutex<Taker<'a, T>>,
+}
+
+/// What becomes of a part, a piece at a time.
+type Taker<'a, T> = Box<dyn FnMut(&T) -> Result<()> + Send + 'a>;
+
+/// Empty buffers for threads that leave theirs.
+struct Spare<T> {
+    empty: Vec<T>,
+    /// Buffers that may still be made.
+    more: usize,
+}
+
+impl<T: Carried> Spare<T> {
+    /// Takes `full` and leaves an empty one in its place, if there is one.
+    fn exchange(&mut self, full: &mut T) -> Option<T> {
+        let empty = self.empty.pop().or_else(|| {
+            self.more = self.more.checked_sub(1)?;
+            Some(full.another())
+        });
+        empty.map(|empty| std::mem::replace(full, empty))
+    }
+}
+
+impl<'a, T: Carried> Relay<'a, T> {
+    /// Hands all parts to `taker`, with up to `spare` buffers beside the threads' own.
+    pub(crate) fn new(spare: usize, taker: impl FnMut(&T) -> Result<()> + Send + 'a) -> Self {
+        Self {
+            order: InOrder::default(),
+            spare: Mutex::new(Spare { empty: Vec::new(), more: spare }),
+            taker: Mutex::new(Box::new(taker)),
         }
-        let Some(full) = state.spare.exchange(buffer) else { return false };
-        state.left.entry(number).or_default().pieces.push((full, filled));
-        true
     }
 
-    /// Waits for the turn of part `number`.
-    pub(super) fn wait(&self, number: usize) -> Result<()> {
-        let waits = |state: &mut State| !state.aborted && state.current != number;
-        let state = self.passed.wait_while(self.lock(), waits);
-        let aborted = state.unwrap_or_else(PoisonError::into_inner).aborted;
-        if aborted { Err(Error::Interrupted) } else { Ok(()) }
-    }
-
-    /// Writes what is left of part `number`, which has the turn, and `bytes`.
-    pub(super) fn write(&self, number: usize, stream: &Stream<'_>, bytes: &[u8]) -> io::Result<()> {
-        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = self.lock().left.remove(&number).unwrap_or_default();
-        for (buffer, filled) in left.pieces {
-            stream.write_all(&buffer[..filled])?;
-            self.lock().spare.give_back(buffer);
-        }
-        stream.write_all(bytes)
-    }
-
-    /// Ends part `number`. If it has the turn, what is left of it is written, and of
-    /// later parts, up to one that somebody is still at.
-    pub(super) fn finish(&self, number: usize, stream: &Stream<'_>) -> io::Result<()> {
-        let mut state = self.lock();
-        if state.current != number {
-            state.left.entry(number).or_default().is_finished = true;
+    /// Hands on `item`, the next one of part `number`; afterwards it is empty, or
+    /// another one of the same size.
+    pub(crate) fn pass(&self, number: usize, item: &mut T) -> Result<()> {
+        if item.is_empty() {
             return Ok(());
         }
-        loop {
-            let current = state.current;
-            drop(state);
-            self.write(current, stream, &[])?;
-            state = self.lock();
-            state.current += 1;
-            if !state.left.get(&state.current).is_some_and(|left| left.is_finished) {
-                self.passed.notify_all();
-                return Ok(());
-            }
+        let number = number as u64;
+        if self.order.leave(number, || self.lock_spare().exchange(item)) {
+            return Ok(());
         }
+        self.order.wait(number)?;
+        self.order.take(number).into_iter().try_for_each(|left| self.hand_over(left))?;
+        self.take(item)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ends part `number`. If it has the turn, the taker gets what was left of it and of
+    /// later parts, up to one that is not complete.
+    pub(crate) fn finish(&self, number: usize) -> Result<()> {
+        self.order.complete(number as u64, None, |left| self.hand_over(left))
+    }
+
+    /// Wakes all threads that wait; their parts fail.
+    pub(crate) fn abort(&self) {
+        self.order.abort();
+    }
+
+    fn hand_over(&self, mut left: T) -> Result<()> {
+        self.take(&mut left)?;
+        self.lock_spare().empty.push(left);
+        Ok(())
+    }
+
+    fn take(&self, item: &mut T) -> Result<()> {
+        (self.taker.lock().unwrap_or_else(PoisonError::into_inner))(item)?;
+        item.clear();
+        Ok(())
+    }
+
+    fn lock_spare(&self) -> std::sync::MutexGuard<'_, Spare<T>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -119,26 +151,29 @@ mod tests {
         let expected: String = (0..PARTS).flat_map(pieces).collect();
         for spare in 0..8 {
             let mut written = Vec::new();
-            let (relay, next) = (Relay::new(spare), AtomicUsize::new(0));
-            let stream: Stream<'_> = Mutex::new(&mut written);
-            let work = || loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= PARTS {
-                    break;
-                }
-                for piece in pieces(number) {
-                    let mut buffer = piece.into_bytes();
-                    let filled = buffer.len();
-                    buffer.resize(20, 0);
-                    if !relay.leave(number, &mut buffer, filled) {
-                        relay.wait(number).unwrap();
-                        relay.write(number, &stream, &buffer[..filled]).unwrap();
+            let take = |buffer: &Buffer| {
+                written.extend_from_slice(buffer.filled());
+                Ok(())
+            };
+            let (relay, next) = (Relay::new(spare, take), AtomicUsize::new(0));
+            let work = || {
+                let mut buffer = Buffer::new(20);
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= PARTS {
+                        break;
                     }
-                    assert_eq!(buffer.len(), 20);
+                    for piece in pieces(number) {
+                        buffer.room()[..piece.len()].copy_from_slice(piece.as_bytes());
+                        buffer.filled = piece.len();
+                        relay.pass(number, &mut buffer).unwrap();
+                        assert_eq!((buffer.bytes.len(), buffer.filled), (20, 0));
+                    }
+                    relay.finish(number).unwrap();
                 }
-                relay.finish(number, &stream).unwrap();
             };
             std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));
+            drop(relay);
             assert!(written == expected.as_bytes(), "with {spare} spare buffers");
         }
     }

@@ -6,12 +6,15 @@
 //! places: a thread leaves what it has to the one whose turn it is.
 
 use super::direct::{DirectFile, DirectPart};
-use super::relay::{Relay, Stream};
-use super::turns::Turns;
+use super::relay::{Buffer, Relay};
 use crate::error::{Error, Result};
+use crate::io::in_order::InOrder;
+use std::convert::Infallible;
 use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where the bytes of an output end up.
 pub(crate) enum Sink<'a> {
@@ -20,7 +23,7 @@ pub(crate) enum Sink<'a> {
     /// The same, past the page cache.
     Direct(DirectFile<'a>),
     /// One write after the other.
-    Stream(Stream<'a>),
+    Stream(&'a mut (dyn Write + Send)),
 }
 
 impl Sink<'_> {
@@ -49,19 +52,24 @@ pub(crate) const DIRECT_WRITERS: usize = 2;
 
 /// An output in numbered parts.
 pub(crate) struct Sequence<'a> {
-    sink: Sink<'a>,
+    to: To<'a>,
     name: PathBuf,
-    turns: Turns,
-    relay: Relay,
-    state: Mutex<State>,
-    changed: Condvar,
+    sizes: Mutex<Sizes>,
+    /// A part is complete here when its size is known.
+    announced: InOrder<u64>,
 }
 
-struct State {
-    sizes: Vec<Option<u64>>,
-    /// Parts `..known` have places; the next one begins at `place`.
+enum To<'a> {
+    File(&'a File),
+    Direct(DirectFile<'a>),
+    Stream(Relay<'a, Buffer>),
+}
+
+struct Sizes {
+    announced: Vec<Option<u64>>,
+    /// Where parts begin whose predecessors are all announced, and where the last of
+    /// these ends.
     places: Vec<u64>,
-    aborted: bool,
 }
 
 /// One part, while it is written.
@@ -78,80 +86,71 @@ impl<'a> Sequence<'a> {
     /// An output without parts yet; `name` is for error messages. Threads may use
     /// up to `spare_buffers` more than their own.
     pub(crate) fn new(sink: Sink<'a>, name: PathBuf, spare_buffers: usize) -> Self {
-        let state = State { sizes: vec![], places: vec![0], aborted: false };
-        let (turns, relay) = (Turns::new(spare_buffers), Relay::new(spare_buffers));
-        Self { sink, name, turns, relay, state: Mutex::new(state), changed: Condvar::new() }
+        let to = match sink {
+            Sink::File(file) => To::File(file),
+            Sink::Direct(file) => To::Direct(file),
+            Sink::Stream(stream) => {
+                let name = name.clone();
+                To::Stream(Relay::new(spare_buffers, move |buffer: &Buffer| {
+                    stream.write_all(buffer.filled()).map_err(Error::io("write", &name))
+                }))
+            }
+        };
+        let sizes = Mutex::new(Sizes { announced: vec![], places: vec![0] });
+        Self { to, name, sizes, announced: InOrder::default() }
     }
 
     /// Adds `parts` parts behind those there are; gives the first one's number.
     pub(crate) fn extend(&self, parts: usize) -> usize {
-        let mut state = self.lock();
-        let first = state.sizes.len();
-        state.sizes.resize(first + parts, None);
+        let mut sizes = self.lock();
+        let first = sizes.announced.len();
+        sizes.announced.resize(first + parts, None);
         first
     }
 
     /// Says how many bytes part `number` will have.
     pub(crate) fn announce(&self, number: usize, bytes: u64) {
-        let mut state = self.lock();
-        state.sizes[number] = Some(bytes);
-        let before = state.places.len();
-        while let Some(&Some(size)) = state.sizes.get(state.places.len() - 1) {
-            let place = state.places[state.places.len() - 1] + size;
-            state.places.push(place);
-        }
-        if state.places.len() > before {
-            self.changed.notify_all();
-        }
+        self.lock().announced[number] = Some(bytes);
+        let place = |size| {
+            let places = &mut self.lock().places;
+            places.push(places[places.len() - 1] + size);
+            Ok(())
+        };
+        let Ok(()) = self.announced.complete::<Infallible>(number as u64, Some(bytes), place);
     }
 
     /// Begins part `number`. Each part must be finished once, by the thread
     /// that began it; parts must be begun in order.
     pub(crate) fn part(&self, number: usize) -> Part<'_, 'a> {
-        let announced = self.lock().sizes[number];
+        let announced = self.lock().announced[number];
         Part { sequence: self, number, place: None, announced, written: 0, direct: None }
     }
 
     /// Wakes everybody who waits; their writes fail.
     pub(crate) fn abort(&self) {
-        self.lock().aborted = true;
-        self.changed.notify_all();
-        self.relay.abort();
+        self.announced.abort();
+        if let To::Stream(relay) = &self.to {
+            relay.abort();
+        }
     }
 
     /// Threads that should write for each processor: two where a write waits
     /// for the disk, so that another thread computes meanwhile.
     pub(crate) fn writers_per_processor(&self) -> usize {
-        if matches!(self.sink, Sink::Direct(_)) { DIRECT_WRITERS } else { 1 }
+        if matches!(self.to, To::Direct(_)) { DIRECT_WRITERS } else { 1 }
     }
 
     /// Ends the output; gives the bytes of all parts.
     pub(crate) fn finish(&self) -> Result<u64> {
         let total = self.lock().places.last().copied().unwrap_or(0);
-        let finished = match &self.sink {
-            Sink::File(file) => self.turns.finish(file),
-            Sink::Direct(file) => file.set_len(total),
-            Sink::Stream(_) => Ok(()),
-        };
-        finished.map_err(Error::io("write", &self.name))?;
+        if let To::Direct(file) = &self.to {
+            file.set_len(total).map_err(Error::io("write", &self.name))?;
+        }
         Ok(total)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<T>(&self, ready: impl Fn(&State) -> Option<T>) -> Result<T> {
-        let mut state = self.lock();
-        loop {
-            if state.aborted {
-                return Err(Error::Interrupted);
-            }
-            if let Some(found) = ready(&state) {
-                return Ok(found);
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+    fn lock(&self) -> MutexGuard<'_, Sizes> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,57 +171,55 @@ impl Part<'_, '_> {
         self.written
     }
 
-    /// Appends `buffer[..filled]` to this part. Another thread may write it
-    /// later: then `buffer` is another one of the same size.
-    pub(crate) fn write(&mut self, buffer: &mut Vec<u8>, filled: usize) -> Result<()> {
+    /// Appends what `buffer` holds to this part. Another thread may write it later;
+    /// `buffer` is empty afterwards, and of the same size.
+    pub(crate) fn write(&mut self, buffer: &mut Buffer) -> Result<()> {
+        let filled = buffer.filled as u64;
         if filled == 0 {
             return Ok(());
         }
-        let (sequence, number) = (self.sequence, self.number);
-        let written = match &sequence.sink {
-            Sink::File(file) => {
-                let place = self.place()?;
-                sequence.turns.write(file, place + self.written, buffer, filled)
+        let sequence = self.sequence;
+        match &sequence.to {
+            To::File(file) => {
+                let place = self.place()? + self.written;
+                let written = file.write_all_at(buffer.filled(), place);
+                written.map_err(Error::io("write", &sequence.name))?;
+                buffer.filled = 0;
             }
-            Sink::Direct(file) => {
+            To::Direct(file) => {
                 let place = self.place()?;
                 let part = match self.direct.take() {
                     Some(part) => Ok(part),
                     None => file.part(place),
                 };
-                part.and_then(|mut part| {
-                    file.write(&mut part, &buffer[..filled])?;
+                let written = part.and_then(|mut part| {
+                    file.write(&mut part, buffer.filled())?;
                     self.direct = Some(part);
                     Ok(())
-                })
+                });
+                written.map_err(Error::io("write", &sequence.name))?;
+                buffer.filled = 0;
             }
-            Sink::Stream(stream) => {
-                if sequence.relay.leave(number, buffer, filled) {
-                    Ok(())
-                } else {
-                    sequence.relay.wait(number)?;
-                    sequence.relay.write(number, stream, &buffer[..filled])
-                }
-            }
-        };
-        written.map_err(Error::io("write", &sequence.name))?;
-        self.written += filled as u64;
+            To::Stream(relay) => relay.pass(self.number, buffer)?,
+        }
+        self.written += filled;
         Ok(())
     }
 
     /// Where this part begins, once that is known.
     fn place(&mut self) -> Result<u64> {
-        let place = match self.place {
-            Some(place) => place,
-            None => self.sequence.wait(|state| state.places.get(self.number).copied())?,
-        };
+        if let Some(place) = self.place {
+            return Ok(place);
+        }
+        self.sequence.announced.wait(self.number as u64)?;
+        let place = self.sequence.lock().places[self.number];
         self.place = Some(place);
         Ok(place)
     }
 
     /// Ends this part.
     pub(crate) fn finish(mut self) -> Result<()> {
-        if let (Sink::Direct(file), Some(part)) = (&self.sequence.sink, self.direct.take()) {
+        if let (To::Direct(file), Some(part)) = (&self.sequence.to, self.direct.take()) {
             file.finish(part).map_err(Error::io("write", &self.sequence.name))?;
         }
         match self.announced {
@@ -237,9 +234,8 @@ impl Part<'_, '_> {
             }
             Some(_) => {}
         }
-        if let Sink::Stream(stream) = &self.sequence.sink {
-            let finished = self.sequence.relay.finish(self.number, stream);
-            finished.map_err(Error::io("write", &self.sequence.name))?;
+        if let To::Stream(relay) = &self.sequence.to {
+            relay.finish(self.number)?;
         }
         Ok(())
     }
@@ -262,9 +258,9 @@ mod tests {
                         part.announce(2 * (number as u64 + 1));
                     }
                     for _ in 0..=number {
-                        let mut piece = format!("{number} ").into_bytes();
-                        let filled = piece.len();
-                        part.write(&mut piece, filled).unwrap();
+                        let bytes = format!("{number} ").into_bytes();
+                        let mut piece = Buffer { filled: bytes.len(), bytes };
+                        part.write(&mut piece).unwrap();
                     }
                     part.finish().unwrap();
                 });
@@ -289,7 +285,7 @@ mod tests {
 
             for spare_buffers in [0, 2, 100] {
                 let mut stream = Vec::new();
-                write_backwards(Sink::Stream(Mutex::new(&mut stream)), announce, spare_buffers);
+                write_backwards(Sink::Stream(&mut stream), announce, spare_buffers);
                 assert_eq!(stream, EXPECTED.as_bytes());
             }
         }
@@ -298,10 +294,11 @@ mod tests {
     #[test]
     fn an_abort_wakes_those_who_wait() {
         let mut stream = Vec::new();
-        let sequence = Sequence::new(Sink::Stream(Mutex::new(&mut stream)), "out".into(), 0);
+        let sequence = Sequence::new(Sink::Stream(&mut stream), "out".into(), 0);
         sequence.extend(2);
         std::thread::scope(|scope| {
-            let late = scope.spawn(|| sequence.part(1).write(&mut b"x".to_vec(), 1));
+            let late =
+                scope.spawn(|| sequence.part(1).write(&mut Buffer { bytes: vec![0], filled: 1 }));
             sequence.abort();
             assert!(matches!(late.join().unwrap(), Err(Error::Interrupted)));
         });

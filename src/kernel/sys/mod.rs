@@ -18,5 +18,5 @@ pub(crate) use limits::raise_file_limit;
 pub(crate) use lines::{Lines, atomic_words};
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
-pub(crate) use map::{is_in_memory, map_file, write_mapped};
+pub(crate) use map::map_file;
 pub(crate) use memory::Pages;

@@ -10,12 +10,13 @@ use super::writer::Writer;
 use crate::bloom::check_rate;
 use crate::bloom::params::hashes_for_rate;
 use crate::error::{Error, Result};
-use crate::io::compression::Compression;
-use crate::io::write::{AtomicFile, Destination, is_same_file, open_destination};
+use crate::io::write::{self as output, Encoding, Spool, is_same_file};
 use crate::kernel::on_each;
 use crate::kernel::sys::Machine;
 use crate::progress::{Phase, Progress};
 use crate::size::ByteSize;
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -117,9 +118,9 @@ impl Builder {
             rate: self.rate,
         };
         let data = Data::open(data.as_ref())?;
-        let new = destination(data.path(), index.as_ref())?;
-        self.write(&data, 0, &recipe, Writer::new(new.file()), index.as_ref())?;
-        commit(new)
+        let new = Destination::open(data.path(), index.as_ref())?;
+        self.write(&data, 0, &recipe, Writer::new(&new.file), index.as_ref())?;
+        new.commit()
     }
 
     /// Takes what was appended to a file into its index: it becomes the one that
@@ -159,12 +160,12 @@ impl Builder {
             Some(block) if header.is_sorted => last_key(&recipe.rule, old.block(block)?),
             _ => Vec::new(),
         };
-        let new = destination(data.as_ref(), index.as_ref())?;
-        let mut writer = Writer::new(new.file());
+        let new = Destination::open(data.as_ref(), index.as_ref())?;
+        let mut writer = Writer::new(&new.file);
         writer.copy(old.index(), kept, last).map_err(Error::io("write", index.as_ref()))?;
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         self.write(old.data(), from, &recipe, writer, index.as_ref())?;
-        commit(new)
+        new.commit()
     }
 
     /// Reads the data from a place on, and completes the index; its name is for
@@ -210,23 +211,27 @@ fn last_key(rule: &KeyRule, block: &[u8]) -> Vec<u8> {
     rows(block).last().map_or_else(Vec::new, |(row, _)| rule.key_of(row).into_owned())
 }
 
-fn destination(data: &Path, index: &Path) -> Result<AtomicFile> {
-    if is_same_file(data, index) {
-        let what = format!("{} cannot be its own index", data.display());
-        return Err(Error::usage(what));
-    }
-    Compression::refuse_name(index, "an index is asked where it lies").map_err(Error::usage)?;
-    match open_destination(index)? {
-        Destination::Atomic(new) => Ok(new),
-        Destination::Stream(_) => {
-            let what = format!("{} is no regular file, as an index is", index.display());
-            Err(Error::usage(what))
-        }
-    }
+/// Where an index goes: a regular file.
+struct Destination {
+    whole: output::Writer<'static>,
+    file: File,
 }
 
-fn commit(new: AtomicFile) -> Result<Stat> {
-    let path = new.path().to_path_buf();
-    new.commit()?;
-    IndexFile::open(path).map(|index| index.stat())
+impl Destination {
+    fn open(data: &Path, index: &Path) -> Result<Self> {
+        if is_same_file(data, index) {
+            let what = format!("{} cannot be its own index", data.display());
+            return Err(Error::usage(what));
+        }
+        let whole = output::Writer::open(index, Encoding::Index, &Spool::default())?;
+        let file = whole.file().map(File::try_clone);
+        let file = file.unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()));
+        Ok(Self { whole, file: file.map_err(Error::io("write", index))? })
+    }
+
+    fn commit(self) -> Result<Stat> {
+        let path = self.whole.path().to_path_buf();
+        self.whole.commit()?;
+        IndexFile::open(path).map(|index| index.stat())
+    }
 }

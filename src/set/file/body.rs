@@ -8,8 +8,8 @@ use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
 use super::header::{Header, Representation};
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
 use super::summed::Summed;
-use super::writer::Spool;
 use crate::io::page::{HEADER_BYTES, Section};
+use crate::io::write::Spool;
 use crate::set::container::{BITMAP_BYTES, Container};
 use std::fs::File;
 use std::io::{self, Write};
@@ -178,7 +178,8 @@ mod tests {
         let container = Container::Array(&lows);
         let file = tempfile::tempfile().unwrap();
         // There is no such folder, so that no file could be made.
-        let spool = Spool { memory_bytes: 1 << 16, folder: "/nowhere/at/all".into() };
+        let spool =
+            Spool { memory_bytes: 1 << 16, folder: "/nowhere/at/all".into(), ..Spool::default() };
         let mut roaring = Roaring::new(&file, spool);
         for key in 0..100 {
             roaring.push(key, container, 3000).unwrap();

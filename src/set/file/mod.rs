@@ -11,10 +11,11 @@ mod set_file;
 mod summed;
 mod writer;
 
+pub(crate) use crate::io::write::Spool;
 pub(crate) use bucket::BucketEncoder;
 pub use header::Representation;
 #[cfg(feature = "cli")]
 pub(crate) use portable::PortableSize;
 pub(crate) use portable::{Portable, PortableWriter};
 pub use set_file::{SetFile, SetKind};
-pub(crate) use writer::{BitsWriter, ContainerSink, Spool};
+pub(crate) use writer::{BitsWriter, ValueSink, push_array};

@@ -3,7 +3,7 @@
 use super::bucket::BucketEncoder;
 #[cfg(feature = "cli")]
 use super::bucket::{container_bytes, head_bytes};
-use super::writer::Spool;
+use crate::io::write::Spool;
 use crate::set::container::Container;
 use crate::set::view::Bucket;
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};

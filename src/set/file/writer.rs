@@ -4,8 +4,10 @@ use super::body::Roaring;
 use super::header::{Header, Representation};
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use crate::kernel::on_each;
-use crate::set::container::{BITMAP_BYTES, Container, Scratch};
+use crate::io::write::Spool;
+use crate::kernel::low_halves::low_halves;
+use crate::kernel::{Level, on_each};
+use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZero;
@@ -16,29 +18,40 @@ use std::thread::available_parallelism;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Takes the containers of a set, their keys ascending.
-pub(crate) trait ContainerSink: Send {
-    /// Takes one; it may be empty.
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()>;
-}
+/// Takes values, one batch after the other. A source hands over either values or
+/// containers; the containers of a set come with ascending keys.
+pub(crate) trait ValueSink: Send {
+    /// Takes all values of an aligned range of 2^16, of which there may be none.
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()>;
 
-/// Memory and folder for what cannot be written at once.
-#[derive(Debug, Clone)]
-pub(crate) struct Spool {
-    pub(crate) memory_bytes: usize,
-    pub(crate) folder: PathBuf,
-}
+    /// Takes the next values. Here they are those of a set: they ascend, and all of an
+    /// aligned range of 2^16 come in one batch.
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        let mut lows = Vec::new();
+        for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
+            lows.resize(alike.len(), [0; 2]);
+            low_halves(Level::best(), 0, alike, &mut lows);
+            push_array(self, alike[0] >> 16, &lows)?;
+        }
+        Ok(())
+    }
 
-impl Spool {
-    /// A file without a name in the folder.
-    pub(crate) fn file(&self) -> Result<File> {
-        tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
+    /// Takes values that come with their numbers of copies.
+    fn counted(&mut self, _: &[[u64; 2]]) -> Result<()> {
+        Err(Error::usage("a set has no counts"))
     }
 }
 
-impl Default for Spool {
-    fn default() -> Self {
-        Self { memory_bytes: 4 << 20, folder: std::env::temp_dir() }
+/// Hands over a container of any number of ascending values.
+pub(crate) fn push_array(
+    sink: &mut (impl ValueSink + ?Sized),
+    key: u64,
+    lows: &[[u8; 2]],
+) -> Result<()> {
+    let container = Container::Array(lows);
+    match lows.len() {
+        0..=MAX_ARRAY => sink.container(key, container),
+        _ => sink.container(key, Scratch::from(container).container()),
     }
 }
 
@@ -114,8 +127,8 @@ impl<'f> BitsWriter<'f> {
     }
 }
 
-impl ContainerSink for BitsWriter<'_> {
-    fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+impl ValueSink for BitsWriter<'_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         let len = container.len();
         if len == 0 {
             return Ok(());

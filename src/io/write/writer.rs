@@ -1,0 +1,272 @@
+//! One output: where its name leads, how its bytes are packed, and when it appears.
+
+use super::atomic::{AtomicFile, Destination, open_destination};
+use crate::error::{Error, Result};
+use crate::io::compression::{Compression, Packer};
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// What an output holds, as far as its writer has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// Lines or numbers, one after the other.
+    Lines,
+    /// A table of columns, one row group after the other.
+    Table,
+    /// A set file, whose head is written last.
+    Set,
+    /// A filter, from its first byte to its last.
+    Filter,
+    /// An index, which is a regular file.
+    Index,
+    /// Lines that may be forgotten and begun again.
+    Rejects,
+    /// A picture.
+    Picture,
+}
+
+impl Encoding {
+    /// Why a file of this kind is never compressed as a whole; none if it may be.
+    fn is_plain(self) -> Option<&'static str> {
+        match self {
+            Self::Lines => None,
+            Self::Table | Self::Set => Some("a set file is asked where it lies"),
+            Self::Filter => Some("a filter is asked where it lies"),
+            Self::Index => Some("an index is asked where it lies"),
+            Self::Rejects => Some("rejected lines may be forgotten and begun again"),
+            Self::Picture => Some("a picture is packed already"),
+        }
+    }
+
+    /// Whether bytes that are written may change before the commit.
+    fn goes_back(self) -> bool {
+        matches!(self, Self::Set | Self::Index | Self::Rejects)
+    }
+}
+
+/// Memory and folder for what cannot be written at once.
+#[derive(Debug, Clone)]
+pub(crate) struct Spool {
+    /// What may wait in memory.
+    pub(crate) memory_bytes: usize,
+    /// What packing an output, or encoding a table, may take.
+    pub(crate) pack_bytes: u64,
+    pub(crate) folder: PathBuf,
+}
+
+impl Spool {
+    /// A file without a name in the folder.
+    pub(crate) fn file(&self) -> Result<File> {
+        tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
+    }
+}
+
+impl Default for Spool {
+    fn default() -> Self {
+        Self { memory_bytes: 4 << 20, pack_bytes: 16 << 20, folder: std::env::temp_dir() }
+    }
+}
+
+/// An open output. A regular file appears at the commit; without one, what was there
+/// before stays.
+pub(crate) struct Writer<'w> {
+    path: PathBuf,
+    to: To<'w>,
+    is_durable: bool,
+    /// Bytes that came through [`Write`].
+    written_bytes: u64,
+}
+
+enum To<'w> {
+    Atomic(AtomicFile),
+    Packed(Box<Packer<File>>, AtomicFile),
+    /// A device, pipe or terminal, or a writer of the caller.
+    Stream(Stream<'w>),
+    /// A nameless file, which the commit copies to a stream.
+    Copied(File, Stream<'w>),
+}
+
+type Stream<'w> = Box<dyn Write + Send + 'w>;
+
+impl<'w> Writer<'w> {
+    /// Opens what `path` names. A regular file of lines is packed as its name says; other
+    /// names that promise compression are refused.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written, or not as its name says.
+    pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
+        Compression::refuse_unknown(path).map_err(Error::usage)?;
+        if let Some(why) = encoding.is_plain() {
+            Compression::refuse_name(path, why).map_err(Error::usage)?;
+        }
+        let new = match open_destination(path)? {
+            Destination::Atomic(new) => new,
+            Destination::Stream(_) if encoding == Encoding::Index => {
+                let what = format!("{} is no regular file, as an index is", path.display());
+                return Err(Error::usage(what));
+            }
+            Destination::Stream(file) => return Self::over(Box::new(file), path, encoding, spool),
+        };
+        let path = new.path().to_path_buf();
+        let to = match Compression::of_name(&path) {
+            Some(packing) => {
+                let file = new.file().try_clone();
+                let packer = file.and_then(|file| Packer::new(packing, file, spool.pack_bytes));
+                To::Packed(Box::new(packer.map_err(Error::io("write", &path))?), new)
+            }
+            None => To::Atomic(new),
+        };
+        Ok(Self { path, to, is_durable: false, written_bytes: 0 })
+    }
+
+    /// Writes to a stream, which messages call `-`.
+    ///
+    /// # Errors
+    ///
+    /// If it takes a temporary file, and there can be none.
+    pub(crate) fn stream(
+        out: impl Write + Send + 'w,
+        encoding: Encoding,
+        spool: &Spool,
+    ) -> Result<Self> {
+        Self::over(Box::new(out), Path::new("-"), encoding, spool)
+    }
+
+    fn over(out: Stream<'w>, path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
+        let to =
+            if encoding.goes_back() { To::Copied(spool.file()?, out) } else { To::Stream(out) };
+        Ok(Self { path: path.into(), to, is_durable: false, written_bytes: 0 })
+    }
+
+    /// The name for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file whose bytes are those of the output, which may be written at any place;
+    /// none for streams and packed files.
+    pub(crate) fn file(&self) -> Option<&File> {
+        match &self.to {
+            To::Atomic(new) => Some(new.file()),
+            To::Copied(file, _) => Some(file),
+            To::Packed(..) | To::Stream(_) => None,
+        }
+    }
+
+    /// Bytes that were written one after the other, before they were packed.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    /// Whether the bytes are packed on their way.
+    pub(crate) fn packs(&self) -> bool {
+        matches!(self.to, To::Packed(..))
+    }
+
+    /// Lets the commit return only when a regular file is safe from a power cut.
+    pub(crate) fn durable(self) -> Self {
+        Self { is_durable: true, ..self }
+    }
+
+    /// Shows the whole output; gives its bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be completed.
+    pub(crate) fn commit(self) -> Result<u64> {
+        let Self { path, to, is_durable, written_bytes } = self;
+        let failed = || Error::io("write", &path);
+        let new = match to {
+            To::Atomic(new) => new,
+            To::Packed(packer, new) => {
+                packer.finish().map_err(failed())?;
+                new
+            }
+            To::Stream(mut out) => {
+                out.flush().map_err(failed())?;
+                return Ok(written_bytes);
+            }
+            To::Copied(mut file, mut out) => {
+                let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut out));
+                let copied = copied.and_then(|bytes| out.flush().map(|()| bytes));
+                return copied.map_err(failed());
+            }
+        };
+        let bytes = new.file().metadata().map_err(failed())?.len();
+        if is_durable { new.commit_durably() } else { new.commit() }?;
+        Ok(bytes)
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.to {
+            To::Atomic(new) => new.file().write(bytes),
+            To::Packed(packer, _) => packer.write(bytes),
+            To::Stream(out) => out.write(bytes),
+            To::Copied(file, _) => file.write(bytes),
+        }?;
+        self.written_bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stream(out) => out.flush(),
+            To::Atomic(_) | To::Packed(..) | To::Copied(..) => Ok(()), // at the commit
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_appears_at_the_commit_whatever_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        for encoding in [Encoding::Lines, Encoding::Table, Encoding::Set, Encoding::Filter] {
+            let path = folder.path().join("out");
+            let mut writer = Writer::open(&path, encoding, &Spool::default()).unwrap();
+            writer.write_all(b"abc").unwrap();
+            assert!(!path.exists(), "{encoding:?}");
+            assert_eq!(writer.commit().unwrap(), 3);
+            assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_stream_gets_nothing_of_what_may_still_change() {
+        for (encoding, early) in [(Encoding::Lines, "abc"), (Encoding::Set, "")] {
+            let (seen, mut kept) =
+                tempfile::tempfile().map(|file| (file.try_clone(), file)).unwrap();
+            let mut writer = Writer::stream(seen.unwrap(), encoding, &Spool::default()).unwrap();
+            writer.write_all(b"abc").unwrap();
+            let read = |kept: &mut File| {
+                kept.rewind().unwrap();
+                io::read_to_string(kept).unwrap()
+            };
+            assert_eq!(read(&mut kept), early, "{encoding:?}");
+            kept.seek(io::SeekFrom::End(0)).unwrap();
+            assert_eq!(writer.commit().unwrap(), 3);
+            assert_eq!(read(&mut kept), "abc");
+        }
+    }
+
+    #[test]
+    fn names_that_promise_what_is_not_written_are_refused() {
+        let refused = |name, encoding| Writer::open(Path::new(name), encoding, &Spool::default());
+        for (name, encoding) in [
+            ("x.lz4", Encoding::Lines),
+            ("x.gz", Encoding::Set),
+            ("x.zst", Encoding::Filter),
+            ("x.xz", Encoding::Index),
+            ("/dev/null", Encoding::Index),
+        ] {
+            assert!(refused(name, encoding).is_err(), "{name} {encoding:?}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Sorted values as they are → what takes values: sets, tables, iterators.
+//!
+//! A thread gathers values in a [`Batch`], which a relay hands to the [`Taker`] in the
+//! order of the output. A set gets its containers: the lower 16 bits of the values that
+//! share the upper ones, or a bitmap of them if they come all at once and are many.
+
+use super::emit::Emitter;
+use super::entry::Entry;
+use crate::error::{Error, Result};
+use crate::io::write::Carried;
+use crate::kernel::low_halves::low_halves;
+use crate::kernel::{ones, popcount};
+use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY};
+use crate::set::file::{ValueSink, push_array};
+
+/// What a sink takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// Values, or pairs of a value and its count.
+    Values,
+    /// Containers of ascending values, each once.
+    Containers,
+}
+
+/// Values on their way to a sink.
+#[derive(Debug)]
+pub(super) struct Batch {
+    values: Vec<u64>,
+    counted: Vec<[u64; 2]>,
+    pieces: Vec<Piece>,
+    /// Of all pieces; of a bitmap, its bytes in pairs.
+    lows: Vec<[u8; 2]>,
+    /// Of `lows`, from the first one on, what is in use.
+    filled: usize,
+}
+
+/// Values that share their upper bits.
+#[derive(Debug)]
+struct Piece {
+    key: u64,
+    /// Pairs of bytes.
+    len: usize,
+    is_bitmap: bool,
+}
+
+/// Words of a bitmap of all values that share all but 16 bits.
+pub(super) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
+/// What a bitmap takes of `lows`, and what is written behind an array.
+const BITMAP_LOWS: usize = BITMAP_BYTES / 2 + ones::SLACK;
+
+impl Batch {
+    /// An empty batch that will take about `bytes` bytes.
+    pub(super) fn new(typed: Option<Typed>, is_counted: bool, bytes: usize) -> Self {
+        let room = |of, each| if typed == Some(of) { bytes / each } else { 0 };
+        Self {
+            values: Vec::with_capacity(if is_counted { 0 } else { room(Typed::Values, 8) }),
+            counted: Vec::with_capacity(if is_counted { room(Typed::Values, 16) } else { 0 }),
+            // Where values are far apart, each is a piece.
+            pieces: Vec::with_capacity(room(Typed::Containers, 4 * size_of::<Piece>())),
+            lows: vec![[0; 2]; room(Typed::Containers, 2) / 4 * 3],
+            filled: 0,
+        }
+    }
+
+    /// Room for the lower bits of further values.
+    fn room(&mut self) -> &mut [[u8; 2]] {
+        let is_full = self.pieces.len() == self.pieces.capacity();
+        if is_full { &mut [] } else { &mut self.lows[self.filled..] }
+    }
+
+    /// Ends a piece whose lower bits stand behind those of all others.
+    fn end_piece(&mut self, key: u64, len: usize, is_bitmap: bool) {
+        self.pieces.push(Piece { key, len, is_bitmap });
+        self.filled += len;
+    }
+}
+
+impl Carried for Batch {
+    fn another(&self) -> Self {
+        Self {
+            values: Vec::with_capacity(self.values.capacity()),
+            counted: Vec::with_capacity(self.counted.capacity()),
+            pieces: Vec::with_capacity(self.pieces.capacity()),
+            lows: vec![[0; 2]; self.lows.len()],
+            filled: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.counted.clear();
+        self.pieces.clear();
+        self.filled = 0;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.counted.is_empty() && self.pieces.is_empty()
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Whether values may come as bitmaps, too.
+    pub(super) fn takes_bitmaps(&self) -> bool {
+        let style = self.style();
+        let plain = style.selection.ignores_copies() && !style.selection.reverse;
+        style.typed == Some(Typed::Containers) && plain && self.batch.lows.len() >= BITMAP_LOWS
+    }
+
+    /// Takes all values whose upper bits are `key`, from the bitmap of their lower
+    /// ones; gives how many there are.
+    pub(super) fn bitmap(&mut self, key: u64, words: &[u64; BLOCK_WORDS]) -> Result<u64> {
+        let bytes: &[[u8; 8]] = bytemuck::cast_slice(words);
+        let count = popcount::ones(self.level, bytes);
+        if count == 0 {
+            return Ok(0);
+        }
+        self.follows(key << 16, key << 16 | 0xFFFF)?;
+        if self.batch.room().len() < BITMAP_LOWS {
+            self.flush()?;
+        }
+        let room = self.batch.room();
+        let is_bitmap = count > MAX_ARRAY as u64;
+        let len = if is_bitmap {
+            room[..BITMAP_BYTES / 2].copy_from_slice(bytemuck::cast_slice(words));
+            BITMAP_BYTES / 2
+        } else {
+            ones::lows(self.level, words, room)
+        };
+        self.batch.end_piece(key, len, is_bitmap);
+        self.written.lines += count;
+        self.written.values += count;
+        Ok(count)
+    }
+
+    /// Takes `base + value` of ascending `values` in pieces of containers.
+    pub(super) fn pieces<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+        let mut rest = values;
+        while let Some(first) = rest.first() {
+            let key = (base + first.widen()) >> 16;
+            let alike = match rest.last() {
+                Some(last) if (base + last.widen()) >> 16 == key => rest.len(),
+                _ => rest.partition_point(|value| (base + value.widen()) >> 16 == key),
+            };
+            let room = self.batch.room();
+            if room.len() < alike.min(64) {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = rest.split_at(alike.min(room.len()));
+            low_halves(self.level, base, now, &mut room[..now.len()]);
+            self.batch.end_piece(key, now.len(), false);
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Takes `base + value` of `values` as they come.
+    pub(super) fn values<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
+        let mut rest = values;
+        while !rest.is_empty() {
+            let gathered = &mut self.batch.values;
+            let room = gathered.capacity() - gathered.len();
+            let (now, later) = rest.split_at(rest.len().min(room));
+            gathered.extend(now.iter().map(|value| base + value.widen()));
+            rest = later;
+            if gathered.len() == gathered.capacity() {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a value and its count.
+    pub(super) fn pair(&mut self, value: u64, count: u64) -> Result<()> {
+        if self.batch.counted.len() == self.batch.counted.capacity() {
+            self.flush()?;
+        }
+        self.batch.counted.push([value, count]);
+        Ok(())
+    }
+}
+
+/// Takes batches in order, and hands them to a sink: containers that come in pieces are
+/// put together.
+pub(super) struct Taker<'s> {
+    sink: &'s mut dyn ValueSink,
+    key: u64,
+    lows: Vec<[u8; 2]>,
+}
+
+impl<'s> Taker<'s> {
+    pub(super) fn new(sink: &'s mut dyn ValueSink) -> Self {
+        Self { sink, key: 0, lows: Vec::new() }
+    }
+
+    pub(super) fn take(&mut self, batch: &Batch) -> Result<()> {
+        if !batch.values.is_empty() {
+            self.sink.values(&batch.values)?;
+        }
+        if !batch.counted.is_empty() {
+            self.sink.counted(&batch.counted)?;
+        }
+        let mut lows = &batch.lows[..batch.filled];
+        let mut pieces = batch.pieces.iter().peekable();
+        while let Some(piece) = pieces.next() {
+            let (here, behind) = lows.split_at(piece.len);
+            lows = behind;
+            let goes_on = pieces.peek().is_none_or(|next| next.key == piece.key);
+            self.piece(piece, here, goes_on)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a piece, of whose container more may follow.
+    fn piece(&mut self, piece: &Piece, lows: &[[u8; 2]], goes_on: bool) -> Result<()> {
+        if piece.key < self.key {
+            let what = format!("values of {:#x} follow those of {:#x}", piece.key, self.key);
+            return Err(Error::Accounting { what });
+        }
+        if piece.key != self.key {
+            self.end()?;
+            self.key = piece.key;
+        }
+        if piece.is_bitmap {
+            debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
+            let words: &[[u8; 8]] = bytemuck::cast_slice(lows);
+            let words = words.try_into().map_err(|_| Error::Accounting {
+                what: format!("a bitmap of {} words", words.len()),
+            })?;
+            return self.sink.container(piece.key, Container::Bitmap(words));
+        }
+        if self.lows.is_empty() && !goes_on {
+            return push_array(self.sink, piece.key, lows);
+        }
+        self.lows.extend_from_slice(lows);
+        Ok(())
+    }
+
+    /// Hands over what waits.
+    pub(super) fn end(&mut self) -> Result<()> {
+        if !self.lows.is_empty() {
+            push_array(self.sink, self.key, &self.lows)?;
+            self.lows.clear();
+        }
+        Ok(())
+    }
+}

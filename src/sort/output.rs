@@ -1,0 +1,144 @@
+//! The output of a run in numbered parts: bytes at their places, or values in turn.
+
+use super::batch::{Batch, Typed};
+use crate::error::Result;
+use crate::io::write::{self, Buffer, Relay, Sequence, Sink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Where a run puts its output.
+pub(super) enum Target<'a> {
+    /// A file or stream, whose name is for messages.
+    Bytes(Sink<'a>, PathBuf),
+    Values(Typed, TakeBatch<'a>),
+}
+
+/// Takes batches in order.
+pub(super) type TakeBatch<'a> = &'a mut (dyn FnMut(&Batch) -> Result<()> + Send);
+
+impl Target<'_> {
+    /// What it takes instead of bytes.
+    pub(super) fn typed(&self) -> Option<Typed> {
+        match self {
+            Self::Bytes(..) => None,
+            Self::Values(typed, _) => Some(*typed),
+        }
+    }
+
+    /// The name for messages.
+    pub(super) fn name(&self) -> &Path {
+        match self {
+            Self::Bytes(_, name) => name,
+            Self::Values(..) => Path::new("-"),
+        }
+    }
+
+    /// Writes a file past the page cache: see [`Sink::directly`].
+    pub(super) fn directly(self, bytes: u64, is_exact: bool, write_bytes: usize) -> Self {
+        match self {
+            Self::Bytes(sink, name) => {
+                Self::Bytes(sink.directly(bytes, is_exact, write_bytes), name)
+            }
+            Self::Values(..) => self,
+        }
+    }
+}
+
+/// An output in numbered parts.
+pub(super) enum Output<'a> {
+    Bytes(Sequence<'a>),
+    /// And how many parts there are.
+    Values(Relay<'a, Batch>, AtomicUsize),
+}
+
+/// One part, while it is written.
+pub(super) enum Part<'s, 'a> {
+    Bytes(write::Part<'s, 'a>),
+    Values(&'s Relay<'a, Batch>, usize),
+}
+
+impl<'a> Output<'a> {
+    /// An output without parts yet. Threads may use up to `spare` more buffers than
+    /// their own.
+    pub(super) fn new(target: Target<'a>, spare: usize) -> Self {
+        match target {
+            Target::Bytes(sink, name) => Self::Bytes(Sequence::new(sink, name, spare)),
+            Target::Values(_, take) => Self::Values(Relay::new(spare, take), AtomicUsize::new(0)),
+        }
+    }
+
+    /// Adds `parts` parts behind those there are; gives the first one's number.
+    pub(super) fn extend(&self, parts: usize) -> usize {
+        match self {
+            Self::Bytes(sequence) => sequence.extend(parts),
+            Self::Values(_, count) => count.fetch_add(parts, Ordering::Relaxed),
+        }
+    }
+
+    /// Says how many bytes part `number` will have.
+    pub(super) fn announce(&self, number: usize, bytes: u64) {
+        if let Self::Bytes(sequence) = self {
+            sequence.announce(number, bytes);
+        }
+    }
+
+    /// Begins part `number`. Each part must be finished once, by the thread that began
+    /// it; parts must be begun in order.
+    pub(super) fn part(&self, number: usize) -> Part<'_, 'a> {
+        match self {
+            Self::Bytes(sequence) => Part::Bytes(sequence.part(number)),
+            Self::Values(relay, _) => Part::Values(relay, number),
+        }
+    }
+
+    /// Wakes everybody who waits; their writes fail.
+    pub(super) fn abort(&self) {
+        match self {
+            Self::Bytes(sequence) => sequence.abort(),
+            Self::Values(relay, _) => relay.abort(),
+        }
+    }
+
+    /// Threads that should write for each processor.
+    pub(super) fn writers_per_processor(&self) -> usize {
+        match self {
+            Self::Bytes(sequence) => sequence.writers_per_processor(),
+            Self::Values(..) => 1,
+        }
+    }
+
+    /// Ends the output; gives the bytes of all parts.
+    pub(super) fn finish(&self) -> Result<u64> {
+        match self {
+            Self::Bytes(sequence) => sequence.finish(),
+            Self::Values(..) => Ok(0),
+        }
+    }
+}
+
+impl Part<'_, '_> {
+    /// Says how many bytes this part will have, where that matters and was not said.
+    pub(super) fn announce(&mut self, bytes: impl FnOnce(u64) -> u64) {
+        if let Self::Bytes(part) = self
+            && !part.is_announced()
+        {
+            part.announce(bytes(part.written()));
+        }
+    }
+
+    /// Appends what `buffer` or `batch` holds; both are empty afterwards.
+    pub(super) fn write(&mut self, buffer: &mut Buffer, batch: &mut Batch) -> Result<()> {
+        match self {
+            Self::Bytes(part) => part.write(buffer),
+            Self::Values(relay, number) => relay.pass(*number, batch),
+        }
+    }
+
+    /// Ends this part.
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Self::Bytes(part) => part.finish(),
+            Self::Values(relay, number) => relay.finish(number),
+        }
+    }
+}
