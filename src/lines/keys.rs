@@ -5,10 +5,10 @@ use super::index::fields;
 use crate::bloom::Filter;
 use crate::bloom::Plain;
 use crate::error::{Error, Result};
-use crate::io::read::{ChunkJob, LineChunk, LineReader};
+use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Column, Selector};
+use crate::number::{Column, MAX_RECORD_BYTES, Selector};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::ops::Range;
@@ -176,11 +176,11 @@ pub(crate) struct LineJob<'a> {
     pub(crate) chunks: ChunkJob<'a>,
 }
 
-/// Says where in its input an error of a chunk is.
-fn located(chunk: &LineChunk) -> impl Fn(Error) -> Error {
+/// Says where in its input an error of a block is.
+fn located(block: &Block) -> impl Fn(Error) -> Error {
     |error| match error {
         Error::NoKey { offset, expected, excerpt, .. } => {
-            let (input, offset) = (chunk.name.clone(), chunk.offset + offset);
+            let (input, offset) = (block.name.clone(), block.offset + offset);
             Error::NoKey { input, offset, expected, excerpt }
         }
         other => other,
@@ -191,11 +191,11 @@ fn located(chunk: &LineChunk) -> impl Fn(Error) -> Error {
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
 impl LineJob<'_> {
-    fn reader(&self, paths: Vec<PathBuf>) -> LineReader {
-        LineReader::of_bytes(paths, self.rules.terminator)
+    fn lines(&self, paths: Vec<PathBuf>) -> LineInputs {
+        LineInputs::of_bytes(paths, self.rules.terminator)
     }
 
-    /// Hands chunks of the lines of `paths` to `work`, in any order, and what it
+    /// Hands blocks of the lines of `paths` to `work`, in any order, and what it
     /// wrote to `consume`, in theirs.
     pub(crate) fn run(
         &self,
@@ -203,11 +203,14 @@ impl LineJob<'_> {
         work: impl Fn(&[u8], &mut Vec<u8>) -> Result<()> + Sync,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<()> {
-        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
+        let work = |out: &mut Vec<u8>, block: &mut Block| {
             out.clear();
-            work(chunk.lines(), out).map_err(located(chunk))
+            while block.next_lines(usize::MAX)? {
+                work(block.lines(), out).map_err(located(block))?;
+            }
+            Ok(())
         };
-        self.chunks.run(self.reader(paths), || Ok(Vec::new()), work, |out, _| consume(out))
+        self.chunks.run(&self.lines(paths), || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
     /// Hands to `consume` the lines of `paths` to whose keys `ask` gives the answer
@@ -239,54 +242,68 @@ impl LineJob<'_> {
         ask: impl Fn(&[&[u8]], &mut Vec<bool>) + Sync,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<()> {
-        let work = |out: &mut Vec<u8>, chunk: &mut LineChunk| {
+        let work = |out: &mut Vec<u8>, block: &mut Block| {
             out.clear();
-            let bytes = chunk.lines();
-            let mut start = 0;
-            if chunk.first && matches!(selector.column, Column::Name(_)) {
-                // All of a chunk if a quote is never closed.
-                start = bytes.len().min(selector.first_record(bytes).len() + 1);
-                out.extend_from_slice(&bytes[..start]);
+            while block.next_lines(usize::MAX)? {
+                let copied = self.copy_rows(block, selector, wanted, out, &ask);
+                copied.map_err(located(block))?;
             }
-            let records = selector.records(&bytes[start..], chunk.column).map(|(record, _)| {
-                let span = start + record.start..start + record.end;
-                let row = &bytes[span.clone()];
-                let row = row.strip_suffix(b"\r").unwrap_or(row);
-                let field = fields(row, selector.delimiter).nth(chunk.column);
-                (field.unwrap_or_default(), span.start..span.end + 1)
-            });
-            let mut records =
-                records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
-            let mut answers = Vec::new();
-            loop {
-                let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
-                if fields.is_empty() {
-                    return Ok(());
-                }
-                let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
-                let batch = Batch { keys, spans };
-                let asked = batch.hashed(self.rules.funnel, |keys| ask(keys, &mut answers));
-                asked.map_err(located(chunk))?;
-                batch.copy(bytes, &answers, wanted, out);
-            }
+            Ok(())
         };
-        let reader = LineReader::of_records(paths, Some(selector.clone()));
-        self.chunks.run(reader, || Ok(Vec::new()), work, |out, _| consume(out))
+        let lines = LineInputs::of_text(paths, Some(selector.clone()));
+        self.chunks.run(&lines, || Ok(Vec::new()), work, |out, _| consume(out))
+    }
+
+    fn copy_rows(
+        &self,
+        block: &Block,
+        selector: &Selector,
+        wanted: bool,
+        out: &mut Vec<u8>,
+        ask: impl Fn(&[&[u8]], &mut Vec<bool>),
+    ) -> Result<()> {
+        let bytes = block.lines();
+        let mut start = 0;
+        if block.first && matches!(selector.column, Column::Name(_)) {
+            // All of a block if a quote is never closed.
+            start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
+            out.extend_from_slice(&bytes[..start]);
+        }
+        let records = selector.records(&bytes[start..], block.column, MAX_RECORD_BYTES);
+        let records = records.map(|(record, _)| {
+            let span = start + record.start..start + record.end;
+            let row = &bytes[span.clone()];
+            let row = row.strip_suffix(b"\r").unwrap_or(row);
+            let field = fields(row, selector.delimiter).nth(block.column);
+            (field.unwrap_or_default(), span.start..span.end + 1)
+        });
+        let mut records = records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
+        let mut answers = Vec::new();
+        loop {
+            let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
+            if fields.is_empty() {
+                return Ok(());
+            }
+            let keys: Vec<&[u8]> = fields.iter().map(|field| &**field).collect();
+            let batch = Batch { keys, spans };
+            batch.hashed(self.rules.funnel, |keys| ask(keys, &mut answers))?;
+            batch.copy(bytes, &answers, wanted, out);
+        }
     }
 
     /// Bytes of the lines of a file; 0 if it has to be read to know them.
     pub(crate) fn known_bytes(&self, path: &Path) -> u64 {
-        self.reader(vec![path.into()]).known_bytes()
+        self.lines(vec![path.into()]).known_bytes()
     }
 
-    /// Hands chunks of the lines of `paths` to `visit`, one after the other.
+    /// Hands blocks of the lines of `paths` to `visit`, one after the other.
     pub(crate) fn each(
         &self,
         paths: Vec<PathBuf>,
         mut visit: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let reader = self.reader(paths);
-        self.chunks.each(reader, |chunk| visit(chunk.lines()).map_err(located(chunk)))
+        let lines = self.lines(paths);
+        self.chunks.each(&lines, |block| visit(block.lines()).map_err(located(block)))
     }
 
     /// Number of keys in the lines of `paths`.

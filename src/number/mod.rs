@@ -17,7 +17,7 @@ mod line;
 mod lines;
 
 pub use column::Column;
-pub(crate) use column::Selector;
+pub(crate) use column::{MAX_RECORD_BYTES, Selector};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
 pub(crate) use lines::{LineSink, block_values};

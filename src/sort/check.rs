@@ -1,6 +1,6 @@
 //! Is an input sorted?
 
-use super::options::{MAX_RECORD_BYTES, Sort};
+use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Input, Invalid, Opened, Ordered, ScanOptions, open_all};
@@ -84,7 +84,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
 /// Where an input is out of order; with `strict` also equal neighbours are.
 fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder>> {
     let block_bytes = sort.tuning.block_bytes.unwrap_or(match sort.column {
-        Some(_) => MAX_RECORD_BYTES,
+        Some(_) => RECORD_BLOCK_BYTES,
         None => BLOCK_BYTES,
     });
     let cut = Cut {

@@ -4,7 +4,7 @@ use super::budget::{Budget, in_usize};
 use super::check::{check_each, first_disorder};
 use super::emit::{Emitter, Style};
 use super::entry::Window;
-use super::options::{MAX_RECORD_BYTES, Sort};
+use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::output::Target;
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
@@ -89,7 +89,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let inputs = sort.inputs.len().max(1);
     let each = in_usize(rest.merged_blocks()) / MEMORY_PER_BLOCK / inputs;
     let (smallest, largest) = match sort.column {
-        Some(_) => (MAX_RECORD_BYTES, MAX_RECORD_BYTES),
+        Some(_) => (RECORD_BLOCK_BYTES, RECORD_BLOCK_BYTES),
         None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
     };
     let count = inputs as u64;

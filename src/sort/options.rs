@@ -12,11 +12,11 @@ use super::report::Report;
 use super::strategy::Strategy;
 use super::{merge, run};
 use crate::error::{Error, Result};
-use crate::io::read::Input;
+use crate::io::read::{Cut, Input};
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
-use crate::number::Column;
 use crate::number::Format;
+use crate::number::{Column, MAX_RECORD_BYTES};
 use crate::progress::Progress;
 use crate::set::TableSink;
 use crate::set::file::ValueSink;
@@ -70,8 +70,8 @@ pub struct Sort {
     pub(super) progress: Arc<Progress>,
 }
 
-/// Longest record of delimited text.
-pub(super) const MAX_RECORD_BYTES: usize = 1 << 20;
+/// Bytes of a block of delimited text.
+pub(super) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 
 impl Sort {
     /// A run without inputs, with the machine's limits.

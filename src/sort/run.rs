@@ -4,7 +4,7 @@ use super::emit::Style;
 use super::engine::{Context, Pass, pass};
 use super::explain::Explanation;
 use super::multipass::Passes;
-use super::options::{MAX_RECORD_BYTES, Sort};
+use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::output::{Output, Target};
 use super::plan::{Choice, Facts, Wishes, choose};
 use super::rejects::{InvalidLines, Rejects};
@@ -56,7 +56,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = survey::facts(&sample, sort.from, folders);
     if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
-        sort.tuning.block_bytes = Some(MAX_RECORD_BYTES); // a record must fit in a block
+        sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
     let expected_bytes = match sort.to.value_bytes() {
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),

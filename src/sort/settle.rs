@@ -4,7 +4,7 @@ use super::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::options::Sort;
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::OpenOptions;
+use crate::io::read::{OpenOptions, Purpose};
 use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
 use crate::number::Format;
@@ -94,6 +94,7 @@ impl Sort {
     /// How inputs are opened, of which `count` are read at the same time.
     pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
         OpenOptions {
+            purpose: Purpose::Values,
             format: self.from,
             unpack_bytes: self.rest().unpacking() / count,
             column: self.column.as_ref().map(|(column, _)| column),

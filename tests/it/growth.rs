@@ -115,3 +115,27 @@ fn ten_times_the_input_takes_ten_times_the_work() {
     // A release build counts none.
     assert!(counted > 40 || !cfg!(debug_assertions), "{counted}");
 }
+
+/// Every line is the second one of a record that goes on to the end of the file, and
+/// begins such a record.
+#[test]
+fn records_that_never_end_are_not_read_again_for_each_of_their_lines() {
+    let work = Workspace::new();
+    work.set("build - -o set", "7\n").quiet();
+    // Several blocks of records, as more than one is what was read again.
+    let sizes = [4 << 20, 16 << 20];
+    for size in sizes {
+        work.write(&format!("text{size}"), "x\",\"y\n".repeat(size / 6));
+    }
+    for line in [
+        "build textN --column 1 --skip-invalid -o new",
+        "filter set textN --column 1 --skip-invalid",
+        "bloom filter keys textN --column 1",
+    ] {
+        work.set("bloom build - -o keys -n 10", "7\n").quiet();
+        let [small, large] =
+            sizes.map(|size| steps(&work, &line.replace('N', &size.to_string()), ""));
+        let Some((small, large)) = small.zip(large) else { continue };
+        assert!(small > 0 && large <= 5 * small, "{line}: {small} and {large} steps");
+    }
+}

@@ -1,12 +1,15 @@
 //! What a thread reads of an input at a time.
 
-use super::long_line::Overlong;
-use crate::error::Result;
+use super::long_line::{LongLine, Overlong, too_long};
+use super::regular::RegularFile;
+use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
+use crate::kernel::sys::Pages;
 use crate::number::Format;
-use crate::number::{BYTE_ORDER_MARK, Selector};
+use crate::number::{BYTE_ORDER_MARK, MAX_RECORD_BYTES, Selector};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes read behind a block for the end of its last line.
 pub(super) const TAIL_BYTES: usize = 256;
@@ -21,12 +24,81 @@ pub(crate) struct Cut {
     pub(crate) block_bytes: usize,
 }
 
+impl Cut {
+    /// Bytes of a block whose records of several lines may have so many. A block has room
+    /// for more than one: else each line of a record that is too long would need a block of
+    /// its own, to see that the record that it begins is too long as well.
+    pub(crate) const fn block_of_records(record_bytes: usize) -> usize {
+        record_bytes + record_bytes / 4
+    }
+
+    /// Bytes that a record of several lines may have.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.rule().record_bytes()
+    }
+
+    /// How blocks of numbers are cut.
+    pub(super) fn rule(&self) -> Rule {
+        Rule {
+            taken: Taken::Numbers,
+            format: self.format,
+            terminator: self.terminator,
+            has_mark: self.format == Format::Text,
+            block_bytes: self.block_bytes,
+        }
+    }
+}
+
+/// What blocks are read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// Numbers. A line that does not fit in a block is scanned in pieces. Regular
+    /// files must stay as they are.
+    Numbers,
+    /// Lines. A block grows with its longest line; one of more bytes is refused.
+    /// Streams that pause are answered, and files may grow.
+    Lines { max_bytes: usize },
+}
+
+/// How blocks are cut, the same for all inputs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) taken: Taken,
+    pub(super) format: Format,
+    pub(super) terminator: u8,
+    /// Whether a byte order mark at the beginning is no part of the first line.
+    pub(super) has_mark: bool,
+    /// Bytes of a block, before its last line is completed.
+    pub(super) block_bytes: usize,
+}
+
+impl Rule {
+    /// Bytes that a record of several lines may have.
+    pub(super) fn record_bytes(&self) -> usize {
+        match self.taken {
+            Taken::Numbers => self.block_bytes / 5 * 4,
+            Taken::Lines { .. } => MAX_RECORD_BYTES,
+        }
+    }
+}
+
+/// Lines of a regular file: those that begin in these bytes.
+struct Claim {
+    file: Arc<RegularFile>,
+    at: u64,
+    end: u64,
+}
+
 /// Whole lines of one input, in a buffer with padding around them.
 pub(crate) struct Block {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Pages,
+    /// Where the lines lie in it.
     pub(super) span: Range<usize>,
+    pub(super) rule: Rule,
     /// Number of the input.
     pub(crate) input: usize,
+    /// Its name, as the user gave it.
+    pub(crate) name: String,
     /// Number of the block, over all inputs.
     pub(crate) sequence: u64,
     /// Offset of the span in its input.
@@ -43,15 +115,21 @@ pub(crate) struct Block {
     pub(crate) rows: Option<Rows>,
     /// The piece of the table that they are of, if this has more of them.
     piece: Option<Piece>,
+    /// What is claimed of a regular file, and not read yet.
+    claim: Option<Claim>,
+    /// Whether [`next_lines`](Self::next_lines) has still to tell of its lines.
+    is_new: bool,
 }
 
 impl Block {
-    /// Memory for blocks cut this way.
-    pub(crate) fn new(cut: &Cut) -> Self {
+    /// An empty block; it takes memory when it is filled.
+    pub(super) fn new(rule: Rule) -> Self {
         Self {
-            bytes: vec![0; Self::memory_bytes(cut.block_bytes)],
+            bytes: Pages::default(),
             span: PADDING..PADDING,
+            rule,
             input: 0,
+            name: String::new(),
             sequence: 0,
             offset: 0,
             first: false,
@@ -60,7 +138,15 @@ impl Block {
             column: 0,
             rows: None,
             piece: None,
+            claim: None,
+            is_new: false,
         }
+    }
+
+    /// Forgets what was claimed.
+    pub(super) fn clear(&mut self) {
+        (self.span, self.claimed_bytes) = (PADDING..PADDING, 0);
+        (self.overlong, self.rows, self.claim, self.is_new) = (None, None, None, false);
     }
 
     /// Takes the next rows of the piece of a table that was begun; false if there
@@ -88,36 +174,229 @@ impl Block {
         self.piece.is_some()
     }
 
-    /// Bytes of memory of a block's buffer: with the byte before, what is read
-    /// behind, and a terminator that may be missing there.
-    pub(crate) const fn memory_bytes(block_bytes: usize) -> usize {
-        PADDING + 1 + block_bytes + TAIL_BYTES + 1 + PADDING
-    }
-
-    /// The buffer and where its lines lie.
+    /// The buffer and where its lines lie, the last one with its terminator.
     pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
-        (&self.bytes, self.span.clone())
+        (self.bytes.bytes(), self.span.clone())
     }
 
-    /// The lines.
+    /// The lines, the last one with its terminator.
     pub(crate) fn lines(&self) -> &[u8] {
-        &self.bytes[self.span.clone()]
+        &self.bytes.bytes()[self.span.clone()]
+    }
+
+    /// Where the bytes of a block end, its last line apart.
+    pub(super) fn room(&self) -> usize {
+        PADDING + self.rule.block_bytes
+    }
+
+    /// Makes room for a block: with the byte before, and what is read behind.
+    pub(super) fn reserve_block(&mut self) -> Result<()> {
+        self.reserve(self.room() + 1 + TAIL_BYTES, 0)
+    }
+
+    /// Makes room up to `end`, for a terminator that may be missing there, and for
+    /// padding; keeps the first `used` bytes.
+    pub(super) fn reserve(&mut self, end: usize, used: usize) -> Result<()> {
+        let (old, needed) = (self.bytes.bytes(), end + 1 + PADDING);
+        if needed <= old.len() {
+            return Ok(());
+        }
+        let bytes = needed.max(2 * old.len());
+        let larger = Pages::zeroed(bytes.div_ceil(8));
+        let mut larger = larger.map_err(Error::no_memory(bytes))?;
+        larger.bytes_mut()[..used].copy_from_slice(&old[..used]);
+        self.bytes = larger;
+        Ok(())
     }
 
     /// Completes the last line of an input.
-    pub(super) fn terminate(&mut self, terminator: u8) {
-        if !self.span.is_empty() && self.bytes[self.span.end - 1] != terminator {
-            self.bytes[self.span.end] = terminator;
+    pub(super) fn terminate(&mut self) {
+        let Range { start, end } = self.span;
+        if start < end && self.bytes.bytes()[end - 1] != self.rule.terminator {
+            self.bytes.bytes_mut()[end] = self.rule.terminator;
             self.span.end += 1;
         }
     }
 
-    pub(super) fn skip_byte_order_mark(&mut self, cut: &Cut) {
-        if self.first && cut.format == Format::Text {
+    pub(super) fn skip_byte_order_mark(&mut self) {
+        if self.first && self.rule.has_mark {
             let mark = byte_order_mark(self.lines());
             self.span.start += mark;
             self.offset += mark as u64;
         }
+    }
+
+    /// Stands for the lines that begin in these bytes of a regular file, to be read by
+    /// whoever has the block.
+    pub(super) fn claim(&mut self, file: Arc<RegularFile>, bytes: Range<u64>) {
+        self.claimed_bytes = bytes.end - bytes.start;
+        self.claim = Some(Claim { file, at: bytes.start, end: bytes.end });
+    }
+
+    /// Stands for what was read of an input in order.
+    pub(super) fn hold(&mut self, span: Range<usize>, offset: u64) {
+        self.claimed_bytes = span.len() as u64;
+        (self.span, self.offset, self.first) = (span, offset, offset == 0);
+        self.is_new = true;
+    }
+
+    /// Reads the next lines that it stands for, about `bytes` of them and at least one;
+    /// false if it has no more.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, changed, or has a line that is too long.
+    pub(crate) fn next_lines(&mut self, bytes: usize) -> Result<bool> {
+        while self.is_new || self.claim.is_some() {
+            self.read(bytes)?;
+            self.is_new = false;
+            if !self.span.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the lines that begin in the next `bytes` of what it stands for, if they
+    /// are not read yet.
+    pub(super) fn read(&mut self, bytes: usize) -> Result<()> {
+        let Some(mut claim) = self.claim.take() else { return Ok(()) };
+        let left = usize::try_from(claim.end - claim.at).unwrap_or(usize::MAX);
+        let claimed = left.min(bytes.max(1));
+        let from = claim.at;
+        claim.at += claimed as u64;
+        (self.offset, self.first, self.overlong) = (from, from == 0, None);
+        if let Some(width) = self.rule.format.value_bytes() {
+            self.read_values(&claim.file, claimed, width)?;
+        } else {
+            self.read_lines(&claim.file, claimed)?;
+            self.skip_byte_order_mark();
+            self.terminate();
+        }
+        if claim.at < claim.end {
+            self.claim = Some(claim);
+        }
+        Ok(())
+    }
+
+    /// Reads what lies behind `end`, at place `at` of a file: at least `least` bytes, at
+    /// most `more` others. Gives where they end, and whether the input does as well.
+    fn append(
+        &mut self,
+        file: &RegularFile,
+        end: usize,
+        at: u64,
+        least: usize,
+        more: usize,
+    ) -> Result<(usize, bool)> {
+        let wanted = least + more;
+        self.reserve(end + wanted, end)?;
+        let buffer = &mut self.bytes.bytes_mut()[end..end + wanted];
+        let (read, ends) = file.read((self.rule.taken, &self.name), buffer, at, least)?;
+        Ok((end + read, ends))
+    }
+
+    /// Reads values of a fixed width.
+    fn read_values(&mut self, file: &RegularFile, claimed: usize, width: usize) -> Result<()> {
+        let (end, _) = self.append(file, PADDING, self.offset, claimed, 0)?;
+        self.span = PADDING..end;
+        self.whole_values(width)
+    }
+
+    /// Refuses a value that is cut off.
+    pub(super) fn whole_values(&self, width: usize) -> Result<()> {
+        let extra = self.span.len() % width;
+        if extra == 0 {
+            return Ok(());
+        }
+        Err(Error::TruncatedValue {
+            input: self.name.clone(),
+            offset: self.offset + (self.span.len() - extra) as u64,
+            extra: extra as u64,
+            format: self.rule.format.name(),
+        })
+    }
+
+    /// Reads the lines that begin in the `claimed` bytes from `self.offset` on.
+    fn read_lines(&mut self, file: &RegularFile, claimed: usize) -> Result<()> {
+        // The byte before tells whether a line begins here.
+        let before = usize::from(self.offset > 0);
+        let origin = self.offset - before as u64;
+        let least = before + claimed;
+        let (mut end, mut at_end) = self.append(file, PADDING, origin, least, TAIL_BYTES)?;
+        let place = |at: usize| origin + (at - PADDING) as u64;
+        let begin = PADDING + before;
+        let last_byte = begin + claimed - 1;
+        let start = match before {
+            0 => Some(begin),
+            _ => self.end_of_line(PADDING..last_byte),
+        };
+        let Some(start) = start else {
+            self.span = PADDING..PADDING;
+            return Ok(());
+        };
+        self.offset = place(start);
+        // The last line ends at or behind the last byte of the claim.
+        let mut looked_at = last_byte;
+        loop {
+            if let Some(line_end) = self.end_of_line(looked_at..end) {
+                self.span = start..line_end;
+                return Ok(());
+            }
+            let last_line = self.start_of_last_line(start..last_byte);
+            if at_end {
+                self.span = start..end;
+                return match self.rule.taken {
+                    Taken::Numbers => Ok(()),
+                    Taken::Lines { .. } => file.end(&self.name, place(end)),
+                };
+            }
+            match self.rule.taken {
+                Taken::Numbers => {
+                    self.span = start..last_line;
+                    return self.scan_long_line(file, last_line..end, place(last_line));
+                }
+                Taken::Lines { max_bytes } if end - last_line > max_bytes => {
+                    return Err(too_long(&self.name, place(last_line), max_bytes));
+                }
+                Taken::Lines { .. } => {}
+            }
+            looked_at = end;
+            (end, at_end) = self.append(file, end, place(end), 0, end - last_line)?;
+        }
+    }
+
+    /// Position behind the first terminator in a part of the buffer.
+    fn end_of_line(&self, part: Range<usize>) -> Option<usize> {
+        let mut bytes = self.bytes.bytes()[part.clone()].iter();
+        let end = bytes.position(|&byte| byte == self.rule.terminator)?;
+        Some(part.start + end + 1)
+    }
+
+    /// Where the line begins that the end of a part of the buffer is in; the part
+    /// begins with a line.
+    fn start_of_last_line(&self, part: Range<usize>) -> usize {
+        let mut bytes = self.bytes.bytes()[part.clone()].iter();
+        let end = bytes.rposition(|&byte| byte == self.rule.terminator);
+        part.start + end.map_or(0, |end| end + 1)
+    }
+
+    /// Scans a line of a file, of which `part` of the buffer is read.
+    fn scan_long_line(&mut self, file: &RegularFile, part: Range<usize>, at: u64) -> Result<()> {
+        let bytes = &self.bytes.bytes()[part];
+        let mark = if at == 0 && self.rule.has_mark { byte_order_mark(bytes) } else { 0 };
+        let mut line = LongLine::new(at + mark as u64, self.rule.terminator);
+        let mut found = line.feed(&bytes[mark..]).is_some();
+        let mut at = at + bytes.len() as u64;
+        let (mut piece, mut at_end) = (vec![0; 1 << 16], false);
+        while !found && !at_end {
+            let read;
+            (read, at_end) = file.read((self.rule.taken, &self.name), &mut piece, at, 0)?;
+            at += read as u64;
+            found = line.feed(&piece[..read]).is_some();
+        }
+        self.overlong = Some(line.finish());
+        Ok(())
     }
 }
 

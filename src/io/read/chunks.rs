@@ -1,13 +1,14 @@
-//! Threads look at chunks of lines side by side; what comes of each chunk is
+//! Threads look at blocks of lines side by side; what comes of each block is
 //! taken in the order of the inputs.
 
-use super::line_chunk::LineChunk;
-use super::lines::LineReader;
+use super::block::Block;
+use super::blocks::Claims;
+use super::lines::LineInputs;
 use crate::error::{Error, Result};
+use crate::io::in_order::InOrder;
 use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
-use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// How chunks are looked at.
 #[derive(Clone, Copy)]
@@ -20,16 +21,25 @@ pub(crate) struct ChunkJob<'a> {
     pub(crate) progress: &'a Progress,
 }
 
-/// Whose turn it is.
-struct Turn<F> {
-    take: F,
-    sequence: u64,
-    failed: bool,
-}
-
 impl ChunkJob<'_> {
-    /// Each thread makes a state with `new`, does `work` on the chunks that it
-    /// gets, in any order, and hands each to `take` when it is its turn.
+    fn claims(self, lines: &LineInputs) -> Claims<'_> {
+        self.progress.enter(Phase::Load, lines.known_bytes());
+        Claims::of_lines(lines, lines.rule(self.chunk_bytes, self.line_bytes), self.threads)
+    }
+
+    /// Claims the next lines.
+    fn claim(self, claims: &Claims<'_>, block: &mut Block) -> Result<bool> {
+        if self.progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let more = claims.claim(block)?;
+        self.progress.read(block.claimed_bytes);
+        Ok(more)
+    }
+
+    /// Each thread makes a state with `new`, does `work` on the lines that it
+    /// gets, in any order, and hands its state to `take` when it is their turn.
+    /// `work` reads them with [`Block::next_lines`].
     ///
     /// # Errors
     ///
@@ -37,77 +47,54 @@ impl ChunkJob<'_> {
     /// nothing behind it.
     pub(crate) fn run<S>(
         self,
-        reader: LineReader,
+        lines: &LineInputs,
         new: impl Fn() -> Result<S> + Sync,
-        work: impl Fn(&mut S, &mut LineChunk) -> Result<()> + Sync,
-        take: impl FnMut(&mut S, &LineChunk) -> Result<()> + Send,
+        work: impl Fn(&mut S, &mut Block) -> Result<()> + Sync,
+        take: impl FnMut(&mut S, &Block) -> Result<()> + Send,
     ) -> Result<()> {
-        self.progress.enter(Phase::Load, reader.known_bytes());
-        let stop = reader.stop();
-        let reader = Mutex::new(reader.up_to(self.line_bytes));
-        let turn = Mutex::new(Turn { take, sequence: 0, failed: false });
-        let passed = Condvar::new();
+        let claims = self.claims(lines);
+        let (order, take) = (InOrder::<()>::default(), Mutex::new(take));
         let each = || -> Result<()> {
             let mut state = new()?;
-            let mut chunk = LineChunk::new(self.chunk_bytes)?;
+            let mut block = claims.block();
             loop {
-                if self.progress.is_cancelled() {
-                    return Err(Error::Interrupted);
-                }
-                let mut lines = reader.lock().unwrap_or_else(PoisonError::into_inner);
-                let (sequence, more) = (lines.chunks(), lines.next(&mut chunk));
-                if more.is_err() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                drop(lines);
-                let done = match more {
+                let done = match self.claim(&claims, &mut block) {
                     Ok(false) => return Ok(()),
-                    Ok(true) => {
-                        self.progress.read(chunk.claimed_bytes);
-                        work(&mut state, &mut chunk)
-                    }
+                    Ok(true) => work(&mut state, &mut block),
+                    Err(Error::Interrupted) => return Err(Error::Interrupted),
                     Err(error) => Err(error),
                 };
-                let mut turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                while turn.sequence != sequence && !turn.failed {
-                    turn = passed.wait(turn).unwrap_or_else(PoisonError::into_inner);
-                }
-                if turn.failed {
-                    return Ok(());
+                if order.wait(block.sequence).is_err() {
+                    return Ok(()); // the thread that failed says why
                 }
                 done?;
-                (turn.take)(&mut state, &chunk)?;
-                turn.sequence += 1;
-                passed.notify_all();
+                take.lock().unwrap_or_else(PoisonError::into_inner)(&mut state, &block)?;
+                order.complete(block.sequence, None, Ok::<_, Error>)?;
             }
         };
         let thread = || {
             let done = each();
             if done.is_err() {
-                turn.lock().unwrap_or_else(PoisonError::into_inner).failed = true;
-                passed.notify_all();
-                stop.store(true, Ordering::Relaxed);
+                order.abort();
+                claims.stop();
             }
             done
         };
         in_threads(self.threads, thread).into_iter().collect()
     }
 
-    /// Hands the chunks to `visit`, one after the other, in this thread.
+    /// Hands the lines to `visit`, block by block, in this thread.
     pub(crate) fn each(
         self,
-        reader: LineReader,
-        mut visit: impl FnMut(&LineChunk) -> Result<()>,
+        lines: &LineInputs,
+        mut visit: impl FnMut(&Block) -> Result<()>,
     ) -> Result<()> {
-        let mut chunk = LineChunk::new(self.chunk_bytes)?;
-        self.progress.enter(Phase::Load, reader.known_bytes());
-        let mut reader = reader.up_to(self.line_bytes);
-        while reader.next(&mut chunk)? {
-            if self.progress.is_cancelled() {
-                return Err(Error::Interrupted);
+        let claims = self.claims(lines);
+        let mut block = claims.block();
+        while self.claim(&claims, &mut block)? {
+            while block.next_lines(usize::MAX)? {
+                visit(&block)?;
             }
-            self.progress.read(chunk.lines().len() as u64);
-            visit(&chunk)?;
         }
         Ok(())
     }

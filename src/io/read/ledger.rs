@@ -6,7 +6,6 @@
 use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
-use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -136,9 +135,10 @@ pub(crate) struct Ledger<'a> {
     rejects: bool,
     fail: bool,
     stopped: AtomicBool,
-    state: Mutex<State<'a>>,
-    blocks: InOrder<Entry>,
+    order: InOrder<Entry>,
+    /// Bytes of entries that wait for those before them.
     waiting_bytes: AtomicUsize,
+    state: Mutex<State<'a>>,
 }
 
 struct State<'a> {
@@ -155,10 +155,17 @@ impl<'a> Ledger<'a> {
     pub(crate) fn new(names: Vec<String>, invalid: Invalid<'a>) -> Self {
         let rejects = matches!(invalid, Invalid::Reject(..));
         let fail = matches!(invalid, Invalid::Fail);
-        let state = State { invalid, total: Tally::default(), input: 0, lines: 0, error: None };
-        let (stopped, waiting_bytes) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let (state, blocks) = (Mutex::new(state), InOrder::default());
-        Self { names, rejects, fail, stopped, state, blocks, waiting_bytes }
+        let total = Tally::default();
+        let state = Mutex::new(State { invalid, total, input: 0, lines: 0, error: None });
+        Self {
+            names,
+            rejects,
+            fail,
+            stopped: AtomicBool::new(false),
+            order: InOrder::default(),
+            waiting_bytes: AtomicUsize::new(0),
+            state,
+        }
     }
 
     /// Whether malformed lines end the run.
@@ -179,28 +186,27 @@ impl<'a> Ledger<'a> {
     /// Ends the claiming of blocks.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        self.blocks.abort();
+        self.order.abort();
     }
 
     /// Enters block `sequence`, or keeps it until those before it are in.
     pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
         let bytes = entry.memory_bytes();
-        if self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > WAITING_BYTES {
-            // The thread that has the next block waits for nobody, so it comes. After a
-            // stop there are few further blocks, and nobody waits.
-            drop(self.blocks.wait(sequence));
+        if self.waiting_bytes.load(Ordering::Relaxed) + bytes > WAITING_BYTES {
+            // The block that is next comes without waiting. After a stop few are left.
+            let _ = self.order.wait(sequence);
         }
-        let Ok(()) = self.blocks.complete::<Infallible>(sequence, Some(entry), |entry| {
+        self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let account = |entry: Entry| {
             self.waiting_bytes.fetch_sub(entry.memory_bytes(), Ordering::Relaxed);
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.error.is_none()
-                && let Err(error) = state.account(&self.names, &entry)
-            {
+            state.account(&self.names, &entry).map_err(|error| {
                 state.error = Some(error);
                 self.stop();
-            }
-            Ok(())
-        });
+            })
+        };
+        // Nothing is entered behind an error, of which `finish` tells.
+        let _: Result<(), ()> = self.order.complete(sequence, Some(entry), account);
     }
 
     /// The counts of all blocks.

@@ -1,6 +1,11 @@
 //! Lines that are longer than a block.
 
+use crate::error::Error;
 use crate::number::{Line, LineScanner};
+use crate::size::ByteSize;
+
+/// Longest line that is kept whole: what is behind a whole block goes on below 4 GiB.
+pub(super) const MAX_LINE_BYTES: usize = 1 << 31;
 
 /// A line longer than a block.
 pub(crate) struct Overlong {
@@ -42,4 +47,16 @@ impl LongLine {
     pub(super) fn finish(self) -> Overlong {
         Overlong { offset: self.offset, line: self.scanner.finish(), head: self.head }
     }
+}
+
+/// What is said of a line at `offset` that has more than `max_bytes` bytes.
+pub(super) fn too_long(name: &str, offset: u64, max_bytes: usize) -> Error {
+    let limit = ByteSize::from_bytes(max_bytes as u64);
+    let what = format!("{name}: byte {offset}: a line longer than {limit}");
+    let advice = if max_bytes < MAX_LINE_BYTES {
+        ", which is all that the memory allows; give more with --mem"
+    } else {
+        ""
+    };
+    Error::usage(what + advice)
 }

@@ -1,7 +1,12 @@
-//! Where values come from: files and streams, text and binary, in blocks.
+//! The one reader: files and streams, text and binary, in blocks of whole lines.
 //!
-//! Flow: FILE → [`blocks`] (claims of threads) → [`crate::number`] or [`binary`]
-//! → values → a [`Consumer`] per thread; what was no value → [`ledger`].
+//! Flow: FILE → [`open`] → [`blocks`] (threads claim them) → one of
+//! - numbers: [`scan`] → [`crate::number`] or [`binary`] → a [`Consumer`] per thread;
+//!   lines that are no number → [`ledger`];
+//! - lines: `chunks` → a job of `lines`.
+//!
+//! Threads read [`regular`] files anywhere at once, and other inputs one after the other ([`serial`]).
+//! Read `blocks.rs` first, then `block.rs`.
 
 mod binary;
 mod block;
@@ -9,33 +14,32 @@ mod blocks;
 #[cfg(feature = "cli")]
 mod chunks;
 mod ledger;
-#[cfg(feature = "cli")]
-mod line_chunk;
-#[cfg(feature = "cli")]
 mod lines;
 mod long_line;
 mod mapped;
 mod open;
 mod ordered;
-#[cfg(feature = "cli")]
-mod parts;
+mod regular;
 mod sample;
 mod scan;
-#[cfg(feature = "cli")]
+mod serial;
+mod stream;
+#[cfg(test)]
+mod tests;
 mod unchanged;
 
+#[cfg(feature = "cli")]
+pub(crate) use block::Block;
 pub(crate) use block::Cut;
 #[cfg(feature = "cli")]
 pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
 #[cfg(feature = "cli")]
-pub(crate) use line_chunk::LineChunk;
-#[cfg(feature = "cli")]
-pub(crate) use lines::LineReader;
+pub(crate) use lines::LineInputs;
 pub(crate) use mapped::map;
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
-pub(crate) use open::{Input, OpenOptions, Opened, open_all, open_file};
+pub(crate) use open::{Input, OpenOptions, Opened, Purpose, open_all, open_file};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};

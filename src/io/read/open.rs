@@ -1,7 +1,9 @@
 //! Opening inputs: what can be read at any place, and what only once.
 
+use super::regular::RegularFile;
+use super::stream::{Look, Stream};
 use crate::error::{Error, Result};
-use crate::io::compression::{self, Compression, HEAD_BYTES};
+use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
 use crate::kernel::sys::Standard;
 use crate::number::Column;
@@ -11,7 +13,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An input as the caller names it.
 pub(crate) enum Input {
@@ -34,35 +36,49 @@ pub(crate) struct Opened {
 
 pub(crate) enum Content {
     /// Can be read at any place, any number of times.
-    Regular {
-        file: File,
-        /// Where its content begins: not at 0 if standard input was read before.
-        start: u64,
-        /// Bytes from there to the end.
-        len: u64,
-    },
+    Regular(Arc<RegularFile>),
     /// A column of a table: can be read in pieces, any number of times.
-    Table(Table),
+    Table(Arc<Table>),
     /// Can be read once, in order.
     Stream(Mutex<Stream>),
 }
 
-/// What is left of a stream.
-pub(crate) struct Stream {
-    /// Bytes that were looked at already, to be read again.
-    pub(crate) ahead: Vec<u8>,
-    reader: Box<dyn Read + Send>,
-    /// A terminal goes on behind its end.
-    ended: bool,
-    /// The memory to unpack it with, before it was looked at: a decoder is made
-    /// when its first byte is wanted and goes with its last.
-    unpack: Option<u64>,
-    unpacks: bool,
+/// What an input is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Its values; those of a table are a column of it.
+    Values,
+    /// Its lines of text: a table has none.
+    Text,
+    /// Its lines of any bytes.
+    Bytes,
 }
+
+impl Purpose {
+    /// Whether whole lines are wanted, and not only what they say.
+    pub(super) fn is_lines(self) -> bool {
+        self != Self::Values
+    }
+
+    /// Refuses a table of which lines of text are wanted.
+    pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
+        match TableFormat::of_content(head) {
+            Some(format) if self == Self::Text => Err(Error::usage(format!(
+                "{name} is a {format} file, which has rows, not lines: build a set of it"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Files of /proc say that they have no bytes, those of /sys that they have a page,
+/// whatever they have: they are read as streams are.
+const MADE_UP_BYTES: usize = 4096;
 
 /// How inputs are opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpenOptions<'a> {
+    pub(crate) purpose: Purpose,
     pub(crate) format: Format,
     /// Memory to unpack an input in.
     pub(crate) unpack_bytes: u64,
@@ -73,6 +89,11 @@ pub(crate) struct OpenOptions<'a> {
 }
 
 impl OpenOptions<'_> {
+    fn look(self, name: &str) -> Look {
+        let Self { purpose, unpack_bytes: memory_bytes, .. } = self;
+        Look { name: name.to_owned(), memory_bytes, purpose }
+    }
+
     /// Whether values may look like the beginning of another file.
     fn is_binary(self) -> bool {
         self.format != Format::Text
@@ -88,20 +109,30 @@ impl OpenOptions<'_> {
 
 /// Opens inputs; standard input that is named again has nothing left. What they
 /// are, compressed or a table, their content says.
-pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<Vec<Opened>> {
-    let mut stdin_is_open = false;
-    let open = |input: Input| {
-        if matches!(input, Input::Stdin) && std::mem::replace(&mut stdin_is_open, true) {
-            return Ok(Opened::stream("-".to_owned(), Stream::new(Box::new(io::empty()))));
+#[derive(Default)]
+pub(super) struct Opener {
+    stdin_is_open: bool,
+}
+
+impl Opener {
+    pub(super) fn open(&mut self, input: Input, options: OpenOptions<'_>) -> Result<Opened> {
+        if matches!(input, Input::Stdin) && std::mem::replace(&mut self.stdin_is_open, true) {
+            return Ok(Opened::reader("-".to_owned(), Box::new(io::empty())));
         }
         input.open(options)
-    };
-    inputs.into_iter().map(open).collect()
+    }
+}
+
+/// Opens all inputs, as an [`Opener`] does.
+pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<Vec<Opened>> {
+    let mut opener = Opener::default();
+    inputs.into_iter().map(|input| opener.open(input, options)).collect()
 }
 
 /// The first bytes of a file's content, fewer if it ends before.
 fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
-    let mut head = vec![0; HEAD_BYTES];
+    const { assert!(MADE_UP_BYTES >= HEAD_BYTES) };
+    let mut head = vec![0; MADE_UP_BYTES];
     let read = file.read_at(&mut head, start)?;
     head.truncate(read);
     Ok(head)
@@ -132,10 +163,10 @@ impl Input {
                 (path.display().to_string(), file)
             }
             Self::Stdin => ("-".to_owned(), standard_input()?),
-            Self::Reader(name, reader) => return Ok(Opened::stream(name, Stream::new(reader))),
+            Self::Reader(name, reader) => return Ok(Opened::reader(name, reader)),
             Self::Stream(name, reader) => {
-                let unpack = Some(options.unpack_bytes);
-                return Ok(Opened::stream(name, Stream { unpack, ..Stream::new(reader) }));
+                let stream = Stream::of_reader(reader).looked_at(Some(options.look(&name)));
+                return Ok(Opened::stream(name, stream));
             }
         };
         Opened::file(name, file, options)
@@ -160,48 +191,49 @@ pub(crate) fn standard_input() -> Result<File> {
 impl Opened {
     /// A reader of values or lines as they are.
     pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
-        Self::stream(name, Stream::new(reader))
+        Self::stream(name, Stream::of_reader(reader))
     }
 
-    fn file(name: String, mut file: File, options: OpenOptions<'_>) -> Result<Self> {
-        let metadata = file.metadata().map_err(Error::io("read", &name))?;
+    /// A file that is open already.
+    pub(super) fn file(name: String, file: File, options: OpenOptions<'_>) -> Result<Self> {
+        let failed = || Error::io("read", &name);
+        let metadata = file.metadata().map_err(failed())?;
         if metadata.is_dir() {
             return Err(Error::directory("read", name));
         }
         if !metadata.is_file() {
-            let unpack = (!options.is_binary()).then_some(options.unpack_bytes);
-            let stream = Stream { unpack, ..Stream::new(Box::new(file)) };
-            return Ok(Self::stream(name, stream));
+            let look = (!options.is_binary()).then(|| options.look(&name));
+            return Ok(Self::stream(name, Stream::of_file(file).looked_at(look)));
         }
-        if metadata.len() == 0 {
-            // Files of /proc say that they have 0 bytes.
-            let mut ahead = vec![0; 4096];
-            let read = file.read(&mut ahead).map_err(Error::io("read", &name))?;
-            if read > 0 {
-                ahead.truncate(read);
-                let stream = Stream { ahead, ..Stream::new(Box::new(file)) };
-                return Ok(Self::stream(name, stream));
-            }
+        let start = (&file).stream_position();
+        let head = start.and_then(|start| Ok((start, head_of(&file, start)?)));
+        let is_made_up = match &head {
+            Ok((start, head)) => head.len() as u64 != metadata.len().saturating_sub(*start),
+            Err(_) => true,
+        };
+        if metadata.len() <= MADE_UP_BYTES as u64 && is_made_up {
+            return Ok(Self::stream(name, Stream::of_file(file)));
         }
-        let start = file.stream_position().map_err(Error::io("read", &name))?;
-        let len = metadata.len().saturating_sub(start);
-        let head = head_of(&file, start).map_err(Error::io("read", &name))?;
+        let (start, head) = head.map_err(failed())?;
         if options.compression(&name, &head).is_some() {
-            let unpack = Some(options.unpack_bytes);
-            let stream = Stream { unpack, unpacks: true, ..Stream::new(Box::new(file)) };
-            return Ok(Self::stream(name, stream));
+            let look = options.look(&name);
+            return Ok(Self::stream(name, Stream::of_packed(file, metadata, look)));
         }
+        options.purpose.check_table(&name, &head)?;
         if let Some(format) = TableFormat::of_content(&head)
             && start == 0
             && !options.is_binary()
+            && options.purpose == Purpose::Values
         {
             let OpenOptions { column, unpack_bytes, threads, .. } = options;
             let options =
                 TableOptions { column, memory_bytes: unpack_bytes, threads: threads as u64 };
             let table = Table::open(file, &name, format, options)?;
-            return Ok(Self { name, content: Content::Table(table) });
+            return Ok(Self { name, content: Content::Table(Arc::new(table)) });
         }
-        Ok(Self { name, content: Content::Regular { file, start, len } })
+        let len = metadata.len().saturating_sub(start);
+        let content = Content::Regular(Arc::new(RegularFile::new(file, start, len)));
+        Ok(Self { name, content })
     }
 
     fn stream(name: String, stream: Stream) -> Self {
@@ -211,11 +243,11 @@ impl Opened {
     /// Whether it takes memory to unpack it, as far as is known.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
-            Content::Regular { .. } => false,
+            Content::Regular(_) => false,
             Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                stream.unpacks || stream.unpack.is_some()
+                stream.may_unpack()
             }
         }
     }
@@ -223,7 +255,7 @@ impl Opened {
     /// Bytes of the whole input, if that is known before it is read.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.content {
-            Content::Regular { len, .. } => Some(*len),
+            Content::Regular(file) => Some(file.len),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
             Content::Stream(_) => None,
         }
@@ -231,65 +263,6 @@ impl Opened {
 
     /// Whether it can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
-        matches!(self.content, Content::Regular { .. } | Content::Table(_))
-    }
-}
-
-impl Stream {
-    fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { ahead: Vec::new(), reader, ended: false, unpack: None, unpacks: false }
-    }
-
-    /// Looks whether it is compressed; at its beginning.
-    fn look(&mut self, memory_bytes: u64) -> io::Result<()> {
-        let mut head = vec![0; HEAD_BYTES];
-        let read = self.fill(&mut head)?;
-        head.truncate(read);
-        if let Some(format) = TableFormat::of_content(&head) {
-            let what = if cfg!(feature = "columnar") {
-                format!("it is in {format} format: name the file, a pipe cannot be gone back in")
-            } else {
-                format!(
-                    "it is in {format} format: build with --features columnar and name the file"
-                )
-            };
-            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
-        }
-        let Some(format) = Compression::of_content(&head) else {
-            self.ahead = head;
-            return Ok(());
-        };
-        let rest = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        let whole = Box::new(io::Cursor::new(head).chain(rest));
-        self.reader = compression::unpacked(format, whole, memory_bytes)?;
-        self.unpacks = true;
-        self.ended = false;
-        Ok(())
-    }
-
-    /// Reads until `buffer` is full or the stream ends.
-    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(memory_bytes) = self.unpack.take() {
-            self.look(memory_bytes)?;
-        }
-        let from_ahead = self.ahead.len().min(buffer.len());
-        buffer[..from_ahead].copy_from_slice(&self.ahead[..from_ahead]);
-        self.ahead.drain(..from_ahead);
-        if self.ahead.is_empty() {
-            self.ahead = Vec::new();
-        }
-        let mut filled = from_ahead;
-        while filled < buffer.len() && !self.ended {
-            match self.reader.read(&mut buffer[filled..]) {
-                Ok(0) => {
-                    self.ended = true;
-                    self.reader = Box::new(io::empty()); // its buffers are for the next input
-                }
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(filled)
+        matches!(self.content, Content::Regular(_) | Content::Table(_))
     }
 }

@@ -39,12 +39,12 @@ impl<'a> Ordered<'a> {
         options: &'a ScanOptions<'a>,
         invalid: Invalid<'a>,
     ) -> Self {
-        let alone = std::slice::from_ref(input);
+        let claims = Claims::new(std::slice::from_ref(input), options.cut);
         Self {
             input,
             options,
-            claims: Claims::new(alone, options.cut),
-            block: Block::new(options.cut),
+            block: claims.block(),
+            claims,
             ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
             lines_before: 0,
             lines: 0,
@@ -93,7 +93,8 @@ impl<'a> Ordered<'a> {
         } else if cut.format.value_bytes().is_some() {
             index as u64
         } else if let Some(selector) = &cut.column {
-            let records = selector.records(bytes, self.block.column).skip(headers);
+            let records = selector.records(bytes, self.block.column, cut.record_bytes());
+            let records = records.skip(headers);
             let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
             let start = values.nth(index).map_or(0, |(record, _)| record.start);
             count(&bytes[..start], cut.terminator)

@@ -1,15 +1,15 @@
 //! A look at the inputs before they are read: range, density, line lengths.
 
-use super::block::{Block, Cut};
+use super::block::Cut;
 use super::blocks::{Claims, column_of};
 use super::ledger::{Invalid, Ledger};
 use super::open::{Content, Opened};
 use super::scan::{Consumer, ScanOptions, parse_block};
-use crate::error::{Error, Result};
+use super::stream::failed;
+use crate::error::Result;
 use crate::io::table::{Rows, Table, VALUE_BYTES};
 use crate::number::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::sync::PoisonError;
 
 /// What a sample of the inputs shows.
@@ -62,7 +62,8 @@ pub(crate) fn sample(
     let mut looked_ahead = false;
     for input in inputs {
         match &input.content {
-            Content::Regular { len, .. } => {
+            Content::Regular(file) => {
+                let len = file.len;
                 sample.input_bytes += len;
                 let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
                 if step > PIECE_BYTES {
@@ -70,16 +71,16 @@ pub(crate) fn sample(
                 }
                 let mut cut = options.cut.clone();
                 let mut at = 0;
-                while at < *len && sample.values.len() < MAX_VALUES {
-                    let piece = input.read_piece(at, PIECE_BYTES.min(len - at))?;
+                while at < len && sample.values.len() < MAX_VALUES {
+                    let piece = file.piece(&input.name, at, PIECE_BYTES.min(len - at))?;
                     if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
                         break; // a head so long says little
                     }
                     let options = ScanOptions { cut: &cut, ..*options };
-                    sample.look(input, &options, at > 0, at + PIECE_BYTES >= *len, piece)?;
+                    sample.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
                     at += step;
                 }
-                sample.complete &= at >= *len;
+                sample.complete &= at >= len;
             }
             Content::Table(table) => sample.look_into(table, pieces)?,
             Content::Stream(stream) => {
@@ -91,7 +92,7 @@ pub(crate) fn sample(
                 looked_ahead = true;
                 let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut piece = vec![0; ahead_bytes];
-                let read = stream.fill(&mut piece).map_err(Error::io("read", &input.name))?;
+                let read = stream.fill(&mut piece).map_err(failed(&input.name))?;
                 let at_end = read < ahead_bytes;
                 piece.truncate(read);
                 stream.ahead.clone_from(&piece);
@@ -163,7 +164,7 @@ impl Sample {
         let piece = [Opened::reader(input.name.clone(), piece)];
         let claims = Claims::new(&piece, options.cut);
         let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
-        let mut block = Block::new(options.cut);
+        let mut block = claims.block();
         while claims.next(&mut block)? {
             parse_block(&block, &inner, &ledger, &mut Keep(&mut self.values));
         }
@@ -176,23 +177,11 @@ impl Sample {
 fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
     let Some(selector) = &asked.column else { return Ok(true) };
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
-    let whole = selector.complete(head).is_some() || (head.len() as u64) < PIECE_BYTES;
+    let whole = selector.complete(head, asked.record_bytes()).is_some()
+        || (head.len() as u64) < PIECE_BYTES;
     if whole {
-        let column = Column::Number(column_of(selector, head, name)? + 1);
+        let column = Column::Number(column_of(selector, head, asked.record_bytes(), name)? + 1);
         cut.column = Some(Selector { column, ..selector.clone() });
     }
     Ok(whole)
-}
-
-impl Opened {
-    fn read_piece(&self, at: u64, bytes: u64) -> Result<Vec<u8>> {
-        let mut piece = Vec::new();
-        if let Content::Regular { file, start, .. } = &self.content {
-            piece.resize(usize::try_from(bytes).unwrap_or(usize::MAX), 0);
-            let read =
-                file.read_at(&mut piece, start + at).map_err(Error::io("read", &self.name))?;
-            piece.truncate(read);
-        }
-        Ok(piece)
-    }
 }

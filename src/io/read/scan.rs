@@ -43,7 +43,7 @@ pub(crate) fn scan<C: Consumer + Send>(
 ) -> Result<Vec<C>> {
     let claims = Claims::new(inputs, options.cut);
     let run = |mut consumer: C| -> Result<C> {
-        let mut block = Block::new(options.cut);
+        let mut block = claims.block();
         let result = loop {
             if options.progress.is_cancelled() {
                 break Err(Error::Interrupted);
@@ -107,7 +107,9 @@ pub(crate) fn parse_block<C: Consumer>(
     }
     if options.header && block.first && !span.is_empty() {
         let end = match &options.cut.column {
-            Some(selector) => selector.first_record(&bytes[span.clone()]).len(),
+            Some(selector) => {
+                selector.first_record(&bytes[span.clone()], options.cut.record_bytes()).len()
+            }
             None => bytes[span.clone()]
                 .iter()
                 .position(|&byte| byte == options.cut.terminator)
@@ -122,7 +124,8 @@ pub(crate) fn parse_block<C: Consumer>(
         let mut batch = Vec::with_capacity(1024);
         let terminator = options.cut.terminator;
         let quoted = bytes[span.clone()].contains(&b'"');
-        for (record, line) in selector.records(&bytes[span.clone()], block.column) {
+        let limit = options.cut.record_bytes();
+        for (record, line) in selector.records(&bytes[span.clone()], block.column, limit) {
             let record = record.start + span.start..record.end + span.start;
             let inner_lines = if quoted { count(&bytes[record.clone()], terminator) } else { 0 };
             if let Line::Value(value) = line {

@@ -1,11 +1,11 @@
-//! The lines of a chunk, and which of them a set has.
+//! The lines of a claim, and which of them a set has.
 
 use super::LineAnswer;
 use crate::error::{Error, Result};
-use crate::io::read::LineChunk;
+use crate::io::read::Block;
 use crate::kernel::sys::Pages;
 use crate::kernel::{Level, decimal};
-use crate::number::{Column, Line, LineSink, Malformed, Selector};
+use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 /// Where a line begins, in the low half, and its terminator is, in the high half.
 type Span = u64;
 
-/// The lines of a chunk, and what becomes of them.
+/// The lines of a claim, and what becomes of them.
 pub(super) struct Lines<'a> {
     skip_invalid: bool,
     /// Has the values to be looked up: of all lines that have one, or of those
@@ -40,7 +40,7 @@ pub(super) struct Lines<'a> {
     pub(super) counts: Counts,
 }
 
-/// Of the lines of a chunk.
+/// Of the lines of a claim.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// As an editor numbers them.
@@ -51,7 +51,7 @@ pub(super) struct Counts {
     pub(super) found: u64,
 }
 
-/// A malformed line, with which the chunk ends.
+/// A malformed line, with which the claim ends.
 pub(super) struct Wrong {
     line: Range<usize>,
     reason: Malformed,
@@ -60,13 +60,13 @@ pub(super) struct Wrong {
 
 impl Wrong {
     /// The error, if the line is that of this number.
-    pub(super) fn error(self, chunk: &LineChunk, number: u64) -> Error {
-        let (bytes, span) = chunk.padded();
+    pub(super) fn error(self, block: &Block, number: u64) -> Error {
+        let (bytes, span) = block.padded();
         let text = &bytes[self.line.clone()];
         Error::MalformedLine {
-            input: chunk.name.clone(),
+            input: block.name.clone(),
             line: number,
-            offset: chunk.offset + (self.line.start - span.start) as u64 + self.offset,
+            offset: block.offset + (self.line.start - span.start) as u64 + self.offset,
             reason: self.reason,
             excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
         }
@@ -102,7 +102,7 @@ impl LineSink for Lines<'_> {
 
     fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
         if self.skip_invalid {
-            #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+            #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
             self.blank(line.end as u32);
             return ControlFlow::Continue(());
         }
@@ -143,7 +143,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Begins a chunk of that many bytes.
+    /// Begins a claim of that many bytes.
     pub(super) fn begin(&mut self, bytes: u64) -> Result<()> {
         (self.wrong, self.counts) = (None, Counts::default());
         self.out.clear();
@@ -159,7 +159,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Begins a block, whose lines begin at `start`.
-    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
+    #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
     pub(super) fn begin_block(&mut self, start: usize) {
         self.without.clear();
         self.next = start as u32;
@@ -174,18 +174,19 @@ impl<'a> Lines<'a> {
         self.looked_up += len;
     }
 
-    /// Takes the records of a chunk; gives where they begin, behind a header.
-    #[expect(clippy::cast_possible_truncation, reason = "chunks are below 4 GiB")]
-    pub(super) fn records(&mut self, selector: &Selector, chunk: &LineChunk) -> usize {
-        let (bytes, span) = chunk.padded();
+    /// Takes the records of a block; gives where they begin, behind a header.
+    #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
+    pub(super) fn records(&mut self, selector: &Selector, block: &Block) -> usize {
+        let (bytes, span) = block.padded();
         let mut start = span.start;
-        if chunk.first && matches!(selector.column, Column::Name(_)) {
-            let header = selector.first_record(&bytes[span.clone()]);
+        if block.first && matches!(selector.column, Column::Name(_)) {
+            let header = selector.first_record(&bytes[span.clone()], MAX_RECORD_BYTES);
             self.counts.lines += 1 + newlines(header);
             start = (start + header.len() + 1).min(span.end);
             self.next = start as u32;
         }
-        for (record, line) in selector.records(&bytes[start..span.end], chunk.column) {
+        let rows = &bytes[start..span.end];
+        for (record, line) in selector.records(rows, block.column, MAX_RECORD_BYTES) {
             let record = start + record.start..start + record.end;
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);
@@ -213,7 +214,7 @@ impl<'a> Lines<'a> {
 
     /// Keeps the lines of a block, in `bytes`, that passed the screen; gives the
     /// bytes of all that are kept.
-    #[expect(clippy::cast_possible_truncation, reason = "they are of a chunk")]
+    #[expect(clippy::cast_possible_truncation, reason = "they are of a claim")]
     pub(super) fn keep(&mut self, bytes: &[u8]) -> usize {
         self.drain();
         for slot in &mut self.spans.words_mut()[self.kept_count..self.looked_up] {

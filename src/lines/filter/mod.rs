@@ -1,13 +1,13 @@
 //! Lines of text that a set answers: those in it are copied, or each is told.
 //!
-//! Each thread takes a chunk of lines, asks the set for all its values at once,
+//! Each thread claims lines, asks the set for all its values at once,
 //! and writes when it is its turn.
 
 mod lines;
 mod screening;
 
 use crate::error::{Error, Result};
-use crate::io::read::{ChunkJob, LineChunk, LineReader};
+use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::number::{Selector, block_values};
 use crate::set::SetFile;
@@ -35,7 +35,7 @@ pub(crate) struct Filter<'a> {
     pub(crate) skip_invalid: bool,
     /// Memory that may be spent on telling what is not in the set.
     pub(crate) screen_bytes: usize,
-    /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a chunk.
+    /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a claim.
     pub(crate) chunks: ChunkJob<'a>,
 }
 
@@ -45,12 +45,12 @@ const SAMPLE_BYTES: usize = 1 << 14;
 const BLOCK_BYTES: usize = 1 << 19;
 /// Bytes of lines that are kept to be looked up together.
 const MAX_KEPT_BYTES: usize = 4 << 20;
-/// Bytes of memory a byte of text, where every line is one digit in some chunks, and
+/// Bytes of memory a byte of text, where every line is one digit in some claims, and
 /// empty in others: the text, its values, where they lie, the values in order, the
 /// answers, and in buffers that grow the output, the empty lines and those that are
 /// kept.
 pub(crate) const MEMORY_FACTOR: usize = 45;
-/// Larger chunks are answered no faster.
+/// Larger claims are answered no faster.
 pub(crate) const MAX_CHUNK_BYTES: usize = 32 << 20;
 
 /// What was found out.
@@ -68,9 +68,8 @@ pub(crate) struct Answered {
 impl Filter<'_> {
     /// Answers the lines of all `paths` into `out`.
     pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<Answered> {
-        let reader = LineReader::of_records(paths, self.column.clone());
-        let reader = reader.in_parts(self.chunks.threads);
-        let (known_bytes, view) = (reader.known_bytes(), self.set.view());
+        let inputs = LineInputs::of_text(paths, self.column.clone());
+        let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
             let prober = Prober::new(view).map_err(self.set.damaged())?;
@@ -79,14 +78,14 @@ impl Filter<'_> {
         // Number of the input, and its lines so far.
         let (mut input, mut before) = (0, 0);
         let mut answered = Answered { lines: 0, found: 0, all: true, screen_bytes: 0 };
-        let write = |lines: &mut Lines<'_>, chunk: &LineChunk| {
-            if input != chunk.input {
-                (input, before) = (chunk.input, 0);
+        let write = |lines: &mut Lines<'_>, block: &Block| {
+            if input != block.input {
+                (input, before) = (block.input, 0);
             }
             out.write_all(&lines.out).map_err(Error::io("write", "-"))?;
             let Counts { lines: count, asked, found } = lines.counts;
             if let Some(wrong) = lines.wrong.take() {
-                return Err(wrong.error(chunk, before + count + 1));
+                return Err(wrong.error(block, before + count + 1));
             }
             before += count;
             answered.lines += count;
@@ -94,23 +93,23 @@ impl Filter<'_> {
             answered.all &= found == asked;
             Ok(())
         };
-        let work = |lines: &mut _, chunk: &mut LineChunk| self.answer(lines, &screening, chunk);
-        self.chunks.run(reader, new, work, write)?;
+        let work = |lines: &mut _, block: &mut Block| self.answer(lines, &screening, block);
+        self.chunks.run(&inputs, new, work, write)?;
         out.flush().map_err(Error::io("write", "-"))?;
         answered.screen_bytes = screening.bytes();
         Ok(answered)
     }
 
-    /// Asks for the values of a chunk, and writes what becomes of its lines.
+    /// Asks for the values of a claim, and writes what becomes of its lines.
     fn answer<'a>(
         &self,
         lines: &mut Lines<'a>,
         screening: &'a Screening<'_>,
-        chunk: &mut LineChunk,
+        block: &mut Block,
     ) -> Result<()> {
         let is_copied = matches!(self.answer, LineAnswer::Copy { .. });
         let is_wanted = matches!(self.answer, LineAnswer::Copy { wanted: true });
-        lines.begin(chunk.claimed_bytes)?;
+        lines.begin(block.claimed_bytes)?;
         loop {
             let is_sample = is_copied && self.column.is_none() && screening.wants_sample();
             if is_copied && !is_sample && !lines.screened_in_vain {
@@ -122,17 +121,17 @@ impl Filter<'_> {
                 () if is_kept => BLOCK_BYTES,
                 () => usize::MAX,
             };
-            if !chunk.next_block(block_bytes)? {
+            if !block.next_lines(block_bytes)? {
                 break;
             }
-            let (bytes, span) = chunk.padded();
+            let (bytes, span) = block.padded();
             lines.begin_block(span.start);
             let start = match &self.column {
                 None => {
                     block_values(Level::best(), bytes, span.clone(), b'\n', lines);
                     span.start
                 }
-                Some(selector) => lines.records(selector, chunk),
+                Some(selector) => lines.records(selector, block),
             };
             lines.out.extend_from_slice(&bytes[span.start..start]);
             if !is_kept {

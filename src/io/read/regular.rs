@@ -1,0 +1,119 @@
+//! Regular files, which threads read at any place.
+
+use super::block::Taken;
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Seek};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A file that can be read at any place.
+///
+/// Numbers are read of a file as it was when it was opened. Lines are read to the
+/// end that the file has when a reader comes there, so that lines appended in the
+/// meantime are read as well.
+pub(crate) struct RegularFile {
+    file: File,
+    /// Where its content begins: not at 0 if standard input was read before.
+    start: u64,
+    /// Bytes from there to the end when it was opened.
+    pub(super) len: u64,
+    /// Bytes of lines that were claimed.
+    claimed: AtomicU64,
+    /// Where a reader of lines found the end of the file inside of a line.
+    ended: AtomicU64,
+}
+
+impl RegularFile {
+    pub(super) fn new(file: File, start: u64, len: u64) -> Self {
+        Self { file, start, len, claimed: 0.into(), ended: u64::MAX.into() }
+    }
+
+    /// Fills `buffer` from place `at`; fewer bytes, but at least `least`, only where
+    /// the input ends. Gives how many there are, and whether the input ends behind them.
+    pub(super) fn read(
+        &self,
+        (taken, name): (Taken, &str),
+        buffer: &mut [u8],
+        at: u64,
+        least: usize,
+    ) -> Result<(usize, bool)> {
+        let is_fixed = taken == Taken::Numbers;
+        let left = if is_fixed { self.len - at } else { u64::MAX };
+        let wanted = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let read = read_at(&self.file, &mut buffer[..wanted], self.start + at);
+        let read = read.map_err(Error::io("read", name))?;
+        let end = at + read as u64;
+        if is_fixed && read < wanted {
+            return Err(Error::InputChanged {
+                input: name.to_owned(),
+                expected: self.len,
+                found: end,
+                unit: "bytes",
+            });
+        }
+        if read < least || !is_fixed && read < wanted && self.len_now(name)? < at {
+            return Err(Error::InputRewritten { input: name.to_owned() });
+        }
+        Ok((read, read < wanted || read as u64 == left))
+    }
+
+    /// Leaves nothing of standard input to the next program that has it.
+    pub(super) fn pass(&self) -> io::Result<()> {
+        (&self.file).seek(io::SeekFrom::End(0)).map(drop)
+    }
+
+    /// Bytes that it has by now.
+    fn len_now(&self, name: &str) -> Result<u64> {
+        let metadata = self.file.metadata().map_err(Error::io("read", name))?;
+        Ok(metadata.len().saturating_sub(self.start))
+    }
+
+    /// Bytes behind `at` that are there to be claimed.
+    pub(super) fn left(&self, taken: Taken, name: &str, at: u64) -> Result<u64> {
+        if taken == Taken::Numbers {
+            return Ok(self.len - at);
+        }
+        let left = self.len_now(name)?.checked_sub(at);
+        left.ok_or_else(|| Error::InputRewritten { input: name.to_owned() })
+    }
+
+    /// Takes note that lines before `end` are claimed; false if the input ended
+    /// before `at`.
+    pub(super) fn claim(&self, at: u64, end: u64) -> bool {
+        self.claimed.store(end, Ordering::SeqCst);
+        self.ended.load(Ordering::SeqCst) > at
+    }
+
+    /// Takes note that a line has no end where the file ends. Nobody reads on from
+    /// there. If somebody did already, the rest of the line would be lost.
+    pub(super) fn end(&self, name: &str, at: u64) -> Result<()> {
+        self.ended.store(at, Ordering::SeqCst);
+        if self.claimed.load(Ordering::SeqCst) > at {
+            return Err(Error::InputRewritten { input: name.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Bytes at a place; fewer where the file ends.
+    pub(super) fn piece(&self, name: &str, at: u64, bytes: u64) -> Result<Vec<u8>> {
+        let mut piece = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        let read = self.file.read_at(&mut piece, self.start + at);
+        piece.truncate(read.map_err(Error::io("read", name))?);
+        Ok(piece)
+    }
+}
+
+/// Reads until `buffer` is full or the file ends; gives how many bytes it read.
+fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], at + done as u64) {
+            Ok(0) => break,
+            Ok(read) => done += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,198 @@
+//! Blocks of inputs that are read one after the other: streams, and files of quoted
+//! records, which begin where the one before ends.
+
+use super::block::{Block, Cut, Taken, byte_order_mark};
+use super::long_line::{LongLine, too_long};
+use super::regular::RegularFile;
+use super::stream::{Stream, failed};
+use crate::error::Result;
+use crate::kernel::parse::PADDING;
+use crate::kernel::steps;
+use crate::number::Selector;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How far an input is read.
+#[derive(Default)]
+pub(super) struct Place {
+    /// Bytes that were claimed.
+    pub(super) offset: u64,
+    /// Number (from 0) of the wanted field, once the first record was read.
+    pub(super) column: usize,
+    /// The beginning of a line whose end was not read yet.
+    carry: Vec<u8>,
+    ended: bool,
+}
+
+/// An input that is read one block after the other.
+pub(super) struct Serial<'a> {
+    pub(super) source: Source<'a>,
+    pub(super) selector: Option<&'a Selector>,
+    /// Set where nobody wants more lines.
+    pub(super) stopped: &'a AtomicBool,
+}
+
+pub(super) enum Source<'a> {
+    File(&'a RegularFile),
+    Stream(&'a mut Stream),
+}
+
+impl Source<'_> {
+    /// Reads what there is at a place, which is where the last reading ended; tells
+    /// whether the input ends behind it.
+    fn read(&mut self, reader: (Taken, &str), buffer: &mut [u8], at: u64) -> Result<(usize, bool)> {
+        match self {
+            Self::File(file) => file.read(reader, buffer, at, 0),
+            Self::Stream(stream) => {
+                let read = stream.read(buffer).map_err(failed(reader.1))?;
+                Ok((read, read == 0))
+            }
+        }
+    }
+
+    fn pauses(&self) -> bool {
+        matches!(self, Self::Stream(stream) if stream.pauses())
+    }
+}
+
+/// Bytes in a buffer, and how far they are whole.
+struct Filled {
+    end: usize,
+    /// Behind the last whole record; none if there is none.
+    whole: Option<usize>,
+    at_end: bool,
+}
+
+impl Serial<'_> {
+    /// Fills `block` with the next records; false at the end of the input, or where
+    /// nobody wants more.
+    pub(super) fn next(&mut self, place: &mut Place, block: &mut Block) -> Result<bool> {
+        let Some(filled) = self.fill(place, block)? else { return Ok(false) };
+        let Filled { end, whole, at_end } = filled;
+        place.ended = at_end;
+        if end == PADDING {
+            return Ok(false);
+        }
+        let whole = if at_end { Some(end) } else { whole };
+        block.hold(PADDING..whole.unwrap_or(PADDING), place.offset);
+        if let Some(width) = block.rule.format.value_bytes() {
+            block.whole_values(width)?;
+        }
+        if let Some(whole) = whole {
+            place.carry.extend_from_slice(&block.bytes.bytes()[whole..end]);
+        } else {
+            self.scan_long_line(place, block, end)?;
+        }
+        place.offset += block.claimed_bytes;
+        block.skip_byte_order_mark();
+        if at_end && block.rule.format.value_bytes().is_none() {
+            block.terminate();
+        }
+        Ok(true)
+    }
+
+    /// Reads until the block is full, the input ends, or pauses behind a line; none if
+    /// nobody wants more.
+    fn fill(&mut self, place: &mut Place, block: &mut Block) -> Result<Option<Filled>> {
+        let mut room = block.room();
+        let mut end = PADDING + place.carry.len();
+        steps::count(place.carry.len() / 8);
+        block.reserve(end, 0)?;
+        block.bytes.bytes_mut()[PADDING..end].copy_from_slice(&place.carry);
+        let mut lines_end = line_end(&place.carry, block.rule.terminator).map(|at| PADDING + at);
+        place.carry.clear();
+        loop {
+            if end >= room {
+                let whole = self.whole(block, end, lines_end);
+                match block.rule.taken {
+                    _ if whole.is_some() => {}
+                    Taken::Numbers => {}
+                    Taken::Lines { max_bytes } if end - PADDING > max_bytes => {
+                        return Err(too_long(&block.name, place.offset, max_bytes));
+                    }
+                    Taken::Lines { .. } => {
+                        room = PADDING + 2 * (room - PADDING);
+                        block.reserve(room, end)?;
+                        continue;
+                    }
+                }
+                return Ok(Some(Filled { end, whole, at_end: false }));
+            }
+            if !self.is_wanted(block.rule.taken) {
+                return Ok(None);
+            }
+            let buffer = &mut block.bytes.bytes_mut()[end..room];
+            let at = place.offset + (end - PADDING) as u64;
+            let (read, at_end) = if place.ended {
+                (0, true)
+            } else {
+                self.source.read((block.rule.taken, &block.name), buffer, at)?
+            };
+            let new = line_end(&buffer[..read], block.rule.terminator);
+            lines_end = new.map(|at| end + at).or(lines_end);
+            end += read;
+            if at_end {
+                return Ok(Some(Filled { end, whole: None, at_end }));
+            }
+            if block.rule.taken != Taken::Numbers && lines_end.is_some() && self.source.pauses() {
+                let whole = self.whole(block, end, lines_end);
+                if whole.is_some() {
+                    return Ok(Some(Filled { end, whole, at_end }));
+                }
+            }
+        }
+    }
+
+    /// Waits for a stream; false if nobody wants more lines.
+    fn is_wanted(&self, taken: Taken) -> bool {
+        let wanted = || !self.stopped.load(Ordering::Relaxed);
+        if let (Source::Stream(stream), Taken::Lines { .. }) = (&self.source, taken) {
+            stream.wait(wanted);
+        }
+        wanted()
+    }
+
+    /// Where the last whole record of a buffer ends, whose last line ends there.
+    fn whole(&self, block: &Block, end: usize, lines_end: Option<usize>) -> Option<usize> {
+        let bytes = &block.bytes.bytes()[PADDING..end];
+        if let Some(width) = block.rule.format.value_bytes() {
+            return Some(end - bytes.len() % width);
+        }
+        let Some(selector) = self.selector else { return lines_end };
+        lines_end?;
+        let record_bytes = block.rule.record_bytes();
+        // A buffer that may grow does so before a record is refused.
+        let grows =
+            block.rule.taken != Taken::Numbers && bytes.len() < Cut::block_of_records(record_bytes);
+        let limit = if grows { usize::MAX } else { record_bytes };
+        selector.complete(bytes, limit).map(|complete| PADDING + complete)
+    }
+
+    /// Scans a line of which the buffer has the beginning.
+    fn scan_long_line(&mut self, place: &mut Place, block: &mut Block, end: usize) -> Result<()> {
+        let rule = block.rule;
+        let bytes = &block.bytes.bytes()[PADDING..end];
+        let mark = if block.first && rule.has_mark { byte_order_mark(bytes) } else { 0 };
+        let mut line = LongLine::new(place.offset + mark as u64, rule.terminator);
+        let mut rest = line.feed(&bytes[mark..]).map(<[u8]>::to_vec);
+        let mut at = place.offset + bytes.len() as u64;
+        let mut piece = vec![0; rule.block_bytes.min(1 << 16)];
+        while rest.is_none() {
+            let (read, at_end) = self.source.read((rule.taken, &block.name), &mut piece, at)?;
+            at += read as u64;
+            rest = line.feed(&piece[..read]).map(<[u8]>::to_vec);
+            if at_end {
+                rest.get_or_insert_default();
+                place.ended = true;
+            }
+        }
+        block.claimed_bytes = mark as u64 + line.bytes;
+        place.carry = rest.unwrap_or_default();
+        block.overlong = Some(line.finish());
+        Ok(())
+    }
+}
+
+/// Position behind the last terminator.
+fn line_end(bytes: &[u8], terminator: u8) -> Option<usize> {
+    bytes.iter().rposition(|&byte| byte == terminator).map(|last| last + 1)
+}

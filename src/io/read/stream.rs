@@ -1,0 +1,207 @@
+//! Inputs that are read once, in order: pipes, compressed files, readers.
+
+use super::open::Purpose;
+use super::unchanged::check_end;
+use crate::error::Error;
+use crate::io::compression::{self, Compression, HEAD_BYTES};
+use crate::io::table::TableFormat;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+
+/// How long a stream may be silent before the lines that it gave are answered.
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+/// How long a reader waits for a stream before it checks whether lines are still wanted.
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// What is left of a stream.
+pub(crate) struct Stream {
+    /// Bytes that were looked at already, to be read again.
+    pub(super) ahead: Vec<u8>,
+    source: Source,
+    /// A terminal goes on behind its end.
+    ended: bool,
+    /// How to look whether it is compressed, before that was done: a decoder is
+    /// made when its first byte is wanted and goes with its last.
+    look: Option<Look>,
+    unpacks: bool,
+}
+
+enum Source {
+    /// A pipe, a terminal, a socket: it can be waited for.
+    File(File),
+    Reader(Box<dyn Read + Send>),
+}
+
+/// How a stream is looked at.
+pub(super) struct Look {
+    pub(super) name: String,
+    pub(super) memory_bytes: u64,
+    pub(super) purpose: Purpose,
+}
+
+impl Stream {
+    /// Of any bytes, as they are.
+    pub(super) fn of_reader(reader: Box<dyn Read + Send>) -> Self {
+        Self::new(Source::Reader(reader))
+    }
+
+    /// Of a file that is not regular.
+    pub(super) fn of_file(file: File) -> Self {
+        Self::new(Source::File(file))
+    }
+
+    /// Of a regular file that is compressed.
+    pub(super) fn of_packed(file: File, metadata: Metadata, look: Look) -> Self {
+        let watched = Watched { file, metadata, name: look.name.clone() };
+        Self { unpacks: true, ..Self::of_reader(Box::new(watched)) }.looked_at(Some(look))
+    }
+
+    fn new(source: Source) -> Self {
+        Self { ahead: Vec::new(), source, ended: false, look: None, unpacks: false }
+    }
+
+    /// The same; it may be compressed.
+    pub(super) fn looked_at(self, look: Option<Look>) -> Self {
+        Self { look, ..self }
+    }
+
+    /// Whether it takes memory to unpack it, as far as is known.
+    pub(super) fn may_unpack(&self) -> bool {
+        self.unpacks || self.look.is_some()
+    }
+
+    /// Looks whether it is compressed; at its beginning.
+    fn look(&mut self, look: &Look) -> io::Result<()> {
+        let mut head = vec![0; HEAD_BYTES];
+        let mut read = 0;
+        while read < head.len() {
+            let more = self.read_source(&mut head[read..])?;
+            read += more;
+            // Somebody may wait for the answer to one line.
+            if more == 0 || look.purpose.is_lines() && self.pauses() {
+                break;
+            }
+        }
+        head.truncate(read);
+        look.purpose.check_table(&look.name, &head).map_err(io::Error::other)?;
+        if let Some(format) = TableFormat::of_content(&head)
+            && look.purpose == Purpose::Values
+        {
+            let what = if cfg!(feature = "columnar") {
+                format!("it is in {format} format: name the file, a pipe cannot be gone back in")
+            } else {
+                format!(
+                    "it is in {format} format: build with --features columnar and name the file"
+                )
+            };
+            return Err(io::Error::new(io::ErrorKind::Unsupported, what));
+        }
+        let Some(format) = Compression::of_content(&head) else {
+            self.ahead = head;
+            return Ok(());
+        };
+        let rest: Box<dyn Read + Send> = match self.take_source() {
+            Source::File(file) => Box::new(file),
+            Source::Reader(reader) => reader,
+        };
+        let whole = Box::new(io::Cursor::new(head).chain(rest));
+        let unpacked = compression::unpacked(format, whole, look.memory_bytes)?;
+        (self.source, self.unpacks, self.ended) = (Source::Reader(unpacked), true, false);
+        Ok(())
+    }
+
+    /// Its buffers are for the next input.
+    fn take_source(&mut self) -> Source {
+        std::mem::replace(&mut self.source, Source::Reader(Box::new(io::empty())))
+    }
+
+    fn read_source(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.ended {
+            let read = match &mut self.source {
+                Source::File(file) => file.read(buffer),
+                Source::Reader(reader) => reader.read(buffer),
+            };
+            match read {
+                Ok(0) => {
+                    self.ended = true;
+                    self.take_source();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+        Ok(0)
+    }
+
+    /// Reads what there is, at least a byte; 0 at the end. `buffer` is not empty.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(look) = self.look.take() {
+            self.look(&look)?;
+        }
+        if self.ahead.is_empty() {
+            self.ahead = Vec::new();
+            return self.read_source(buffer);
+        }
+        let count = self.ahead.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.ahead[..count]);
+        self.ahead.drain(..count);
+        Ok(count)
+    }
+
+    /// Reads until `buffer` is full or the stream ends.
+    pub(super) fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read(&mut buffer[filled..])? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Whether nothing comes for a moment; not at the end. What is unpacked is
+    /// never waited for.
+    pub(super) fn pauses(&self) -> bool {
+        self.is_silent(&PAUSE)
+    }
+
+    /// Waits for the next bytes or the end, as long as `wanted` says so.
+    pub(super) fn wait(&self, wanted: impl Fn() -> bool) {
+        while wanted() && self.is_silent(&WAIT) {}
+    }
+
+    fn is_silent(&self, time: &Timespec) -> bool {
+        match &self.source {
+            Source::File(file) if self.ahead.is_empty() => {
+                let mut polled = [PollFd::new(file, PollFlags::IN)];
+                matches!(poll(&mut polled, Some(time)), Ok(0))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The error of reading an input of this name.
+pub(super) fn failed(name: &str) -> impl Fn(io::Error) -> Error {
+    move |error| error.downcast().unwrap_or_else(Error::io("read", name))
+}
+
+/// A regular file that must not become shorter while it is unpacked.
+struct Watched {
+    file: File,
+    metadata: Metadata,
+    name: String,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        if read == 0 && !buffer.is_empty() {
+            let end = check_end(&self.file, &self.metadata, self.name.as_ref());
+            end.map_err(io::Error::other)?;
+        }
+        Ok(read)
+    }
+}
