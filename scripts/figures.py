@@ -70,7 +70,7 @@ def bitmap():
 
 
 def value():
-    figure = Figure("value", "A value is cut into the number of its partition and an entry", 720, 140)
+    figure = Figure("value", "A value is the number of its partition and an entry", 720, 140)
     left, cell, high = 40, 20, 9
     for bit in range(32):
         figure.rect(left + bit * cell, 40, cell, 24, "two" if bit < high else "on")
@@ -131,7 +131,7 @@ def roaring():
     for number in range(12):
         kind = {1: "on", 4: "two", 9: "on"}.get(number, "no")
         figure.rect(20 + 56 * number, 40, 56, 22, kind)
-    figure.text(20, 28, "2^32 values, in 65,536 pieces of 65,536; a piece without values takes nothing", "s m")
+    figure.text(20, 28, "2^32 values in 65,536 ranges of 65,536; a range without values has no container", "s m")
     for piece, left, name, words, size in (
         (1, 20, "array", "3, 40, 77, 901, …", "2 bytes a value, up to 4096 values"),
         (4, 256, "bitmap", "0110 1001 1100 …", "8192 bytes"),
@@ -150,7 +150,7 @@ def bloom():
     left, cell = 48, 12
     for top, name, marked, note in (
         (10, "standard", (4, 19, 33, 47), "k bits anywhere: k cache misses a question; the smallest filter of its rate"),
-        (145, "blocked", (25, 26, 29, 31), "k bits in one line of 512 bits: one cache miss; a few more bits for the same rate"),
+        (145, "blocked", (25, 26, 29, 31), "k bits in one cache line of 512 bits: one cache miss; a few more bits for the same rate"),
     ):
         figure.text(left, top + 16, name, "b")
         figure.text(360, top + 16, "“fox”", "c", "middle")

@@ -1,6 +1,5 @@
-"""What a record of benchmarks says of the machine, and where records lie."""
+"""What a record of benchmarks says of the machine."""
 
-import csv
 import datetime
 import mmap
 import os
@@ -74,25 +73,3 @@ def source():
     commit = said("git", "rev-parse", "--short", "HEAD")
     dirty = said("git", "status", "--porcelain", "--", "src", "Cargo.toml", "Cargo.lock")
     return f"commit {commit}{' with local changes' if dirty else ''}, {said('rustc', '--version')}"
-
-
-def read_record(path):
-    """The lines that a record says of the machine, and its rows."""
-    described, lines = {}, []
-    for line in path.read_text().splitlines():
-        if line.startswith("# "):
-            key, _, value = line[2:].partition(": ")
-            described[key] = value
-        else:
-            lines.append(line)
-    return described, list(csv.DictReader(lines))
-
-
-def new_record(folder, machine, kind="", suffix=".csv"):
-    """A name for a record that there is none of: date, CPU, kind."""
-    slug = re.sub(r"\(.*?\)|@.*|processor|cpu|core", " ", machine["CPU"], flags=re.IGNORECASE)
-    slug = "-".join(re.findall(r"[a-z0-9]+", slug.lower())) or "cpu"
-    slug += f"-{kind}" if kind else ""
-    names = (f"{machine['date'][:10]}-{slug}{tail}{suffix}" for tail in ["", *(f"-{n}" for n in range(2, 100))])
-    folder.mkdir(parents=True, exist_ok=True)
-    return next(folder / name for name in names if not (folder / name).exists())

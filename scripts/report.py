@@ -1,21 +1,11 @@
-"""Writes docs/benchmarks.md, and the tables of the README, from the newest record of each kind."""
+"""Writes the tables of README.md and docs/benchmarks.md between their marks, each from the newest
+record that has its figures."""
 
 import re
 
 from machine import REPOSITORY
+from records import RECORDS, kind
 
-RECORDS = REPOSITORY / "benches" / "record"
-TITLES = {
-    "commands": "Commands beside their peers",
-    "memory": "10.7 GB in 2 GiB",
-    "representations": "Dense and roaring",
-    "bloom": "Bloom filters",
-}
-PLOTS = {
-    "commands": ["scaling.svg"],
-    "representations": ["representations-uniform.svg", "representations-clustered.svg"],
-    "bloom": ["bloom-rates.svg", "bloom-speed.svg"],
-}
 # What a record has if its kind was measured whole.
 WHOLE = {
     "commands": ["## uniform-u32:", "## scale-threads:"],
@@ -24,25 +14,13 @@ WHOLE = {
 }
 # What a record of commands has if it can stand beside others.
 COMMON = "- lines: 100000000"
-# The rows of the README's first table.
+# The rows of the README's table.
 SORTS = {
     "uniform-u32": "32-bit numbers, 1.07 GB",
     "unique-u32": "the same, each once (`-u`)",
     "uniform-u64": "64-bit numbers, 2.04 GB",
     "mem-64m": "32-bit numbers, `--mem 64M`",
 }
-HEAD = """# Benchmarks
-
-Written by `scripts/bench`, which measures all of it again on the machine on which it is run;
-`scripts/bench --report` writes this page from the newest record of each kind in
-[benches/record](../benches/record). Every section says the machine, the versions, the data and
-the commands. Virtual machines are noisy: medians are given with the fastest and slowest run.
-"""
-
-
-def kind(path):
-    found = re.search(r"-(memory|representations|bloom)(-\d+)?$", path.stem)
-    return found[1] if found else "commands"
 
 
 def newest(whole=WHOLE):
@@ -55,21 +33,7 @@ def newest(whole=WHOLE):
         date = re.search(r"^- date: (\S+)", text, re.MULTILINE)
         entry = (date[1] if date else "", path)
         found[kind(path)] = max(entry, found.get(kind(path), entry))
-    return {name: found[name][1] for name in TITLES if name in found}
-
-
-def section(name, path):
-    body = re.sub(r"\A# .*\n", "", path.read_text())
-    body = re.sub(r"^#+ ", lambda found: "#" + found[0], body, flags=re.MULTILINE)
-    plots = [path.with_suffix(".svg")] if path.with_suffix(".svg").exists() else []
-    plots += [REPOSITORY / "docs" / plot for plot in PLOTS.get(name, [])]
-    yield f"## {TITLES[name]}\n"
-    yield f"Record: [{path.stem}](../benches/record/{path.name}).\n"
-    for plot in plots:
-        if plot.exists():
-            folder = "" if plot.parent.name == "docs" else "../benches/record/"
-            yield f"![{plot.stem}]({folder}{plot.name})\n"
-    yield body.strip() + "\n"
+    return {name: path for name, (_, path) in found.items()}
 
 
 def rows(text, heading):
@@ -82,7 +46,11 @@ def rows(text, heading):
 
 def about(text):
     """What a record says of its machine."""
-    return dict(re.findall(r"^- (date|CPU|cores|memory): (.*)$", text, re.MULTILINE))
+    found = dict(re.findall(r"^- (date|CPU|cores|memory|machine): (.*)$", text, re.MULTILINE))
+    if "machine" in found:  # of prove-memory, which has one line for all
+        found["CPU"], cores, found["memory"], _ = found["machine"].split(", ")
+        found["cores"] = cores.removesuffix(" cores")
+    return found
 
 
 def machine(text):
@@ -102,13 +70,13 @@ def times(slow, fast):
     return seconds[0] / seconds[1]
 
 
-def sorts(path):
+def sorts(path, memory):
     """The table of the README: a row a case, a column a tool."""
     text = path.read_text()
     found = about(text)
     runs = re.search(r"\| (\d+) \| in order \|", text)
     yield f"{found['cores']} cores of {found['CPU'].split(' (')[0]}, {found['memory']}, {found['date'][:10]}; medians of"
-    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [tables](benches/record/{path.name}),"
+    yield f"{runs[1] if runs else 'some'} runs in turn, GNU sort once: [record](benches/record/{path.name}),"
     yield f"[plot](benches/record/{path.stem}.svg)."
     yield ""
     tools = ["cp", "Polars", "DuckDB", "GNU sort"]
@@ -125,57 +93,76 @@ def sorts(path):
             peak = "" if tool == "cp" or row is None else f", {row[6]}"
             cells.append("" if row is None else f"{row[1]} ({row[2]}){peak}")
         yield f"| {title} | " + " | ".join(cells) + " |"
+    if memory:
+        yield disk_row(memory, len(tools))
+
+
+def disk_row(path, tools):
+    """The last row of the README's table, from a record of prove-memory."""
+    found = {row[0]: row for row in rows(path.read_text(), "10741 MB")}
+    ours, copy = found["bitsort"], found["cp"]
+    title = f"32-bit numbers, 10.7 GB from disk to disk, `--mem 1500M` ([record](benches/record/{path.name}))"
+    cells = [f"{ours[1]}, {ours[6]}", f"{copy[1]} ({times(copy[1], ours[1]):.2f}×)", *[""] * (tools - 1)]
+    return f"| {title} | " + " | ".join(cells) + " |"
 
 
 def disk(path):
-    """The sentence of the README on what prove-memory measured."""
+    """The sentences on what prove-memory measured."""
     text = path.read_text()
     runs = re.search(r"in turn, (\d+) time", text)[1]
     walls = {row[0]: (row[1], row[5]) for row in rows(text, "10741 MB")}
     ours, copy = walls["bitsort"], walls["cp"]
     machine = re.search(r"^- machine: (.*), Linux", text, re.MULTILINE)[1]
     date = re.search(r"^- date: (.{10})", text, re.MULTILINE)[1]
-    yield "10.7 GB (a billion 32-bit numbers) from disk to disk in a control group of 2 GiB, cold cache,"
-    yield f"`--mem 1500M`, [`scripts/prove-memory --runs {runs}`](benches/record/{path.name}) on an {machine}, {date}:"
-    yield f"bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
+    yield f"`scripts/prove-memory --runs {runs}` sorts a billion 32-bit numbers (10.7 GB) from disk to disk with"
+    yield "`--mem 1500M`, in a control group of 2 GiB and with a cold page cache, and compares each peak of memory"
+    yield f"with the limit. On an [{machine}, {date}](../benches/record/{path.name}): bitsort {ours[0]} ({ours[1]}), `cp` {copy[0]} ({copy[1]})."
 
 
-# Commands of bitset in the README, by their cases.
-SETS = {
+# Commands of bitset in docs/benchmarks.md, by their cases.
+COMMANDS = {
     "set-build": "`bitset build`",
     "set-filter": "`bitset filter` against a set of 100 million others",
     "set-contains": "`bitset contains`, the whole process",
-}
-LINES = {
-    "bloom-filter": "`filter`, one thread",
-    "bloom-dedup": "`dedup`, one thread",
-    "bloom-common": "`common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
+    "bloom-filter": "`bitset bloom filter`, one thread",
+    "bloom-dedup": "`bitset bloom dedup`, one thread",
+    "bloom-common": "`bitset bloom common` of two files of 50 million URLs (3.25 GB each), `--mem 1G`",
 }
 
 
-def beside(titles):
-    """A table of the README: commands of bitset beside others, each from the newest record that has it."""
-    yield "| | bitset | beside it | |"
+def beside():
+    """Commands of bitset beside others, each from the newest record that has it."""
+    yield "| 100 million lines | bitset | other program | machine |"
     yield "|---|--:|--:|---|"
-    for case, what in titles.items():
+    for case, what in COMMANDS.items():
         path, text = newest_case(case)
         found = rows(text, f"{case}:")
         if found:
             others = "; ".join(f"{row[0]}: {row[1]} ({row[2]})" for row in found[1:])
             ours = f"{found[0][1]}, {found[0][6]}"
-            yield f"| {what} | {ours} | {others} | [{machine(text)}](benches/record/{path.name}) |"
+            yield f"| {what} | {ours} | {others} | [{machine(text)}](../benches/record/{path.name}) |"
 
 
-def others():
-    """A row for every record of commands: how figures vary from hour to hour."""
-    yield "## Other records\n"
-    yield "Every record of commands with two threads and 100 million lines, the newest first: medians,"
-    yield "and in brackets how many times as long the peer beside it took in that record. The host of a virtual"
-    yield "machine has memory ready in one hour and not in the next, which moves all of them.\n"
-    yield "| record | machine | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
-    yield "|---|---|--:|--:|--:|--:|--:|"
-    records = [path for path in RECORDS.glob("*.md") if kind(path) == "commands"]
-    for path in sorted(records, key=lambda path: about(path.read_text()).get("date", ""), reverse=True):
+def newest_first(paths):
+    return sorted(paths, key=lambda path: about(path.read_text())["date"], reverse=True)
+
+
+def list_of_records():
+    """A row for every record."""
+    yield "| record | machine | measured |"
+    yield "|---|---|---|"
+    for path in newest_first(RECORDS.glob("*.md")):
+        text = path.read_text()
+        cases = re.findall(r"^## ([a-z0-9-]+):", text, re.MULTILINE)
+        measured = ", ".join(f"`{case}`" for case in cases) if kind(path) == "commands" else kind(path)
+        yield f"| [{path.stem}](../benches/record/{path.name}) | {machine(text)} | {measured} |"
+
+
+def figures():
+    """A row for every record of commands with two threads and 100 million lines."""
+    yield "| record | 32-bit (Polars) | `-u` | 64-bit (Polars) | `bitset build` (`-u`) | `bitset filter` (Polars) |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for path in newest_first(path for path in RECORDS.glob("*.md") if kind(path) == "commands"):
         text = path.read_text()
         if COMMON not in text or "- threads: 2" not in text and "- threads:" in text:
             continue
@@ -188,18 +175,15 @@ def others():
             ratio = f" ({times(beside[1], ours[1]):.3g}×)" if beside and " " in beside[1] else ""
             cells.append(ours[1] + ratio if ours else "")
         if any(cells):
-            link = f"[{path.stem}](../benches/record/{path.name})"
-            yield f"| {link} | {machine(text)} | " + " | ".join(cells) + " |"
-    yield ""
+            yield f"| [{path.stem}](../benches/record/{path.name}) | " + " | ".join(cells) + " |"
 
 
 def densities(path):
-    """The section of the README on representations: from which density on a plain bitmap is as good,
-    what a question takes, and where mapped roaring bitmaps lose."""
+    """From which density on a plain bitmap is as good as a roaring one, what a question takes, and where
+    mapped roaring bitmaps lose."""
     text = path.read_text()
     rounds = re.search(r"^- rounds: (\d+)", text, re.MULTILINE)[1]
-    yield f"{machine(text)}, rounds: {rounds}; [tables](benches/record/{path.name}). From which density on a plain"
-    yield "bitmap is as good as any roaring one, within 5 %:"
+    yield f"[{machine(text)}](../benches/record/{path.name}), rounds: {rounds}. A plain bitmap is as good as any roaring one, within 5 %:"
     yield ""
     lines = text.split("From which density on", 1)[-1].splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith("|"))
@@ -213,15 +197,16 @@ def densities(path):
     asked = figures("uniform: contains")
     each = [f"{min(times):.3g} to {max(times):.3g} ns ({subject})" for subject, times in asked.items()]
     yield ""
-    yield f"A uniform set is asked in {', '.join(each)}."
+    yield f"One question to a uniform set takes {', '.join(each)}."
 
     def lost(operation):
         both = [figures(f"{spread}: {operation}") for spread in ("uniform", "clustered")]
         ratios = [a / b for found in both for a, b in zip(found["roaring, mapped"], found["RoaringBitmap"], strict=True)]
         return " to ".join(f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}" for ratio in (min(ratios), max(ratios)))
 
-    yield f"A mapped roaring bitmap takes {lost('and')} times as long as the `roaring` crate's in memory for `and`,"
-    yield f"{lost('or')} times for `or`, most where values are rare; to be built, into a file, {lost('build')} times."
+    yield f"A mapped roaring bitmap takes {lost('and')} times as long for `and` as a bitmap of the `roaring` crate in"
+    yield f"memory, {lost('or')} times as long for `or`, and {lost('build')} times as long to build, into a file. The ratio"
+    yield "is largest where values are rare."
 
 
 def memory_runs():
@@ -234,10 +219,9 @@ def memory_runs():
 
 
 def filters(path):
-    """The table of the README: nanoseconds a key of a large filter."""
+    """Nanoseconds a key of a large filter."""
     text = path.read_text()
-    yield f"{machine(text)}, one thread, 10⁸ keys:"
-    yield f"[tables](benches/record/{path.name}), [plot](docs/bloom-speed.svg)."
+    yield f"[{machine(text)}](../benches/record/{path.name}), one thread, 10⁸ keys:"
     yield ""
     yield "| ns a key | insert | present | absent | either, mixed |"
     yield "|---|--:|--:|--:|--:|"
@@ -251,37 +235,38 @@ def filters(path):
         return f"{min(each):.2f} to {max(each):.2f}"
 
     yield ""
-    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one, least for"
-    yield "absent keys: of a standard one only two bits are looked at then. In the cache (10⁶ keys) `fastbloom`, as large"
-    yield f"and with the same hash, takes {ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard one."
+    yield f"A blocked filter is {ratios('100,000,000 keys', 'standard', 'blocked')} times as fast as a standard one."
+    yield "The ratio is smallest for absent keys, because a standard filter looks at only two bits then."
+    yield "In the cache (10⁶ keys) `fastbloom`, with the same size and hash function, takes"
+    yield f"{ratios('1,000,000 keys', 'fastbloom', 'standard')} times as long as a standard filter."
     large = rows(text, "1,000,000,000 keys")
     if large:
-        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB, and {large[0][4]} false positives, measured."
+        yield f"A standard filter of 10⁹ keys at 1 % has {large[0][1]} GB; we measured {large[0][4]} false positives."
 
 
-def into_readme(name, lines):
+README, BENCHMARKS = REPOSITORY / "README.md", REPOSITORY / "docs" / "benchmarks.md"
+
+
+def put(path, name, lines):
     """Puts lines between `<!-- name -->` and `<!-- end -->`."""
-    path = REPOSITORY / "README.md"
     text = path.read_text()
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
     body = "\n".join(lines) + "\n"
-    path.write_text(pattern.sub(lambda found: found[1] + body + found[2], text))
+    text, places = pattern.subn(lambda found: found[1] + body + found[2], text)
+    if places != 1:
+        raise ValueError(f"{path} has {places} places for {name}")
+    path.write_text(text)
 
 
 def write():
     """Gives the files that were written."""
     found = newest()
-    page = [HEAD, *(part for name, path in found.items() for part in section(name, path)), *others()]
-    target = REPOSITORY / "docs" / "benchmarks.md"
-    target.write_text("\n".join(page))
     if path := newest_case(*SORTS)[0]:
-        into_readme("sorts", sorts(path))
-    if "memory" in found:
-        into_readme("disk", disk(found["memory"]))
-    into_readme("sets", beside(SETS))
-    into_readme("lines", beside(LINES))
-    if "representations" in found:
-        into_readme("densities", densities(found["representations"]))
-    if "bloom" in found:
-        into_readme("filters", filters(found["bloom"]))
-    return [target, REPOSITORY / "README.md"]
+        put(README, "sorts", sorts(path, found.get("memory")))
+    put(BENCHMARKS, "commands", beside())
+    for name, table in {"memory": disk, "representations": densities, "bloom": filters}.items():
+        if name in found:
+            put(BENCHMARKS, name, table(found[name]))
+    put(BENCHMARKS, "records", list_of_records())
+    put(BENCHMARKS, "figures", figures())
+    return [README, BENCHMARKS]

@@ -120,6 +120,9 @@
 #[cfg(target_endian = "big")]
 compile_error!("bitmaps are read as little-endian bytes in memory and in files");
 
+#[cfg(feature = "_benching")]
+#[doc(hidden)]
+pub mod benching;
 pub mod bloom;
 #[cfg(feature = "cli")]
 #[doc(hidden)]

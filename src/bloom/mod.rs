@@ -55,7 +55,6 @@ pub mod guava;
 pub(crate) mod header;
 mod key;
 mod memory;
-mod murmur;
 pub mod params;
 mod rate;
 pub(crate) mod scheme;

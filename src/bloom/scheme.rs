@@ -1,7 +1,6 @@
 //! From a key to its hash, and from the hash to positions in a filter.
 
 use super::key::Key;
-use super::murmur::murmur3_x64_128;
 use crate::kernel::line::{MULTIPLIER, reduce};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -91,7 +90,7 @@ impl Scheme {
     #[cold] // one comparison, and this crate's own goes straight on
     fn foreign_hash(self, bytes: &[u8]) -> Hash {
         match self {
-            Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3_x64_128(bytes)),
+            Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3(bytes)),
             _ => Hash([fnv1_64(bytes), 0]),
         }
     }
@@ -120,7 +119,13 @@ impl Scheme {
     }
 }
 
+/// The two halves of `MurmurHash3_x64_128` with the seed 0, low one first.
 #[inline(never)] // leaves the registers to the loops around it
+fn murmur3(bytes: &[u8]) -> [u64; 2] {
+    bytemuck::cast(fastmurmur3::murmur3_x64_128(bytes, 0).to_le_bytes())
+}
+
+#[inline(never)] // as above
 fn fnv1_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
         hash.wrapping_mul(0x100_0000_01B3) ^ u64::from(byte)

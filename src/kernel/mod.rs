@@ -30,7 +30,9 @@ pub(crate) mod stream;
 #[deny(unsafe_code, reason = "opened again function by function")]
 pub(crate) mod sys;
 mod task;
+mod threads;
 pub(crate) mod words;
 
 pub(crate) use level::Level;
 pub(crate) use prefetch::{prefetch, read_lines};
+pub(crate) use threads::{in_threads, on_each};

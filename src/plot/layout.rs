@@ -1,8 +1,8 @@
 //! Where everything is in the picture, in pixels; PNG and SVG share it.
 
 use super::Map;
+use super::cell_of;
 use super::colour;
-use super::hilbert::cell_of;
 
 pub(super) const WIDTH: u32 = 1200;
 pub(super) const HEIGHT: u32 = 1130;

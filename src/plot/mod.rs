@@ -6,12 +6,18 @@
 //! Flow: counts a cell, in the order of the curve → [`Map`] → PNG or SVG.
 
 mod colour;
-mod hilbert;
 mod layout;
 mod png;
 mod svg;
 
 use std::io;
+
+/// Column and row of the cell at `distance` along the curve of a square with
+/// `2^order` cells a side.
+fn cell_of(order: u32, distance: u64) -> (u32, u32) {
+    #[expect(clippy::cast_possible_truncation, reason = "a picture has far less than 2^255 cells")]
+    fast_hilbert::h2xy(distance, order as u8)
+}
 
 /// What is drawn.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
 //! The picture as pixels.
 
 use super::Map;
+use super::cell_of;
 use super::colour::{self, INK, PAPER, Rgb};
-use super::hilbert::cell_of;
 use super::layout::{self, HEIGHT, LEFT, SIDE, TOP, WIDTH};
 use embedded_graphics::mono_font::{MonoTextStyle, ascii};
 use embedded_graphics::pixelcolor::Rgb888;

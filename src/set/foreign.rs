@@ -8,6 +8,7 @@
 use crate::error::{Error, Result};
 use crate::set::file::SetKind;
 use crate::set::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use integer_encoding::VarInt;
 use std::fmt;
 use std::ops::Range;
 
@@ -129,14 +130,8 @@ fn is_navigable_map(bytes: &[u8]) -> bool {
 
 /// A number of 7 bits a byte, the lowest first; and what follows.
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (index, &byte) in bytes.iter().take(9).enumerate() {
-        value |= u64::from(byte & 0x7F) << (7 * index);
-        if byte < 0x80 {
-            return Some((value, &bytes[index + 1..]));
-        }
-    }
-    None
+    let (value, len) = u64::decode_var(bytes)?;
+    Some((value, bytes.get(len..)?))
 }
 
 fn click_house(bytes: &[u8]) -> Option<Foreign> {

@@ -14,10 +14,10 @@ const FLOORS: &[&[&str]] = &[
     &["bloom"],
     &["sort"],
     &["lines"],
-    &["cli", "fuzzing"],
+    &["benching", "cli", "fuzzing"],
 ];
 /// Lines of the longest function, tests apart.
-const MAX_LINES: usize = 80;
+const MAX_LINES: usize = 100;
 
 fn floor(room: &str) -> Option<usize> {
     FLOORS.iter().position(|rooms| rooms.contains(&room))

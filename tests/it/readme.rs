@@ -104,3 +104,17 @@ fn links_between_documents_lead_somewhere() {
     }
     assert!(links >= 80, "{links} links");
 }
+
+#[test]
+fn the_document_on_benchmarks_lists_every_record() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = fs::read_to_string(root.join("docs/benchmarks.md")).unwrap();
+    let files = fs::read_dir(root.join("benches/record")).unwrap();
+    let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let records: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    assert!(!records.is_empty());
+    for record in records {
+        let link = format!("](../benches/record/{record})");
+        assert!(listed.contains(&link), "{record}: run `scripts/bench --report`");
+    }
+}

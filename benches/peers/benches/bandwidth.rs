@@ -4,30 +4,42 @@
 
 use bitsort::Bitmap;
 use bitsort::set::IntegerSet;
-use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use std::hint::black_box;
 use std::time::Duration;
 
 const BYTES: usize = 512 << 20;
 const WORDS: usize = BYTES / 8;
 const UNIVERSE: u64 = 8 * BYTES as u64;
+/// Distance of values: one is in every cache line, so that every page is there.
+const STEP: usize = 509;
+/// One in so many values of the first set is in the second, too.
+const SHARED: usize = 4096;
 
-/// Values in every cache line, so that every page is there.
-fn values(first: u64) -> impl Iterator<Item = u64> {
-    (first..UNIVERSE).step_by(509)
+fn first() -> impl Iterator<Item = u64> {
+    (3..UNIVERSE).step_by(STEP)
 }
 
-fn bitmap(first: u64) -> Bitmap {
+fn shared() -> impl Iterator<Item = u64> {
+    first().step_by(SHARED)
+}
+
+fn second() -> impl Iterator<Item = u64> {
+    (5..UNIVERSE).step_by(STEP).chain(shared())
+}
+
+fn bitmap(values: impl Iterator<Item = u64>) -> Bitmap {
     let mut bitmap = Bitmap::new(UNIVERSE);
-    for value in values(first) {
+    for value in values {
         bitmap.insert(value);
     }
     bitmap
 }
 
-fn dense(first: u64) -> IntegerSet {
+fn dense(values: impl Iterator<Item = u64>) -> IntegerSet {
     let mut set = IntegerSet::dense(0, UNIVERSE - 1);
-    for value in values(first) {
+    for value in values {
         set.insert(value).expect("it is in the universe");
     }
     set
@@ -48,6 +60,89 @@ fn triad_of_threads(threads: usize, a: &[u64], b: &[u64], c: &mut [u64]) {
     });
 }
 
+fn into_new_memory(a: &[u64], b: &[u64]) -> Vec<u64> {
+    a.iter().zip(b).map(|(&a, &b)| a & b).collect()
+}
+
+fn in_place(words: &mut [u64], other: &[u64]) {
+    for (word, &other) in words.iter_mut().zip(other) {
+        *word &= other;
+    }
+}
+
+/// Asserts that `words` hold the shared values, and no others.
+fn check(words: &[u64]) {
+    let found: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
+    assert_eq!(found, shared().count() as u64);
+    let is_in = |value: u64| words[usize::try_from(value / 64).expect("64 bits")] >> (value % 64);
+    assert!(shared().all(|value| is_in(value) & 1 == 1));
+}
+
+fn id(name: &str) -> BenchmarkId {
+    BenchmarkId::new(name, "dense/512MiB")
+}
+
+fn loops(group: &mut BenchmarkGroup<'_, WallTime>, a: &[u64], b: &[u64]) {
+    let mut c = vec![1; WORDS];
+    triad(a, b, &mut c);
+    check(&c);
+    group.bench_function(id("loop-1-thread"), |bencher| {
+        bencher.iter(|| triad(black_box(a), b, black_box(&mut c)));
+    });
+    c.fill(1);
+    triad_of_threads(2, a, b, &mut c);
+    check(&c);
+    group.bench_function(id("loop-2-threads"), |bencher| {
+        bencher.iter(|| triad_of_threads(2, black_box(a), b, black_box(&mut c)));
+    });
+    drop(c);
+    check(&into_new_memory(a, b));
+    group.bench_function(id("loop-into-new-memory"), |bencher| {
+        bencher.iter(|| into_new_memory(black_box(a), b));
+    });
+    let mut words = a.to_vec();
+    in_place(&mut words, b);
+    check(&words);
+    group.bench_function(id("loop-in-place"), |bencher| {
+        bencher.iter(|| in_place(black_box(&mut words), b));
+    });
+}
+
+fn bitmaps(group: &mut BenchmarkGroup<'_, WallTime>, a: &Bitmap, b: &Bitmap) {
+    let mut changed = a.clone();
+    changed.intersection_assign(b);
+    check(changed.as_words());
+    group.bench_function(id("bitmap-intersection-assign"), |bencher| {
+        bencher.iter(|| black_box(&mut changed).intersection_assign(b));
+    });
+    assert_eq!(a.intersection_len(b), shared().count() as u64);
+    group.bench_function(id("bitmap-intersection-len"), |bencher| {
+        bencher.iter(|| black_box(a).intersection_len(b));
+    });
+}
+
+fn sets(group: &mut BenchmarkGroup<'_, WallTime>, a: &IntegerSet, b: &IntegerSet) {
+    let sound = "it is in memory";
+    let check = |set: &IntegerSet| {
+        assert!(set.iter().map(|value| value.expect(sound)).eq(shared()));
+    };
+    check(&a.intersection(b).expect(sound));
+    group.bench_function(id("integer-set-intersection"), |bencher| {
+        bencher.iter(|| black_box(a).intersection(b));
+    });
+    let mut changed = a.clone();
+    changed.intersection_assign(b).expect(sound);
+    check(&changed);
+    group.bench_function(id("integer-set-intersection-assign"), |bencher| {
+        bencher.iter(|| black_box(&mut changed).intersection_assign(b));
+    });
+    drop(changed);
+    assert_eq!(a.intersection_len(b).expect(sound), shared().count() as u64);
+    group.bench_function(id("integer-set-intersection-len"), |bencher| {
+        bencher.iter(|| black_box(a).intersection_len(b));
+    });
+}
+
 fn main() {
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -56,57 +151,15 @@ fn main() {
         .nresamples(1000)
         .without_plots()
         .configure_from_args();
-    let mut group = criterion.benchmark_group("and of 512 MiB");
+    let mut group = criterion.benchmark_group("and");
     group.throughput(Throughput::Bytes(3 * BYTES as u64));
     group.sampling_mode(SamplingMode::Flat);
-    let id = |name: &str| BenchmarkId::new(name, "dense");
     {
-        let (a, b) = (bitmap(3), bitmap(5));
-        let mut c = vec![1_u64; WORDS];
-        group.bench_function(id("loop, 1 thread"), |bencher| {
-            bencher.iter(|| triad(black_box(a.as_words()), b.as_words(), black_box(&mut c)));
-        });
-        group.bench_function(id("loop, 2 threads"), |bencher| {
-            bencher.iter(|| {
-                triad_of_threads(2, black_box(a.as_words()), b.as_words(), black_box(&mut c));
-            });
-        });
-        drop(c);
-        group.bench_function(id("loop into new memory"), |bencher| {
-            bencher.iter(|| {
-                let both = black_box(a.as_words()).iter().zip(b.as_words());
-                both.map(|(&a, &b)| a & b).collect::<Vec<u64>>()
-            });
-        });
-        let mut changed = a.clone();
-        let mut words = a.as_words().to_vec();
-        group.bench_function(id("loop in place"), |bencher| {
-            bencher.iter(|| {
-                for (word, &other) in black_box(&mut words).iter_mut().zip(b.as_words()) {
-                    *word &= other;
-                }
-            });
-        });
-        drop(words);
-        group.bench_function(id("Bitmap::intersection_assign"), |bencher| {
-            bencher.iter(|| black_box(&mut changed).intersection_assign(&b));
-        });
-        group.bench_function(id("Bitmap::intersection_len"), |bencher| {
-            bencher.iter(|| black_box(&a).intersection_len(&b));
-        });
+        let (a, b) = (bitmap(first()), bitmap(second()));
+        loops(&mut group, a.as_words(), b.as_words());
+        bitmaps(&mut group, &a, &b);
     }
-    let (a, b) = (dense(3), dense(5));
-    group.bench_function(id("IntegerSet::intersection"), |bencher| {
-        bencher.iter(|| black_box(&a).intersection(&b));
-    });
-    let mut changed = a.clone();
-    group.bench_function(id("IntegerSet::intersection_assign"), |bencher| {
-        bencher.iter(|| black_box(&mut changed).intersection_assign(&b));
-    });
-    drop(changed);
-    group.bench_function(id("IntegerSet::intersection_len"), |bencher| {
-        bencher.iter(|| black_box(&a).intersection_len(&b));
-    });
+    sets(&mut group, &dense(first()), &dense(second()));
     group.finish();
     criterion.final_summary();
 }

@@ -24,21 +24,21 @@ fn run(criterion: &mut Criterion, distribution: Distribution, folder: &Path) {
     let (some, all) = (one(10_000), one(PROBES));
 
     let mut cases: Vec<Case<'_>> = vec![
-        ("roaring, mapped", Box::new(|| mapped.hits(probes))),
-        ("roaring, mapped, 10000 at once", Box::new(|| some(&mapped, &wide))),
-        ("roaring, mapped, all at once", Box::new(|| all(&mapped, &wide))),
-        ("RoaringBitmap", Box::new(|| roaring.hits(probes))),
-        ("CRoaring", Box::new(|| croaring.hits(probes))),
+        ("mapped-roaring", Box::new(|| mapped.hits(probes))),
+        ("mapped-roaring-10000-at-once", Box::new(|| some(&mapped, &wide))),
+        ("mapped-roaring-all-at-once", Box::new(|| all(&mapped, &wide))),
+        ("roaring", Box::new(|| roaring.hits(probes))),
+        ("croaring", Box::new(|| croaring.hits(probes))),
     ];
     if std::env::var_os("BENCH_REVERSED").is_some() {
         cases.reverse();
     }
-    let mut group = criterion.benchmark_group("contains of 1e8");
+    let mut group = criterion.benchmark_group("contains");
     group.throughput(Throughput::Elements(PROBES as u64));
     group.sampling_mode(SamplingMode::Flat);
     for (name, case) in &cases {
         assert_eq!(case(), data.hits, "{name}");
-        group.bench_function(BenchmarkId::new(*name, distribution), |bencher| {
+        group.bench_function(BenchmarkId::new(*name, format!("{distribution}/100M")), |bencher| {
             bencher.iter(case);
         });
     }

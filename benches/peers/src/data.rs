@@ -92,10 +92,10 @@ impl Data {
     }
 }
 
-/// `uniform/1e-3`.
+/// `uniform-1e-3`.
 #[must_use]
 pub fn name(distribution: Distribution, density: f64) -> String {
-    format!("{distribution}/{density:e}")
+    format!("{distribution}-{density:e}")
 }
 
 fn uniform(universe: u64, density: f64, rng: &mut Rng) -> Vec<u32> {

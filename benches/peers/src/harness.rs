@@ -1,4 +1,6 @@
-//! How criterion runs the operations.
+//! How criterion runs the operations, each by the name
+//! `operation/implementation/data/amount`, as `and/croaring/uniform-1e-3/128Mi`:
+//! the data are a distribution and a density, the amount is the universe.
 
 use crate::data::{self, Distribution, PROBES, UNIVERSE};
 use crate::{Data, Operation, Pair, Representation, Subject};
@@ -31,7 +33,7 @@ pub fn criterion() -> Criterion {
 }
 
 /// The densities of both distributions; only one of them if `BENCH_DATA` names
-/// it, as `uniform/1e-2`.
+/// it, as `uniform-1e-2`.
 pub fn data(densities: &[f64]) -> impl Iterator<Item = Data> {
     let wanted = std::env::var("BENCH_DATA").ok();
     let all = Distribution::ALL
@@ -57,12 +59,13 @@ pub fn measure(
     if std::env::var_os("BENCH_REVERSED").is_some() {
         subjects.reverse();
     }
+    let values = format!("{}/{}Mi", data.name(), data.universe >> 20);
     for &operation in operations {
         let mut group = criterion.benchmark_group(operation.name());
         group.throughput(Throughput::Elements(operation.values(data)));
         group.sampling_mode(SamplingMode::Flat);
         for subject in &subjects {
-            let id = BenchmarkId::new(subject.name(), data.name());
+            let id = BenchmarkId::new(subject.name(), &values);
             let mut checked = false;
             group.bench_function(id, |bencher| {
                 // In here, so that a filter leaves it out.

@@ -87,7 +87,7 @@ impl Representation for Dense {
 pub struct Integers(IntegerSet);
 
 impl Representation for Integers {
-    const NAME: &str = "IntegerSet";
+    const NAME: &str = "integer-set";
     type Result = IntegerSet;
 
     fn build(data: &Data, second: bool, _: &Path) -> Self {
@@ -213,7 +213,7 @@ macro_rules! mapped {
 
 mapped!(
     MappedDense,
-    "dense, mapped",
+    "mapped-dense",
     SetFormat::DenseBits,
     |data: &Data, values: &[u32]| {
         let mut set = IntegerSet::dense(0, data.universe - 1);
@@ -227,7 +227,7 @@ mapped!(
 
 mapped!(
     MappedRoaring,
-    "roaring, mapped",
+    "mapped-roaring",
     SetFormat::RoaringBits,
     |_: &Data, values: &[u32]| values.iter().map(|&value| u64::from(value)).collect(),
     "A roaring bitmap in a mapped `.bits` file."

@@ -77,18 +77,11 @@ macro_rules! roaring_crate {
     };
 }
 
-roaring_crate!(
-    Roaring,
-    "RoaringBitmap",
-    RoaringBitmap,
-    u32,
-    true,
-    "Of the `roaring` crate, 32 bits."
-);
+roaring_crate!(Roaring, "roaring", RoaringBitmap, u32, true, "Of the `roaring` crate, 32 bits.");
 
 roaring_crate!(
     PlainRoaring,
-    "RoaringBitmap, no runs",
+    "roaring-no-runs",
     RoaringBitmap,
     u32,
     false,
@@ -97,7 +90,7 @@ roaring_crate!(
 
 roaring_crate!(
     PlainTreemap,
-    "RoaringTreemap, no runs",
+    "treemap-no-runs",
     RoaringTreemap,
     u64,
     false,
@@ -109,7 +102,7 @@ roaring_crate!(
 pub struct CRoaring(croaring::Bitmap);
 
 impl Representation for CRoaring {
-    const NAME: &str = "CRoaring";
+    const NAME: &str = "croaring";
     type Result = croaring::Bitmap;
 
     fn build(data: &Data, second: bool, _: &Path) -> Self {

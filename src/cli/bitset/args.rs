@@ -23,7 +23,7 @@ Examples:
 
 A SET is a .bits file, a portable roaring file of 32 or 64 bits, or a text file
 of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
-trouble.";
+an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]
@@ -61,7 +61,7 @@ pub(super) enum Command {
     Contains {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
-        /// Values; none means those on standard input
+        /// Values; if none is given, the values on standard input
         #[arg(value_parser = natural)]
         values: Vec<u64>,
         #[command(flatten)]
@@ -94,16 +94,16 @@ pub(super) enum Command {
         /// The map has 2^ORDER cells a side, at most 2^10 [default: 9, less for a small universe]
         #[arg(long)]
         order: Option<u32>,
-        /// The universe is that of IPv4 addresses, written as such
+        /// Show all IPv4 addresses, and label the map with addresses
         #[arg(long)]
         ipv4: bool,
         #[command(flatten)]
         format: FromArg,
     },
-    /// Print the number of values, of all or of FIRST to LAST; of many sets a line each
+    /// Print the number of values, or of values from FIRST to LAST; one line for each of several sets
     #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
     Count {
-        /// .bits or roaring files, or text files of numbers; then two numbers, if only the values between them count
+        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         #[command(flatten)]
@@ -133,14 +133,14 @@ pub(super) enum Command {
         #[command(flatten)]
         format: FromArg,
     },
-    /// Print the value that has INDEX values before it
+    /// Print the value at INDEX, in ascending order
     Select {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
-        /// 0 for the smallest value
+        /// Index of the value; the smallest value has index 0
         #[arg(required_unless_present = "quantile")]
         index: Option<u64>,
-        /// The smallest value with this share of the values up to it, 0 to 1
+        /// Print a quantile: 0 is the smallest value, 0.5 the median, 1 the largest value
         #[arg(long, value_name = "SHARE", conflicts_with = "index")]
         quantile: Option<f64>,
         #[command(flatten)]
@@ -174,7 +174,7 @@ pub(super) enum Command {
         #[command(flatten)]
         join: JoinArgs,
     },
-    /// Evaluate an expression: names, FIRST..LAST, ( ), - & ^ |, the tightest first
+    /// Evaluate an expression of names, FIRST..LAST, ( ) and - & ^ |, which bind in this order
     Eval {
         /// Such as 'a & (b | c) - 10..20'
         expression: String,
@@ -189,7 +189,7 @@ pub(super) enum Command {
         #[arg(long)]
         count: bool,
     },
-    /// Print sizes of two sets, of what they share and of what they do not
+    /// Print the sizes of two sets, of their intersection, and of the rest of each
     Compare {
         /// A .bits or roaring file, or a text file of numbers
         a: PathBuf,
@@ -201,7 +201,7 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print what to do to A to get B: `+VALUE` and `-VALUE`, ascending; exit 1 if anything
+    /// Print the changes that turn A into B: `+VALUE` or `-VALUE`, ascending; exit 1 if there are any
     Diff {
         /// A .bits or roaring file, or a text file of numbers
         a: PathBuf,
@@ -210,20 +210,20 @@ pub(super) enum Command {
         #[command(flatten)]
         numbers: NumberArgs,
     },
-    /// Do to a set what `diff` printed
+    /// Make the changes that `diff` printed
     Apply {
         /// A .bits or roaring file
         set: PathBuf,
-        /// Output of `diff`; none is standard input
+        /// Output of `diff`; if none is given, standard input
         changes: Option<PathBuf>,
     },
     /// Print the values, or write them in another format
     Cat(JoinArgs),
     /// Read a set of another program
     Convert {
-        /// A file of another program, told by its content
+        /// A file of another program; its content shows its kind
         file: PathBuf,
-        /// What it is, if its content does not say so
+        /// Kind of the file, if its content does not show it
         #[arg(long)]
         from: Option<ForeignChoice>,
         /// Value of the first bit of a raw bitmap, a multiple of 65536
@@ -249,11 +249,11 @@ pub(super) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Print ranges of values that are missing between the smallest and the largest
+    /// Print the ranges of missing values between the smallest and the largest value
     Gaps {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
-        /// Only those of at least N values
+        /// Print only ranges of at least N values
         #[arg(long, value_name = "N", default_value_t = 1)]
         min_length: u64,
         #[command(flatten)]
@@ -271,7 +271,7 @@ pub(super) enum Command {
         #[command(flatten)]
         format: FromArg,
     },
-    /// Bloom filters of lines: plan, build, ask, screen, deduplicate, join
+    /// Bloom filters of lines: plan, build, ask, filter, deduplicate, join
     Bloom(BloomArgs),
 }
 
@@ -308,14 +308,14 @@ impl Command {
 
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
-    "Take the values from this column of delimited text, and copy whole rows, and the header that names it: a number from 1, or a name"
+    "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header if it names the column"
 )))]
 pub(super) struct FilterArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
     /// Files of numbers; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
-    /// Copy the lines that are not
+    /// Copy the lines that are not in the set
     #[arg(short = 'v', long)]
     pub(super) invert: bool,
     #[command(flatten)]
@@ -329,7 +329,7 @@ pub(super) struct FilterArgs {
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
-    /// Values, and files of numbers or sets; none means standard input
+    /// Values, and files of numbers or sets; if none is given, standard input
     pub(super) values: Vec<OsString>,
     #[command(flatten)]
     pub(super) numbers: NumberArgs,

@@ -17,14 +17,14 @@ const EXAMPLES: &str = "\
 Examples:
   bitsort ids.txt -o sorted.txt --mem 2G      sort, duplicates kept
   bitsort -u -o ids.txt ids.txt               sort in place, each value once
-  zcat ids.gz | bitsort --count | head        multiplicities, from a pipe
+  zcat ids.gz | bitsort --count | head        how often each value occurs
   bitsort --column id users.csv --stats       one column of a CSV file
-  bitsort --invalid skip --rejects bad.txt x  collect what is no number
+  bitsort --rejects bad.txt ids.txt           put malformed lines in a file
   bitsort --check sorted.txt && echo sorted   exit 1 if it is not
 
-A line is one natural number below 2^64; blanks around it, leading zeros and
-CRLF are accepted, everything else is malformed. Exit status: 0 done, 1 the
-checked input is not sorted, 2 trouble.";
+A line is one natural number below 2^64. Blanks around it, leading zeros and
+CRLF are accepted; every other line is malformed. Exit status: 0 done, 1 the
+checked input is not sorted, 2 an error.";
 
 /// What the user typed; opens no file and asks the machine nothing.
 #[derive(Debug, clap::Parser)]
@@ -56,7 +56,7 @@ pub(super) struct SortArgs {
     #[command(flatten)]
     pub(super) gnu: GnuArgs,
 
-    /// Write each value once, behind its multiplicity, as `uniq -c` does
+    /// Write each value once, after the number of times that it occurs, as `uniq -c` does
     #[arg(long)]
     pub(super) count: bool,
 
@@ -64,7 +64,7 @@ pub(super) struct SortArgs {
     #[arg(long)]
     pub(super) repeated: bool,
 
-    /// Keep the process's peak memory below SIZE (K, M, G, T or %), 64M at the least
+    /// Keep the peak memory of the process below SIZE (K, M, G, T or %); at least 64M
     #[arg(short = 'S', long, visible_alias = "buffer-size", value_name = "SIZE")]
     pub(super) mem: Option<MemoryLimit>,
 
@@ -80,11 +80,11 @@ pub(super) struct SortArgs {
     #[arg(long, visible_alias = "parallel", value_name = "N")]
     pub(super) threads: Option<usize>,
 
-    /// Say whether the input is sorted, and where not; with -u, also equal neighbours
+    /// Check that the input is sorted, and print the first disorder; with -u, equal neighbours are disorder
     #[arg(short, long, conflicts_with_all = ["output", "merge", "check_silently", "count", "repeated", "to", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check: bool,
 
-    /// Like --check, but say nothing
+    /// Like --check, but print nothing
     #[arg(short = 'C', long, conflicts_with_all = ["output", "merge", "count", "repeated", "to", "strategy", "explain", "rejects", "no_spill"])]
     pub(super) check_silently: bool,
 
@@ -96,7 +96,7 @@ pub(super) struct SortArgs {
     #[arg(short, long)]
     pub(super) zero_terminated: bool,
 
-    /// Sort the files named in F, each name ended by NUL; `-` is standard input
+    /// Sort the files whose names are in F, each name ended by NUL; `-` is standard input
     #[arg(long, value_name = "F", conflicts_with = "files")]
     pub(super) files0_from: Option<PathBuf>,
 
@@ -119,8 +119,8 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) from: Format,
 
-    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring for a set file;
-    /// parquet or arrow for a table, as FILE ends in .parquet, .arrow or .feather
+    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring (a set file);
+    /// parquet or arrow (a table) [default: text; a table if FILE ends in .parquet, .arrow or .feather]
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<OutputFormat>,
 
@@ -128,7 +128,7 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "STRATEGY")]
     pub(super) strategy: Option<StrategyChoice>,
 
-    /// Print what would be done, and why, and do nothing
+    /// Print the plan and the reasons for it; sort nothing
     #[arg(long)]
     pub(super) explain: bool,
 
@@ -205,7 +205,7 @@ pub(super) enum StrategyChoice {
     InMemory,
     /// Temporary files
     Spill,
-    /// The input read once a slice of the range
+    /// Reading the input once for each slice of the range
     MultiPass,
 }
 

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  bitset bloom plan -n 1G -p 0.01,0.001        what a filter of 10^9 keys takes
+  bitset bloom plan -n 1G -p 0.01,0.001        size of a filter of 10^9 keys
   bitset bloom build seen.txt -o seen.bloom    a filter of the lines of a file
   bitset bloom contains seen.bloom fox         true or false, exit 0 or 1
   bitset bloom filter -v seen.bloom new.txt    lines that were certainly not seen
   bitset bloom dedup --exact < urls.txt        each line once, in order
   bitset bloom common a.txt b.txt              lines that both files have, exactly
-  bitset bloom verify seen.bloom               measures the rate, exit 1 on breach
+  bitset bloom verify seen.bloom               measure the rate; exit 1 if it is too high
 
 A key is a line without its newline, of any length and any bytes; an empty line
 is a key. A FILTER is a .bloom file, or one of Guava or of DCSO's bloom.";
@@ -45,7 +45,7 @@ pub(super) enum BloomCommand {
         output: PathBuf,
         #[command(flatten)]
         size: SizeArgs,
-        /// Make a filter that this program reads
+        /// Kind of the new file
         #[arg(long, value_name = "KIND", default_value = "bloom")]
         to: KindChoice,
         #[command(flatten)]
@@ -55,13 +55,13 @@ pub(super) enum BloomCommand {
     Add(ChangeArgs),
     /// Remove keys, each once, from a file of a counting filter
     ///
-    /// A counter that is full stays so for good: keys that have full counters only stay in.
+    /// A full counter stays full. If all counters of a key are full, the key stays in the filter.
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
     Contains {
         /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
-        /// Keys; none means the lines of standard input
+        /// Keys; if none is given, the lines of standard input
         #[arg(allow_negative_numbers = true)]
         keys: Vec<OsString>,
         /// Ask for the lines of FILE
@@ -76,13 +76,13 @@ pub(super) enum BloomCommand {
     Dedup {
         /// Files of lines; none or `-` is standard input
         files: Vec<PathBuf>,
-        /// Lose no line: compare lines, in temporary files where they do not fit
+        /// Drop no new line by mistake: compare lines, in temporary files if they do not fit in memory
         #[arg(long, conflicts_with_all = ["keys", "rate", "design", "seed"])]
         exact: bool,
-        /// Room for N different lines at first; more is made as they come
+        /// Make room for N different lines at first; the filter grows if there are more
         #[arg(short = 'n', long, value_name = "N")]
         keys: Option<Count>,
-        /// Take at most this share of new lines for known ones, and lose them
+        /// Drop at most this share of the new lines by mistake
         #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = DEDUP_RATE)]
         rate: f64,
         /// Where the bits of a line lie
@@ -98,19 +98,19 @@ pub(super) enum BloomCommand {
     },
     /// Print the lines that two files share, each once, in the order of A
     ///
-    /// With --crlf they are printed without their carriage returns.
+    /// With --crlf the command prints lines without their carriage returns.
     Common {
         /// A file of lines
         a: PathBuf,
         /// Another
         b: PathBuf,
-        /// Rate of false positives of the screening filter: changes speed, not the result
+        /// Rate of false positives of the filter before the comparison; it changes the speed, not the result
         #[arg(short = 'p', long, value_name = "RATE", value_parser = rate, default_value_t = 0.01)]
         rate: f64,
         /// Print the number of lines only
         #[arg(long)]
         count: bool,
-        /// Say what would be done and what it would take
+        /// Print the plan and its cost; compare nothing
         #[arg(long, conflicts_with = "count")]
         explain: bool,
         #[command(flatten)]
@@ -118,9 +118,9 @@ pub(super) enum BloomCommand {
         #[command(flatten)]
         target: TargetArgs,
     },
-    /// Join filters: the keys of any
+    /// Join filters: the keys of every one
     Merge(JoinArgs),
-    /// Join filters: the keys of all, and maybe others
+    /// Join filters: the keys that all of them have, and maybe others
     Intersect(JoinArgs),
     /// Describe a filter: size, fill, estimated keys, expected rate
     Info {
@@ -134,16 +134,16 @@ pub(super) enum BloomCommand {
     Verify {
         /// A .bloom file, or one of Guava or of DCSO's bloom
         filter: PathBuf,
-        /// The promised rate; that of the file if it is not given
+        /// The promised rate; by default the rate in the file
         #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
         rate: Option<f64>,
-        /// Ask for N random keys; enough for the promise if not given
+        /// Ask for N random keys; by default as many as the promise needs
         #[arg(long, value_name = "N")]
         probes: Option<Count>,
         /// Seed of the random keys
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         seed: u64,
-        /// Check that all lines of FILE are in
+        /// Check that all lines of FILE are in the filter
         #[arg(short, long = "file", value_name = "FILE")]
         files: Vec<PathBuf>,
         /// One JSON object
@@ -159,7 +159,7 @@ pub(super) enum BloomCommand {
         /// Write to FILE, whole or not at all
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// Which kind of file
+        /// Kind of the new file
         #[arg(long, value_name = "KIND", default_value = "bloom")]
         to: KindChoice,
     },
@@ -192,7 +192,7 @@ pub(super) struct PlanArgs {
     /// Bits of a counter: 2, 4 or 8
     #[arg(long, value_name = "BITS")]
     pub(super) counter_bits: Option<u32>,
-    /// What `common` would take for two files of N lines each, within --mem
+    /// Print the cost of `common` for two files of N lines each, within --mem
     #[arg(long, conflicts_with_all = ["design", "bits_per_key", "counter_bits", "json"])]
     pub(super) common: bool,
     /// Bytes of a line, for --common
@@ -206,10 +206,10 @@ pub(super) struct PlanArgs {
 // How large a filter is.
 #[derive(Debug, clap::Args)]
 pub(super) struct SizeArgs {
-    /// Number of different keys; the lines are counted first if it is not given
+    /// Number of different keys; by default the command counts the lines first
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) keys: Option<Count>,
-    /// Rate of false positives with all keys in [default: 0.01; 0.03 with --to guava]
+    /// Rate of false positives once all keys are in the filter [default: 0.01; 0.03 with --to guava]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
     pub(super) rate: Option<f64>,
     /// Bits, or counters, a key instead of a rate
@@ -221,7 +221,7 @@ pub(super) struct SizeArgs {
     /// Bits of a counter: 2, 4 or 8
     #[arg(long, value_name = "BITS")]
     pub(super) counter_bits: Option<u32>,
-    /// Number of hash functions; the best if it is not given
+    /// Number of hash functions; by default the best number
     #[arg(long, value_name = "K")]
     pub(super) hashes: Option<u32>,
     /// Seed of the hash function; filters of one seed can be joined
@@ -235,7 +235,7 @@ pub(super) struct LineArgs {
     /// Lines end in a NUL byte
     #[arg(short = 'z', long = "zero-terminated")]
     pub(super) zero: bool,
-    /// A carriage return at the end of a line is no part of the key
+    /// Remove a carriage return at the end of a line from the key
     #[arg(long)]
     pub(super) crlf: bool,
     /// Leave empty lines out
@@ -248,8 +248,8 @@ pub(super) struct LineArgs {
 pub(super) struct KeyArgs {
     #[command(flatten)]
     pub(super) lines: LineArgs,
-    /// What of a key is hashed, as another program does that shares the filter; files do not
-    /// say, so give it to every command alike
+    /// Bytes of a key to hash, as the program that shares the filter does; a filter file does
+    /// not say it, so give every command the same FUNNEL
     #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
     pub(super) funnel: FunnelChoice,
 }
@@ -287,7 +287,7 @@ pub(super) struct FilterArgs {
     pub(super) filter: PathBuf,
     /// Files of keys; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
-    /// Copy the lines that are certainly not in it
+    /// Copy the lines that are certainly not in the filter
     #[arg(short = 'v', long)]
     pub(super) invert: bool,
     #[command(flatten)]
@@ -300,7 +300,7 @@ pub(super) struct FilterArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
-    /// A .bloom file, or one of Guava or of DCSO's bloom; to remove, of a counting filter
+    /// A .bloom file, or one of Guava or of DCSO's bloom; `remove` needs a counting filter
     pub(super) filter: PathBuf,
     /// Keys; none means the lines of standard input
     #[arg(allow_negative_numbers = true)]

@@ -6,7 +6,7 @@ use super::blocks::Claims;
 use super::lines::LineInputs;
 use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
-use crate::kernel::sys::in_threads;
+use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
 use std::sync::{Mutex, PoisonError};
 

@@ -7,8 +7,7 @@ use super::ledger::{Entry, Ledger};
 use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::io::table::Rows;
-use crate::kernel::Level;
-use crate::kernel::sys::{joined, start};
+use crate::kernel::{Level, on_each};
 use crate::number::{Line, LineSink, Malformed, block_values};
 use crate::progress::Progress;
 use std::ops::{ControlFlow, Range};
@@ -75,21 +74,7 @@ pub(crate) fn scan<C: Consumer + Send>(
         }
         result.map(|()| consumer)
     };
-    let mut consumers = consumers;
-    let Some(own) = consumers.pop() else { return Ok(Vec::new()) };
-    std::thread::scope(|scope| {
-        let others = consumers.into_iter().map(|consumer| start(scope, || run(consumer)));
-        let others: Vec<_> = others.collect();
-        if others.iter().any(Result::is_err) {
-            ledger.stop();
-        }
-        let own = run(own);
-        let finished = others.into_iter().map(|other| match other {
-            Ok(other) => joined(other),
-            Err(error) => Err(Error::io("start another thread of", "bitsort")(error)),
-        });
-        finished.chain([own]).collect()
-    })
+    on_each(consumers, run).into_iter().collect()
 }
 
 /// Parses one block into `consumer`.

@@ -8,7 +8,6 @@ mod lines;
 mod lost;
 mod map;
 mod memory;
-mod threads;
 
 pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
@@ -21,4 +20,3 @@ pub(crate) use lines::{Lines, atomic_words};
 pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::map_file;
 pub(crate) use memory::Pages;
-pub(crate) use threads::{in_threads, joined, start};

@@ -59,7 +59,7 @@ impl Survivors<'_> {
         job.rules.batches(bytes, |batch| {
             let mut keys = batch.keys.iter();
             if self.spilled.is_none() {
-                self.set.hash_ahead(&batch.keys, &mut hashes);
+                LineSet::hashes(&batch.keys, &mut hashes);
                 let full = self.insert(&batch.keys, &hashes)?;
                 keys = full.map_or(&[][..], |full| &batch.keys[full..]).iter();
             }
@@ -187,7 +187,7 @@ impl CommonLines<'_> {
             let (mut hashes, mut known) = (Vec::new(), Vec::new());
             let set = set.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             rules.batches(bytes, |batch| {
-                set.hash_ahead(&batch.keys, &mut hashes);
+                LineSet::hashes(&batch.keys, &mut hashes);
                 known.clear();
                 let pairs = batch.keys.iter().zip(&hashes);
                 known.extend(pairs.map(|(key, &hash)| set.contains(key, hash)));

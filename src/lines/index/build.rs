@@ -11,7 +11,8 @@ use crate::bloom::check_rate;
 use crate::bloom::params::hashes_for_rate;
 use crate::error::{Error, Result};
 use crate::io::write::{self as output, Encoding, Spool, is_same_file};
-use crate::kernel::sys::{Machine, joined, start};
+use crate::kernel::on_each;
+use crate::kernel::sys::Machine;
 use crate::progress::{Phase, Progress};
 use crate::size::ByteSize;
 use std::fs::File;
@@ -194,13 +195,8 @@ impl Builder {
                 groups.push(blocks);
             }
             let is_sorted = writer.is_sorted();
-            let digests: io::Result<Vec<_>> = std::thread::scope(|scope| {
-                let work = |blocks| move || Digest::of(bytes, blocks, recipe, is_sorted);
-                let workers: Vec<_> =
-                    groups.iter().map(|blocks| start(scope, work(blocks))).collect();
-                workers.into_iter().map(|worker| worker.map(joined)).collect()
-            });
-            for digest in digests.map_err(Error::io("write", index))? {
+            let digest = |blocks: &Vec<_>| Digest::of(bytes, blocks, recipe, is_sorted);
+            for digest in on_each(groups.iter().collect(), digest) {
                 writer.push(&digest?).map_err(Error::io("write", index))?;
             }
             self.progress.read((at - begin) as u64);

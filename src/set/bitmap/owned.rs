@@ -2,9 +2,9 @@
 
 use super::word::Word;
 use super::words::{Words, WordsMut};
-use crate::kernel::Level;
 use crate::kernel::sys::Pages;
 use crate::kernel::words::{self, Op};
+use crate::kernel::{Level, on_each};
 use std::thread::available_parallelism;
 
 /// Memory of words, all 0 at first; on huge pages where there is much of it
@@ -43,11 +43,9 @@ impl<W: Word> OwnedWords<W> {
             let threads =
                 available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
             let share = count.div_ceil(threads).next_multiple_of(SHARE_WORDS);
-            std::thread::scope(|scope| {
-                let parts = out.chunks_mut(share).zip(a.chunks(share)).zip(b.chunks(share));
-                for ((out, a), b) in parts {
-                    scope.spawn(move || words::join_into(Level::best(), op, a, b, out));
-                }
+            let parts = out.chunks_mut(share).zip(a.chunks(share)).zip(b.chunks(share));
+            on_each(parts.collect(), |((out, a), b)| {
+                words::join_into(Level::best(), op, a, b, out);
             });
             return Self(Memory::Pages(pages, count));
         }

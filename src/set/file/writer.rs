@@ -5,9 +5,8 @@ use super::header::{Header, Representation};
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use crate::io::write::Spool;
-use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::kernel::sys::{joined, start};
+use crate::kernel::{Level, on_each};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -212,16 +211,11 @@ fn append_checksums(file: &File, header: &mut Header, known: &[(u64, u64)]) -> i
     let count = blocks(end);
     let threads = available_parallelism().map_or(1, NonZero::get).clamp(1, 16) as u64;
     let share = count.div_ceil(threads).max(64);
-    let parts = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..count.div_ceil(share))
-            .map(|part| {
-                let blocks = part * share..count.min((part + 1) * share);
-                start(scope, move || checksums(file, blocks, end, known))
-            })
-            .collect();
-        workers.into_iter().map(|worker| joined(worker?)).collect::<io::Result<Vec<_>>>()
-    })?;
-    let mut sums = parts.concat();
+    let parts = on_each((0..count.div_ceil(share)).collect(), |part| {
+        let blocks = part * share..count.min((part + 1) * share);
+        checksums(file, blocks, end, known)
+    });
+    let mut sums = parts.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
     let own = xxh3_64(&sums).to_le_bytes();
     sums.extend_from_slice(&own);
     header.checksums = Section { offset: end, len: sums.len() as u64 };

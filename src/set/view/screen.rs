@@ -8,8 +8,9 @@
 //! apart.
 
 use super::{Damage, SetView, Shape};
+use crate::kernel::in_threads;
 use crate::kernel::prefetch;
-use crate::kernel::sys::{Pages, in_threads};
+use crate::kernel::sys::Pages;
 use crate::set::container::{Container, ends};
 use std::mem;
 use std::sync::{Mutex, PoisonError};

@@ -8,7 +8,8 @@ use super::partition::MAX_BITMAP_BITS;
 use super::span::{Group, Span, join_buckets};
 use super::task::Task;
 use crate::error::Result;
-use crate::kernel::sys::{Pages, joined, start};
+use crate::kernel::on_each;
+use crate::kernel::sys::Pages;
 use crate::sort::engine::{Loaded, reserve};
 use crate::sort::entry::{Entry, low_mask};
 use crate::sort::load::scatter::Scatter;
@@ -80,17 +81,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         let run = |scatter: &Scatter<'_, '_, '_, E>| {
             job(Source { held: vec![scatter.part(partition)], spill, bits })
         };
-        let run = &run;
-        std::thread::scope(|scope| {
-            let start = |scatter| (scatter, start(scope, move || run(scatter)));
-            let threads: Vec<_> = self.scatters.iter().map(start).collect();
-            // What cannot have a thread of its own is done in this one.
-            let result = |(scatter, thread): (_, std::io::Result<_>)| match thread {
-                Ok(thread) => joined(thread),
-                Err(_) => run(scatter),
-            };
-            threads.into_iter().map(result).collect()
-        })
+        on_each(self.scatters.iter().collect(), run).into_iter().collect()
     }
 
     /// Cuts counted values, the table of number `table`, into spans of about

@@ -10,6 +10,9 @@
 //! by a mixer; all filters hash them with xxh3, and all have the same bits and
 //! number of hash functions.
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of probes")]
+
 use bitsort::bloom::{
     BlockedBloomFilter, BloomFilter, CountingBloomFilter, Scheme, dcso, guava, params,
 };
@@ -197,18 +200,19 @@ fn speed(n: u64, round: u32) {
         job();
         row("speed", subject, operation, x, round, started.elapsed().as_secs_f64() * 1e9 / x);
     };
-    let asked = [
-        ("contains, present", &keys),
-        ("contains, absent", &absent),
-        ("contains, mixed", &mixed),
-    ];
+    let asked =
+        [("contains, present", &keys), ("contains, absent", &absent), ("contains, mixed", &mixed)];
     macro_rules! ours {
         ($subject:literal, $many:literal, $new:expr) => {{
             let mut filter = $new;
             row("bytes", $subject, "memory", x, round, filter.size_bytes() as f64 / x);
-            timed($subject, "insert", &mut || insert_each(&mut filter, &keys, |f, key| f.insert(key)));
+            timed($subject, "insert", &mut || {
+                insert_each(&mut filter, &keys, |f, key| f.insert(key))
+            });
             for (operation, keys) in asked {
-                timed($subject, operation, &mut || ask_each(&filter, keys, |f, key| f.contains(key)));
+                timed($subject, operation, &mut || {
+                    ask_each(&filter, keys, |f, key| f.contains(key))
+                });
             }
             for (operation, keys) in asked {
                 let mut found = Vec::new();
@@ -233,9 +237,13 @@ fn speed(n: u64, round: u32) {
         let peer = fastbloom::BloomFilter::with_num_bits(m as usize);
         let mut peer = peer.hasher(Xxh3::default()).hashes(k);
         row("bytes", "fastbloom", "memory", x, round, peer.num_bits() as f64 / 8.0 / x);
-        timed("fastbloom", "insert", &mut || insert_each(&mut peer, &keys, |f, key| f.insert(key)));
+        timed("fastbloom", "insert", &mut || {
+            insert_each(&mut peer, &keys, fastbloom::BloomFilter::insert);
+        });
         for (operation, keys) in asked {
-            timed("fastbloom", operation, &mut || ask_each(&peer, keys, |f, key| f.contains(key)));
+            timed("fastbloom", operation, &mut || {
+                ask_each(&peer, keys, fastbloom::BloomFilter::contains);
+            });
         }
     }
     let mut set: HashSet<u64, Xxh3> =
@@ -245,6 +253,6 @@ fn speed(n: u64, round: u32) {
     row("bytes", "HashSet", "memory", x, round, slots * 9.0 / x);
     timed("HashSet", "insert", &mut || insert_each(&mut set, &keys, |f, &key| f.insert(key)));
     for (operation, keys) in asked {
-        timed("HashSet", operation, &mut || ask_each(&set, keys, |f, key| f.contains(key)));
+        timed("HashSet", operation, &mut || ask_each(&set, keys, HashSet::contains));
     }
 }

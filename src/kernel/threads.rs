@@ -1,0 +1,66 @@
+//! Threads that work on one job: pools of rayon.
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Does `job` on each of `items`, each in a thread of its own, and gives the results in
+/// the order of the items.
+///
+/// If the system refuses threads, then fewer of them take one item after the other. So an
+/// item may wait for items before it, and never for one behind it. The items of a job that
+/// claims its work bit by bit are nothing but threads: see [`in_threads`].
+pub(crate) fn on_each<I: Send, T: Send>(items: Vec<I>, job: impl Fn(I) -> T + Sync) -> Vec<T> {
+    match pool(items.len()) {
+        Some(pool) => pool.install(|| items.into_par_iter().with_max_len(1).map(&job).collect()),
+        None => items.into_iter().map(job).collect(),
+    }
+}
+
+/// Does `job` in so many threads at once; gives what each gave.
+pub(crate) fn in_threads<T: Send>(threads: usize, job: impl Fn() -> T + Sync) -> Vec<T> {
+    on_each(vec![(); threads.max(1)], |()| job())
+}
+
+/// A pool of so many threads, or of half as many until the system starts them all; `None`
+/// for one thread: that is the caller's.
+fn pool(threads: usize) -> Option<ThreadPool> {
+    let halves = std::iter::successors(Some(threads), |threads| Some(threads / 2));
+    halves
+        .take_while(|threads| *threads > 1)
+        .find_map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn all_threads_work_at_once() {
+        for threads in [1, 2, 7] {
+            let barrier = Barrier::new(threads);
+            let done = in_threads(threads, || barrier.wait().is_leader());
+            assert_eq!(done.len(), threads);
+            assert_eq!(done.iter().filter(|leads| **leads).count(), 1);
+        }
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_the_items() {
+        let begun = AtomicUsize::new(0);
+        let squares = on_each((0..100_u64).collect(), |item| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            item * item
+        });
+        assert_eq!(squares, (0..100).map(|item| item * item).collect::<Vec<_>>());
+        assert_eq!(begun.into_inner(), 100);
+        assert!(on_each(Vec::<u8>::new(), |item| item).is_empty());
+    }
+
+    #[test]
+    fn a_panic_in_a_thread_goes_on_in_the_caller() {
+        let caught = std::panic::catch_unwind(|| in_threads(3, || panic!("on purpose")));
+        assert!(caught.is_err());
+    }
+}
