@@ -1,4 +1,4 @@
-//! Iterators as inputs and outputs of a run.
+//! The values of a run, as an iterator.
 
 use super::finish::batch::Typed;
 use super::options::Sort;
@@ -6,44 +6,10 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Container;
 use crate::set::file::ValueSink;
-use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-
-/// Reads the values of an iterator as 8 bytes each, least significant first.
-pub(super) struct ValueReader<I> {
-    values: I,
-    /// Bytes of a value that did not fit.
-    rest: [u8; 8],
-    left: usize,
-}
-
-impl<I: Iterator<Item = u64>> ValueReader<I> {
-    pub(super) fn new(values: I) -> Self {
-        Self { values, rest: [0; 8], left: 0 }
-    }
-}
-
-impl<I: Iterator<Item = u64>> Read for ValueReader<I> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            if self.left == 0 {
-                let Some(value) = self.values.next() else { break };
-                self.rest = value.to_le_bytes();
-                self.left = 8;
-            }
-            let count = self.left.min(buffer.len() - filled);
-            let start = 8 - self.left;
-            buffer[filled..filled + count].copy_from_slice(&self.rest[start..start + count]);
-            filled += count;
-            self.left -= count;
-        }
-        Ok(filled)
-    }
-}
 
 /// Batches that wait to be taken.
 const BATCHES: usize = 2;

@@ -4,7 +4,7 @@ use super::check::{self, Disorder};
 use super::finish::batch::{Taker, Typed};
 use super::finish::emit::Selection;
 use super::finish::output::Target;
-use super::iterate::{SortedValues, ValueReader};
+use super::iterate::SortedValues;
 use super::plan::explain::Explanation;
 use super::plan::layout::Tuning;
 use super::plan::strategy::Strategy;
@@ -119,7 +119,8 @@ impl Sort {
         I::IntoIter: Send + 'static,
     {
         self.from = Format::U64Le;
-        self.reader("values", ValueReader::new(values.into_iter()))
+        self.inputs.push(Input::Values(Box::new(values.into_iter())));
+        self
     }
 
     /// Keeps the peak resident memory of the process below this; 64 MiB at the

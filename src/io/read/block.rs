@@ -73,6 +73,11 @@ pub(super) struct Rule {
 }
 
 impl Rule {
+    /// Values that take as much memory as the lines of a block.
+    pub(super) fn block_values(&self) -> usize {
+        (self.block_bytes / 8).max(1)
+    }
+
     /// Bytes that a record of several lines may have.
     pub(super) fn record_bytes(&self) -> usize {
         match self.taken {
@@ -238,6 +243,14 @@ impl Block {
         self.claimed_bytes = span.len() as u64;
         (self.span, self.offset, self.first) = (span, offset, offset == 0);
         self.is_new = true;
+    }
+
+    /// Stands for values that have no bytes; false if there are none.
+    pub(super) fn hold_values(&mut self, values: Vec<u64>) -> bool {
+        self.claimed_bytes = values.len() as u64 * VALUE_BYTES;
+        let has_some = !values.is_empty();
+        self.rows = has_some.then(|| Rows::from(values));
+        has_some
     }
 
     /// Reads the next lines that it stands for, about `bytes` of them and at least one;

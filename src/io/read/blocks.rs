@@ -149,6 +149,10 @@ impl<'a> Claims<'a> {
                     let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
                     self.serial(Source::Stream(&mut stream)).next(place, block)?
                 }
+                Content::Values(values) => {
+                    let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+                    block.hold_values(values.next(self.rule.block_values()))
+                }
             };
             if more {
                 if let Some(selector) = self.selector {

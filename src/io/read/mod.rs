@@ -27,6 +27,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod unchanged;
+mod values;
 
 #[cfg(feature = "cli")]
 pub(crate) use block::Block;

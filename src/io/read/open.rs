@@ -2,6 +2,7 @@
 
 use super::regular::RegularFile;
 use super::stream::{Look, Stream};
+use super::values::{ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
@@ -25,6 +26,8 @@ pub(crate) enum Input {
     Reader(String, Box<dyn Read + Send>),
     /// The same; it may be compressed.
     Stream(String, Box<dyn Read + Send>),
+    /// Values as they are.
+    Values(Box<dyn ValueSource>),
 }
 
 /// An input that is open.
@@ -41,6 +44,8 @@ pub(crate) enum Content {
     Table(Arc<Table>),
     /// Can be read once, in order.
     Stream(Mutex<Stream>),
+    /// The same, and has no bytes.
+    Values(Mutex<Values>),
 }
 
 /// What an input is opened for.
@@ -168,6 +173,10 @@ impl Input {
                 let stream = Stream::of_reader(reader).looked_at(Some(options.look(&name)));
                 return Ok(Opened::stream(name, stream));
             }
+            Self::Values(source) => {
+                let content = Content::Values(Mutex::new(Values::new(source)));
+                return Ok(Opened { name: "values".to_owned(), content });
+            }
         };
         Opened::file(name, file, options)
     }
@@ -243,7 +252,7 @@ impl Opened {
     /// Whether it takes memory to unpack it, as far as is known.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
-            Content::Regular(_) => false,
+            Content::Regular(_) | Content::Values(_) => false,
             Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,7 +266,7 @@ impl Opened {
         match &self.content {
             Content::Regular(file) => Some(file.len),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
-            Content::Stream(_) => None,
+            Content::Stream(_) | Content::Values(_) => None,
         }
     }
 

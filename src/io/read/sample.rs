@@ -83,6 +83,17 @@ pub(crate) fn sample(
                 sample.complete &= at >= len;
             }
             Content::Table(table) => sample.look_into(table, pieces)?,
+            Content::Values(values) => {
+                sample.can_reread = false;
+                let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
+                let (ahead, is_all) = values.look_ahead(ahead_bytes / 8);
+                let bytes = ahead.len() as u64 * VALUE_BYTES;
+                (sample.bytes, sample.input_bytes) =
+                    (sample.bytes + bytes, sample.input_bytes + bytes);
+                sample.sizes_known &= is_all;
+                sample.complete &= is_all;
+                Keep(&mut sample.values).values(ahead);
+            }
             Content::Stream(stream) => {
                 sample.can_reread = false;
                 if looked_ahead {

@@ -18,6 +18,13 @@ pub(crate) struct Rows {
     pub(crate) gaps: Vec<Gap>,
 }
 
+impl From<Vec<u64>> for Rows {
+    /// Rows that are all natural numbers.
+    fn from(values: Vec<u64>) -> Self {
+        Self { values, gaps: Vec::new() }
+    }
+}
+
 impl Rows {
     /// Number of rows.
     pub(crate) fn len(&self) -> usize {

@@ -39,7 +39,7 @@ pub(in crate::sort) struct Batch {
 struct Piece {
     key: u64,
     /// Pairs of bytes.
-    len: usize,
+    len: u32,
     is_bitmap: bool,
 }
 
@@ -70,8 +70,9 @@ impl Batch {
 
     /// Ends a piece whose lower bits stand behind those of all others.
     fn end_piece(&mut self, key: u64, len: usize, is_bitmap: bool) {
-        self.pieces.push(Piece { key, len, is_bitmap });
         self.filled += len;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+        self.pieces.push(Piece { key, len: len as u32, is_bitmap });
     }
 }
 
@@ -203,7 +204,7 @@ impl<'s> Taker<'s> {
         let mut lows = &batch.lows[..batch.filled];
         let mut pieces = batch.pieces.iter().peekable();
         while let Some(piece) = pieces.next() {
-            let (here, behind) = lows.split_at(piece.len);
+            let (here, behind) = lows.split_at(piece.len as usize);
             lows = behind;
             let goes_on = pieces.peek().is_none_or(|next| next.key == piece.key);
             self.piece(piece, here, goes_on)?;

@@ -97,7 +97,7 @@ fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::sort::merge_copies;
+    use super::merge_copies;
 
     #[test]
     fn copies_are_put_beside_their_value() {

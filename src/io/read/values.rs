@@ -1,0 +1,64 @@
+//! Values that come as such: of iterators, and of what else the caller has in memory.
+
+/// Gives values, a batch at a time.
+pub(crate) trait ValueSource: Send {
+    /// Appends the next values to `batch`, at most `most` of them, and fewer at the end
+    /// only.
+    fn next_values(&mut self, most: usize, batch: &mut Vec<u64>);
+}
+
+impl<I: Iterator<Item = u64> + Send> ValueSource for I {
+    fn next_values(&mut self, most: usize, batch: &mut Vec<u64>) {
+        batch.extend(self.by_ref().take(most));
+    }
+}
+
+/// What is left of a source.
+pub(crate) struct Values {
+    /// Values that were looked at already.
+    ahead: std::vec::IntoIter<u64>,
+    source: Box<dyn ValueSource>,
+    is_ended: bool,
+}
+
+impl Values {
+    pub(super) fn new(source: Box<dyn ValueSource>) -> Self {
+        Self { ahead: Vec::new().into_iter(), source, is_ended: false }
+    }
+
+    /// The next values, at most `most` and at least one, unless there are no more.
+    pub(super) fn next(&mut self, most: usize) -> Vec<u64> {
+        let mut batch: Vec<u64> = self.ahead.by_ref().take(most).collect();
+        let room = most - batch.len();
+        if room > 0 && !self.is_ended {
+            let before = batch.len();
+            self.source.next_values(room, &mut batch);
+            self.is_ended = batch.len() - before < room;
+        }
+        batch
+    }
+
+    /// The next values, at most `most`, which stay; and whether they are all there are.
+    pub(super) fn look_ahead(&mut self, most: usize) -> (&[u64], bool) {
+        self.ahead = self.next(most).into_iter();
+        (self.ahead.as_slice(), self.is_ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_were_looked_at_come_once() {
+        for (count, looked_at) in [(0, 5), (3, 5), (5, 5), (12, 5), (12, 0)] {
+            let mut values = Values::new(Box::new(0..count));
+            let (ahead, is_all) = values.look_ahead(looked_at);
+            assert!(ahead.iter().copied().eq(0..count.min(looked_at as u64)));
+            assert!(!is_all || count <= looked_at as u64);
+            let batches = std::iter::repeat_with(|| values.next(2));
+            let found = batches.take_while(|batch| !batch.is_empty()).flatten();
+            assert!(found.eq(0..count), "{count} values, {looked_at} looked at");
+        }
+    }
+}
