@@ -133,7 +133,7 @@ mod io;
 mod kernel;
 pub mod lines;
 pub mod number;
-#[cfg(feature = "cli")]
+#[cfg(feature = "plot")]
 mod plot;
 mod progress;
 pub mod set;

@@ -4,7 +4,7 @@ use super::generate;
 use super::signals::Signals;
 use super::stdout::print_line;
 use crate::error::{Error, Result};
-use crate::kernel::sys::{Standard, raise_file_limit};
+use crate::kernel::sys::Standard;
 use crate::progress::Progress;
 use crate::set::SetFile;
 use std::error::Error as _;
@@ -49,6 +49,14 @@ pub(super) fn parse_with<A: clap::Parser>(
             _ => ExitCode::SUCCESS,
         }
     })
+}
+
+/// Lets this process open as many files as it may: many inputs are open at once.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // A refusal shows when a file cannot be opened.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Runs `job`, which signals end as an error would; gives the status to exit

@@ -8,7 +8,6 @@
 
 mod algebra;
 pub mod bitmap;
-#[cfg(feature = "cli")]
 pub(crate) mod changes;
 pub(crate) mod container;
 mod count;
@@ -16,7 +15,6 @@ mod derive;
 mod edit;
 mod expression;
 pub(crate) mod file;
-#[cfg(feature = "cli")]
 pub(crate) mod foreign;
 mod integer_set;
 mod memory;
@@ -24,7 +22,6 @@ mod pieces;
 pub(crate) mod plan;
 mod readable;
 mod roaring64;
-#[cfg(feature = "cli")]
 pub(crate) mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -40,11 +37,9 @@ pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
 pub use sink::{SetFormat, Written};
-#[cfg(feature = "cli")]
 pub(crate) use sink::{blamed, dense_bytes};
 pub(crate) use sink::{write_file, write_stream, write_to};
 pub use update::update;
-#[cfg(feature = "cli")]
 pub(crate) use update::update_watched;
 pub use values::SetValues;
 pub use view::{Damage, SetView, Values};

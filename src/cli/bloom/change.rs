@@ -3,8 +3,7 @@
 use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
 use super::count::Count;
 use super::{check_is_file, job, typed_key};
-use crate::bloom::filter_file::FilterFile;
-use crate::bloom::{AnyFilter, CountingBloomFilter, Key};
+use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, Key};
 use crate::cli::bitset::{Source, or_stdin};
 use crate::cli::exit::say;
 use crate::error::{Error, Result};

@@ -24,7 +24,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_line(json!({
-            "file": opened.kind.name(),
+            "file": opened.kind().name(),
             "design": filter.design(),
             "hash": spec.scheme().name(),
             "seed": spec.scheme().seed(),
@@ -65,7 +65,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
          keys      {counted_text}{estimated}\n\
          fill      {}\n\
          expected  {} false positives now\n",
-        opened.kind.name(),
+        opened.kind().name(),
         ByteSize::from_bytes(filter.size_bytes()),
         filter.design(),
         spec.scheme(),

@@ -12,7 +12,7 @@ mod size;
 
 use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
-use crate::bloom::filter_file::FilterFile;
+use crate::bloom::{FilterFile, Opened};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, PACK_BYTES, Packer};
 use crate::io::read::ChunkJob;
@@ -69,15 +69,16 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
 }
 
 /// Opens a filter to be asked.
-fn open(filter: &Path) -> Result<FilterFile> {
+fn open(filter: &Path) -> Result<FilterFile<Opened>> {
     check_is_file(filter)?;
     FilterFile::open(filter)
 }
 
 /// Opens a filter whose words are copied or vouched for, after its checksums.
-fn open_checked(filter: &Path) -> Result<FilterFile> {
-    check_is_file(filter)?;
-    FilterFile::open_checked(filter)
+fn open_checked(filter: &Path) -> Result<FilterFile<Opened>> {
+    let file = open(filter)?;
+    file.filter.verify(filter)?;
+    Ok(file)
 }
 
 fn check_is_file(filter: &Path) -> Result<()> {
