@@ -185,6 +185,12 @@ pub enum Error {
         /// What keeps each strategy from working.
         reasons: String,
     },
+    /// A filter that grows with its keys has no memory left to grow in.
+    #[error("no memory is left for more than {keys} different lines at this rate")]
+    FilterFull {
+        /// Different keys that it took.
+        keys: u64,
+    },
     /// The operating system did not give memory.
     #[error("cannot reserve {bytes} bytes of memory")]
     OutOfMemory {
@@ -284,6 +290,7 @@ impl Error {
             Self::NoPlan { .. } => {
                 "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
             }
+            Self::FilterFull { .. } => "raise --mem or --rate, or see --exact",
             Self::OutOfMemory { .. } => {
                 "lower --mem; of a filter, the keys or the demands on its rate"
             }

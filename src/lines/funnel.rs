@@ -7,7 +7,8 @@ use std::str;
 
 /// What of a key's text is hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Funnel {
+#[non_exhaustive]
+pub enum Funnel {
     /// Its bytes.
     #[default]
     Bytes,

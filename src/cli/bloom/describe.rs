@@ -1,7 +1,7 @@
 //! Filters described and checked.
 
 use super::args::KeyArgs;
-use super::{job, open, open_checked};
+use super::{open, open_checked, tools};
 use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Scheme, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
@@ -252,7 +252,8 @@ fn missing_keys<S: Storage + Sync>(
     if files.is_empty() {
         return Ok(None);
     }
-    let job = job(source, keys);
+    let tools = tools(source, keys);
+    let job = tools.job();
     let missing = AtomicU64::new(0);
     let work = |bytes: &[u8], _: &mut Vec<u8>| {
         let mut found = Vec::new();

@@ -15,10 +15,9 @@ use super::stdout::stdout;
 use crate::bloom::{FilterFile, Opened};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, PACK_BYTES, Packer};
-use crate::io::read::ChunkJob;
 use crate::io::write::{AtomicFile, Destination, open_destination};
-use crate::lines::funnel::Funnel;
-use crate::lines::keys::{CHUNK_BYTES, LineJob, LineRules};
+use crate::lines::keys::LineRules;
+use crate::lines::{Funnel, LineTools};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -122,18 +121,9 @@ fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
     })
 }
 
-/// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
-/// answers to them.
-const CHUNK_FACTOR: u64 = 16;
-
-/// How lines are read, within the limits.
-fn job(source: &Source, rules: impl Into<LineRules>) -> LineJob<'_> {
-    let threads = source.threads();
-    let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
-    let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
-    let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
-    let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
-    LineJob { rules: rules.into(), chunks }
+/// The tools for lines, within the limits.
+fn tools(source: &Source, rules: impl Into<LineRules>) -> LineTools {
+    source.line_tools().rules(rules.into())
 }
 
 /// Where lines go.
