@@ -159,6 +159,14 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// What a file holds is no set that can be converted.
+    #[error("{input}: cannot convert: {found}")]
+    NotConvertible {
+        /// Name as the user gave it.
+        input: String,
+        /// What it holds.
+        found: String,
+    },
     /// A file is not what its index was made of.
     #[error("{data} is not what {index} was made of: {change}")]
     Outdated {

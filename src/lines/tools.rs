@@ -157,17 +157,6 @@ impl LineTools {
         self.progress = progress;
         self
     }
-
-    /// What of a line is its key.
-    pub(crate) fn rules(mut self, rules: LineRules) -> Self {
-        self.rules = rules;
-        self
-    }
-
-    pub(crate) fn with_column(mut self, column: Option<Selector>) -> Self {
-        self.column = column;
-        self
-    }
 }
 
 /// Bytes of memory a byte of a chunk: the lines, what is copied of them, or answers to
@@ -245,14 +234,19 @@ impl LineTools {
         Filter::new(self, set, answer).run(paths(files), take)
     }
 
-    /// Hands over each number, a tab, and whether the set has it.
-    pub(crate) fn tell_by_set(
+    /// Hands over a line for each number: it, a tab, and `true` or `false`: whether the set
+    /// has it.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`filter_by_set`](Self::filter_by_set).
+    pub fn tell_by_set(
         &self,
-        files: Vec<PathBuf>,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
         set: &SetFile,
         take: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
-        Filter::new(self, set, LineAnswer::Tell).run(files, take)
+        Filter::new(self, set, LineAnswer::Tell).run(paths(files), take)
     }
 
     /// Hands over each line the first time that its key comes, exactly. What does not fit

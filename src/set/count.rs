@@ -45,6 +45,7 @@ impl Plan<'_> {
 
     /// Number of values of the result, where a range may be all there is of the
     /// universe: what is beside the other set in it is not walked through.
+    #[cfg(feature = "cli")]
     pub(crate) fn cardinality(mut self, progress: &Progress) -> Result<u128> {
         match &mut self {
             Self::Range(first, last) => Ok(range_len(*first, *last)),
@@ -68,6 +69,7 @@ impl Plan<'_> {
     }
 
     /// The same of the range `first ..= last` joined with this plan.
+    #[cfg(feature = "cli")]
     fn count_beside(self, op: Op, first: u64, last: u64, progress: &Progress) -> Result<u128> {
         let (mut all, mut inside) = (0_u128, 0_u128);
         let (mut pool, mut range) = (Pool::default(), Self::Range(first, last));
@@ -106,6 +108,7 @@ impl Plan<'_> {
     }
 }
 
+#[cfg(feature = "cli")]
 fn range_len(first: u64, last: u64) -> u128 {
     last.checked_sub(first).map_or(0, |more| u128::from(more) + 1)
 }

@@ -15,14 +15,14 @@ mod derive;
 mod edit;
 mod expression;
 pub(crate) mod file;
-pub(crate) mod foreign;
+pub mod foreign;
 mod integer_set;
 mod memory;
 mod pieces;
 pub(crate) mod plan;
 mod readable;
 mod roaring64;
-pub(crate) mod sample;
+mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;
@@ -33,13 +33,16 @@ mod values;
 pub(crate) mod view;
 
 pub use bitmap::Bitmap;
+pub use changes::{Changed, Changes};
 pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
 pub use sink::{SetFormat, Written};
-pub(crate) use sink::{blamed, dense_bytes};
-pub(crate) use sink::{write_file, write_stream, write_to};
+#[cfg(feature = "cli")]
+pub(crate) use sink::{blamed, dense_bytes, write_stream};
+pub(crate) use sink::{write_file, write_to};
 pub use update::update;
+#[cfg(feature = "cli")]
 pub(crate) use update::update_watched;
 pub use values::SetValues;
-pub use view::{Damage, SetView, Values};
+pub use view::{Damage, Runs, SetView, Values};

@@ -40,13 +40,16 @@ pub use check::Disorder;
 pub use explain::Explanation;
 pub use iterate::SortedValues;
 pub use open::open_any;
+#[cfg(feature = "cli")]
 pub(crate) use open::open_set;
 pub use options::Sort;
 pub use plan::Tuning;
 pub use rejects::InvalidLines;
 pub use report::Report;
 pub use set::build;
+#[cfg(feature = "cli")]
 pub(crate) use set::build_stream;
+#[cfg(feature = "cli")]
 pub(crate) use settle::{MAX_THREADS, check_threads};
 pub use strategy::Strategy;
 pub use ways::{Way, Ways};

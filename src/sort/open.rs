@@ -44,6 +44,7 @@ pub fn open_any(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Resu
 /// # Errors
 ///
 /// If it is no set, or cannot be read.
+#[cfg(feature = "cli")]
 pub(crate) fn open_set(path: &Path, sort: impl FnOnce() -> Sort, folder: &Path) -> Result<SetFile> {
     if path != Path::new("-")
         && let Some(set) = SetFile::open_if_set(path)?

@@ -5,6 +5,7 @@ use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
 use crate::set::file::{ContainerSink, Spool};
+#[cfg(feature = "cli")]
 use crate::set::write_stream;
 use crate::set::{SetFormat, Written, write_file};
 use crate::size::ByteSize;
@@ -31,6 +32,7 @@ pub fn build(
 }
 
 /// As [`build`], into what cannot be gone back in.
+#[cfg(feature = "cli")]
 pub(crate) fn build_stream(
     sort: Sort,
     out: impl Write + Send,

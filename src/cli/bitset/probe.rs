@@ -41,7 +41,7 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
     let set = source.open(&set)?;
-    let tools = source.line_tools().with_column(columns.selector()).skip_invalid(skip_invalid);
+    let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));
     let keep = if invert { Keep::Unknown } else { Keep::Known };
     hand_over(source, |take| tools.filter_by_set(files, &set, keep, take))?;
     Ok(Answer::Yes)

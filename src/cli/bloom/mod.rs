@@ -16,7 +16,6 @@ use crate::bloom::{FilterFile, Opened};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, PACK_BYTES, Packer};
 use crate::io::write::{AtomicFile, Destination, open_destination};
-use crate::lines::keys::LineRules;
 use crate::lines::{Funnel, LineTools};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
@@ -87,20 +86,6 @@ fn check_is_file(filter: &Path) -> Result<()> {
     Ok(())
 }
 
-impl From<LineArgs> for LineRules {
-    fn from(args: LineArgs) -> Self {
-        let LineArgs { zero, crlf, skip_empty } = args;
-        let terminator = if zero { 0 } else { b'\n' };
-        Self { terminator, crlf, skip_empty, funnel: Funnel::default() }
-    }
-}
-
-impl From<KeyArgs> for LineRules {
-    fn from(args: KeyArgs) -> Self {
-        Self { funnel: args.funnel.into(), ..args.lines.into() }
-    }
-}
-
 impl From<FunnelChoice> for Funnel {
     fn from(choice: FunnelChoice) -> Self {
         match choice {
@@ -122,8 +107,10 @@ fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
 }
 
 /// The tools for lines, within the limits.
-fn tools(source: &Source, rules: impl Into<LineRules>) -> LineTools {
-    source.line_tools().rules(rules.into())
+fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
+    let KeyArgs { lines: LineArgs { zero, crlf, skip_empty }, funnel } = keys.into();
+    let tools = source.line_tools().crlf(crlf).skip_empty(skip_empty).funnel(funnel.into());
+    if zero { tools.terminator(0) } else { tools }
 }
 
 /// Where lines go.

@@ -72,7 +72,7 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
 /// are not. With a column a line is a record, and its field there is the key.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
-    let tools = tools(source, keys).with_column(columns.selector());
+    let tools = columns.of_lines(tools(source, keys));
     let filter = open(&filter)?.filter;
     let mut out = Out::open(&target)?;
     let _bar = source.bar(target.output.is_some());

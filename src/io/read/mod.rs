@@ -25,6 +25,7 @@ pub(crate) use ledger::{Invalid, Ledger, Tally};
 pub(crate) use line_chunk::LineChunk;
 pub(crate) use lines::LineReader;
 pub(crate) use mapped::map;
+#[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
 pub(crate) use open::{Input, OpenOptions, Opened, open_all, open_file};
 pub(crate) use ordered::Ordered;

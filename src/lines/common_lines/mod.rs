@@ -23,8 +23,10 @@ use super::tools::is_stdin;
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
 use crate::error::{Error, Result};
 use crate::io::read::Unchanged;
+#[cfg(feature = "cli")]
+pub(crate) use plan::bits_for;
 use plan::screen_bits;
-pub(crate) use plan::{Facts, Plan, bits_for};
+pub(crate) use plan::{Facts, Plan};
 use std::path::{Path, PathBuf};
 
 /// A filter for `keys` keys of at most so many bytes; none if it would screen
@@ -133,6 +135,7 @@ impl<'a> CommonLines<'a> {
         Ok(Self { job, memory_bytes, rate, folder, paths, _copies: copies, unchanged, facts })
     }
 
+    #[cfg(feature = "cli")]
     pub(crate) fn facts(&self) -> [Facts; 2] {
         self.facts
     }

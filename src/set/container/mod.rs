@@ -273,6 +273,7 @@ impl Container<'_> {
     }
 
     /// Number of runs of neighbouring values.
+    #[cfg(any(test, feature = "cli"))]
     pub(crate) fn run_count(self) -> usize {
         self.runs_up_to(usize::MAX)
     }

@@ -13,6 +13,7 @@ mod writer;
 
 pub(crate) use bucket::BucketEncoder;
 pub use header::Representation;
+#[cfg(feature = "cli")]
 pub(crate) use portable::PortableSize;
 pub(crate) use portable::{Portable, PortableWriter};
 pub use set_file::{SetFile, SetKind};

@@ -1,6 +1,7 @@
 //! Ascending containers → the portable roaring format.
 
 use super::bucket::BucketEncoder;
+#[cfg(feature = "cli")]
 use super::bucket::{container_bytes, head_bytes};
 use super::writer::Spool;
 use crate::set::container::Container;
@@ -28,6 +29,7 @@ pub(crate) struct PortableWriter<W> {
 pub(super) const FIRST_BUCKET: u64 = 12;
 
 /// Counts what [`PortableWriter`] would write, by ascending containers.
+#[cfg(feature = "cli")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PortableSize {
     /// Of buckets that are complete, with their keys.
@@ -40,6 +42,7 @@ pub(crate) struct PortableSize {
     body_bytes: u64,
 }
 
+#[cfg(feature = "cli")]
 impl PortableSize {
     /// Counts a container of `len` values, at least one, in `runs` runs.
     pub(crate) fn add(&mut self, key: u64, len: u32, runs: usize) {

@@ -27,6 +27,7 @@ pub(crate) use dense::DenseView;
 pub use iter::Values;
 pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
+pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use selection::Selection;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
