@@ -3,9 +3,23 @@
 //! Neighbours in value are neighbours in the picture, as maps of the IPv4 space
 //! are drawn: a range of values is a compact patch.
 //!
-//! Flow: counts a cell, in the order of the curve → [`Map`] → PNG or SVG.
+//! Flow: set → counts of cells, in the order of the curve → [`Map`] → PNG or SVG.
+//!
+//! ```
+//! use bitsort::plot::Map;
+//! use bitsort::set::{IntegerSet, SetFile};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (ids, picture) = (folder.path().join("ids.bits"), folder.path().join("ids.png"));
+//! IntegerSet::from_iter((0..10_000).step_by(3)).write(&ids)?;
+//! let map = Map::of(&SetFile::open(&ids)?, Some(6))?;
+//! assert_eq!((map.counts.len(), map.cell_bits), (4096, 2));
+//! std::fs::write(&picture, map.to_png()?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod colour;
+mod count;
 mod hilbert;
 mod layout;
 mod png;
@@ -13,19 +27,23 @@ mod svg;
 
 use std::io;
 
+/// The largest order: a cell is a pixel then.
+pub const MAX_ORDER: u32 = 10;
+
 /// What is drawn.
 #[derive(Debug, Clone)]
-pub(crate) struct Map {
+#[non_exhaustive]
+pub struct Map {
     /// The side has 2 to this power cells.
-    pub(crate) order: u32,
+    pub order: u32,
     /// A cell stands for 2 to this power values.
-    pub(crate) cell_bits: u32,
+    pub cell_bits: u32,
     /// Values in each cell, along the curve; `4^order` of them.
-    pub(crate) counts: Vec<u64>,
+    pub counts: Vec<u64>,
     /// What is written above it.
-    pub(crate) title: String,
+    pub title: String,
     /// Whether values are written as IPv4 addresses.
-    pub(crate) ipv4: bool,
+    pub ipv4: bool,
 }
 
 impl Map {
@@ -34,7 +52,7 @@ impl Map {
     /// # Errors
     ///
     /// If it cannot be encoded.
-    pub(crate) fn to_png(&self) -> io::Result<Vec<u8>> {
+    pub fn to_png(&self) -> io::Result<Vec<u8>> {
         png::encode(self)
     }
 
@@ -43,7 +61,7 @@ impl Map {
     /// # Errors
     ///
     /// If it cannot be encoded.
-    pub(crate) fn to_svg(&self) -> io::Result<String> {
+    pub fn to_svg(&self) -> io::Result<String> {
         svg::encode(self)
     }
 

@@ -265,6 +265,7 @@ pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
         | Foreign::DeletionVector(range)
         | Foreign::ClickHouse(range)
         | Foreign::Doris(_, Some(range)) => range.clone(),
+        Foreign::Unknown => return Err(Error::Unrecognized { input: name.into() }),
         other => {
             return Err(Error::NotConvertible { input: name.into(), found: other.to_string() });
         }
