@@ -1,6 +1,7 @@
 //! Everything that can go wrong, with the place where it did.
 
 use crate::number::Malformed;
+use crate::size::ByteSize;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -61,7 +62,7 @@ pub enum Error {
         what: String,
     },
     /// A file of a format that this program was built without.
-    #[error("{input} is in {format} format: build with --features columnar to read it")]
+    #[error("{input} is in {format} format: build with the feature columnar to read it")]
     LeftOut {
         /// Name as the user gave it.
         input: String,
@@ -109,6 +110,21 @@ pub enum Error {
         value: u64,
         /// Name of the format.
         format: &'static str,
+    },
+    /// A line is longer than those that are taken.
+    #[error(
+        "{input}: byte {offset}: a line longer than {limit}{}",
+        if *by_memory { ", which is all that the memory allows" } else { "" }
+    )]
+    LineTooLong {
+        /// Name as the user gave it.
+        input: String,
+        /// Where it begins, 0-based.
+        offset: u64,
+        /// The longest line that is taken.
+        limit: ByteSize,
+        /// Whether more memory would take longer ones.
+        by_memory: bool,
     },
     /// The operating system refused.
     #[error("cannot {action} {path}", path = path.display())]
@@ -159,6 +175,28 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// A set of IPv4 addresses has a value above all of them.
+    #[error("{input} has {value}, which is no IPv4 address")]
+    NoIpv4 {
+        /// Name as the user gave it.
+        input: String,
+        /// The value.
+        value: u64,
+    },
+    /// What a file holds is not known.
+    #[error("{input}: cannot convert: not recognized; a raw bitmap has no mark")]
+    Unrecognized {
+        /// Name as the user gave it.
+        input: String,
+    },
+    /// What a file holds is no set that can be converted.
+    #[error("{input}: cannot convert: {found}")]
+    NotConvertible {
+        /// Name as the user gave it.
+        input: String,
+        /// What it holds.
+        found: String,
+    },
     /// A file is not what its index was made of.
     #[error("{data} is not what {index} was made of: {change}")]
     Outdated {
@@ -184,6 +222,12 @@ pub enum Error {
     NoPlan {
         /// What keeps each strategy from working.
         reasons: String,
+    },
+    /// A filter that grows with its keys has no memory left to grow in.
+    #[error("no memory is left for more than {keys} different lines at this rate")]
+    FilterFull {
+        /// Different keys that it took.
+        keys: u64,
     },
     /// The operating system did not give memory.
     #[error("cannot reserve {bytes} bytes of memory")]
@@ -263,70 +307,6 @@ impl Error {
     /// A contradiction in what was asked for.
     pub(crate) fn usage(what: impl Into<String>) -> Self {
         Self::Usage { what: what.into() }
-    }
-
-    /// What the user can do next, where there is such a thing.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::MalformedLine { .. } | Self::MalformedRow { .. } => {
-                "--invalid skip counts such lines, --rejects FILE collects them"
-            }
-            Self::NoKey { .. } => {
-                "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
-            }
-            Self::TableColumn { .. } => "choose one of its columns of integers with --column",
-            Self::LeftOut { .. } => "cargo install --path . --features columnar",
-            Self::Unsorted { .. } => "sort it first, or leave out --merge",
-            Self::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
-            Self::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
-            Self::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
-            Self::NoPlan { .. } => {
-                "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
-            }
-            Self::OutOfMemory { .. } => {
-                "lower --mem; of a filter, the keys or the demands on its rate"
-            }
-            Self::Outdated { change: DataChange::Longer(_), .. } => {
-                "index what was appended: bitset bloom index build --append DATA"
-            }
-            Self::Outdated { .. } | Self::DamagedIndex { .. } => {
-                "index the file again: bitset bloom index build DATA"
-            }
-            Self::CannotReread { .. } => {
-                "raise --mem, allow temporary files, or give a file instead of a pipe"
-            }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                "free some space, or choose another folder (-o for the output, -T for temporary files)"
-            }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
-                "raise --mem, or lower --threads, which share it"
-            }
-            Self::Io { source, .. }
-                if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) =>
-            {
-                "raise the limit of open files with ulimit -n, or give fewer inputs at a time"
-            }
-            Self::Io { action: "write", source, .. }
-                if source.kind() == io::ErrorKind::IsADirectory =>
-            {
-                "name a file inside it"
-            }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
-                "name the files inside it"
-            }
-            Self::Io { action: "read", source, .. }
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::InvalidData
-                        | io::ErrorKind::InvalidInput
-                        | io::ErrorKind::UnexpectedEof
-                ) =>
-            {
-                "the file is damaged, or was cut off: get a whole copy of it"
-            }
-            _ => return None,
-        })
     }
 
     /// Whether the reader of the output went away.

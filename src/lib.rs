@@ -12,7 +12,9 @@
 //! | hold, join, save and ask sets | [`set::IntegerSet`]; [`set::SetFile`], a file |
 //! | work on bits in memory | [`Bitmap`] |
 //! | remember keys of any kind in a few bits each | [`bloom`] |
+//! | filter lines by a set or a filter, drop repeated ones, find common ones | [`lines::LineTools`] |
 //! | find the lines of a key in a large file | [`lines::index`] |
+//! | read sets of other programs | [`set::foreign`] |
 //! | decide whether a line is a number | [`number`] |
 //!
 //! # Sort
@@ -109,9 +111,10 @@
 //!
 //! | feature | default | what for |
 //! |---|---|---|
-//! | `cli` | yes | the programs `bitsort` and `bitset` |
+//! | `cli` | yes | the programs `bitsort` and `bitset`; libraries do without it |
 //! | `compression` | yes | inputs and outputs compressed with gzip, zstd, bzip2 or xz |
 //! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
+//! | `plot` | with `cli` | maps of sets as PNG and SVG (`bitsort::plot`) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //!
 //! Libraries say `default-features = false`, which leaves compression out too; `features =
@@ -136,8 +139,8 @@ mod io;
 mod kernel;
 pub mod lines;
 pub mod number;
-#[cfg(feature = "cli")]
-mod plot;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod progress;
 pub mod set;
 mod size;

@@ -5,7 +5,7 @@ use super::builder::BuildError;
 use super::design::{Blocked, Counting, Design, Spec, Standard};
 use super::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Goal};
 use super::key::Key;
-use super::memory::{Memory, Storage};
+use super::memory::{Memory, Opened, Storage};
 use super::rate::MeasuredRate;
 use crate::error::Result;
 use std::io;
@@ -26,6 +26,7 @@ use std::path::Path;
 /// # Ok::<(), bitsort::bloom::BuildError>(())
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum AnyFilter<S = Memory> {
     /// Bits anywhere.
     Standard(BloomFilter<S>),
@@ -159,19 +160,25 @@ impl<S: Storage> AnyFilter<S> {
     }
 }
 
-#[cfg(feature = "cli")]
-impl<S> AnyFilter<S> {
-    /// The same filter with its bits in `place` of them.
-    pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> AnyFilter<T> {
+impl AnyFilter {
+    /// A copy of the filter. O(words).
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much memory.
+    pub fn try_clone(&self) -> Result<Self, BuildError> {
+        self.to_memory()
+    }
+
+    /// The same filter among those that were opened.
+    pub(super) fn into_opened(self) -> AnyFilter<Opened> {
         match self {
-            Self::Standard(filter) => AnyFilter::Standard(filter.map_storage(place)),
-            Self::Blocked(filter) => AnyFilter::Blocked(filter.map_storage(place)),
-            Self::Counting(filter) => AnyFilter::Counting(filter.map_storage(place)),
+            Self::Standard(filter) => AnyFilter::Standard(filter.into_opened()),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.into_opened()),
+            Self::Counting(filter) => AnyFilter::Counting(filter.into_opened()),
         }
     }
-}
 
-impl AnyFilter {
     /// Adds `key`; tells whether it is new.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         with!(self, filter => filter.insert(key))

@@ -90,7 +90,7 @@ pub(crate) fn check_rate(rate: f64) -> Result<(), BuildError> {
 /// assert_eq!(BloomFilter::builder().keys(0).rate(0.01).build().err(), Some(BuildError::NoKeys));
 /// # Ok::<(), BuildError>(())
 /// ```
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 #[must_use = "nothing is made before `build`"]
 pub struct Builder<D> {
     keys: Option<u64>,
@@ -102,6 +102,15 @@ pub struct Builder<D> {
     scheme: Scheme,
     design: PhantomData<D>,
 }
+
+// Derived, they would ask for designs that can be copied.
+impl<D> Clone for Builder<D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D> Copy for Builder<D> {}
 
 impl<D: Design> Builder<D> {
     pub(super) fn new() -> Self {
@@ -164,6 +173,14 @@ impl<D: Design> Builder<D> {
     pub fn scheme(mut self, scheme: Scheme) -> Self {
         self.scheme = scheme;
         self
+    }
+
+    pub(crate) fn expected_keys(&self) -> Option<u64> {
+        self.keys
+    }
+
+    pub(super) fn wanted_rate(&self) -> Option<f64> {
+        self.rate
     }
 
     /// Makes the filter.

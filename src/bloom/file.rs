@@ -5,7 +5,7 @@ use super::any::AnyFilter;
 use super::design::{Blocked, Counting, Design, Layout};
 use super::filter::Filter;
 use super::header::{Header, MAGIC};
-use super::memory::{Mapped, Memory, Storage};
+use super::memory::{Opened, Storage};
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
@@ -92,68 +92,44 @@ pub fn is_bloom_file(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-impl AnyFilter<Mapped> {
-    /// Opens a `.bloom` file of any design: maps it and checks its header. The
-    /// cost is the same for any size, and nothing is loaded before it is asked
-    /// for.
-    ///
-    /// The file must not be shortened in place while it is open: the kernel
-    /// ends processes that read what is gone. Programs that replace it by
-    /// renaming, as [`save`](Filter::save) does, do no harm.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, is no such file, or its header contradicts itself
-    /// or the file's length.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let file = map(path)?;
-        let header = Header::read(&file).map_err(damaged(path))?;
-        let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
-        let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).unwrap_or(HEADER_BYTES);
-        let outside = (HEADER_BYTES as u64, "the cells do not lie in the file");
-        let words = Mapped::new(file, HEADER_BYTES..end).ok_or_else(|| damaged(path)(outside))?;
-        if behind_the_last_cell(&header, words.words()) != 0 {
-            let at = (end as u64).saturating_sub(64);
-            return Err(damaged(path)((at, "bits behind the last one are set")));
-        }
-        let Header { design, spec, key_count, goal } = header;
-        Ok(match design {
-            Blocked::CODE => Self::Blocked(Filter::from_parts(spec, words, key_count, goal)),
-            Counting::CODE => Self::Counting(Filter::from_parts(spec, words, key_count, goal)),
-            _ => Self::Standard(Filter::from_parts(spec, words, key_count, goal)),
-        })
+/// Maps a `.bloom` file and checks its header.
+pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
+    let file = map(path)?;
+    let header = Header::read(&file).map_err(damaged(path))?;
+    let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
+    let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).unwrap_or(HEADER_BYTES);
+    let outside = (HEADER_BYTES as u64, "the cells do not lie in the file");
+    let words = Opened::mapped(file, HEADER_BYTES..end).ok_or_else(|| damaged(path)(outside))?;
+    if behind_the_last_cell(&header, words.words()) != 0 {
+        let at = (end as u64).saturating_sub(64);
+        return Err(damaged(path)((at, "bits behind the last one are set")));
     }
+    let Header { design, spec, key_count, goal } = header;
+    Ok(match design {
+        Blocked::CODE => AnyFilter::Blocked(Filter::from_parts(spec, words, key_count, goal)),
+        Counting::CODE => AnyFilter::Counting(Filter::from_parts(spec, words, key_count, goal)),
+        _ => AnyFilter::Standard(Filter::from_parts(spec, words, key_count, goal)),
+    })
+}
 
-    /// Reads the whole file and holds it against its checksums. O(bytes).
+impl AnyFilter<Opened> {
+    /// Reads the whole file and holds it against its checksums. Files of other programs
+    /// have none. O(bytes).
     ///
     /// # Errors
     ///
     /// The first damage found; `path` is for its message.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<()> {
-        let file = match self {
-            Self::Standard(filter) => filter.words.file(),
-            Self::Blocked(filter) => filter.words.file(),
-            Self::Counting(filter) => filter.words.file(),
+        let words = match self {
+            Self::Standard(filter) => &filter.words,
+            Self::Blocked(filter) => &filter.words,
+            Self::Counting(filter) => &filter.words,
         };
+        let Some(file) = words.file() else { return Ok(()) };
         let damaged = damaged(path.as_ref());
         let header = Header::read(file).map_err(&damaged)?;
-        verify_checksums(file, header.checksums().unwrap_or_default()).map_err(damaged)
-    }
-}
-
-impl AnyFilter<Memory> {
-    /// Reads a `.bloom` file into memory, where it can be changed, after its
-    /// checksums were checked.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read or is damaged, or there is not so much memory.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let mapped = AnyFilter::open(path)?;
-        mapped.verify(path)?;
-        Ok(mapped.to_memory()?)
+        let checksums = header.checksums().ok_or((0, "the checksums do not lie in the file"));
+        verify_checksums(file, checksums.map_err(&damaged)?).map_err(damaged)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::builder::{BuildError, Builder};
 use super::design::{Blocked, Counting, Design, GROUP, Spec, Standard};
 use super::key::Key;
-use super::memory::{Memory, Storage};
+use super::memory::{Memory, Opened, Storage};
 use super::params::real;
 use super::scheme::{Hash, Scheme};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// A Bloom filter: a set that answers "maybe" or "certainly not".
 ///
 /// `D` is its design and `S` where its bits lie: [`Memory`], or
-/// [`Mapped`](super::Mapped) for a file that is asked where it lies.
+/// [`Opened`](super::Opened) for a file that is asked where it lies.
 pub struct Filter<D, S = Memory> {
     pub(super) spec: Spec,
     pub(super) words: S,
@@ -125,15 +125,6 @@ impl<D: Design> Filter<D> {
     pub fn clear(&mut self) {
         self.words.words_mut().fill(0);
         self.key_count = 0;
-    }
-}
-
-#[cfg(feature = "cli")]
-impl<D, S> Filter<D, S> {
-    /// The same filter with its words in `place` of them.
-    pub(super) fn map_storage<T>(self, place: impl FnOnce(S) -> T) -> Filter<D, T> {
-        let Self { spec, words, key_count, goal, design } = self;
-        Filter { spec, words: place(words), key_count, goal, design }
     }
 }
 
@@ -305,6 +296,34 @@ impl<D: Design, S: Storage> Filter<D, S> {
 }
 
 impl<D: Design> Filter<D> {
+    /// A copy of the filter. There is no `Clone`: a copy of a large filter may not fit in
+    /// memory. O(words).
+    ///
+    /// # Errors
+    ///
+    /// If there is not so much memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::BloomFilter;
+    ///
+    /// let seen = BloomFilter::new(1000, 0.01)?;
+    /// let mut more = seen.try_clone()?;
+    /// more.insert("fox");
+    /// assert!(more.contains("fox") && !seen.contains("fox"));
+    /// # Ok::<(), bitsort::bloom::BuildError>(())
+    /// ```
+    pub fn try_clone(&self) -> Result<Self, BuildError> {
+        self.to_memory()
+    }
+
+    /// The same filter among those that were opened.
+    pub(super) fn into_opened(self) -> Filter<D, Opened> {
+        let Self { spec, words, key_count, goal, .. } = self;
+        Filter::from_parts(spec, words.into(), key_count, goal)
+    }
+
     /// Files may claim any number of keys.
     #[inline]
     pub(super) fn add_count(&mut self, new: u64) {

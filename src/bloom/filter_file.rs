@@ -1,8 +1,8 @@
-//! Filter files of any kind, told apart by content.
+//! Filter files of every kind, told apart by content.
 
 use super::any::AnyFilter;
-use super::file::{damaged, is_bloom_file, write_whole};
-use super::memory::{Mapped, Memory, Storage};
+use super::file::{self, damaged, is_bloom_file, write_whole};
+use super::memory::{Memory, Opened, Storage};
 use super::{dcso, guava};
 use crate::error::{Error, Result};
 use crate::io::read::map;
@@ -11,17 +11,20 @@ use std::path::Path;
 
 /// What kind of file a filter lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FilterKind {
+#[non_exhaustive]
+pub enum FilterKind {
     /// A `.bloom` file.
     Bloom,
-    /// A file of Guava.
+    /// A file of [`guava`].
     Guava,
-    /// A file of DCSO's `bloom`.
+    /// A file of [`dcso`]'s `bloom`.
     Dcso,
 }
 
 impl FilterKind {
-    pub(crate) fn name(self) -> &'static str {
+    /// The name that programs use: `bloom`, `guava` or `dcso`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Bloom => "bloom",
             Self::Guava => "guava",
@@ -29,8 +32,13 @@ impl FilterKind {
         }
     }
 
-    /// Looks at the content of a file.
-    fn of(path: &Path) -> Result<Self> {
+    /// The kind of the file at `path`, from its first bytes and its length.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or is of no kind that is known.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
         let bytes = map(path)?;
         Ok(if is_bloom_file(&bytes) {
             Self::Bloom
@@ -47,73 +55,92 @@ impl FilterKind {
     }
 }
 
-/// Words in memory or in a mapped file.
+/// A filter, and what else its file has.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::{FilterFile, FilterKind, guava};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("seen");
+/// let mut seen = guava::filter(1000, 0.03, guava::Options::default())?;
+/// seen.insert("fox");
+/// guava::save(&seen, &path)?;
+///
+/// let mut file = FilterFile::load(&path)?;
+/// assert_eq!(file.kind(), FilterKind::Guava);
+/// file.filter.insert("dog");
+/// file.save(&path, FilterKind::Bloom)?;
+/// assert!(FilterFile::open(&path)?.filter.contains("dog"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub(crate) enum Held {
-    Memory(Memory),
-    Mapped(Mapped),
-}
-
-impl Storage for Held {
-    #[inline]
-    fn words(&self) -> &[u64] {
-        match self {
-            Self::Memory(memory) => memory.words(),
-            Self::Mapped(mapped) => mapped.words(),
-        }
-    }
-}
-
-/// A filter and what else its file has.
-#[derive(Debug)]
-pub(crate) struct FilterFile<S = Held> {
-    pub(crate) filter: AnyFilter<S>,
-    pub(crate) kind: FilterKind,
+pub struct FilterFile<S = Memory> {
+    /// The filter.
+    pub filter: AnyFilter<S>,
+    kind: FilterKind,
     /// What follows a filter of DCSO's.
     data: Vec<u8>,
 }
 
-impl FilterFile {
-    /// Opens a filter to be asked: own files where they lie, others in memory.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::open_with(path, |_| Ok(()))
+impl FilterFile<Opened> {
+    /// Opens a filter file of any kind to be asked. A `.bloom` file is mapped and only its
+    /// header is read; files of others are read into memory.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`AnyFilter::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_as(&path, FilterKind::of(&path)?)
     }
 
-    /// The same, after its checksums were checked: for words that go into another
-    /// file, whose checksums would hide their damage.
-    pub(crate) fn open_checked(path: &Path) -> Result<Self> {
-        Self::open_with(path, |filter| filter.verify(path))
-    }
-
-    fn open_with(
-        path: &Path,
-        check: impl FnOnce(&AnyFilter<Mapped>) -> Result<()>,
-    ) -> Result<Self> {
-        let kind = FilterKind::of(path)?;
+    /// As [`open`](Self::open), for a file whose kind is known: no other kind is tried.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read or is no such file, or if there is not so much memory.
+    pub fn open_as(path: impl AsRef<Path>, kind: FilterKind) -> Result<Self> {
+        let path = path.as_ref();
         if kind == FilterKind::Bloom {
-            let filter = AnyFilter::open(path)?;
-            check(&filter)?;
-            return Ok(Self { filter: filter.map_storage(Held::Mapped), kind, data: Vec::new() });
+            return Ok(Self { filter: file::open(path)?, kind, data: Vec::new() });
         }
         let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
-        Ok(Self { filter: filter.map_storage(Held::Memory), kind, data })
+        Ok(Self { filter: filter.into_opened(), kind, data })
     }
 }
 
-impl FilterFile<Memory> {
-    /// A new filter for a file of this kind.
-    pub(crate) fn new(filter: AnyFilter, kind: FilterKind) -> Self {
+impl FilterFile {
+    /// A new filter, for a file of this kind.
+    #[must_use]
+    pub fn new(filter: AnyFilter, kind: FilterKind) -> Self {
         Self { filter, kind, data: Vec::new() }
     }
 
-    /// Reads a filter, to be changed, after its checksums were checked.
-    pub(crate) fn load(path: &Path) -> Result<Self> {
-        Self::load_as(path, FilterKind::of(path)?)
+    /// Reads a filter file of any kind into memory, where the filter can be changed, after
+    /// its checksums were checked. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no such file or is damaged, or if there is not so much
+    /// memory.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        Self::load_as(&path, FilterKind::of(&path)?)
     }
 
-    fn load_as(path: &Path, kind: FilterKind) -> Result<Self> {
+    /// As [`load`](Self::load), for a file whose kind is known: no other kind is tried.
+    ///
+    /// # Errors
+    ///
+    /// As those of `load`.
+    pub fn load_as(path: impl AsRef<Path>, kind: FilterKind) -> Result<Self> {
+        let path = path.as_ref();
         let (filter, data) = match kind {
-            FilterKind::Bloom => (AnyFilter::load(path)?, Vec::new()),
+            FilterKind::Bloom => {
+                let mapped = file::open(path)?;
+                mapped.verify(path)?;
+                (mapped.to_memory()?, Vec::new())
+            }
             FilterKind::Guava => (AnyFilter::Standard(guava::load(path)?), Vec::new()),
             FilterKind::Dcso => {
                 let (filter, data) = dcso::load(path)?;
@@ -125,13 +152,22 @@ impl FilterFile<Memory> {
 }
 
 impl<S: Storage> FilterFile<S> {
-    /// Whether there is something that other kinds of files have no place for.
-    pub(crate) fn has_data(&self) -> bool {
-        !self.data.is_empty()
+    /// What kind of file it was, or is made for.
+    pub fn kind(&self) -> FilterKind {
+        self.kind
+    }
+
+    /// What follows the filter in a file of DCSO's; other kinds have no place for it.
+    pub fn data(&self) -> &[u8] {
+        &self.data
     }
 
     /// Writes the filter, whole or not at all, as a file of this kind.
-    pub(crate) fn save(&self, path: &Path, kind: FilterKind) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// If files of this kind have no such filters, or it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>, kind: FilterKind) -> Result<()> {
         match (kind, &self.filter) {
             (FilterKind::Bloom, filter) => filter.save(path),
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::save(filter, path),
@@ -144,9 +180,13 @@ impl<S: Storage> FilterFile<S> {
         }
     }
 
-    /// Replaces the file at `path`, and returns when it is safe from a power
-    /// cut.
-    pub(crate) fn replace(&self, path: &Path) -> Result<()> {
+    /// Replaces the file at `path` by one of the same kind, and returns when it is safe
+    /// from a power cut.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn replace(&self, path: impl AsRef<Path>) -> Result<()> {
         let write = |out: &mut Writer<'_>| match (self.kind, &self.filter) {
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::write_to(filter, out),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => {
@@ -154,7 +194,38 @@ impl<S: Storage> FilterFile<S> {
             }
             (_, filter) => filter.write_to(out),
         };
-        let writer = Writer::open(path, Encoding::Filter, &Spool::default())?;
+        let writer = Writer::open(path.as_ref(), Encoding::Filter, &Spool::default())?;
         write_whole(writer.durable(), write)
+    }
+}
+
+impl AnyFilter<Opened> {
+    /// Opens a filter file of any kind and design, told apart by its content. A `.bloom`
+    /// file is mapped: the cost is the same for any size, and nothing is loaded before it
+    /// is asked for. Files of Guava and of DCSO's `bloom` are read into memory.
+    /// [`FilterFile::open_as`] opens a file of one kind only.
+    ///
+    /// A mapped file must not be shortened in place while it is open: the kernel ends
+    /// processes that read what is gone. Programs that replace it by renaming, as
+    /// [`save`](super::Filter::save) does, do no harm.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no such file, or its header contradicts itself or the
+    /// file's length; or if there is not so much memory.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        FilterFile::open(path).map(|file| file.filter)
+    }
+}
+
+impl AnyFilter {
+    /// Reads a filter file of any kind into memory, where it can be changed, after its
+    /// checksums were checked. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// As those of [`FilterFile::load`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        FilterFile::load(path).map(|file| file.filter)
     }
 }

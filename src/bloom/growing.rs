@@ -23,50 +23,45 @@ pub(crate) struct Growing<D> {
     room: u64,
     next_keys: u64,
     next_rate: f64,
-    seed: u64,
+    /// What was said of the first layer.
+    first: Builder<D>,
     /// Bytes that further layers may take.
     budget_bytes: u64,
     found: Vec<bool>,
 }
 
 impl<D: Plain> Growing<D> {
-    /// One that begins with `keys` keys and keeps `rate`.
-    pub(crate) fn new(keys: u64, rate: f64, seed: u64, budget_bytes: u64) -> Result<Self> {
+    /// One that begins with the keys and keeps the rate that `first` says.
+    pub(crate) fn new(first: Builder<D>, budget_bytes: u64) -> Result<Self> {
+        first.spec()?; // says what is wrong with it
+        let known = first.expected_keys().zip(first.wanted_rate());
+        let (keys, rate) = known.ok_or(BuildError::Incomplete)?;
         let mut growing = Self {
             layers: Vec::new(),
             room: 0,
             next_keys: keys,
             next_rate: rate / 2.0,
-            seed,
+            first,
             budget_bytes,
             found: Vec::new(),
         };
-        growing.builder(keys, rate).spec()?; // says what is wrong with them
         growing.grow(1)?;
         Ok(growing)
-    }
-
-    fn builder(&self, keys: u64, rate: f64) -> Builder<D> {
-        Filter::builder().keys(keys).rate(rate).seed(self.seed)
     }
 
     /// Adds a layer for `needed` keys or more, as large as fits.
     fn grow(&mut self, needed: u64) -> Result<()> {
         let mut keys = self.next_keys.max(needed);
-        let spec = |keys| self.builder(keys, self.next_rate).spec();
+        let spec = |keys| self.first.keys(keys).rate(self.next_rate).spec();
         let size =
             |spec: &Result<Spec, BuildError>| spec.as_ref().map_or(u64::MAX, Spec::size_bytes);
         while size(&spec(keys)) > self.budget_bytes {
             if keys == needed {
-                return Err(Error::usage(format!(
-                    "no memory is left for more than {} different lines at this rate; raise \
-                     --mem or --rate, or see --exact",
-                    self.key_count()
-                )));
+                return Err(Error::FilterFull { keys: self.key_count() });
             }
             keys = (keys / 2).max(needed);
         }
-        let layer = self.builder(keys, self.next_rate).build()?;
+        let layer = self.first.keys(keys).rate(self.next_rate).build()?;
         self.budget_bytes = self.budget_bytes.saturating_sub(layer.size_bytes());
         self.layers.push(layer);
         self.room = keys;
@@ -111,10 +106,11 @@ impl<D: Plain> Growing<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bloom::{Blocked, Standard};
+    use crate::bloom::{Blocked, BloomFilter, Standard};
 
     fn false_positives<D: Plain>(keys: u64) -> u64 {
-        let mut growing = Growing::<D>::new(1000, 0.01, 7, 16 << 20).unwrap();
+        let mut growing =
+            Growing::<D>::new(Filter::builder().keys(1000).rate(0.01).seed(7), 16 << 20).unwrap();
         let (mut new, mut lost) = (Vec::new(), 0);
         let keys: Vec<[u8; 8]> = (0..keys).map(u64::to_le_bytes).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
@@ -142,13 +138,16 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_an_error() {
-        let mut growing = Growing::<Standard>::new(1000, 0.01, 0, 20_000).unwrap();
+        let first = BloomFilter::builder().rate(0.01);
+        let mut growing = Growing::new(first.keys(1000), 20_000).unwrap();
         let keys: Vec<[u8; 8]> = (0..100_000).map(u64::to_le_bytes).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
         let mut new = Vec::new();
         let refused = keys.chunks(100).find_map(|keys| growing.insert_each(keys, &mut new).err());
         let refused = refused.unwrap().to_string();
         assert!(refused.starts_with("no memory is left for more than "), "{refused}");
-        assert!(Growing::<Standard>::new(0, 0.01, 0, 1000).is_err());
+        assert!(Growing::new(first.keys(0), 1000).is_err());
+        assert!(Growing::new(first.keys(9).bits(99), 1000).is_err());
+        assert!(Growing::new(BloomFilter::builder().keys(9).bits(99), 1000).is_err());
     }
 }

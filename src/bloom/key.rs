@@ -1,39 +1,58 @@
 //! What can be a key.
 
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A key of a filter: a string of bytes, or a natural number.
+/// A key of a filter: something that gives bytes.
 ///
-/// A filter knows bytes only. A number is the same key as its 8 little-endian
-/// bytes, whatever its type: `5_u32`, `5_u64` and `[5, 0, 0, 0, 0, 0, 0, 0]`
-/// are one key. Text is the key of its UTF-8 bytes.
+/// A filter knows bytes only. A number is the same key as its 8 little-endian bytes,
+/// whatever its type; a negative one has those of its two's complement. So `5_u32`,
+/// `5_i64` and `[5, 0, 0, 0, 0, 0, 0, 0]` are one key. Text is the key of its UTF-8 bytes.
+///
+/// # Implementing it
+///
+/// [`with_bytes`](Self::with_bytes) hands the bytes that stand for the key to `visit`, and
+/// gives what that gives. Equal keys must give equal bytes, in every process and for as
+/// long as there are files of filters: else an inserted key is not found. Keys with equal
+/// bytes are one key; where a key has several parts, let the bytes tell where a part ends,
+/// or `("ab", "c")` and `("a", "bc")` are one.
 ///
 /// # Examples
 ///
 /// ```
-/// use bitsort::bloom::BloomFilter;
+/// use bitsort::bloom::{BloomFilter, Key};
 ///
 /// let mut filter = BloomFilter::new(1000, 0.01)?;
 /// filter.insert(&5_u64);
 /// assert!(filter.contains(&5_u32) && filter.contains(&[5, 0, 0, 0, 0, 0, 0, 0]));
 /// filter.insert("Zürich");
 /// assert!(filter.contains("Zürich".as_bytes()));
+///
+/// struct Flight { from: [u8; 3], to: [u8; 3], day: u16 }
+///
+/// impl Key for Flight {
+///     fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
+///         let mut bytes = [0; 8]; // each part has its own bytes
+///         bytes[..3].copy_from_slice(&self.from);
+///         bytes[3..6].copy_from_slice(&self.to);
+///         bytes[6..].copy_from_slice(&self.day.to_le_bytes());
+///         visit(&bytes)
+///     }
+/// }
+///
+/// filter.insert(&Flight { from: *b"OSL", to: *b"VIE", day: 30 });
+/// assert!(filter.contains(&Flight { from: *b"OSL", to: *b"VIE", day: 30 }));
+/// assert!(!filter.contains(&Flight { from: *b"VIE", to: *b"OSL", day: 30 }));
 /// # Ok::<(), bitsort::bloom::BuildError>(())
 /// ```
-pub trait Key: sealed::Sealed {
+pub trait Key {
     /// Calls `visit` with the bytes of the key.
     fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R;
 }
 
 macro_rules! number {
-    ($($number:ty),*) => { $(
-        impl sealed::Sealed for $number {}
+    ($($number:ty as $wide:ty),*) => { $(
         impl Key for $number {
             #[inline]
             fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
-                visit(&u64::from(*self).to_le_bytes())
+                visit(&<$wide>::from(*self).to_le_bytes())
             }
         }
     )* };
@@ -41,7 +60,6 @@ macro_rules! number {
 
 macro_rules! bytes {
     ($($bytes:ty),*) => { $(
-        impl sealed::Sealed for $bytes {}
         impl Key for $bytes {
             #[inline]
             fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
@@ -51,10 +69,10 @@ macro_rules! bytes {
     )* };
 }
 
-number!(u32, u64);
+number!(u8 as u64, u16 as u64, u32 as u64, u64 as u64);
+number!(i8 as i64, i16 as i64, i32 as i64, i64 as i64);
 bytes!([u8], str, Vec<u8>, String);
 
-impl<const N: usize> sealed::Sealed for [u8; N] {}
 impl<const N: usize> Key for [u8; N] {
     #[inline]
     fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
@@ -62,7 +80,6 @@ impl<const N: usize> Key for [u8; N] {
     }
 }
 
-impl<K: sealed::Sealed + ?Sized> sealed::Sealed for &K {}
 impl<K: Key + ?Sized> Key for &K {
     #[inline]
     fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {

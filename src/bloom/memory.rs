@@ -5,9 +5,8 @@ use crate::kernel::sys::{Lines, Machine};
 use memmap2::Mmap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
-/// Words of a filter: [`Memory`] or [`Mapped`].
+/// Words of a filter: [`Memory`] or [`Opened`].
 pub trait Storage: fmt::Debug {
     /// The words.
     fn words(&self) -> &[u64];
@@ -55,23 +54,38 @@ impl Storage for Memory {
     }
 }
 
-/// Words in a mapped file, read from it as they are asked for.
-#[derive(Debug, Clone)]
-pub struct Mapped {
-    file: Arc<Mmap>,
-    payload: Range<usize>,
+/// Words of a filter file that was opened: they are asked where they lie in the mapped file.
+///
+/// Only `.bloom` files can be asked so. The words of other programs' files are read into
+/// the memory of this process: their bytes lie in another order, or at odd places.
+#[derive(Debug)]
+pub struct Opened(Place);
+
+#[derive(Debug)]
+enum Place {
+    Mapped { file: Mmap, payload: Range<usize> },
+    Read(Memory),
 }
 
-impl Mapped {
+impl Opened {
     /// The words in these bytes of a file, if they are words.
-    pub(super) fn new(file: Mmap, payload: Range<usize>) -> Option<Self> {
+    pub(super) fn mapped(file: Mmap, payload: Range<usize>) -> Option<Self> {
         words_in(&file, payload.clone())?;
-        Some(Self { file: Arc::new(file), payload })
+        Some(Self(Place::Mapped { file, payload }))
     }
 
-    /// The whole file.
-    pub(super) fn file(&self) -> &[u8] {
-        &self.file
+    /// The whole file, if it is mapped.
+    pub(super) fn file(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Place::Mapped { file, .. } => Some(file),
+            Place::Read(_) => None,
+        }
+    }
+}
+
+impl From<Memory> for Opened {
+    fn from(memory: Memory) -> Self {
+        Self(Place::Read(memory))
     }
 }
 
@@ -80,10 +94,15 @@ fn words_in(file: &[u8], payload: Range<usize>) -> Option<&[u64]> {
     bytemuck::try_cast_slice(file.get(payload)?).ok()
 }
 
-impl Storage for Mapped {
+impl Storage for Opened {
     #[inline]
     fn words(&self) -> &[u64] {
-        #[expect(clippy::expect_used, reason = "no words would be an empty filter")]
-        words_in(&self.file, self.payload.clone()).expect("looked at by `new`, and a map stays")
+        match &self.0 {
+            #[expect(clippy::expect_used, reason = "no words would be an empty filter")]
+            Place::Mapped { file, payload } => {
+                words_in(file, payload.clone()).expect("`mapped` looked at them, and a map stays")
+            }
+            Place::Read(memory) => memory.words(),
+        }
     }
 }

@@ -25,8 +25,8 @@
 //!
 //! Filters of one size, hash function and seed join to the filter of all their
 //! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
-//! that are asked where they lie ([`AnyFilter::open`]), and read and written in
-//! the formats of [`guava`] and [`dcso`]. What size gives what rate is in
+//! that are asked where they lie, and read and written in the formats of [`guava`]
+//! and [`dcso`]; [`AnyFilter::open`] opens them all. What size gives what rate is in
 //! [`params`]. A file of keys is searched through the filters of its blocks with
 //! an [`index`].
 //!
@@ -47,9 +47,7 @@ pub mod dcso;
 mod design;
 mod file;
 mod filter;
-#[cfg(feature = "cli")]
-pub(crate) mod filter_file;
-#[cfg(feature = "cli")]
+mod filter_file;
 pub(crate) mod growing;
 pub mod guava;
 pub(crate) mod header;
@@ -64,14 +62,14 @@ mod tests;
 
 pub use algebra::Mismatch;
 pub use any::AnyFilter;
-#[cfg(feature = "cli")]
 pub(crate) use builder::check_rate;
 pub use builder::{BuildError, Builder};
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
 pub use file::is_bloom_file;
 pub use filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Filter, Goal};
+pub use filter_file::{FilterFile, FilterKind};
 pub use key::Key;
-pub use memory::{Mapped, Memory, Storage};
+pub use memory::{Memory, Opened, Storage};
 pub use rate::{Confidence, MeasuredRate};
 pub use scheme::Scheme;
 pub use shared::SharedFilter;

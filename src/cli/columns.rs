@@ -1,7 +1,7 @@
 //! Which column has the values, and other bytes, as typed.
 
-use crate::number::Format;
-use crate::number::{Column, Selector};
+use crate::lines::LineTools;
+use crate::number::{Column, Format};
 use crate::sort::Sort;
 use std::fmt;
 use std::str::FromStr;
@@ -67,10 +67,12 @@ impl ColumnArgs {
         })
     }
 
-    /// How to find it in delimited text.
-    pub(super) fn selector(&self) -> Option<Selector> {
-        let Byte(delimiter) = self.delimiter;
-        self.column().map(|column| Selector { column, delimiter, terminator: b'\n' })
+    /// Tools for lines whose keys are in the column.
+    pub(super) fn of_lines(&self, tools: LineTools) -> LineTools {
+        match self.column() {
+            Some(column) => tools.column(column, self.delimiter.0),
+            None => tools,
+        }
     }
 
     /// A sort of the values of the column.

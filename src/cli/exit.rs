@@ -1,15 +1,14 @@
 //! What a program says last, and its exit status.
 
 use super::generate;
+use super::hints::hint;
 use super::signals::Signals;
 use super::stdout::print_line;
 use crate::error::{Error, Result};
-use crate::kernel::sys::{Standard, raise_file_limit};
+use crate::kernel::sys::Standard;
 use crate::progress::Progress;
-use crate::set::SetFile;
 use std::error::Error as _;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -49,6 +48,14 @@ pub(super) fn parse_with<A: clap::Parser>(
             _ => ExitCode::SUCCESS,
         }
     })
+}
+
+/// Lets this process open as many files as it may: many inputs are open at once.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // A refusal shows when a file cannot be opened.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Runs `job`, which signals end as an error would; gives the status to exit
@@ -95,26 +102,6 @@ pub(super) fn tell_error(program: &str, error: &Error) {
     if let Some(hint) = hint(program, error) {
         say(&format!("hint: {hint}"));
     }
-}
-
-/// What the user of this program can do next.
-fn hint(program: &str, error: &Error) -> Option<&'static str> {
-    match error {
-        Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
-            Some("it is a set already: bitset cat prints it, bitset or joins it with others")
-        }
-        Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
-            Some("--skip-invalid of build and filter leaves such lines out")
-        }
-        // It has no filters.
-        Error::OutOfMemory { .. } if program == "bitsort" => Some("lower --mem or --threads"),
-        other => other.hint(),
-    }
-}
-
-/// Whether a file that was taken for text is a set; one that cannot be opened is none.
-fn is_set_file(path: &Path) -> bool {
-    path != Path::new("-") && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }
 
 /// Prints to standard error; if even that fails there is nobody to tell.

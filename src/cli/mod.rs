@@ -6,6 +6,7 @@ mod bloom;
 mod columns;
 mod exit;
 mod generate;
+mod hints;
 mod limits;
 mod progress;
 mod signals;

@@ -7,7 +7,8 @@ use std::str;
 
 /// What of a key's text is hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Funnel {
+#[non_exhaustive]
+pub enum Funnel {
     /// Its bytes.
     #[default]
     Bytes,
@@ -21,7 +22,8 @@ pub(crate) enum Funnel {
 
 impl Funnel {
     /// What texts it takes.
-    pub(crate) const fn expected(self) -> &'static str {
+    #[must_use]
+    pub const fn expected(self) -> &'static str {
         match self {
             Self::Bytes => "a text",
             Self::Long => "an integer of 64 bits, -2^63 to 2^63 - 1",
@@ -30,8 +32,18 @@ impl Funnel {
         }
     }
 
-    /// The bytes of a key; none if it is not what is expected.
-    pub(crate) fn key(self, text: &[u8]) -> Option<Vec<u8>> {
+    /// The bytes that filters hash of a key; none if its text is not what is expected.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::lines::Funnel;
+    ///
+    /// assert_eq!(Funnel::Int.key(b"-2").as_deref(), Some(&[0xFE, 0xFF, 0xFF, 0xFF][..]));
+    /// assert_eq!(Funnel::Int.key(b"2x"), None);
+    /// ```
+    #[must_use]
+    pub fn key(self, text: &[u8]) -> Option<Vec<u8>> {
         let mut key = Vec::new();
         self.push(text, &mut key)?;
         Some(key)

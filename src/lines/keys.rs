@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What of a line is its key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineRules {
     /// The byte that ends a line; it is no part of the key.
     pub(crate) terminator: u8,
@@ -27,6 +27,12 @@ pub(crate) struct LineRules {
     pub(crate) skip_empty: bool,
     /// What of a key is hashed.
     pub(crate) funnel: Funnel,
+}
+
+impl Default for LineRules {
+    fn default() -> Self {
+        Self { terminator: b'\n', crlf: false, skip_empty: false, funnel: Funnel::default() }
+    }
 }
 
 /// Lines that are looked at together.

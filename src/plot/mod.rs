@@ -3,9 +3,23 @@
 //! Neighbours in value are neighbours in the picture, as maps of the IPv4 space
 //! are drawn: a range of values is a compact patch.
 //!
-//! Flow: counts a cell, in the order of the curve → [`Map`] → PNG or SVG.
+//! Flow: set → counts of cells, in the order of the curve → [`Map`] → PNG or SVG.
+//!
+//! ```
+//! use bitsort::plot::Map;
+//! use bitsort::set::{IntegerSet, SetFile};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let (ids, picture) = (folder.path().join("ids.bits"), folder.path().join("ids.png"));
+//! IntegerSet::from_iter((0..10_000).step_by(3)).write(&ids)?;
+//! let map = Map::of(&SetFile::open(&ids)?, Some(6))?;
+//! assert_eq!((map.counts.len(), map.cell_bits), (4096, 2));
+//! std::fs::write(&picture, map.to_png()?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod colour;
+mod count;
 mod layout;
 mod png;
 mod svg;
@@ -15,23 +29,27 @@ use std::io;
 /// Column and row of the cell at `distance` along the curve of a square with
 /// `2^order` cells a side.
 fn cell_of(order: u32, distance: u64) -> (u32, u32) {
-    #[expect(clippy::cast_possible_truncation, reason = "a picture has far less than 2^255 cells")]
+    #[expect(clippy::cast_possible_truncation, reason = "an order is at most 10")]
     fast_hilbert::h2xy(distance, order as u8)
 }
 
+/// The largest order: a cell is a pixel then.
+pub const MAX_ORDER: u32 = 10;
+
 /// What is drawn.
 #[derive(Debug, Clone)]
-pub(crate) struct Map {
+#[non_exhaustive]
+pub struct Map {
     /// The side has 2 to this power cells.
-    pub(crate) order: u32,
+    pub order: u32,
     /// A cell stands for 2 to this power values.
-    pub(crate) cell_bits: u32,
+    pub cell_bits: u32,
     /// Values in each cell, along the curve; `4^order` of them.
-    pub(crate) counts: Vec<u64>,
+    pub counts: Vec<u64>,
     /// What is written above it.
-    pub(crate) title: String,
+    pub title: String,
     /// Whether values are written as IPv4 addresses.
-    pub(crate) ipv4: bool,
+    pub ipv4: bool,
 }
 
 impl Map {
@@ -40,7 +58,7 @@ impl Map {
     /// # Errors
     ///
     /// If it cannot be encoded.
-    pub(crate) fn to_png(&self) -> io::Result<Vec<u8>> {
+    pub fn to_png(&self) -> io::Result<Vec<u8>> {
         png::encode(self)
     }
 
@@ -49,7 +67,7 @@ impl Map {
     /// # Errors
     ///
     /// If it cannot be encoded.
-    pub(crate) fn to_svg(&self) -> io::Result<String> {
+    pub fn to_svg(&self) -> io::Result<String> {
         svg::encode(self)
     }
 

@@ -7,6 +7,7 @@
 use super::integer_set::IntegerSet;
 use super::memory::push_values;
 use super::plan::Plan;
+#[cfg(feature = "cli")]
 use super::readable::Readable;
 use super::sink::temporary_set;
 use crate::error::Result;
@@ -28,6 +29,7 @@ fn temporary(
 /// # Errors
 ///
 /// If a set is damaged, or the file cannot be written.
+#[cfg(feature = "cli")]
 pub(crate) fn union_of(sets: &[IntegerSet], folder: &Path) -> Result<IntegerSet> {
     let spool = Spool { folder: folder.into(), ..Spool::default() };
     let readables = sets.iter().map(IntegerSet::readable).collect::<Result<Vec<_>>>()?;
@@ -40,31 +42,61 @@ pub(crate) fn union_of(sets: &[IntegerSet], folder: &Path) -> Result<IntegerSet>
 /// Changes that wait in memory: 16 MiB of them, and as much to sort them.
 const WAITING: usize = 1 << 20;
 
-/// What becomes of values, of which the last word counts.
+/// What becomes of values, told in any order: of each value the last word counts.
+///
+/// Memory for a million changes; more of them go to temporary files.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{Changes, IntegerSet, SetFile, update};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("ids.bits");
+/// IntegerSet::from_iter([3, 40]).write(&path)?;
+/// let mut changes = Changes::new(folder.path());
+/// for (value, comes) in [(40, false), (7, true), (7, false), (9, true)] {
+///     changes.push(value, comes)?;
+/// }
+/// let pair = changes.finish()?;
+/// update(&path, &pair.removed, &pair.added, folder.path())?;
+/// let values: Result<Vec<u64>, _> = SetFile::open(&path)?.view().iter().collect();
+/// assert_eq!(values, Ok(vec![3, 9]));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct Changes {
+pub struct Changes {
     spool: Spool,
     /// Values, and whether they come, in the order of the words.
     waiting: Vec<(u64, bool)>,
     /// Older ones first, with the number of changes of each.
-    pairs: Vec<(u64, Pair)>,
+    pairs: Vec<(u64, Changed)>,
 }
 
 /// What goes and what comes; no value does both.
 #[derive(Debug, Default)]
-pub(crate) struct Pair {
-    pub(crate) removed: IntegerSet,
-    pub(crate) added: IntegerSet,
+pub struct Changed {
+    /// Values that go.
+    pub removed: IntegerSet,
+    /// Values that come.
+    pub added: IntegerSet,
 }
 
 impl Changes {
-    pub(crate) fn new(folder: &Path) -> Self {
+    /// No changes yet; temporary files go to `folder`.
+    #[must_use]
+    pub fn new(folder: &Path) -> Self {
         let spool = Spool { folder: folder.into(), ..Spool::default() };
         Self { spool, waiting: Vec::new(), pairs: Vec::new() }
     }
 
-    /// Notes that `value` comes, or goes.
-    pub(crate) fn push(&mut self, value: u64, comes: bool) -> Result<()> {
+    /// Notes that `value` comes, or goes. O(1), and O(log changes) where they go to
+    /// temporary files.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be written.
+    pub fn push(&mut self, value: u64, comes: bool) -> Result<()> {
         self.waiting.push((value, comes));
         if self.waiting.len() < WAITING {
             return Ok(());
@@ -80,20 +112,20 @@ impl Changes {
     }
 
     /// The pair of what waits.
-    fn drain(&mut self) -> Result<Pair> {
+    fn drain(&mut self) -> Result<Changed> {
         self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
             let mut values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
             temporary(&self.spool, |sink| push_values(sink, &mut values).map(drop))
         };
-        let pair = Pair { removed: last_words(false)?, added: last_words(true)? };
+        let pair = Changed { removed: last_words(false)?, added: last_words(true)? };
         self.waiting.clear();
         Ok(pair)
     }
 
     /// What the older and then the newer pair do.
-    fn joined(&self, older: &Pair, newer: &Pair) -> Result<Pair> {
+    fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
         let join = |old: &IntegerSet, undone: &IntegerSet, new: &IntegerSet| {
             let (old, undone, new) = (old.readable()?, undone.readable()?, new.readable()?);
             let blames = (old.blame(), undone.blame(), new.blame());
@@ -101,14 +133,18 @@ impl Changes {
             let plans = vec![Plan::join(Op::AndNot, plans), Plan::set(new.view(), &blames.2)];
             temporary(&self.spool, |sink| Plan::join(Op::Or, plans).run(sink, &Progress::default()))
         };
-        Ok(Pair {
+        Ok(Changed {
             removed: join(&older.removed, &newer.added, &newer.removed)?,
             added: join(&older.added, &newer.removed, &newer.added)?,
         })
     }
 
     /// What all changes do, one after the other.
-    pub(crate) fn finish(mut self) -> Result<Pair> {
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be written or read.
+    pub fn finish(mut self) -> Result<Changed> {
         let mut newer = self.drain()?;
         self.waiting = Vec::new();
         while let Some((_, older)) = self.pairs.pop() {

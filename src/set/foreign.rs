@@ -15,28 +15,55 @@ use std::ops::Range;
 /// The magic number of Delta Lake's and Iceberg's deletion vectors.
 const DELETION_VECTOR: [u8; 4] = [0xD1, 0xD3, 0x39, 0x64];
 
-/// What a file holds.
+/// What bytes hold, and where the set lies in them.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::foreign::{Foreign, decode};
+///
+/// // A deletion vector: its magic number, then a 64-bit roaring bitmap of one bucket:
+/// // cookie, one container, key 0 with 2 values, its offset, 35 and 40.
+/// let mut bytes = vec![0xD1, 0xD3, 0x39, 0x64, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+/// bytes.extend([58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 35, 0, 40, 0]);
+/// assert_eq!(Foreign::of(&bytes), Foreign::DeletionVector(4..bytes.len()));
+///
+/// let set = decode(&bytes, "deleted.bin")?;
+/// assert_eq!(set.view().iter().collect::<Result<Vec<_>, _>>(), Ok(vec![35, 40]));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Foreign {
+#[non_exhaustive]
+pub enum Foreign {
+    /// A `.bits` file.
     Bits,
+    /// A portable roaring bitmap of 32 bits.
     Roaring(Range<usize>),
+    /// One of 64 bits.
     Treemap(Range<usize>),
     /// A deletion vector, and the 64-bit roaring bitmap in it.
     DeletionVector(Range<usize>),
-    /// `ClickHouse`'s `groupBitmap` state: a small set, or with a bitmap.
+    /// `ClickHouse`'s `groupBitmap` state, a small set.
     ClickHouseSmall,
+    /// The same with a bitmap.
     ClickHouse(Range<usize>),
     /// Doris's `BitmapValue`; what its type byte says.
     Doris(&'static str, Option<Range<usize>>),
+    /// `Roaring64NavigableMap` as Java serializes it.
     JavaNavigableMap,
+    /// Digits and white space.
     Text,
+    /// No bytes.
     Empty,
+    /// Something else; a raw bitmap has no mark.
     Unknown,
 }
 
 impl Foreign {
-    /// What these bytes are, as far as they say so.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    /// What these bytes are, as far as they say so. O(containers) of a 64-bit bitmap, else
+    /// O(1).
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
         if bytes.is_empty() {
             return Self::Empty;
         }
@@ -86,10 +113,7 @@ impl fmt::Display for Foreign {
             }
             Self::Text => write!(f, "text"),
             Self::Empty => write!(f, "empty"),
-            Self::Unknown => write!(
-                f,
-                "not recognized; a raw bitmap has no mark (convert --from bitmap-lsb or bitmap-msb)"
-            ),
+            Self::Unknown => write!(f, "not recognized; a raw bitmap has no mark"),
         }
     }
 }
@@ -173,18 +197,22 @@ fn doris(bytes: &[u8]) -> Option<Foreign> {
 
 /// Which bit of a byte is the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BitOrder {
+pub enum BitOrder {
+    /// The least significant one.
     LeastFirst,
+    /// The most significant one.
     MostFirst,
 }
 
 /// A set read from foreign bytes.
-pub(crate) struct Decoded<'b> {
+#[derive(Debug)]
+pub struct Decoded<'b> {
     bytes: std::borrow::Cow<'b, [u8]>,
     kind: Kind,
     name: String,
 }
 
+#[derive(Debug)]
 enum Kind {
     Roaring,
     Treemap(Vec<Bucket>),
@@ -193,7 +221,9 @@ enum Kind {
 }
 
 impl Decoded<'_> {
-    pub(crate) fn view(&self) -> SetView<'_> {
+    /// What is asked.
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
         match &self.kind {
             Kind::Roaring => {
                 let shape = RoaringView::new(&self.bytes).map(Shape::Roaring);
@@ -206,7 +236,8 @@ impl Decoded<'_> {
         }
     }
 
-    pub(crate) fn blame(&self) -> impl Fn(Damage) -> Error {
+    /// Names the bytes in what went wrong with the view.
+    pub fn blame(&self) -> impl Fn(Damage) -> Error {
         |damage| damaged(&self.name, damage)
     }
 }
@@ -215,8 +246,13 @@ fn damaged(name: &str, Damage { offset, what }: Damage) -> Error {
     Error::Damaged { input: name.to_owned(), offset, what }
 }
 
-/// Reads what [`Foreign::of`] recognizes.
-pub(crate) fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
+/// Reads what [`Foreign::of`] recognizes, where it lies; `name` is for messages.
+/// O(containers).
+///
+/// # Errors
+///
+/// If it is no set that can be read where it lies, or its bytes contradict its format.
+pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
     let found = Foreign::of(bytes);
     let range = match &found {
         Foreign::Roaring(range)
@@ -224,7 +260,10 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
         | Foreign::DeletionVector(range)
         | Foreign::ClickHouse(range)
         | Foreign::Doris(_, Some(range)) => range.clone(),
-        other => return Err(Error::usage(format!("{name}: cannot convert: {other}"))),
+        Foreign::Unknown => return Err(Error::Unrecognized { input: name.into() }),
+        other => {
+            return Err(Error::NotConvertible { input: name.into(), found: other.to_string() });
+        }
     };
     let start = range.start as u64;
     let blame = |damage: Damage| damaged(name, Damage { offset: damage.offset + start, ..damage });
@@ -239,11 +278,31 @@ pub(crate) fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
     Ok(Decoded { bytes: payload.into(), kind, name: name.to_owned() })
 }
 
-/// Reads a bitmap without a head, whose first bit stands for `base`.
-pub(crate) fn raw_bitmap(bytes: &[u8], order: BitOrder, base: u64) -> Result<Decoded<'_>> {
+/// The base of a raw bitmap is out of its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the base of a raw bitmap is a multiple of 65536, and all its bits end below 2^64")]
+pub struct BadBase;
+
+/// Reads a bitmap without a head, whose first bit stands for `base`. O(1) where bits are
+/// least first and the bytes fill whole blocks of 8 KiB; else they are copied.
+///
+/// # Errors
+///
+/// If `base` is no multiple of 2^16, or a bit stands for 2^64 or more.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::foreign::{BitOrder, raw_bitmap};
+///
+/// let set = raw_bitmap(&[0b1000_0001], BitOrder::MostFirst, 1 << 16)?;
+/// assert_eq!(set.view().iter().collect::<Result<Vec<_>, _>>(), Ok(vec![65_536, 65_543]));
+/// # Ok::<(), bitsort::set::foreign::BadBase>(())
+/// ```
+pub fn raw_bitmap(bytes: &[u8], order: BitOrder, base: u64) -> Result<Decoded<'_>, BadBase> {
     let in_range = |bits: u64| base.checked_add(bits - 1).is_some();
     if !base.is_multiple_of(1 << 16) || !in_range((bytes.len() as u64 * 8).max(1)) {
-        return Err(Error::usage("--base is a multiple of 65536, and all bits end below 2^64"));
+        return Err(BadBase);
     }
     let whole = bytes.len().is_multiple_of(8 << 10) && order == BitOrder::LeastFirst;
     let bytes = if whole {

@@ -8,7 +8,6 @@
 
 mod algebra;
 pub mod bitmap;
-#[cfg(feature = "cli")]
 pub(crate) mod changes;
 pub(crate) mod container;
 mod count;
@@ -16,16 +15,14 @@ mod derive;
 mod edit;
 mod expression;
 pub(crate) mod file;
-#[cfg(feature = "cli")]
-pub(crate) mod foreign;
+pub mod foreign;
 mod integer_set;
 mod memory;
 mod pieces;
 pub(crate) mod plan;
 mod readable;
 mod roaring64;
-#[cfg(feature = "cli")]
-pub(crate) mod sample;
+mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;
@@ -36,15 +33,18 @@ mod values;
 pub(crate) mod view;
 
 pub use bitmap::Bitmap;
+pub use changes::{Changed, Changes};
 pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
+#[cfg(feature = "cli")]
+pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};
-pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
+pub(crate) use sink::{TableSink, temporary_set, write_file};
 #[cfg(feature = "cli")]
 pub(crate) use sink::{blamed, dense_bytes};
 pub use update::update;
 #[cfg(feature = "cli")]
 pub(crate) use update::update_watched;
 pub use values::SetValues;
-pub use view::{Damage, SetView, Values};
+pub use view::{Damage, Runs, SetView, Values};

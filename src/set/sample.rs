@@ -4,24 +4,53 @@
 //! as balls from an urn are, one by one, then each part is drawn from alone. So every
 //! subset is as likely as any other, whatever the numbers are: nothing is rounded.
 
+use super::view::Selection;
+use crate::error::Result;
+use crate::set::file::SetFile;
 use fastrand::Rng;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// Parts that a range is cut into.
 const PARTS: u64 = 1 << 10;
 /// Up to so many ranks are drawn and kept in memory.
 const FEW: u64 = 1 << 16;
 
-/// Hands `wanted` of the numbers below `count`, ascending, to `visit` until it breaks.
-/// O(wanted), or O(count) if that is more than half of them; memory for some 2^16
-/// of them.
-pub(crate) fn draw(
-    random: &mut Rng,
-    count: u64,
-    wanted: u64,
-    visit: &mut impl FnMut(u64) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    draw_from(random, FEW, 0..count, wanted.min(count), visit)
+impl SetFile {
+    /// Hands `wanted` of the values, drawn at random, ascending, to `visit`; all if there
+    /// are no more. A seed gives the same values each time.
+    ///
+    /// O(containers + wanted), or of a plain bitmap O(wanted log pieces); where most values
+    /// are wanted O(values). Memory for some 2^16 ranks.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged, or what `visit` gives.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{IntegerSet, SetFile};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("ids.bits");
+    /// IntegerSet::from_iter(0..1000).write(&path)?;
+    /// let mut drawn = Vec::new();
+    /// SetFile::open(&path)?.sample(10, 7, |value| Ok(drawn.push(value)))?;
+    /// assert!(drawn.len() == 10 && drawn.is_sorted() && drawn[9] < 1000);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn sample(
+        &self,
+        wanted: u64,
+        seed: u64,
+        mut visit: impl FnMut(u64) -> Result<()>,
+    ) -> Result<()> {
+        let (count, damaged) = (self.cardinality(), self.damaged());
+        let (mut random, mut selection) = (Rng::with_seed(seed), Selection::new(self.view()));
+        draw_from(&mut random, FEW, 0..count, wanted.min(count), &mut |rank| {
+            visit(selection.select(rank).map_err(&damaged)?)
+        })
+    }
 }
 
 /// Draws from `range`; up to `few` at once.
@@ -30,8 +59,8 @@ fn draw_from(
     few: u64,
     range: Range<u64>,
     wanted: u64,
-    visit: &mut impl FnMut(u64) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    visit: &mut impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
     let (first, count) = (range.start, range.end - range.start);
     // Where most are wanted, those that are left out are drawn.
     let left_out = wanted > count / 2;
@@ -44,7 +73,7 @@ fn draw_from(
                 (next..end).try_for_each(|rank| visit(first + rank))?;
                 next = end + 1;
             }
-            ControlFlow::Continue(())
+            Ok(())
         } else {
             drawn.into_iter().try_for_each(|rank| visit(first + rank))
         };
@@ -71,7 +100,7 @@ fn draw_from(
         let here = if left_out { size_here - taken } else { taken };
         draw_from(random, few, start..start + size_here, here, visit)?;
     }
-    ControlFlow::Continue(())
+    Ok(())
 }
 
 /// Draws until there are as many different ones: each subset is as likely as any other.
@@ -98,9 +127,9 @@ mod tests {
         let wanted = wanted.min(count);
         let ended = draw_from(&mut Rng::with_seed(seed), few, 0..count, wanted, &mut |rank| {
             ranks.push(rank);
-            ControlFlow::Continue(())
+            Ok(())
         });
-        assert!(ended.is_continue());
+        ended.unwrap();
         ranks
     }
 

@@ -75,6 +75,7 @@ pub(crate) fn write_file(
 }
 
 /// Computes `produce` into a stream.
+#[cfg(feature = "cli")]
 pub(crate) fn write_stream(
     out: impl Write + Send,
     format: SetFormat,

@@ -4,9 +4,9 @@ use super::choices::ForeignChoice;
 use super::source::Source;
 use super::target::Target;
 use crate::cli::stdout::print_line;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::read::map;
-use crate::set::foreign::{self, Foreign};
+use crate::set::foreign::{self, BadBase, Foreign};
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,11 @@ use std::path::{Path, PathBuf};
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
         let found = Foreign::of(&map(path)?);
-        print_line(format_args!("{}: {found}", path.display()))?;
+        let hint = match found {
+            Foreign::Unknown => " (convert --from bitmap-lsb or bitmap-msb)",
+            _ => "",
+        };
+        print_line(format_args!("{}: {found}{hint}", path.display()))?;
     }
     Ok(())
 }
@@ -29,7 +33,9 @@ pub(super) fn convert(
 ) -> Result<()> {
     let bytes = map(path)?;
     let decoded = match from {
-        Some(choice) => foreign::raw_bitmap(&bytes, choice.into(), base)?,
+        Some(choice) => foreign::raw_bitmap(&bytes, choice.into(), base).map_err(|BadBase| {
+            Error::usage("--base is a multiple of 65536, and all bits end below 2^64")
+        })?,
         None => foreign::decode(&bytes, &path.display().to_string())?,
     };
     let blame = decoded.blame();

@@ -3,13 +3,9 @@
 use super::source::Source;
 use crate::error::{Error, Result};
 use crate::io::write::{Encoding, Spool, Writer};
-use crate::plot::Map;
-use crate::set::SetFile;
+use crate::plot::{MAX_ORDER, Map};
 use std::io::Write;
 use std::path::Path;
-
-/// A cell is a pixel then.
-const MAX_ORDER: u32 = 10;
 
 /// Draws the set into a `.png` or `.svg` file.
 pub(super) fn plot(
@@ -29,45 +25,10 @@ pub(super) fn plot(
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));
     }
     let set = source.open(path)?;
-    let map = map(&set, order, ipv4)?;
+    let map = if ipv4 { Map::of_ipv4(&set, order) } else { Map::of(&set, order) }?;
     let encoded = if is_svg { map.to_svg().map(String::into_bytes) } else { map.to_png() };
     let bytes = encoded.map_err(Error::io("draw", output))?;
     let mut writer = Writer::open(output, Encoding::Picture, &Spool::default())?;
     writer.write_all(&bytes).map_err(Error::io("write", output))?;
     writer.commit().map(drop)
-}
-
-fn map(set: &SetFile, order: Option<u32>, ipv4: bool) -> Result<Map> {
-    let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
-    // The universe is a square: 4 to some power, from 0 on.
-    let bits = if ipv4 { 32 } else { (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2) };
-    if ipv4 && max > u32::MAX.into() {
-        let path = set.path().display();
-        let what = format!("{path} has {max}, which is no IPv4 address: leave out --ipv4");
-        return Err(Error::usage(what));
-    }
-    let order = order.unwrap_or(9).min(bits / 2);
-    let cell_bits = bits - 2 * order;
-    let mut counts = vec![0_u64; 1 << (2 * order)];
-    let mut cursor = set.view().cursor();
-    let damaged = set.damaged();
-    let mut lows = Vec::new();
-    while let Some((key, container)) = cursor.next().map_err(&damaged)? {
-        if cell_bits >= 16 {
-            let cell = usize::try_from(key >> (cell_bits - 16)).unwrap_or(usize::MAX);
-            if let Some(count) = counts.get_mut(cell) {
-                *count += u64::from(container.len());
-            }
-            continue;
-        }
-        let found = container.positions(0, &mut lows);
-        for &low in &lows[..found] {
-            let cell = (key << 16 | u64::from(low)) >> cell_bits;
-            if let Some(count) = usize::try_from(cell).ok().and_then(|cell| counts.get_mut(cell)) {
-                *count += 1;
-            }
-        }
-    }
-    let name = set.path().file_name().unwrap_or(set.path().as_os_str());
-    Ok(Map { order, cell_bits, counts, title: name.to_string_lossy().into_owned(), ipv4 })
 }

@@ -5,14 +5,9 @@ use super::args::FilterArgs;
 use super::source::{Source, is_stdin, or_stdin};
 use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
-use crate::io::read::ChunkJob;
-use crate::lines::filter::{Filter, LineAnswer, MAX_CHUNK_BYTES, MEMORY_FACTOR};
-use crate::number::Selector;
-use crate::set::SetFile;
-use std::path::{Path, PathBuf};
-
-/// More threads would not keep to the limit.
-const MEMORY_PER_THREAD: u64 = 24 << 20;
+use crate::lines::{Answered, Keep};
+use std::io::Write;
+use std::path::Path;
 
 /// Says whether values are in the set.
 pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<Answer> {
@@ -32,48 +27,37 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
         }
         return Ok(all.into());
     }
-    let lines = Lines { files: or_stdin(Vec::new()), column: None, skip_invalid: false };
-    answer(source, &set, LineAnswer::Tell, lines)
-}
-
-/// Lines to be asked for.
-struct Lines {
-    files: Vec<PathBuf>,
-    column: Option<Selector>,
-    skip_invalid: bool,
+    let answered = hand_over(source, |take| {
+        source.line_tools().tell_by_set(or_stdin(Vec::new()), &set, take)
+    })?;
+    Ok(answered.all.into())
 }
 
 /// Copies the lines that are in the set, or those that are not.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
     let FilterArgs { set, files, invert, columns, skip_invalid } = args;
-    let lines = Lines { files: or_stdin(files), column: columns.selector(), skip_invalid };
-    if is_stdin(&set) && lines.files.iter().any(|file| is_stdin(file)) {
+    let files = or_stdin(files);
+    if is_stdin(&set) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
     }
     let set = source.open(&set)?;
-    answer(source, &set, LineAnswer::Copy { wanted: !invert }, lines)?;
+    let tools = columns.of_lines(source.line_tools().skip_invalid(skip_invalid));
+    let keep = if invert { Keep::Unknown } else { Keep::Known };
+    hand_over(source, |take| tools.filter_by_set(files, &set, keep, take))?;
     Ok(Answer::Yes)
 }
 
-fn answer(source: &Source, set: &SetFile, answer: LineAnswer, lines: Lines) -> Result<Answer> {
-    let Lines { files, column, skip_invalid } = lines;
-    // The rest is for what the allocator keeps of buffers that grew, in each thread.
-    let memory_bytes = source.memory_bytes() / 8 * 5;
-    // A line of a MiB is taken in any memory.
-    let room = usize::try_from(memory_bytes / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
-    let threads = source.threads().min(room).max(1);
-    let is_screened = matches!(answer, LineAnswer::Copy { .. });
-    let screen_bytes = if is_screened { memory_bytes / 4 } else { 0 };
-    let share = (memory_bytes - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
-    let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
-    let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
-    let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
-    let screen_bytes = usize::try_from(screen_bytes).unwrap_or(usize::MAX);
-    let filter = Filter { set, answer, column, skip_invalid, screen_bytes, chunks };
+/// Prints the lines that `answer` hands over.
+fn hand_over(
+    source: &Source,
+    answer: impl FnOnce(&mut (dyn FnMut(&[u8]) -> Result<()> + Send)) -> Result<Answered>,
+) -> Result<Answered> {
     let _bar = source.bar(false);
-    let answered = filter.run(files, stdout()?)?;
+    let mut out = stdout()?;
+    let answered = answer(&mut |lines| out.write_all(lines).map_err(Error::io("write", "-")))?;
+    out.flush().map_err(Error::io("write", "-"))?;
     source.note("lines", answered.lines);
     source.note("found", answered.found);
     source.note("screen_bytes", answered.screen_bytes);
-    Ok(answered.all.into())
+    Ok(answered)
 }

@@ -11,10 +11,7 @@ use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::SetFile;
 use crate::set::container::Op;
 use crate::set::plan::Plan;
-use crate::set::sample::draw;
-use crate::set::view::Selection;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Counts the values of sets, or those in a range: two numbers behind the sets, unless
@@ -130,26 +127,11 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
         return print_range(source, &set, 0, u64::MAX);
     }
     let mut out = buffered()?;
-    let mut selection = Selection::new(set.view());
-    let mut ended = None;
     let mut line = [0; MAX_LINE + SLACK];
-    let mut random = fastrand::Rng::with_seed(seed);
-    let drawn = draw(&mut random, count, wanted, &mut |rank| {
-        let printed = source.check().and_then(|()| {
-            let value = selection.select(rank).map_err(set.damaged())?;
-            let len = decimal::lines(Level::best(), value, &[0_u32], b'\n', &mut line);
-            out.write_all(&line[..len]).map_err(Error::io("write", "-"))
-        });
-        match printed {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                ended = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    });
-    if let (ControlFlow::Break(()), Some(error)) = (drawn, ended) {
-        return Err(error);
-    }
+    set.sample(wanted, seed, |value| {
+        source.check()?;
+        let len = decimal::lines(Level::best(), value, &[0_u32], b'\n', &mut line);
+        out.write_all(&line[..len]).map_err(Error::io("write", "-"))
+    })?;
     out.flush().map_err(Error::io("write", "-"))
 }

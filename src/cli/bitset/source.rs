@@ -8,6 +8,7 @@ use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
+use crate::lines::LineTools;
 use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
 use crate::set::{SetFile, write_file, write_stream};
@@ -146,6 +147,15 @@ impl Source {
     /// Threads to use for what is no sort.
     pub(in crate::cli) fn threads(&self) -> usize {
         self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, MAX_THREADS)
+    }
+
+    /// The tools for lines, within the limits.
+    pub(in crate::cli) fn line_tools(&self) -> LineTools {
+        LineTools::new()
+            .threads(self.threads())
+            .memory(ByteSize::from_bytes(self.memory_bytes()))
+            .temporary_folder(&self.folder)
+            .progress(Arc::clone(&self.progress))
     }
 
     /// Opens a set file, or sorts a file of numbers.

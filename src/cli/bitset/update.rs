@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::io::read::{check_end, open_file};
 use crate::kernel::Level;
 use crate::kernel::decimal::{self, MAX_LINE, SLACK};
-use crate::set::changes::{Changes, Pair, union_of};
+use crate::set::changes::union_of;
 use crate::set::container::{Container, Op};
 use crate::set::file::ValueSink;
 use crate::set::plan::Plan;
-use crate::set::{IntegerSet, SetFile, update_watched};
+use crate::set::{Changed, Changes, IntegerSet, SetFile, update_watched};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
@@ -146,6 +146,6 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         words.push(value, comes)?;
     }
     check_end(&file, &before, path)?;
-    let Pair { removed, added } = words.finish()?;
+    let Changed { removed, added } = words.finish()?;
     change(source, set, &removed, &added)
 }

@@ -254,6 +254,12 @@ pub(super) struct KeyArgs {
     pub(super) funnel: FunnelChoice,
 }
 
+impl From<LineArgs> for KeyArgs {
+    fn from(lines: LineArgs) -> Self {
+        Self { lines, funnel: FunnelChoice::Bytes }
+    }
+}
+
 impl KeyArgs {
     /// Refuses what is said of lines if keys are typed.
     pub(super) fn check_typed(self, typed: bool) -> Result<()> {

@@ -2,16 +2,12 @@
 
 use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
 use super::count::Count;
-use super::{check_is_file, job, typed_key};
-use crate::bloom::filter_file::FilterFile;
-use crate::bloom::{AnyFilter, CountingBloomFilter, Key};
+use super::{check_is_file, tools, typed_key};
+use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, Key};
 use crate::cli::bitset::{Source, or_stdin};
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
-use crate::io::read::Unchanged;
 use crate::io::write::lock;
-use crate::lines::keys::LineJob;
-use crate::lines::spool::{named_as_typed, rereadable};
 use std::path::{Path, PathBuf};
 
 /// Makes a filter of the lines of files. Without a number of keys the lines are
@@ -29,39 +25,19 @@ pub(super) fn build(
         return Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"));
     }
     let _bar = source.bar(true);
-    let job = job(source, keys);
-    let files = or_stdin(files);
-    // What is counted is read again.
-    let unchanged = Unchanged::of(files.iter().filter(|_| size.keys.is_none()));
-    let typed = files.clone();
-    let (files, keys, _copies) = if let Some(Count(keys)) = size.keys {
-        (files, keys, Vec::new())
+    let (tools, files) = (tools(source, keys), or_stdin(files));
+    let file = if let Some(Count(keys)) = size.keys {
+        let mut file = size.filter(keys, to)?;
+        tools.insert_into(&mut file.filter, files)?;
+        file
     } else {
-        let (files, copies) = rereadable(files, source.folder(), &job)?;
-        // A filter of nothing is a filter too.
-        let keys = job.count(files.clone())?.max(1);
-        (files, keys, copies)
+        let make = |keys| size.filter(keys, to).map(|file| file.filter);
+        FilterFile::new(tools.collect(files, make)?, to.into())
     };
-    let mut file = size.filter(keys, to)?;
-    let inserted = insert(&mut file.filter, &job, files.clone());
-    inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
-    unchanged.check()?;
     source.note("keys", file.filter.key_count());
     file.save(output, to.into())?;
     source.note_file(output);
     Ok(())
-}
-
-fn insert(filter: &mut AnyFilter, job: &LineJob<'_>, files: Vec<PathBuf>) -> Result<()> {
-    match filter {
-        AnyFilter::Standard(filter) => job.insert_into(filter, files),
-        AnyFilter::Blocked(filter) => job.insert_into(filter, files),
-        AnyFilter::Counting(filter) => job.each(files, |bytes| {
-            job.rules.batches(bytes, |batch| {
-                batch.hashed(job.rules.funnel, |keys| filter.insert_many(keys)).map(drop)
-            })
-        }),
-    }
 }
 
 /// Where the keys of a change are.
@@ -95,7 +71,7 @@ pub(super) fn add(source: &Source, args: ChangeArgs) -> Result<()> {
             filter.insert_many(&keys);
             Ok(())
         }
-        Keys::Files(files) => insert(filter, &job(source, kind), files),
+        Keys::Files(files) => tools(source, kind).insert_into(filter, files),
     })
 }
 
@@ -114,7 +90,8 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
         match keys {
             Keys::Typed(keys) => missing += remove_all(filter, &keys),
             Keys::Files(files) => {
-                let job = job(source, kind);
+                let tools = tools(source, kind);
+                let job = tools.job();
                 job.each(files, |bytes| {
                     job.rules.batches(bytes, |batch| {
                         missing +=

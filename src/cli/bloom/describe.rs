@@ -1,7 +1,7 @@
 //! Filters described and checked.
 
 use super::args::KeyArgs;
-use super::{job, open, open_checked};
+use super::{open, open_checked, tools};
 use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Scheme, Storage, check_rate};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
@@ -24,7 +24,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_line(json!({
-            "file": opened.kind.name(),
+            "file": opened.kind().name(),
             "design": filter.design(),
             "hash": spec.scheme().name(),
             "seed": spec.scheme().seed(),
@@ -65,7 +65,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
          keys      {counted_text}{estimated}\n\
          fill      {}\n\
          expected  {} false positives now\n",
-        opened.kind.name(),
+        opened.kind().name(),
         ByteSize::from_bytes(filter.size_bytes()),
         filter.design(),
         spec.scheme(),
@@ -252,7 +252,8 @@ fn missing_keys<S: Storage + Sync>(
     if files.is_empty() {
         return Ok(None);
     }
-    let job = job(source, keys);
+    let tools = tools(source, keys);
+    let job = tools.job();
     let missing = AtomicU64::new(0);
     let work = |bytes: &[u8], _: &mut Vec<u8>| {
         let mut found = Vec::new();

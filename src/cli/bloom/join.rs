@@ -2,8 +2,7 @@
 
 use super::args::{JoinArgs, KindChoice};
 use super::{check_is_file, open_checked};
-use crate::bloom::filter_file::FilterFile;
-use crate::bloom::{AnyFilter, Mismatch};
+use crate::bloom::{AnyFilter, FilterFile, Mismatch, Opened};
 use crate::cli::bitset::Source;
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
@@ -22,7 +21,7 @@ pub(super) fn intersect(source: &Source, args: &JoinArgs) -> Result<()> {
 fn join(
     source: &Source,
     args: &JoinArgs,
-    join: impl Fn(&mut AnyFilter, &FilterFile) -> Result<(), Mismatch>,
+    join: impl Fn(&mut AnyFilter, &FilterFile<Opened>) -> Result<(), Mismatch>,
 ) -> Result<()> {
     let Some((first, others)) = args.filters.split_first() else { return Ok(()) };
     let _bar = source.bar(true);
@@ -36,7 +35,7 @@ fn join(
             Error::usage(format!("{} and {}: {mismatch}", first.display(), path.display()))
         })?;
     }
-    joined.save(&args.output, joined.kind)?;
+    joined.save(&args.output, joined.kind())?;
     source.note_file(&args.output);
     Ok(())
 }
@@ -53,8 +52,8 @@ pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoic
 }
 
 /// Says that the data behind a filter of DCSO's goes no further.
-fn tell_of_data(file: &FilterFile, path: &Path) {
-    if file.has_data() {
+fn tell_of_data(file: &FilterFile<Opened>, path: &Path) {
+    if !file.data().is_empty() {
         say(&format!("bitset: the data behind the filter of {} is left out", path.display()));
     }
 }

@@ -12,12 +12,10 @@ mod size;
 
 use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
-use crate::bloom::filter_file::FilterFile;
+use crate::bloom::{FilterFile, Opened};
 use crate::error::{Error, Result};
-use crate::io::read::ChunkJob;
 use crate::io::write::{Encoding, Spool, Writer};
-use crate::lines::funnel::Funnel;
-use crate::lines::keys::{CHUNK_BYTES, LineJob, LineRules};
+use crate::lines::{Funnel, LineTools};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -67,15 +65,16 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
 }
 
 /// Opens a filter to be asked.
-fn open(filter: &Path) -> Result<FilterFile> {
+fn open(filter: &Path) -> Result<FilterFile<Opened>> {
     check_is_file(filter)?;
     FilterFile::open(filter)
 }
 
 /// Opens a filter whose words are copied or vouched for, after its checksums.
-fn open_checked(filter: &Path) -> Result<FilterFile> {
-    check_is_file(filter)?;
-    FilterFile::open_checked(filter)
+fn open_checked(filter: &Path) -> Result<FilterFile<Opened>> {
+    let file = open(filter)?;
+    file.filter.verify(filter)?;
+    Ok(file)
 }
 
 fn check_is_file(filter: &Path) -> Result<()> {
@@ -83,20 +82,6 @@ fn check_is_file(filter: &Path) -> Result<()> {
         return Err(Error::usage("a filter is a file, not standard input"));
     }
     Ok(())
-}
-
-impl From<LineArgs> for LineRules {
-    fn from(args: LineArgs) -> Self {
-        let LineArgs { zero, crlf, skip_empty } = args;
-        let terminator = if zero { 0 } else { b'\n' };
-        Self { terminator, crlf, skip_empty, funnel: Funnel::default() }
-    }
-}
-
-impl From<KeyArgs> for LineRules {
-    fn from(args: KeyArgs) -> Self {
-        Self { funnel: args.funnel.into(), ..args.lines.into() }
-    }
 }
 
 impl From<FunnelChoice> for Funnel {
@@ -119,18 +104,11 @@ fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
     })
 }
 
-/// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
-/// answers to them.
-const CHUNK_FACTOR: u64 = 16;
-
-/// How lines are read, within the limits.
-fn job(source: &Source, rules: impl Into<LineRules>) -> LineJob<'_> {
-    let threads = source.threads();
-    let share = source.memory_bytes() / (CHUNK_FACTOR * threads as u64);
-    let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
-    let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
-    let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: source.progress() };
-    LineJob { rules: rules.into(), chunks }
+/// The tools for lines, within the limits.
+fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
+    let KeyArgs { lines: LineArgs { zero, crlf, skip_empty }, funnel } = keys.into();
+    let tools = source.line_tools().crlf(crlf).skip_empty(skip_empty).funnel(funnel.into());
+    if zero { tools.terminator(0) } else { tools }
 }
 
 /// Where lines go: standard output, or a file that appears at the end.

@@ -1,16 +1,11 @@
 //! Streams of lines held against filters, and against each other.
 
 use super::args::{FilterArgs, KeyArgs, LineArgs, PlainChoice, TargetArgs};
-use super::{Out, job, open, plan, typed_key};
-use crate::bloom::growing::Growing;
-use crate::bloom::{Blocked, Plain, Standard, check_rate};
-use crate::cli::bitset::{Answer, Source, is_stdin, or_stdin};
-use crate::error::{Error, Result};
-use crate::io::read::Unchanged;
-use crate::lines::common_lines::{CommonLines, Facts};
-use crate::lines::distinct::Distinct;
-use crate::lines::keys::LineJob;
-use crate::lines::spool::rereadable;
+use super::{Out, open, plan, tools, typed_key};
+use crate::bloom::{Blocked, Builder, Filter, Plain, Standard};
+use crate::cli::bitset::{Answer, Source, or_stdin};
+use crate::error::Result;
+use crate::lines::{Keep, LineTools};
 use memchr::memchr_iter;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -45,7 +40,8 @@ pub(super) fn contains(
         out.write(&told)?;
         return Ok(all.into());
     }
-    let job = job(source, kind);
+    let tools = tools(source, kind);
+    let job = tools.job();
     let all = AtomicBool::new(true);
     let work = |bytes: &[u8], told: &mut Vec<u8>| {
         let mut found = Vec::new();
@@ -76,31 +72,23 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
 /// are not. With a column a line is a record, and its field there is the key.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
-    let column = columns.selector();
-    if keys.lines.zero && column.is_some() {
-        return Err(Error::usage("records of delimited text end in a newline, not in NUL"));
-    }
+    let tools = columns.of_lines(tools(source, keys));
     let filter = open(&filter)?.filter;
     let mut out = Out::open(&target)?;
     let _bar = source.bar(target.output.is_some());
-    let job = job(source, keys);
-    let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
     let mut count = 0;
-    let consume = |copied: &[u8]| {
-        count += copied_lines(source, &job, copied);
+    let keep = if invert { Keep::Unknown } else { Keep::Known };
+    tools.filter(or_stdin(files), &filter, keep, |copied| {
+        count += copied_lines(source, &tools, copied);
         out.write(copied)
-    };
-    match &column {
-        Some(selector) => job.copy_records(or_stdin(files), selector, !invert, ask, consume)?,
-        None => job.copy_lines(or_stdin(files), !invert, ask, consume)?,
-    }
+    })?;
     source.note("written", count);
     out.commit(source)
 }
 
 /// Lines that were copied, if somebody wants to know.
-fn copied_lines(source: &Source, job: &LineJob<'_>, bytes: &[u8]) -> u64 {
-    if source.stats().is_some() { job.rules.count(bytes) } else { 0 }
+fn copied_lines(source: &Source, tools: &LineTools, bytes: &[u8]) -> u64 {
+    if source.stats().is_some() { tools.job().rules.count(bytes) } else { 0 }
 }
 
 /// How large the filter of `dedup` is.
@@ -110,9 +98,6 @@ pub(super) struct DedupSize {
     pub(super) design: PlainChoice,
     pub(super) seed: u64,
 }
-
-/// Keys that a stream of unknown length begins with.
-const FIRST_KEYS: u64 = 1 << 20;
 
 /// Copies each line the first time that it comes: by a filter of that size, or
 /// exactly.
@@ -124,51 +109,37 @@ pub(super) fn dedup(
     target: &TargetArgs,
 ) -> Result<()> {
     let files = or_stdin(files);
-    let job = job(source, lines);
+    let tools = tools(source, lines);
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
+    let mut count = 0;
+    let take = |lines: &[u8]| {
+        count += copied_lines(source, &tools, lines);
+        out.write(lines)
+    };
     match size {
-        None => {
-            let memory_bytes = source.memory_bytes();
-            let distinct = Distinct { job, memory_bytes, folder: source.folder() };
-            let mut count = 0;
-            distinct.run(files, |lines| {
-                count += copied_lines(source, &job, lines);
-                out.write(lines)
-            })?;
-            source.note("written", count);
-        }
+        None => tools.distinct(files, take)?,
         Some(size) => match size.design {
-            PlainChoice::Standard => dedup_by::<Standard>(source, &job, files, size, &mut out)?,
-            PlainChoice::Blocked => dedup_by::<Blocked>(source, &job, files, size, &mut out)?,
+            PlainChoice::Standard => {
+                tools.distinct_by_filter(files, size.builder::<Standard>(), take)?;
+            }
+            PlainChoice::Blocked => {
+                tools.distinct_by_filter(files, size.builder::<Blocked>(), take)?;
+            }
         },
     }
+    source.note("written", count);
     out.commit(source)
 }
 
-fn dedup_by<D: Plain>(
-    source: &Source,
-    job: &LineJob<'_>,
-    files: Vec<PathBuf>,
-    size: &DedupSize,
-    out: &mut Out,
-) -> Result<()> {
-    let guess = || -> Result<u64> {
-        let counts = files.iter().map(|file| job.rules.estimated_lines(file));
-        let sum = counts.sum::<Result<u64>>()?;
-        Ok(sum.max(FIRST_KEYS))
-    };
-    let keys = size.keys.map_or_else(guess, Ok)?;
-    let mut seen = Growing::<D>::new(keys, size.rate, size.seed, source.memory_bytes())?;
-    let (mut copied, mut count) = (Vec::new(), 0);
-    job.each(files, |bytes| {
-        copied.clear();
-        job.rules.copy(bytes, true, &mut copied, |keys, new| seen.insert_each(keys, new))?;
-        count += copied_lines(source, job, &copied);
-        out.write(&copied)
-    })?;
-    source.note("written", count);
-    Ok(())
+impl DedupSize {
+    fn builder<D: Plain>(&self) -> Builder<D> {
+        let builder = Filter::builder().rate(self.rate).seed(self.seed);
+        match self.keys {
+            Some(keys) => builder.keys(keys),
+            None => builder,
+        }
+    }
 }
 
 /// What `common` gives.
@@ -188,30 +159,21 @@ pub(super) fn common(
     lines: LineArgs,
     target: &TargetArgs,
 ) -> Result<()> {
-    if files.iter().all(|file| is_stdin(file)) {
-        return Err(Error::usage("standard input can be one file only"));
-    }
-    check_rate(rate)?;
-    let job = job(source, lines);
+    let tools = tools(source, lines);
     let mut out = Out::open(target)?;
     let _bar = source.bar(target.output.is_some());
-    let (paths, _copies) = rereadable(files.into(), source.folder(), &job)?;
-    let [a, b] = &paths[..] else { return Ok(()) };
-    let unchanged = Unchanged::of(&paths); // both are read twice
-    let facts = [Facts::of(a, &job)?, Facts::of(b, &job)?];
-    let memory_bytes = source.memory_bytes();
+    let common = tools.common_lines(files, rate)?;
     if how == How::Explain {
-        out.write(plan::explain_common(facts, rate, memory_bytes)?.as_bytes())?;
+        let explained = plan::explain_common(common.facts(), rate, source.memory_bytes())?;
+        out.write(explained.as_bytes())?;
         return out.commit(source);
     }
-    let common = CommonLines { job, memory_bytes, rate, folder: source.folder() };
-    let mut count = 0;
-    common.run([a, b], facts, |lines| {
+    let (mut count, terminator) = (0, tools.job().rules.terminator);
+    common.run(|lines| {
         // Keys already, of which carriage returns are gone.
-        count += memchr_iter(job.rules.terminator, lines).count() as u64;
+        count += memchr_iter(terminator, lines).count() as u64;
         if how == How::Print { out.write(lines) } else { Ok(()) }
     })?;
-    unchanged.check()?;
     source.note("common", count);
     if how == How::Count {
         out.write(format!("{count}\n").as_bytes())?;

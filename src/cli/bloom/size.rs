@@ -1,9 +1,9 @@
 //! Filters of the size that was asked for.
 
 use super::args::{DesignChoice, KindChoice, SizeArgs};
-use crate::bloom::filter_file::{FilterFile, FilterKind};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
 use crate::bloom::{BuildError, check_rate, dcso, guava};
+use crate::bloom::{FilterFile, FilterKind};
 use crate::error::{Error, Result};
 
 /// The rate of who asks for none.

@@ -11,7 +11,6 @@
 mod binary;
 mod block;
 mod blocks;
-#[cfg(feature = "cli")]
 mod chunks;
 mod ledger;
 mod lines;
@@ -29,13 +28,10 @@ mod tests;
 mod unchanged;
 mod values;
 
-#[cfg(feature = "cli")]
 pub(crate) use block::Block;
 pub(crate) use block::Cut;
-#[cfg(feature = "cli")]
 pub(crate) use chunks::ChunkJob;
 pub(crate) use ledger::{Invalid, Ledger, Tally};
-#[cfg(feature = "cli")]
 pub(crate) use lines::LineInputs;
 pub(crate) use mapped::map;
 #[cfg(feature = "cli")]
@@ -44,5 +40,4 @@ pub(crate) use open::{Input, OpenOptions, Opened, Purpose, open_all, open_file};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
-#[cfg(feature = "cli")]
 pub(crate) use unchanged::{Unchanged, check_end};

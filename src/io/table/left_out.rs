@@ -62,7 +62,7 @@ impl Piece {
 
 impl<W: Write + Send> TableWriter<W> {
     pub(crate) fn new(format: TableFormat, _: W, _: &str, _: bool, _: u64) -> io::Result<Self> {
-        let what = format!("build with --features columnar for {format} files");
+        let what = format!("build with the feature columnar for {format} files");
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }
 

@@ -23,6 +23,7 @@ pub(crate) enum Encoding {
     /// Lines that may be forgotten and begun again.
     Rejects,
     /// A picture.
+    #[cfg(feature = "cli")]
     Picture,
 }
 
@@ -35,6 +36,7 @@ impl Encoding {
             Self::Filter => Some("a filter is asked where it lies"),
             Self::Index => Some("an index is asked where it lies"),
             Self::Rejects => Some("rejected lines may be forgotten and begun again"),
+            #[cfg(feature = "cli")]
             Self::Picture => Some("a picture is packed already"),
         }
     }
@@ -156,6 +158,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Bytes that were written one after the other, before they were packed.
+    #[cfg(feature = "cli")]
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }

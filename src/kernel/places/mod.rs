@@ -2,11 +2,6 @@
 //!
 //! A call for each place costs more than the bytes between places of short lines.
 
-#![cfg_attr(
-    not(any(feature = "cli", test)),
-    expect(dead_code, reason = "parsers have a loop of their own around the kernels")
-)]
-
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -107,15 +107,6 @@ pub(crate) fn peak_resident_bytes() -> Option<u64> {
     kib_field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// Lets this process open as many files as it may: many inputs are open at once.
-#[cfg(feature = "cli")]
-pub(crate) fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // A refusal shows when a file cannot be opened.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

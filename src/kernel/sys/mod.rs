@@ -13,8 +13,6 @@ pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
-#[cfg(feature = "cli")]
-pub(crate) use limits::raise_file_limit;
 pub(crate) use lines::{Lines, atomic_words};
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};

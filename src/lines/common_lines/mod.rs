@@ -18,10 +18,15 @@ mod plan;
 use super::exact::{Inserted, LineSet};
 use super::keys::LineJob;
 use super::records::{Cut, Parts, Records, check, merge, merge_lines, put};
-use crate::bloom::{BlockedBloomFilter, Filter};
-use crate::error::Result;
+use super::spool::{Spooled, rereadable};
+use super::tools::is_stdin;
+use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
+use crate::error::{Error, Result};
+use crate::io::read::Unchanged;
+#[cfg(feature = "cli")]
+pub(crate) use plan::bits_for;
 use plan::screen_bits;
-pub(crate) use plan::{Facts, Plan, bits_for};
+pub(crate) use plan::{Facts, Plan};
 use std::path::{Path, PathBuf};
 
 /// A filter for `keys` keys of at most so many bytes; none if it would screen
@@ -33,11 +38,16 @@ fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloom
 
 /// Finds the lines that two files share.
 pub(crate) struct CommonLines<'a> {
-    pub(crate) job: LineJob<'a>,
-    pub(crate) memory_bytes: u64,
+    job: LineJob<'a>,
+    memory_bytes: u64,
     /// Of false positives of the filters.
-    pub(crate) rate: f64,
-    pub(crate) folder: &'a Path,
+    rate: f64,
+    folder: &'a Path,
+    paths: Vec<PathBuf>,
+    /// Keeps what `paths` name.
+    _copies: Vec<Spooled>,
+    unchanged: Unchanged,
+    facts: [Facts; 2],
 }
 
 /// Lines of the larger file that may be shared.
@@ -106,18 +116,41 @@ impl Survivors<'_> {
     }
 }
 
-impl CommonLines<'_> {
+impl<'a> CommonLines<'a> {
+    /// Looks at two files, of which streams are copied to temporary ones.
+    pub(super) fn new(
+        job: LineJob<'a>,
+        memory_bytes: u64,
+        folder: &'a Path,
+        files: [PathBuf; 2],
+        rate: f64,
+    ) -> Result<Self> {
+        if files.iter().all(|file| is_stdin(file)) {
+            return Err(Error::usage("standard input can be one file only"));
+        }
+        check_rate(rate)?;
+        let (paths, copies) = rereadable(files.into(), folder, &job)?;
+        let unchanged = Unchanged::of(&paths); // both are read twice
+        let facts = [Facts::of(&paths[0], &job)?, Facts::of(&paths[1], &job)?];
+        Ok(Self { job, memory_bytes, rate, folder, paths, _copies: copies, unchanged, facts })
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn facts(&self) -> [Facts; 2] {
+        self.facts
+    }
+
     /// Hands the lines that both files have, each once, in the order of the
     /// first one, to `consume`; each is a key and a terminator.
-    pub(crate) fn run(
-        &self,
-        files: [&Path; 2],
-        facts: [Facts; 2],
-        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
-    ) -> Result<()> {
-        let plan = Plan::new(facts, self.rate, self.memory_bytes);
+    pub(crate) fn run(&self, consume: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
+        self.find(consume)?;
+        self.unchanged.check()
+    }
+
+    fn find(&self, mut consume: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
+        let plan = Plan::new(self.facts, self.rate, self.memory_bytes);
         let [smaller, larger] =
-            [plan.smaller, 1 - plan.smaller].map(|index| vec![files[index].to_path_buf()]);
+            [plan.smaller, 1 - plan.smaller].map(|index| vec![self.paths[index].clone()]);
         let mut survivors = self.screen_larger(&plan, smaller.clone(), larger)?;
         let larger_is_first = plan.smaller == 1;
         if let Some(spilled) = survivors.spilled.take() {

@@ -69,6 +69,7 @@ impl Plan {
     }
 
     /// Bits of the first filter; none if it would let nearly everything pass.
+    #[cfg(feature = "cli")]
     pub(crate) fn filter_bits(&self, rate: f64) -> Result<Option<u64>> {
         screen_bits(self.keys, rate, self.filter_budget_bytes)
     }

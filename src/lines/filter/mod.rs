@@ -6,7 +6,8 @@
 mod lines;
 mod screening;
 
-use crate::error::{Error, Result};
+use super::tools::LineTools;
+use crate::error::Result;
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::number::{Selector, block_values};
@@ -14,12 +15,11 @@ use crate::set::SetFile;
 use crate::set::view::{Prober, Queue};
 use lines::{Counts, Lines};
 use screening::Screening;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LineAnswer {
+pub(super) enum LineAnswer {
     /// Its value is printed, and whether the set has it.
     Tell,
     /// It is copied if its value is in the set, or if it is not.
@@ -27,17 +27,20 @@ pub(crate) enum LineAnswer {
 }
 
 /// How lines are answered.
-pub(crate) struct Filter<'a> {
-    pub(crate) set: &'a SetFile,
-    pub(crate) answer: LineAnswer,
+pub(super) struct Filter<'a> {
+    set: &'a SetFile,
+    answer: LineAnswer,
     /// The column of delimited text that has the values; a line is a record then.
-    pub(crate) column: Option<Selector>,
-    pub(crate) skip_invalid: bool,
+    column: Option<Selector>,
+    skip_invalid: bool,
     /// Memory that may be spent on telling what is not in the set.
-    pub(crate) screen_bytes: usize,
+    screen_bytes: usize,
     /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a claim.
-    pub(crate) chunks: ChunkJob<'a>,
+    chunks: ChunkJob<'a>,
 }
+
+/// More threads would not keep to the limit.
+const MEMORY_PER_THREAD: u64 = 24 << 20;
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 14;
@@ -49,25 +52,50 @@ const MAX_KEPT_BYTES: usize = 4 << 20;
 /// empty in others: the text, its values, where they lie, the values in order, the
 /// answers, and in buffers that grow the output, the empty lines and those that are
 /// kept.
-pub(crate) const MEMORY_FACTOR: usize = 45;
+const MEMORY_FACTOR: usize = 45;
 /// Larger claims are answered no faster.
-pub(crate) const MAX_CHUNK_BYTES: usize = 32 << 20;
+const MAX_CHUNK_BYTES: usize = 32 << 20;
 
-/// What was found out.
+/// What was found out of lines that a set answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answered {
-    pub(crate) lines: u64,
+#[non_exhaustive]
+pub struct Answered {
+    /// Lines that were read.
+    pub lines: u64,
     /// Lines whose value is in the set.
-    pub(crate) found: u64,
+    pub found: u64,
     /// Whether every value was found.
-    pub(crate) all: bool,
-    /// Memory that told of lines that they are not in the set, without the set.
-    pub(crate) screen_bytes: u64,
+    pub all: bool,
+    /// Memory of the filter in front of the set; 0 if none was made.
+    pub screen_bytes: u64,
 }
 
-impl Filter<'_> {
-    /// Answers the lines of all `paths` into `out`.
-    pub(crate) fn run(&self, paths: Vec<PathBuf>, mut out: impl Write + Send) -> Result<Answered> {
+impl<'a> Filter<'a> {
+    /// Divides the memory of the tools: a quarter is for the filter in front of the set,
+    /// where lines are copied, and the rest for chunks of lines.
+    pub(super) fn new(tools: &'a LineTools, set: &'a SetFile, answer: LineAnswer) -> Self {
+        // The rest is for what the allocator keeps of buffers that grew, in each thread.
+        let memory_bytes = tools.memory_bytes / 8 * 5;
+        // A line of a MiB is taken in any memory.
+        let room = usize::try_from(memory_bytes / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
+        let threads = tools.threads.min(room).max(1);
+        let is_screened = matches!(answer, LineAnswer::Copy { .. });
+        let screen_bytes = if is_screened { memory_bytes / 4 } else { 0 };
+        let share = (memory_bytes - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
+        let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
+        let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
+        let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: &tools.progress };
+        let screen_bytes = usize::try_from(screen_bytes).unwrap_or(usize::MAX);
+        let (column, skip_invalid) = (tools.column.clone(), tools.skip_invalid);
+        Self { set, answer, column, skip_invalid, screen_bytes, chunks }
+    }
+
+    /// Hands the answers to the lines of all `paths` to `consume`.
+    pub(super) fn run(
+        &self,
+        paths: Vec<PathBuf>,
+        mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<Answered> {
         let inputs = LineInputs::of_text(paths, self.column.clone());
         let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
@@ -82,7 +110,7 @@ impl Filter<'_> {
             if input != block.input {
                 (input, before) = (block.input, 0);
             }
-            out.write_all(&lines.out).map_err(Error::io("write", "-"))?;
+            consume(&lines.out)?;
             let Counts { lines: count, asked, found } = lines.counts;
             if let Some(wrong) = lines.wrong.take() {
                 return Err(wrong.error(block, before + count + 1));
@@ -95,16 +123,15 @@ impl Filter<'_> {
         };
         let work = |lines: &mut _, block: &mut Block| self.answer(lines, &screening, block);
         self.chunks.run(&inputs, new, work, write)?;
-        out.flush().map_err(Error::io("write", "-"))?;
         answered.screen_bytes = screening.bytes();
         Ok(answered)
     }
 
     /// Asks for the values of a claim, and writes what becomes of its lines.
-    fn answer<'a>(
+    fn answer<'s>(
         &self,
-        lines: &mut Lines<'a>,
-        screening: &'a Screening<'_>,
+        lines: &mut Lines<'s>,
+        screening: &'s Screening<'_>,
         block: &mut Block,
     ) -> Result<()> {
         let is_copied = matches!(self.answer, LineAnswer::Copy { .. });

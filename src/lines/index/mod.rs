@@ -64,7 +64,6 @@ mod writer;
 
 pub use build::Builder;
 pub use file::{IndexFile, Stat};
-#[cfg(feature = "cli")]
 pub(super) use key::fields;
 pub use key::{Columns, KeyRule};
 pub use lookup::{BlockIndex, Found, LookupReport};

@@ -133,7 +133,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[cfg(feature = "cli")]
     /// Passes containers that have at most `count` values in all; gives how many they
     /// have. Of a roaring bitmap only their heads are looked at, O(containers); of a
     /// plain bitmap its table of ranks, O(log pieces), or its words.
@@ -174,7 +173,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-#[cfg(feature = "cli")]
 /// Passes containers from `next` on that have at most `count` values in all.
 fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
     let mut passed = 0;

@@ -15,11 +15,8 @@ mod iter;
 mod many;
 mod query;
 mod roaring;
-#[cfg(feature = "cli")]
 mod runs;
-#[cfg(feature = "cli")]
 mod screen;
-#[cfg(feature = "cli")]
 mod selection;
 #[cfg(test)]
 mod tests;
@@ -28,12 +25,10 @@ mod treemap;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub use iter::Values;
-#[cfg(feature = "cli")]
 pub(crate) use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
-#[cfg(feature = "cli")]
+pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
-#[cfg(feature = "cli")]
 pub(crate) use selection::Selection;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 

@@ -5,7 +5,7 @@ use crate::set::container::{Container, Scratch, intervals};
 
 /// Iterates over the first and the last value of each run, ascending.
 #[derive(Debug)]
-pub(crate) struct Runs<'a> {
+pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
     scratch: Scratch,
     /// Runs of one container, the last one first.
@@ -15,8 +15,21 @@ pub(crate) struct Runs<'a> {
 }
 
 impl<'a> SetView<'a> {
-    /// The runs, ascending. O(containers + runs), and for a bitmap its words.
-    pub(crate) fn runs(self) -> Runs<'a> {
+    /// The first and the last value of each run, ascending. O(containers + runs), and for a
+    /// bitmap its words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::SetView;
+    ///
+    /// let mut words = [[0; 8]; 1024];
+    /// words[0] = 0b0110_1110_u64.to_le_bytes();
+    /// let runs: Result<Vec<_>, _> = SetView::dense(&words, 0).runs().collect();
+    /// assert_eq!(runs, Ok(vec![(1, 3), (5, 6)]));
+    /// ```
+    #[must_use]
+    pub fn runs(self) -> Runs<'a> {
         let cursor = Some(self.cursor());
         Runs { cursor, scratch: Scratch::default(), found: Vec::new(), open: None }
     }

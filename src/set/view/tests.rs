@@ -24,7 +24,6 @@ fn sets() -> impl Strategy<Value = BTreeSet<u64>> {
 }
 
 /// Those that pass a screen, and their places.
-#[cfg(feature = "cli")]
 fn passed(screen: &Screen, values: &[u64]) -> Vec<(u64, usize)> {
     let (mut queue, mut passed) = (Queue::new(screen), Passed::default());
     let mut all = Vec::new();
@@ -52,7 +51,6 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
         let expected: Vec<bool> = asked.iter().map(|value| set.contains(value)).collect();
         prop_assert_eq!(found, expected);
     }
-    #[cfg(feature = "cli")]
     for (bytes, threads) in [(16, 1), (1 << 8, 2), (1 << 16, 3)] {
         let screen = Screen::in_bytes(view, bytes, threads).unwrap().unwrap();
         let asked: Vec<u64> = sorted.iter().chain(probes).copied().collect();
@@ -185,7 +183,6 @@ proptest! {
                     let read = view.iter().take(1 << 20).take_while(Result::is_ok).count();
                     prop_assert!(read <= 1 << 20);
                     // What is found although the bytes are damaged is not held back.
-                    #[cfg(feature = "cli")]
                     if let Ok(Some(screen)) = Screen::in_bytes(view, 1 << 10, 2) {
                         let found = view.iter().map_while(Result::ok).take(BATCH);
                         let found: Vec<u64> =
@@ -198,7 +195,6 @@ proptest! {
     }
 }
 
-#[cfg(feature = "cli")]
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
 fn few_of_other_values_pass_a_screen() {

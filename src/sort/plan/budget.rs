@@ -21,6 +21,7 @@ const MEMORY_PER_THREAD: u64 = 8 << 20;
 /// What the writer of a set takes beside the sort.
 pub(in crate::sort) const SET_WRITER_BYTES: u64 = 10 << 20;
 /// A command that is no sort: the program itself, its stacks and small buffers.
+#[cfg(feature = "cli")]
 const OWN_BYTES: u64 = 8 << 20;
 
 /// The memory limit that is in force for the whole process.
@@ -94,6 +95,7 @@ impl Budget {
     }
 
     /// All that a command may use that is no sort.
+    #[cfg(feature = "cli")]
     pub(crate) fn command(self) -> u64 {
         self.bytes - OWN_BYTES.min(self.bytes / 8)
     }

@@ -1,0 +1,89 @@
+//! From what went wrong to what the user can do next. Errors state facts; flags and commands
+//! are named here alone.
+
+use crate::error::{DataChange, Error};
+use crate::set::SetFile;
+use std::io;
+use std::path::Path;
+
+/// What the user of `program` can do next, where there is such a thing.
+pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
+            "it is a set already: bitset cat prints it, bitset or joins it with others"
+        }
+        Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
+            "--skip-invalid of build and filter leaves such lines out"
+        }
+        Error::MalformedLine { .. } | Error::MalformedRow { .. } => {
+            "--invalid skip counts such lines, --rejects FILE collects them"
+        }
+        Error::NoKey { .. } => {
+            "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
+        }
+        Error::TableColumn { .. } => "choose one of its columns of integers with --column",
+        Error::LeftOut { .. } => "cargo install --path . --features columnar",
+        Error::Unsorted { .. } => "sort it first, or leave out --merge",
+        Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
+        Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
+        Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
+        Error::NoPlan { .. } => {
+            "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
+        }
+        Error::FilterFull { .. } => "raise --mem or --rate, or see --exact",
+        // It has no filters.
+        Error::OutOfMemory { .. } if program == "bitsort" => "lower --mem or --threads",
+        Error::OutOfMemory { .. } => {
+            "lower --mem; of a filter, the keys or the demands on its rate"
+        }
+        Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
+        Error::NoIpv4 { .. } => "leave out --ipv4",
+        Error::Unrecognized { .. } => {
+            "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"
+        }
+        Error::Outdated { change: DataChange::Longer(_), .. } => {
+            "index what was appended: bitset bloom index build --append DATA"
+        }
+        Error::Outdated { .. } | Error::DamagedIndex { .. } => {
+            "index the file again: bitset bloom index build DATA"
+        }
+        Error::CannotReread { .. } => {
+            "raise --mem, allow temporary files, or give a file instead of a pipe"
+        }
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            "free some space, or choose another folder (-o for the output, -T for temporary files)"
+        }
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
+            "raise --mem, or lower --threads, which share it"
+        }
+        Error::Io { source, .. }
+            if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) =>
+        {
+            "raise the limit of open files with ulimit -n, or give fewer inputs at a time"
+        }
+        Error::Io { action: "write", source, .. }
+            if source.kind() == io::ErrorKind::IsADirectory =>
+        {
+            "name a file inside it"
+        }
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
+            "name the files inside it"
+        }
+        Error::Io { action: "read", source, .. }
+            if matches!(
+                source.kind(),
+                io::ErrorKind::InvalidData
+                    | io::ErrorKind::InvalidInput
+                    | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            "the file is damaged, or was cut off: get a whole copy of it"
+        }
+        _ => return None,
+    })
+}
+
+/// Whether a file that was taken for text is a set; one that cannot be opened is none.
+fn is_set_file(path: &Path) -> bool {
+    path != Path::new("-") && matches!(SetFile::open_if_set(path), Ok(Some(_)))
+}

@@ -1,0 +1,405 @@
+//! The tools for lines, and what they share: what of a line is its key, and the limits.
+
+use super::common_lines::CommonLines;
+use super::distinct::Distinct;
+use super::filter::{Answered, Filter, LineAnswer};
+use super::funnel::Funnel;
+use super::keys::{CHUNK_BYTES, LineJob, LineRules};
+use super::spool::{named_as_typed, rereadable};
+use crate::bloom::growing::Growing;
+use crate::bloom::{self, AnyFilter, Plain, Storage};
+use crate::error::{Error, Result};
+use crate::io::read::{ChunkJob, Unchanged};
+use crate::kernel::sys::Machine;
+use crate::number::{Column, Selector};
+use crate::progress::Progress;
+use crate::set::SetFile;
+use crate::size::ByteSize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Which lines a filter copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Those whose keys are known.
+    Known,
+    /// Those whose keys are not.
+    Unknown,
+}
+
+/// Tools for the lines of files, each of which has a key: all of it, if nothing else is
+/// said.
+///
+/// Files are read in their order, compressed ones too; `-` is standard input. Lines are
+/// handed over in their order, many at a time, each with its terminator; a last line that
+/// has none gets it. An error of the function that takes them ends the tool.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::bloom::{AnyFilter, BloomFilter};
+/// use bitsort::lines::{Keep, LineTools};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let (day, other) = (folder.path().join("day"), folder.path().join("other"));
+/// std::fs::write(&day, "fox\ndog\nfox\n")?;
+/// std::fs::write(&other, "cow\nfox\n")?;
+/// let tools = LineTools::new();
+///
+/// let mut distinct = Vec::new();
+/// tools.distinct([&day], |lines| Ok(distinct.extend_from_slice(lines)))?;
+/// assert_eq!(distinct, b"fox\ndog\n");
+///
+/// let mut common = Vec::new();
+/// tools.common([&day, &other], 0.01, |lines| Ok(common.extend_from_slice(lines)))?;
+/// assert_eq!(common, b"fox\n");
+///
+/// let seen = tools.collect([&day], |keys| Ok(AnyFilter::Standard(BloomFilter::new(keys, 0.001)?)))?;
+/// let mut new = Vec::new();
+/// tools.filter([&other], &seen, Keep::Unknown, |lines| Ok(new.extend_from_slice(lines)))?;
+/// assert_eq!(new, b"cow\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is read before a tool is called"]
+pub struct LineTools {
+    pub(super) rules: LineRules,
+    pub(super) column: Option<Selector>,
+    pub(super) skip_invalid: bool,
+    pub(super) threads: usize,
+    pub(super) memory_bytes: u64,
+    pub(super) folder: PathBuf,
+    pub(super) progress: Arc<Progress>,
+}
+
+impl Default for LineTools {
+    fn default() -> Self {
+        let machine = Machine::detect();
+        Self {
+            rules: LineRules::default(),
+            column: None,
+            skip_invalid: false,
+            threads: machine.threads,
+            memory_bytes: machine.default_memory_limit(),
+            folder: std::env::temp_dir(),
+            progress: Arc::default(),
+        }
+    }
+}
+
+/// Settings.
+impl LineTools {
+    /// Lines end in a newline and are their keys; all processors, and as much memory as a
+    /// sort would take.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The byte that ends a line; a newline if it is not given.
+    pub fn terminator(mut self, byte: u8) -> Self {
+        self.rules.terminator = byte;
+        self
+    }
+
+    /// Whether a carriage return at the end of a line is no part of its key.
+    pub fn crlf(mut self, crlf: bool) -> Self {
+        self.rules.crlf = crlf;
+        self
+    }
+
+    /// Whether lines with an empty key are left out.
+    pub fn skip_empty(mut self, skip: bool) -> Self {
+        self.rules.skip_empty = skip;
+        self
+    }
+
+    /// What of a key filters hash.
+    pub fn funnel(mut self, funnel: Funnel) -> Self {
+        self.rules.funnel = funnel;
+        self
+    }
+
+    /// Takes keys from this column of delimited text: a line is a record then. For
+    /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools
+    /// refuse it.
+    pub fn column(mut self, column: Column, delimiter: u8) -> Self {
+        self.column = Some(Selector { column, delimiter, terminator: b'\n' });
+        self
+    }
+
+    /// Whether [`filter_by_set`](Self::filter_by_set) leaves lines out that are no numbers,
+    /// where it would end otherwise.
+    pub fn skip_invalid(mut self, skip: bool) -> Self {
+        self.skip_invalid = skip;
+        self
+    }
+
+    /// The number of threads; at least one.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Memory that a tool may take, apart from the sets and filters that it is given.
+    pub fn memory(mut self, limit: ByteSize) -> Self {
+        self.memory_bytes = limit.bytes();
+        self
+    }
+
+    /// Where temporary files go.
+    pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = folder.into();
+        self
+    }
+
+    /// Shows how far a tool has come, and can end it.
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+}
+
+/// Bytes of memory a byte of a chunk: the lines, what is copied of them, or answers to
+/// them.
+const CHUNK_FACTOR: u64 = 16;
+
+fn paths(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Vec<PathBuf> {
+    files.into_iter().map(Into::into).collect()
+}
+
+/// The tools.
+impl LineTools {
+    /// Hands over the lines whose keys may be in a filter, or those whose keys surely are
+    /// not. With a named column the header is handed over too.
+    ///
+    /// O(bytes) time; memory for some chunks of lines.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or a key is not what the funnel takes.
+    pub fn filter<S: Storage + Sync>(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        filter: &AnyFilter<S>,
+        keep: Keep,
+        take: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        let (files, wanted) = (paths(files), keep == Keep::Known);
+        let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
+        match &self.column {
+            Some(_) if self.rules.terminator != b'\n' => {
+                Err(Error::usage("records of delimited text end in a newline, not in NUL"))
+            }
+            Some(selector) => self.job().copy_records(files, selector, wanted, ask, take),
+            None => self.job().copy_lines(files, wanted, ask, take),
+        }
+    }
+
+    /// Hands over the lines whose numbers are in a set, or all others. Empty lines have no
+    /// number: they are no members.
+    ///
+    /// O(bytes) time, and a look at the set for each number; a chunk's numbers are looked up
+    /// together.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, the set is damaged, or a line is no number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::lines::{Keep, LineTools};
+    /// use bitsort::set::{IntegerSet, SetFile};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (ids, set) = (folder.path().join("ids"), folder.path().join("known.bits"));
+    /// std::fs::write(&ids, "40\n7\n40\n")?;
+    /// IntegerSet::from_iter([3, 40]).write(&set)?;
+    ///
+    /// let (set, mut known) = (SetFile::open(&set)?, Vec::new());
+    /// let take = |lines: &[u8]| Ok(known.extend_from_slice(lines));
+    /// let answered = LineTools::new().filter_by_set([&ids], &set, Keep::Known, take)?;
+    /// assert_eq!((answered.lines, answered.found), (3, 2));
+    /// assert_eq!(known, b"40\n40\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn filter_by_set(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        set: &SetFile,
+        keep: Keep,
+        take: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<Answered> {
+        let answer = LineAnswer::Copy { wanted: keep == Keep::Known };
+        Filter::new(self, set, answer).run(paths(files), take)
+    }
+
+    /// Hands over a line for each number: it, a tab, and `true` or `false`: whether the set
+    /// has it.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`filter_by_set`](Self::filter_by_set).
+    pub fn tell_by_set(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        set: &SetFile,
+        take: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<Answered> {
+        Filter::new(self, set, LineAnswer::Tell).run(paths(files), take)
+    }
+
+    /// Hands over each line the first time that its key comes, exactly. What does not fit
+    /// in memory goes to temporary files.
+    ///
+    /// O(bytes) time, and again for what does not fit.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or a temporary file cannot be written.
+    pub fn distinct(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let job = self.job_of_lines()?;
+        let distinct = Distinct { job, memory_bytes: self.memory_bytes, folder: &self.folder };
+        distinct.run(paths(files), take)
+    }
+
+    /// Hands over each line the first time that its key comes, but for a share of `rate`
+    /// that a filter takes for known ones, in far less memory than
+    /// [`distinct`](Self::distinct). `first` says the rate, the seed, and the keys that are
+    /// expected; if it does not, they are guessed from the sizes of the files. If more come,
+    /// further filters are made.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, `first` says something else than these, or memory does not
+    /// suffice for another filter.
+    pub fn distinct_by_filter<D: Plain>(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        first: bloom::Builder<D>,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (job, files) = (self.job_of_lines()?, paths(files));
+        let guess = || -> Result<u64> {
+            let counts = files.iter().map(|file| self.rules.estimated_lines(file));
+            Ok(counts.sum::<Result<u64>>()?.max(FIRST_KEYS))
+        };
+        let keys = first.expected_keys().map_or_else(guess, Ok)?;
+        let mut seen = Growing::new(first.keys(keys), self.memory_bytes)?;
+        let mut copied = Vec::new();
+        job.each(files, |bytes| {
+            copied.clear();
+            self.rules.copy(bytes, true, &mut copied, |keys, new| seen.insert_each(keys, new))?;
+            take(&copied)
+        })
+    }
+
+    /// Hands over the keys that both files have, each once, in the order of the first one
+    /// and with a terminator, exactly. Filters of this rate of false positives keep most
+    /// other lines out of the search; what does not fit in memory goes to temporary files.
+    ///
+    /// O(bytes) time: the smaller file is read twice, the larger one once.
+    ///
+    /// # Errors
+    ///
+    /// If `rate` is not between 0 and 1, both files are standard input, one cannot be read
+    /// or changes meanwhile, or a temporary file cannot be written.
+    pub fn common(
+        &self,
+        files: [impl Into<PathBuf>; 2],
+        rate: f64,
+        take: impl FnMut(&[u8]) -> Result<()> + Send,
+    ) -> Result<()> {
+        self.common_lines(files.map(Into::into), rate)?.run(take)
+    }
+
+    /// What is known of two files whose common lines are wanted.
+    pub(crate) fn common_lines(&self, files: [PathBuf; 2], rate: f64) -> Result<CommonLines<'_>> {
+        CommonLines::new(self.job_of_lines()?, self.memory_bytes, &self.folder, files, rate)
+    }
+
+    /// The number of keys. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read.
+    pub fn count(&self, files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Result<u64> {
+        self.job_of_lines()?.count(paths(files))
+    }
+
+    /// Adds the keys of all lines to a filter. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or a key is not what the funnel takes; the filter has the
+    /// keys before it then, and maybe some behind it.
+    pub fn insert_into(
+        &self,
+        filter: &mut AnyFilter,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Result<()> {
+        let (job, files) = (self.job_of_lines()?, paths(files));
+        match filter {
+            AnyFilter::Standard(filter) => job.insert_into(filter, files),
+            AnyFilter::Blocked(filter) => job.insert_into(filter, files),
+            AnyFilter::Counting(filter) => job.each(files, |bytes| {
+                job.rules.batches(bytes, |batch| {
+                    batch.hashed(job.rules.funnel, |keys| filter.insert_many(keys)).map(drop)
+                })
+            }),
+        }
+    }
+
+    /// Makes a filter of the keys of all lines: they are counted, `make` gives an empty
+    /// filter for so many, at least one, and they are added. Files are read twice; what can
+    /// be read once only is copied to a temporary file.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`; if a file cannot be read or changes meanwhile, a key is not what the
+    /// funnel takes, or a temporary file cannot be written.
+    pub fn collect(
+        &self,
+        files: impl IntoIterator<Item = impl Into<PathBuf>>,
+        make: impl FnOnce(u64) -> Result<AnyFilter>,
+    ) -> Result<AnyFilter> {
+        let (job, typed) = (self.job_of_lines()?, paths(files));
+        let unchanged = Unchanged::of(&typed);
+        let (files, _copies) = rereadable(typed.clone(), &self.folder, &job)?;
+        // A filter of nothing is a filter too.
+        let mut filter = make(job.count(files.clone())?.max(1))?;
+        let inserted = self.insert_into(&mut filter, &files);
+        inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
+        unchanged.check()?;
+        Ok(filter)
+    }
+
+    /// How lines are read, within the limits.
+    pub(crate) fn job(&self) -> LineJob<'_> {
+        let share = self.memory_bytes / (CHUNK_FACTOR * self.threads as u64);
+        let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
+        let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
+        let (threads, progress) = (self.threads, &*self.progress);
+        let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress };
+        LineJob { rules: self.rules, chunks }
+    }
+
+    fn job_of_lines(&self) -> Result<LineJob<'_>> {
+        match self.column {
+            None => Ok(self.job()),
+            Some(_) => Err(Error::usage("only lines that are filtered have their keys in columns")),
+        }
+    }
+}
+
+/// Keys that a stream of unknown length begins with.
+const FIRST_KEYS: u64 = 1 << 20;
+
+/// Whether a path stands for standard input.
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}

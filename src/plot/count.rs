@@ -1,0 +1,70 @@
+//! A set → the counts of a map's cells.
+
+use super::{MAX_ORDER, Map};
+use crate::error::{Error, Result};
+use crate::set::SetFile;
+
+/// The order where none is asked for.
+const DEFAULT_ORDER: u32 = 9;
+
+impl Map {
+    /// A map of a set. Its universe is the smallest square, 4 to some power from 0 on, that
+    /// has all values; its side has 2^`order` cells, 2^9 if nothing is said, or fewer in a
+    /// smaller universe.
+    ///
+    /// O(containers) where a cell has whole containers, else O(values).
+    ///
+    /// # Errors
+    ///
+    /// If `order` is above [`MAX_ORDER`], or the set is damaged.
+    pub fn of(set: &SetFile, order: Option<u32>) -> Result<Self> {
+        let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
+        let bits = (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2);
+        Self::counted(set, order, bits, false)
+    }
+
+    /// A map of a set of IPv4 addresses, as numbers, in their whole space.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`of`](Self::of), and if a value is no address.
+    pub fn of_ipv4(set: &SetFile, order: Option<u32>) -> Result<Self> {
+        let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
+        if max > u32::MAX.into() {
+            return Err(Error::NoIpv4 { input: set.path().display().to_string(), value: max });
+        }
+        Self::counted(set, order, u32::BITS, true)
+    }
+
+    fn counted(set: &SetFile, order: Option<u32>, bits: u32, ipv4: bool) -> Result<Self> {
+        if order.is_some_and(|order| order > MAX_ORDER) {
+            return Err(Error::usage(format!("a map has at most 2^{MAX_ORDER} cells a side")));
+        }
+        let order = order.unwrap_or(DEFAULT_ORDER).min(bits / 2);
+        let cell_bits = bits - 2 * order;
+        let mut counts = vec![0_u64; 1 << (2 * order)];
+        let mut cursor = set.view().cursor();
+        let damaged = set.damaged();
+        let mut lows = Vec::new();
+        while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+            if cell_bits >= 16 {
+                let cell = usize::try_from(key >> (cell_bits - 16)).unwrap_or(usize::MAX);
+                if let Some(count) = counts.get_mut(cell) {
+                    *count += u64::from(container.len());
+                }
+                continue;
+            }
+            let found = container.positions(0, &mut lows);
+            for &low in &lows[..found] {
+                let cell = (key << 16 | u64::from(low)) >> cell_bits;
+                if let Some(count) =
+                    usize::try_from(cell).ok().and_then(|cell| counts.get_mut(cell))
+                {
+                    *count += 1;
+                }
+            }
+        }
+        let name = set.path().file_name().unwrap_or(set.path().as_os_str());
+        Ok(Self { order, cell_bits, counts, title: name.to_string_lossy().into_owned(), ipv4 })
+    }
+}
