@@ -45,7 +45,7 @@ struct Lines {
 
 /// Copies the lines that are in the set, or those that are not.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
-    let FilterArgs { set, files, invert, columns, skip_invalid } = args;
+    let FilterArgs { set, files, invert, columns, skip_invalid, .. } = args;
     let lines = Lines { files: or_stdin(files), column: columns.selector(), skip_invalid };
     if is_stdin(&set) && lines.files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));
