@@ -7,7 +7,7 @@ use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Container;
 use crate::set::file::{
-    BitsWriter, Portable, PortableWriter, Representation, SetFile, Spool, ValueSink,
+    BitsWriter, Portable, PortableWriter, Representation, SetFile, Spool, ValueSink, in_order,
 };
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -232,6 +232,7 @@ impl<'p, W: Write> EncodingSink<'p, W> {
 
 impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        in_order(container).map_err(Error::io("write", self.path))?;
         let count = container.positions(0, &mut self.lows);
         self.cardinality += count as u64;
         let mut start = 0;
@@ -285,6 +286,7 @@ impl<'p, W: Write + Send> TableSink<'p, W> {
 
 impl<W: Write + Send> ValueSink for TableSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        in_order(container).map_err(Error::io("write", self.path))?;
         let count = container.positions(0, &mut self.lows);
         let mut values = std::mem::take(&mut self.values);
         values.clear();

@@ -48,6 +48,30 @@ fn rows_are_copied_by_one_of_their_columns() {
     work.set("filter s.bits --column no", "n,id\n").refused("no column is named \"no\"");
 }
 
+/// The lines are text, whatever the set is.
+#[test]
+fn lines_are_asked_against_numbers_of_any_format() {
+    let work = Workspace::new();
+    let lines = "id\n30\n8\n";
+    for (format, bytes) in [
+        ("u32le", &[7, 0, 0, 0, 30, 0, 0, 0][..]),
+        ("u32be", &[0, 0, 0, 30]),
+        ("u64le", &[30, 0, 0, 0, 0, 0, 0, 0]),
+        ("u64be", &[0, 0, 0, 0, 0, 0, 0, 30]),
+        ("text", b"30\n7\n"),
+    ] {
+        work.write("numbers", bytes);
+        let ran = work.set(&format!("filter numbers --from {format} --column id"), lines);
+        assert_eq!(ran.quiet(), "id\n30\n", "{format}");
+        let ran = work.set(&format!("contains numbers --from {format}"), "30\n8\n");
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), "30\ttrue\n8\tfalse\n"), "{format}");
+    }
+    work.set("build -o s.bits", "30\n").quiet();
+    assert_eq!(work.set("filter s.bits --from u32le", "30\n8\n").quiet(), "30\n");
+    work.write("numbers", [7, 0, 0]);
+    work.set("filter numbers --from u32le", "30\n").refused("numbers: byte 0: the last 3 bytes");
+}
+
 #[test]
 fn records_stay_whole_however_they_are_cut() {
     let work = Workspace::new();

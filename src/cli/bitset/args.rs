@@ -58,15 +58,7 @@ pub(super) enum Command {
         skip_invalid: bool,
     },
     /// Say whether values are in a set
-    Contains {
-        /// A .bits or roaring file, or a text file of numbers
-        set: PathBuf,
-        /// Values; if none is given, the values on standard input
-        #[arg(value_parser = natural)]
-        values: Vec<u64>,
-        #[command(flatten)]
-        format: FromArg,
-    },
+    Contains(ContainsArgs),
     /// Copy the lines that are in a set
     Filter(FilterArgs),
     /// Add values to a set file
@@ -290,8 +282,9 @@ impl Command {
             | Self::Cat(join)
             | Self::AtLeast { join, .. } => join.numbers.clone(),
             Self::Add(update) | Self::Remove(update) => update.numbers.clone(),
-            Self::Contains { format, .. }
-            | Self::Info { format, .. }
+            Self::Filter(filter) => filter.format.clone().into(),
+            Self::Contains(args) => args.format.clone().into(),
+            Self::Info { format, .. }
             | Self::Plot { format, .. }
             | Self::Count { format, .. }
             | Self::Min { format, .. }
@@ -307,19 +300,37 @@ impl Command {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("from", |arg| arg.help(
+    "Read a set that is a file of numbers in this format, not standard input: text, u32le, u32be, u64le, u64be [default: text]"
+)))]
+pub(super) struct ContainsArgs {
+    /// A .bits or roaring file, or a text file of numbers
+    pub(super) set: PathBuf,
+    /// Values; none means those on standard input
+    #[arg(value_parser = natural)]
+    pub(super) values: Vec<u64>,
+    #[command(flatten)]
+    pub(super) format: FromArg,
+}
+
+#[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header if it names the column"
+)), mut_arg("from", |arg| arg.help(
+    "Read a set that is a file of numbers in this format, not the lines: text, u32le, u32be, u64le, u64be [default: text]"
 )))]
 pub(super) struct FilterArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
-    /// Files of numbers; none or `-` is standard input
+    /// Text files of numbers; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
     /// Copy the lines that are not in the set
     #[arg(short = 'v', long)]
     pub(super) invert: bool,
     #[command(flatten)]
     pub(super) columns: ColumnArgs,
+    #[command(flatten)]
+    pub(super) format: FromArg,
     /// Drop malformed lines instead of failing
     #[arg(long)]
     pub(super) skip_invalid: bool,

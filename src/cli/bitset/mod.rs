@@ -70,7 +70,7 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Build { files, target, skip_invalid, .. } => {
             source.build(files, &target, skip_invalid)?;
         }
-        Command::Contains { set, values, .. } => return probe::contains(source, &set, &values),
+        Command::Contains(args) => return probe::contains(source, &args.set, &args.values),
         Command::Filter(args) => return probe::filter(source, args),
         Command::Add(args) => update::add(source, &args)?,
         Command::Remove(args) => update::remove(source, &args)?,

@@ -35,7 +35,7 @@ pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<A
 
 /// Copies the lines that are in the set, or those that are not.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<Answer> {
-    let FilterArgs { set, files, invert, columns, skip_invalid } = args;
+    let FilterArgs { set, files, invert, columns, skip_invalid, .. } = args;
     let files = or_stdin(files);
     if is_stdin(&set) && files.iter().any(|file| is_stdin(file)) {
         return Err(Error::usage("standard input has the lines, so it cannot be the set"));

@@ -12,8 +12,9 @@ use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::changes::union_of;
 use crate::set::container::{Container, Op};
 use crate::set::file::ValueSink;
+use crate::set::file::in_order;
 use crate::set::plan::Plan;
-use crate::set::{Changed, Changes, IntegerSet, SetFile, update_watched};
+use crate::set::{Changed, Changes, IntegerSet, SetFile, blamed, update_watched};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
@@ -80,7 +81,8 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let blames = (old.damaged(), new.damaged());
     let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(new.view(), &blames.1)];
     let mut printer = Printer { old, out: buffered()?, lows: Vec::new(), differ: false };
-    Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
+    let done = Plan::join(Op::Xor, plans).run(&mut printer, source.progress());
+    done.map_err(|error| blamed(error, &sets))?;
     printer.out.flush().map_err(Error::io("write", "-"))?;
     Ok((!printer.differ).into())
 }
@@ -96,10 +98,11 @@ struct Printer<'s> {
 impl ValueSink for Printer<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         let old = self.old.view().container(key).map_err(self.old.damaged())?;
+        in_order(container).map_err(Error::io("write", "-"))?;
         let count = container.positions(0, &mut self.lows);
         self.differ |= count > 0;
         let is_old = |low: u32| {
-            let low = u16::try_from(low).unwrap_or(u16::MAX);
+            let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
             old.is_some_and(|old| old.contains(low))
         };
         let mut line = [b'+'; 1 + MAX_LINE + SLACK];

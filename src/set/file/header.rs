@@ -6,6 +6,8 @@ use crate::set::view::ENTRY_BYTES;
 /// What every `.bits` file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bits file" };
+/// Where a header says how many values there are.
+pub(super) const CARDINALITY_AT: u64 = 32;
 
 /// How the payload represents the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +101,7 @@ impl Header {
             return Err((13, "blocks of this size are not known to this program"));
         }
         let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0);
+        let mut next = || fields.next().unwrap_or(0); // a page has many more
         let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
         let mut section = || Section { offset: next(), len: next() };
         let [payload, buckets, ranks, checksums] = std::array::from_fn(|_| section());

@@ -12,7 +12,7 @@ mod summed;
 mod writer;
 
 pub(crate) use crate::io::write::Spool;
-pub(crate) use bucket::BucketEncoder;
+pub(crate) use bucket::{BucketEncoder, in_order};
 pub use header::Representation;
 #[cfg(feature = "cli")]
 pub(crate) use portable::PortableSize;
