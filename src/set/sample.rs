@@ -11,7 +11,7 @@ use fastrand::Rng;
 use std::ops::Range;
 
 /// Parts that a range is cut into.
-const PARTS: u64 = 1 << 10;
+const PARTS: usize = 1 << 10;
 /// Up to so many ranks are drawn and kept in memory.
 const FEW: u64 = 1 << 16;
 
@@ -78,10 +78,10 @@ fn draw_from(
             drawn.into_iter().try_for_each(|rank| visit(first + rank))
         };
     }
-    let size = count.div_ceil(PARTS);
+    let size = count.div_ceil(PARTS as u64);
     let parts = count.div_ceil(size);
     let size_of = |part: u64| if part + 1 == parts { count - part * size } else { size };
-    let mut taken = [0_u64; PARTS as usize];
+    let mut taken = [0_u64; PARTS];
     let mut left = drawn;
     while left > 0 {
         // A rank of all is taken if it is one of those that are not yet: of a part of
