@@ -65,7 +65,6 @@ mod tests;
 
 pub use algebra::Mismatch;
 pub use any::AnyFilter;
-#[cfg(feature = "cli")]
 pub(crate) use builder::check_rate;
 pub use builder::{BuildError, Builder};
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};

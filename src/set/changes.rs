@@ -4,14 +4,12 @@
 //! about the same number of changes are joined, so that each change is joined a
 //! logarithmic number of times.
 
-use super::integer_set::IntegerSet;
-use super::memory::push_values;
+use super::operand::AsSet;
 use super::plan::Plan;
-use super::readable::Readable;
 use super::sink::{SetFormat, write_to};
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::set::container::Op;
+use crate::set::container::{Container, Op};
 use crate::set::file::{ContainerSink, SetFile, Spool};
 use std::path::Path;
 
@@ -19,10 +17,10 @@ use std::path::Path;
 fn temporary(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ContainerSink) -> Result<()>,
-) -> Result<IntegerSet> {
+) -> Result<SetFile> {
     let (file, path) = (spool.file()?, Path::new("a temporary set"));
     write_to(&file, path, SetFormat::RoaringBits, spool, produce)?;
-    SetFile::from_file(&file, path).map(IntegerSet::from)
+    SetFile::from_file(&file, path)
 }
 
 /// The values of all `sets`, in a nameless file in `folder`.
@@ -30,13 +28,25 @@ fn temporary(
 /// # Errors
 ///
 /// If a set is damaged, or the file cannot be written.
-pub(crate) fn union_of(sets: &[IntegerSet], folder: &Path) -> Result<IntegerSet> {
+pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile> {
     let spool = Spool { folder: folder.into(), ..Spool::default() };
-    let readables = sets.iter().map(IntegerSet::readable).collect::<Result<Vec<_>>>()?;
-    let blames: Vec<_> = readables.iter().map(Readable::blame).collect();
-    let plans = readables.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame));
-    let plan = Plan::join(Op::Or, plans.collect());
+    let plan = Plan::join(Op::Or, Plan::all(sets));
     temporary(&spool, |sink| plan.run(sink, &Progress::default()))
+}
+
+/// Hands ascending `values` to `sink`, container by container.
+fn push_values(sink: &mut dyn ContainerSink, values: impl Iterator<Item = u64>) -> Result<()> {
+    let (mut key, mut lows): (u64, Vec<[u8; 2]>) = (0, Vec::new());
+    for value in values {
+        if value >> 16 != key {
+            sink.push(key, Container::Array(&lows))?;
+            lows.clear();
+            key = value >> 16;
+        }
+        let [low, high, ..] = value.to_le_bytes();
+        lows.push([low, high]);
+    }
+    sink.push(key, Container::Array(&lows))
 }
 
 /// Changes that wait in memory: 16 MiB of them, and as much to sort them.
@@ -53,10 +63,10 @@ pub(crate) struct Changes {
 }
 
 /// What goes and what comes; no value does both.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pair {
-    pub(crate) removed: IntegerSet,
-    pub(crate) added: IntegerSet,
+    pub(crate) removed: SetFile,
+    pub(crate) added: SetFile,
 }
 
 impl Changes {
@@ -86,8 +96,8 @@ impl Changes {
         self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
-            let mut values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
-            temporary(&self.spool, |sink| push_values(sink, &mut values).map(drop))
+            let values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
+            temporary(&self.spool, |sink| push_values(sink, values))
         };
         let pair = Pair { removed: last_words(false)?, added: last_words(true)? };
         self.waiting.clear();
@@ -96,12 +106,10 @@ impl Changes {
 
     /// What the older and then the newer pair do.
     fn joined(&self, older: &Pair, newer: &Pair) -> Result<Pair> {
-        let join = |old: &IntegerSet, undone: &IntegerSet, new: &IntegerSet| {
-            let (old, undone, new) = (old.readable()?, undone.readable()?, new.readable()?);
-            let blames = (old.blame(), undone.blame(), new.blame());
-            let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(undone.view(), &blames.1)];
-            let plans = vec![Plan::join(Op::AndNot, plans), Plan::set(new.view(), &blames.2)];
-            temporary(&self.spool, |sink| Plan::join(Op::Or, plans).run(sink, &Progress::default()))
+        let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
+            let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
+            let plan = Plan::join(Op::Or, vec![kept, Plan::of(new)]);
+            temporary(&self.spool, |sink| plan.run(sink, &Progress::default()))
         };
         Ok(Pair {
             removed: join(&older.removed, &newer.added, &newer.removed)?,

@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::set::file::SetKind;
+use crate::set::operand::{AsSet, Operand};
 use crate::set::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
 use std::fmt;
 use std::ops::Range;
@@ -198,7 +199,7 @@ enum Kind {
 }
 
 impl Decoded<'_> {
-    pub(crate) fn view(&self) -> SetView<'_> {
+    fn view(&self) -> SetView<'_> {
         match &self.kind {
             Kind::Roaring => {
                 let shape = RoaringView::new(&self.bytes).map(Shape::Roaring);
@@ -210,9 +211,11 @@ impl Decoded<'_> {
             Kind::Dense(base) => SetView::dense(self.bytes.as_chunks().0, *base),
         }
     }
+}
 
-    pub(crate) fn blame(&self) -> impl Fn(Damage) -> Error {
-        |damage| damaged(&self.name, damage)
+impl AsSet for Decoded<'_> {
+    fn as_set(&self) -> Operand<'_> {
+        Operand::named(self.view(), &self.name)
     }
 }
 

@@ -3,7 +3,6 @@
 //! Throughput counts two streams read and one written, 1.5 GiB, for all.
 
 use bitsort::Bitmap;
-use bitsort::set::IntegerSet;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use std::hint::black_box;
 use std::time::Duration;
@@ -23,14 +22,6 @@ fn bitmap(first: u64) -> Bitmap {
         bitmap.insert(value);
     }
     bitmap
-}
-
-fn dense(first: u64) -> IntegerSet {
-    let mut set = IntegerSet::dense(0, UNIVERSE - 1);
-    for value in values(first) {
-        set.insert(value).expect("it is in the universe");
-    }
-    set
 }
 
 fn triad(a: &[u64], b: &[u64], c: &mut [u64]) {
@@ -78,6 +69,9 @@ fn main() {
                 both.map(|(&a, &b)| a & b).collect::<Vec<u64>>()
             });
         });
+        group.bench_function(id("Bitmap::intersection"), |bencher| {
+            bencher.iter(|| black_box(&a).intersection(&b));
+        });
         let mut changed = a.clone();
         let mut words = a.as_words().to_vec();
         group.bench_function(id("loop in place"), |bencher| {
@@ -95,18 +89,6 @@ fn main() {
             bencher.iter(|| black_box(&a).intersection_len(&b));
         });
     }
-    let (a, b) = (dense(3), dense(5));
-    group.bench_function(id("IntegerSet::intersection"), |bencher| {
-        bencher.iter(|| black_box(&a).intersection(&b));
-    });
-    let mut changed = a.clone();
-    group.bench_function(id("IntegerSet::intersection_assign"), |bencher| {
-        bencher.iter(|| black_box(&mut changed).intersection_assign(&b));
-    });
-    drop(changed);
-    group.bench_function(id("IntegerSet::intersection_len"), |bencher| {
-        bencher.iter(|| black_box(&a).intersection_len(&b));
-    });
     group.finish();
     criterion.final_summary();
 }

@@ -32,6 +32,5 @@ pub(super) fn convert(
         Some(choice) => foreign::raw_bitmap(&bytes, choice.into(), base)?,
         None => foreign::decode(&bytes, &path.display().to_string())?,
     };
-    let blame = decoded.blame();
-    source.write(target, |sink| Plan::set(decoded.view(), &blame).run(sink, source.progress()))
+    source.write(target, |sink| Plan::of(&decoded).run(sink, source.progress()))
 }

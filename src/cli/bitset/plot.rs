@@ -42,7 +42,7 @@ pub(super) fn plot(
 }
 
 fn map(set: &SetFile, order: Option<u32>, ipv4: bool) -> Result<Map> {
-    let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
+    let max = set.max()?.unwrap_or(0);
     // The universe is a square: 4 to some power, from 0 on.
     let bits = if ipv4 { 32 } else { (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2) };
     if ipv4 && max > u32::MAX.into() {

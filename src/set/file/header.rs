@@ -9,6 +9,7 @@ const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .
 
 /// How the payload represents the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Representation {
     /// A plain bitmap.
     Dense,
