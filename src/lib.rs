@@ -40,29 +40,29 @@
 //!
 //! # Sets
 //!
-//! An [`IntegerSet`](set::IntegerSet) is a plain bitmap, a roaring bitmap or a mapped
-//! file, whichever suits; operations take any of them together.
+//! An [`IntegerSet`](set::IntegerSet) is in memory and never fails; a
+//! [`SetFile`](set::SetFile) is a file that is mapped. Algebra takes both together.
 //!
 //! ```
-//! use bitsort::set::IntegerSet;
+//! use bitsort::set::{self, IntegerSet, SetFile};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("monday.bits");
-//! let monday = IntegerSet::from_iter([3, 40, 41]);
+//! let mut monday = IntegerSet::from([3, 40]);
+//! monday.insert(41);
 //! monday.write(&path)?; // the smaller of plain and roaring
 //!
-//! let monday = IntegerSet::open(&path)?; // mapped: nothing is read yet
-//! let tuesday = IntegerSet::from_iter([41, 7]);
+//! let monday = SetFile::open(&path)?; // mapped: nothing is read yet
+//! let tuesday = IntegerSet::from([41, 7]);
 //! assert!(monday.contains(40)? && monday.rank(40)? == 2);
-//! assert_eq!(monday.intersection_len(&tuesday)?, 1);
-//! let new = tuesday.difference(&monday)?;
-//! assert_eq!(new.iter().collect::<Result<Vec<_>, _>>()?, [7]);
+//! let new = set::andnot(&[&tuesday, &monday]).to_set()?;
+//! assert_eq!(new, IntegerSet::from([7]));
+//! assert_eq!((&new | &tuesday).range(8..).next(), Some(41));
 //! # Ok::<(), bitsort::Error>(())
 //! ```
 //!
-//! [`set::build`] sorts numbers of any amount into a set file, and
-//! [`set::Expression`] is set algebra as text. In memory alone,
-//! [`Bitmap`] is simpler, and answers without a `Result`:
+//! [`sort::build`] sorts numbers of any amount into a set file, and
+//! [`set::Expression`] is set algebra as text. [`Bitmap`] is a plain array of bits:
 //!
 //! ```
 //! use bitsort::Bitmap;
@@ -116,6 +116,7 @@
 //! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
 //! | `plot` | with `cli` | maps of sets as PNG and SVG (`bitsort::plot`) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
+//! | `roaring` | no | [`set::IntegerSet`] from and into the sets of the `roaring` crate |
 //!
 //! Libraries say `default-features = false`, which leaves compression out too; `features =
 //! ["compression"]` brings it back.

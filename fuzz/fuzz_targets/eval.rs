@@ -115,11 +115,9 @@ fn size(tree: &Tree) -> usize {
 }
 
 fn check(expression: &Expression, sets: &[IntegerSet; 4], expected: &[u64]) {
-    let found = IntegerSet::evaluate(expression, |name| {
-        NAMES.iter().position(|known| *known == name).map(|index| &sets[index])
-    });
-    let found = found.unwrap();
-    assert!(found.iter().map(Result::unwrap).eq(values(expected)));
+    let found = expression
+        .eval(|name| NAMES.iter().position(|known| *known == name).map(|index| &sets[index]));
+    assert!(found.unwrap().to_set().unwrap().iter().eq(values(expected)));
 }
 
 fuzz_target!(|case: Case| {
@@ -136,9 +134,14 @@ fuzz_target!(|case: Case| {
         model
     });
     let sets: [IntegerSet; 4] = std::array::from_fn(|index| {
-        let is_dense = case.sets[index].0;
-        let mut set = if is_dense { IntegerSet::dense(0, UNIVERSE - 1) } else { IntegerSet::new() };
-        runs[index].iter().for_each(|&(first, last)| set.insert_range(first, last).unwrap());
+        let (is_inserted, mut set) = (case.sets[index].0, IntegerSet::new());
+        for &(first, last) in &runs[index] {
+            if is_inserted {
+                set.extend(first..=last);
+            } else {
+                set.insert_range(first..=last);
+            }
+        }
         set
     });
     if size(&case.tree) <= 40 {

@@ -4,24 +4,21 @@
 //! about the same number of changes are joined, so that each change is joined a
 //! logarithmic number of times.
 
-use super::integer_set::IntegerSet;
-use super::memory::push_values;
+use super::operand::AsSet;
 use super::plan::Plan;
-#[cfg(feature = "cli")]
-use super::readable::Readable;
 use super::sink::temporary_set;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::set::container::Op;
-use crate::set::file::{Spool, ValueSink};
+use crate::set::container::{Container, Op};
+use crate::set::file::{SetFile, Spool, ValueSink};
 use std::path::Path;
 
 /// A set in a nameless file.
 fn temporary(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
-) -> Result<IntegerSet> {
-    temporary_set(Path::new("a temporary set"), spool, produce).map(IntegerSet::from)
+) -> Result<SetFile> {
+    temporary_set(Path::new("a temporary set"), spool, produce)
 }
 
 /// The values of all `sets`, in a nameless file in `folder`.
@@ -30,13 +27,25 @@ fn temporary(
 ///
 /// If a set is damaged, or the file cannot be written.
 #[cfg(feature = "cli")]
-pub(crate) fn union_of(sets: &[IntegerSet], folder: &Path) -> Result<IntegerSet> {
+pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile> {
     let spool = Spool { folder: folder.into(), ..Spool::default() };
-    let readables = sets.iter().map(IntegerSet::readable).collect::<Result<Vec<_>>>()?;
-    let blames: Vec<_> = readables.iter().map(Readable::blame).collect();
-    let plans = readables.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame));
-    let plan = Plan::join(Op::Or, plans.collect());
+    let plan = Plan::join(Op::Or, Plan::all(sets));
     temporary(&spool, |sink| plan.run(sink, &Progress::default()))
+}
+
+/// Hands ascending `values` to `sink`, container by container.
+fn push_values(sink: &mut dyn ValueSink, values: impl Iterator<Item = u64>) -> Result<()> {
+    let (mut key, mut lows): (u64, Vec<[u8; 2]>) = (0, Vec::new());
+    for value in values {
+        if value >> 16 != key {
+            sink.container(key, Container::Array(&lows))?;
+            lows.clear();
+            key = value >> 16;
+        }
+        let [low, high, ..] = value.to_le_bytes();
+        lows.push([low, high]);
+    }
+    sink.container(key, Container::Array(&lows))
 }
 
 /// Changes that wait in memory: 16 MiB of them, and as much to sort them.
@@ -74,12 +83,12 @@ pub struct Changes {
 }
 
 /// What goes and what comes; no value does both.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Changed {
     /// Values that go.
-    pub removed: IntegerSet,
+    pub removed: SetFile,
     /// Values that come.
-    pub added: IntegerSet,
+    pub added: SetFile,
 }
 
 impl Changes {
@@ -116,8 +125,8 @@ impl Changes {
         self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
-            let mut values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
-            temporary(&self.spool, |sink| push_values(sink, &mut values).map(drop))
+            let values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
+            temporary(&self.spool, |sink| push_values(sink, values))
         };
         let pair = Changed { removed: last_words(false)?, added: last_words(true)? };
         self.waiting.clear();
@@ -126,12 +135,10 @@ impl Changes {
 
     /// What the older and then the newer pair do.
     fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
-        let join = |old: &IntegerSet, undone: &IntegerSet, new: &IntegerSet| {
-            let (old, undone, new) = (old.readable()?, undone.readable()?, new.readable()?);
-            let blames = (old.blame(), undone.blame(), new.blame());
-            let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(undone.view(), &blames.1)];
-            let plans = vec![Plan::join(Op::AndNot, plans), Plan::set(new.view(), &blames.2)];
-            temporary(&self.spool, |sink| Plan::join(Op::Or, plans).run(sink, &Progress::default()))
+        let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
+            let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
+            let plan = Plan::join(Op::Or, vec![kept, Plan::of(new)]);
+            temporary(&self.spool, |sink| plan.run(sink, &Progress::default()))
         };
         Ok(Changed {
             removed: join(&older.removed, &newer.added, &newer.removed)?,

@@ -100,7 +100,23 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether two sets share no value.
+    /// Whether all values of `a` are in `b`. Ends at the first container that has others.
+    pub(crate) fn is_subset(mut a: Self, mut b: Self) -> Result<bool> {
+        let (mut from, mut pool) = (0, Pool::default());
+        while let Some(key) = a.key(from)? {
+            let (ours, theirs) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
+            let shared = container::intersection_len(ours.container(), theirs.container());
+            if shared < ours.container().len() {
+                return Ok(false);
+            }
+            pool.give(ours);
+            pool.give(theirs);
+            from = key + 1;
+        }
+        Ok(true)
+    }
+
+    /// Whether two sets share no value. Ends at the first container that shares one.
     pub(crate) fn is_disjoint(mut a: Self, mut b: Self) -> Result<bool> {
         let mut from = 0;
         let mut pool = Pool::default();
@@ -124,6 +140,12 @@ fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> E
         let what = "the values of a container do not ascend";
         Error::Damaged { input: "one of the sets".into(), offset: 0, what }
     })
+}
+
+/// `part` in proportion to `all`; all of nothing is 1.
+#[expect(clippy::cast_precision_loss, reason = "a proportion")]
+pub(crate) fn proportion(part: u64, all: u64) -> f64 {
+    if all == 0 { 1.0 } else { part as f64 / all as f64 }
 }
 
 #[cfg(feature = "cli")]

@@ -5,7 +5,10 @@
 //! (intersection), `^` (symmetric difference), `|` (union); each operator
 //! groups from the left.
 
+use super::join::Joined;
+use super::operand::AsSet;
 use super::plan::Plan;
+use crate::error::Error;
 use crate::set::container::Op;
 use std::collections::HashSet;
 use std::iter::Peekable;
@@ -179,11 +182,39 @@ impl Expression {
         }
     }
 
-    /// The plan that computes it; `set` gives the set of a name.
-    pub(crate) fn plan<'a, E>(
+    /// The set that the expression stands for; `set` gives the set of a name.
+    ///
+    /// # Errors
+    ///
+    /// If `set` knows no set of a name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{Expression, IntegerSet};
+    ///
+    /// let (a, b) = (IntegerSet::from([1, 2, 3]), IntegerSet::from([3, 4]));
+    /// let expression: Expression = "(a | b) - 2..3".parse()?;
+    /// let found = expression.eval(|name| match name {
+    ///     "a" => Some(&a),
+    ///     "b" => Some(&b),
+    ///     _ => None,
+    /// })?;
+    /// assert_eq!(found.to_set()?, IntegerSet::from([1, 4]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn eval<'a, T: AsSet + ?Sized + 'a>(
         &self,
-        set: &impl Fn(&str) -> Result<Plan<'a>, E>,
-    ) -> Result<Plan<'a>, E> {
+        set: impl Fn(&str) -> Option<&'a T>,
+    ) -> Result<Joined<'a>, Error> {
+        let plan = self.plan(&|name| {
+            let unknown = || Error::usage(format!("no set is given for {name}"));
+            set(name).map(Plan::of).ok_or_else(unknown)
+        })?;
+        Ok(Joined(plan))
+    }
+
+    fn plan<'a>(&self, set: &impl Fn(&str) -> Result<Plan<'a>, Error>) -> Result<Plan<'a>, Error> {
         let (op, operands) = match self {
             Self::Name(name) => return set(name),
             Self::Range(first, last) => return Ok(Plan::Range(*first, *last)),
@@ -192,7 +223,7 @@ impl Expression {
             Self::Xor(operands) => (Op::Xor, operands),
             Self::AndNot(operands) => (Op::AndNot, operands),
         };
-        let plans = operands.iter().map(|operand| operand.plan(set)).collect::<Result<_, E>>()?;
+        let plans = operands.iter().map(|operand| operand.plan(set)).collect::<Result<_, _>>()?;
         Ok(Plan::join(op, plans))
     }
 }
@@ -230,8 +261,8 @@ mod tests {
     #[test]
     fn an_operation_of_nothing_has_no_values() {
         for make in [Expression::And, Expression::Or, Expression::Xor, Expression::AndNot] {
-            let found = IntegerSet::evaluate(&make(Vec::new()), |_| None).unwrap();
-            assert_eq!(found.cardinality().unwrap(), 0);
+            let found = make(Vec::new()).eval(|_| None::<&IntegerSet>).unwrap();
+            assert_eq!(found.count().unwrap(), 0);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use crate::set::file::SetKind;
+use crate::set::operand::{AsSet, Operand};
 use crate::set::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
 use integer_encoding::VarInt;
 use std::fmt;
@@ -221,9 +222,7 @@ enum Kind {
 }
 
 impl Decoded<'_> {
-    /// What is asked.
-    #[must_use]
-    pub fn view(&self) -> SetView<'_> {
+    fn view(&self) -> SetView<'_> {
         match &self.kind {
             Kind::Roaring => {
                 let shape = RoaringView::new(&self.bytes).map(Shape::Roaring);
@@ -235,10 +234,11 @@ impl Decoded<'_> {
             Kind::Dense(base) => SetView::dense(self.bytes.as_chunks().0, *base),
         }
     }
+}
 
-    /// Names the bytes in what went wrong with the view.
-    pub fn blame(&self) -> impl Fn(Damage) -> Error {
-        |damage| damaged(&self.name, damage)
+impl AsSet for Decoded<'_> {
+    fn as_set(&self) -> Operand<'_> {
+        Operand::named(self.view(), &self.name)
     }
 }
 

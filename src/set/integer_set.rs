@@ -1,307 +1,341 @@
-//! One set type over all representations.
+//! Sets in memory.
 
-use super::memory;
-use super::readable::Readable;
-use super::roaring64::Roaring64;
+use super::container::{self, Container, Op, Scratch};
+use super::containers::Containers;
+use super::count::proportion;
+use super::join::Joined;
+use super::operand::{AsSet, Operand};
+use super::plan::Plan;
+use super::sink::{SetFormat, Written};
+use super::view::{Damage, SetView, Shape, ends_of};
 use crate::error::Result;
-use crate::set::bitmap::{Bitmap, BitmapView};
-use crate::set::file::SetFile;
-use crate::set::view::Shape;
-use roaring::{RoaringBitmap, RoaringTreemap};
+use std::ops::RangeBounds;
 use std::path::Path;
-use std::sync::Arc;
 
-/// A set of natural numbers below 2^64: a plain bitmap or a roaring bitmap in
-/// memory, or a file that is mapped.
+/// A set of natural numbers below 2^64, in memory.
 ///
-/// All queries and operations work on all representations, mixed as they come.
-/// They fail only where a mapped file turns out to be damaged, or where a set
-/// cannot be changed; on sets in memory they succeed.
+/// It has the methods, operators and traits of [`BTreeSet`](std::collections::BTreeSet),
+/// and those of an ordered index: [`rank`](Self::rank), [`select`](Self::select),
+/// [`next`](Self::next), [`previous`](Self::previous). No query fails. Sets in files are
+/// [`SetFile`](super::SetFile)s; [`and`](super::and) and its kin take both together.
+///
+/// Values that share all but their low 16 bits lie in one container: an array, a bitmap,
+/// or runs, whichever suits. So a set takes at most 2 bytes a value where many are near
+/// each other, a bit or less where most are, and 40 bytes for each container. A value that
+/// is far from all others costs these 40 bytes.
 ///
 /// # Examples
 ///
 /// ```
 /// use bitsort::set::IntegerSet;
 ///
-/// let mut monday: IntegerSet = [3, 35, 40].into_iter().collect();
-/// assert!(monday.insert(1 << 40)? && !monday.insert(35)?);
-/// let tuesday = IntegerSet::from_iter([35, 41]);
-/// assert_eq!(monday.intersection_len(&tuesday)?, 1);
-/// let either = monday.union(&tuesday)?;
-/// assert_eq!((either.cardinality()?, either.max()?), (5, Some(1 << 40)));
-/// # Ok::<(), bitsort::Error>(())
+/// let mut monday = IntegerSet::from([3, 35, 40]);
+/// assert!(monday.insert(1 << 40) && !monday.insert(35));
+/// let tuesday: IntegerSet = (35..50).collect();
+/// assert_eq!(monday.intersection_len(&tuesday), 2);
+/// let either = &monday | &tuesday;
+/// assert_eq!((either.len(), either.max()), (17, Some(1 << 40)));
+/// assert_eq!(either.range(..40).rev().take(2).collect::<Vec<_>>(), [39, 38]);
 /// ```
-#[derive(Clone)]
-pub struct IntegerSet(pub(super) Inner);
+#[derive(Clone, Default)]
+pub struct IntegerSet(pub(super) Containers);
 
-#[derive(Clone)]
-pub(super) enum Inner {
-    /// The base is a multiple of 2^16, as is the number of bits.
-    Dense(Bitmap, u64),
-    Roaring(Roaring64),
-    File(Arc<SetFile>),
+/// The answer of a set in memory. Nothing but this room makes its containers, so that
+/// none is damaged.
+pub(super) fn sound<T, E: std::fmt::Display>(answer: Result<T, E>) -> T {
+    answer.unwrap_or_else(|error| unreachable!("a set in memory is not damaged: {error}"))
 }
 
-impl Default for IntegerSet {
-    fn default() -> Self {
-        Self::new()
+impl AsSet for IntegerSet {
+    fn as_set(&self) -> Operand<'_> {
+        Operand::named(self.view(), "a set in memory")
     }
 }
 
-impl std::fmt::Debug for IntegerSet {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kind = match &self.0 {
-            Inner::Dense(..) => "dense",
-            Inner::Roaring(_) => "roaring",
-            Inner::File(_) => "file",
-        };
-        let mut out = f.debug_struct("IntegerSet");
-        out.field("representation", &kind);
-        out.field("cardinality", &self.cardinality().ok()).finish_non_exhaustive()
-    }
-}
-
-impl FromIterator<u64> for IntegerSet {
-    /// A roaring bitmap. Values that ascend are appended, which is some five times
-    /// faster than inserting those behind the first one that does not.
-    fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
-        Self(Inner::Roaring(memory::from_values(values)))
-    }
-}
-
-impl From<RoaringBitmap> for IntegerSet {
-    fn from(set: RoaringBitmap) -> Self {
-        Self(Inner::Roaring(set.into()))
-    }
-}
-
-impl From<RoaringTreemap> for IntegerSet {
-    /// The values below 2^32 are copied, and the rest moved.
-    fn from(set: RoaringTreemap) -> Self {
-        Self(Inner::Roaring(set.into()))
-    }
-}
-
-impl From<SetFile> for IntegerSet {
-    fn from(file: SetFile) -> Self {
-        Self(Inner::File(Arc::new(file)))
-    }
+fn split(value: u64) -> (u64, u16) {
+    #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
+    (value >> 16, value as u16)
 }
 
 impl IntegerSet {
-    /// An empty set, a roaring bitmap.
+    /// An empty set. Takes no memory.
     #[must_use]
     pub fn new() -> Self {
-        Self(Inner::Roaring(Roaring64::default()))
+        Self::default()
     }
 
-    /// An empty set, a plain bitmap of the values from `first` to `last`,
-    /// rounded outward to multiples of 2^16. Takes a bit a value.
+    /// The values of ranges. O(ranges and containers).
     ///
-    /// # Panics
+    /// # Examples
     ///
-    /// If that is more memory than can be addressed.
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let ids = IntegerSet::from_ranges([10..20, 100..200]);
+    /// assert_eq!((ids.len(), ids.select(10)), (110, Some(100)));
+    /// ```
     #[must_use]
-    pub fn dense(first: u64, last: u64) -> Self {
-        let base = first & !0xFFFF;
-        let pieces = (last.max(first) >> 16) - (first >> 16) + 1;
-        Self(Inner::Dense(Bitmap::with_base(base, pieces << 16), base))
+    pub fn from_ranges<R: RangeBounds<u64>>(ranges: impl IntoIterator<Item = R>) -> Self {
+        let mut set = Self::new();
+        ranges.into_iter().for_each(|range| set.insert_range(range));
+        set
     }
 
-    /// The set in a `.bits` file or a bare portable roaring file, mapped.
-    ///
-    /// # Errors
-    ///
-    /// As [`SetFile::open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        SetFile::open(path).map(Self::from)
+    /// The set as a view, which all kinds of sets have. O(1).
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
+        SetView(Shape::Memory(&self.0))
     }
 
-    pub(super) fn readable(&self) -> Result<Readable<'_>> {
-        match &self.0 {
-            Inner::Dense(bitmap, base) => Ok(Readable::Dense(bitmap, *base)),
-            Inner::Roaring(set) => Readable::encode(set),
-            Inner::File(file) => Ok(Readable::File(file)),
+    /// Adds a value; tells whether it is new. O(log c) for c containers, and for a new
+    /// container O(√c); within a container as for a vector of at most 4096 values.
+    pub fn insert(&mut self, value: u64) -> bool {
+        self.0.insert(value)
+    }
+
+    /// Takes a value out; tells whether it was there. Cost as of [`insert`](Self::insert).
+    pub fn remove(&mut self, value: u64) -> bool {
+        self.0.remove(value)
+    }
+
+    /// Adds all values of a range. O(containers of the range): each takes 40 bytes and
+    /// up, so that `insert_range(..)` needs more memory than there is.
+    pub fn insert_range(&mut self, range: impl RangeBounds<u64>) {
+        let Some((first, last)) = ends_of(&range) else { return };
+        let mut scratch = Scratch::default();
+        for key in first >> 16..=last >> 16 {
+            let run = [run_at(key, first, last)];
+            self.0.join(Op::Or, key, Container::Runs(&run), &mut scratch);
         }
     }
 
-    /// The plain bitmap that the set is, in memory or in a file.
-    pub(super) fn bits(&self) -> Option<BitmapView<'_>> {
-        match &self.0 {
-            Inner::Dense(bitmap, base) => {
-                Some(BitmapView::from_le_bytes(*base, bytemuck::cast_slice(bitmap.as_words())))
-            }
-            Inner::Roaring(_) => None,
-            Inner::File(file) => match file.view().0 {
-                Shape::Dense(dense) => Some(dense.bitmap()),
-                _ => None,
-            },
+    /// Takes all values of a range out. O(containers that go).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let mut ids: IntegerSet = (0..1000).collect();
+    /// ids.remove_range(10..990);
+    /// assert_eq!((ids.len(), ids.next(10)), (20, Some(990)));
+    /// ```
+    pub fn remove_range(&mut self, range: impl RangeBounds<u64>) {
+        let Some((first, last)) = ends_of(&range) else { return };
+        let (from, to) = (first >> 16, last >> 16);
+        let mut scratch = Scratch::default();
+        for key in [from, to] {
+            let run = [run_at(key, first, last)];
+            self.0.join(Op::AndNot, key, Container::Runs(&run), &mut scratch);
+        }
+        if to - from > 1 {
+            self.0.drop_range(from + 1..=to - 1);
         }
     }
 
-    /// Whether `value` is in the set.
+    /// Takes all values out.
+    pub fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Brings the containers into their smallest forms; tells whether one changed. Sets of
+    /// ascending values are in them already; call it when many values were inserted or
+    /// removed, or sets were joined. O(containers).
     ///
-    /// # Errors
+    /// # Examples
     ///
-    /// If a mapped file is damaged; so for all queries below.
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let mut ids = IntegerSet::new();
+    /// for id in (1000..2000).rev() {
+    ///     ids.insert(id);
+    /// }
+    /// assert!(ids.optimize() && !ids.optimize());
+    /// ```
+    pub fn optimize(&mut self) -> bool {
+        self.0.optimize()
+    }
+
+    /// Whether `value` is in the set. O(log containers).
+    #[must_use]
     #[inline]
-    pub fn contains(&self, value: u64) -> Result<bool> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.contains(value)),
-            Inner::Roaring(set) => Ok(set.contains(value)),
-            Inner::File(file) => file.view().contains(value).map_err(file.damaged()),
-        }
+    pub fn contains(&self, value: u64) -> bool {
+        let (key, low) = split(value);
+        self.0.container(key).is_some_and(|container| container.contains(low))
     }
 
-    /// Which of `values` are in the set.
+    /// Which of `values` are in the set. Where there are many, several times faster than
+    /// one by one.
+    #[must_use]
+    pub fn contains_many(&self, values: &[u64]) -> Vec<bool> {
+        let mut found = vec![false; values.len()];
+        sound(self.view().contains_many(values, &mut found));
+        found
+    }
+
+    /// Number of values. O(√containers).
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether there are no values. O(1).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.last_key().is_none()
+    }
+
+    /// The smallest value. O(1).
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        self.next(0)
+    }
+
+    /// The largest value. O(1).
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.previous(u64::MAX)
+    }
+
+    /// Number of values up to and including `value`. O(√containers).
+    #[must_use]
+    pub fn rank(&self, value: u64) -> u64 {
+        sound(self.view().rank(value))
+    }
+
+    /// The value that has `index` values before it. O(√containers).
+    #[must_use]
+    pub fn select(&self, index: u64) -> Option<u64> {
+        sound(self.view().select(index))
+    }
+
+    /// The smallest value from `value` on. O(log containers).
+    #[must_use]
+    pub fn next(&self, value: u64) -> Option<u64> {
+        sound(self.view().next(value))
+    }
+
+    /// The largest value up to `value`. O(log containers).
+    #[must_use]
+    pub fn previous(&self, value: u64) -> Option<u64> {
+        sound(self.view().previous(value))
+    }
+
+    /// Number of values in a range. O(√containers).
+    #[must_use]
+    pub fn range_len(&self, range: impl RangeBounds<u64>) -> u64 {
+        sound(self.view().range_len(range))
+    }
+
+    /// Number of values in both; the values themselves are not computed.
+    #[must_use]
+    pub fn intersection_len(&self, other: &Self) -> u64 {
+        sound(super::and(&[self, other]).count())
+    }
+
+    /// Number of values in either.
+    #[must_use]
+    pub fn union_len(&self, other: &Self) -> u64 {
+        self.len() - self.intersection_len(other) + other.len()
+    }
+
+    /// Number of values of this set that are not in `other`.
+    #[must_use]
+    pub fn difference_len(&self, other: &Self) -> u64 {
+        self.len() - self.intersection_len(other)
+    }
+
+    /// Number of values in one of the two.
+    #[must_use]
+    pub fn symmetric_difference_len(&self, other: &Self) -> u64 {
+        let both = self.intersection_len(other);
+        self.len() - both + (other.len() - both)
+    }
+
+    /// The Jaccard index: the values in both in proportion to those in either, 0 to 1; 1
+    /// for two empty sets.
+    #[must_use]
+    pub fn jaccard(&self, other: &Self) -> f64 {
+        let both = self.intersection_len(other);
+        proportion(both, self.len() - both + other.len())
+    }
+
+    /// Whether all values of this set are in `other`.
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        sound(Plan::is_subset(Plan::of(self), Plan::of(other)))
+    }
+
+    /// Whether all values of `other` are in this set.
+    #[must_use]
+    pub fn is_superset(&self, other: &Self) -> bool {
+        other.is_subset(self)
+    }
+
+    /// Whether no value is in both.
+    #[must_use]
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        sound(Plan::is_disjoint(Plan::of(self), Plan::of(other)))
+    }
+
+    /// All values of a range that are not in the set.
+    #[must_use]
+    pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {
+        let (first, last) = ends_of(&range).unwrap_or((1, 0));
+        let plans = vec![Plan::Range(first, last), Plan::of(self)];
+        Self(sound(Plan::join(Op::AndNot, plans).collect()))
+    }
+
+    /// Every value plus `offset`; values that leave 0 ..= 2^64 − 1 are dropped. O(values).
+    #[must_use]
+    pub fn add_offset(&self, offset: i128) -> Self {
+        // Where even the sum of 128 bits overflows, the value has left, too.
+        let moved = self.iter().filter_map(|value| i128::from(value).checked_add(offset));
+        moved.filter_map(|value| u64::try_from(value).ok()).collect()
+    }
+
+    /// Writes a `.bits` file, dense or roaring, whichever is smaller; it appears
+    /// whole or not at all.
     ///
     /// # Errors
     ///
-    /// As [`contains`](Self::contains).
-    pub fn contains_many(&self, values: &[u64]) -> Result<Vec<bool>> {
-        match &self.0 {
-            Inner::File(file) => {
-                let view = file.view();
-                let mut found = vec![false; values.len()];
-                view.contains_many(values, &mut found).map_err(file.damaged())?;
-                Ok(found)
-            }
-            _ => values.iter().map(|&value| self.contains(value)).collect(),
-        }
+    /// If the file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<Written> {
+        self.write_as(path, SetFormat::Bits)
     }
 
-    /// Number of values. O(1) for files.
+    /// Writes the set in this format.
     ///
     /// # Errors
     ///
-    /// As [`contains`](Self::contains).
-    pub fn cardinality(&self) -> Result<u64> {
-        Ok(match &self.0 {
-            Inner::Dense(bitmap, _) => bitmap.cardinality(),
-            Inner::Roaring(set) => set.len(),
-            Inner::File(file) => file.cardinality(),
-        })
-    }
-
-    /// Whether there are no values.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    pub fn is_empty(&self) -> Result<bool> {
-        Ok(self.min()?.is_none())
-    }
-
-    /// The smallest value.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    #[inline]
-    pub fn min(&self) -> Result<Option<u64>> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.min()),
-            Inner::Roaring(set) => Ok(set.min()),
-            Inner::File(file) => file.view().min().map_err(file.damaged()),
-        }
-    }
-
-    /// The largest value.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    #[inline]
-    pub fn max(&self) -> Result<Option<u64>> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.max()),
-            Inner::Roaring(set) => Ok(set.max()),
-            Inner::File(file) => file.view().max().map_err(file.damaged()),
-        }
-    }
-
-    /// Number of values up to and including `value`.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    pub fn rank(&self, value: u64) -> Result<u64> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.rank(value)),
-            Inner::Roaring(set) => Ok(set.rank(value)),
-            Inner::File(file) => file.view().rank(value).map_err(file.damaged()),
-        }
-    }
-
-    /// The value that has `index` values before it.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    pub fn select(&self, index: u64) -> Result<Option<u64>> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.select(index)),
-            Inner::Roaring(set) => Ok(set.select(index)),
-            Inner::File(file) => file.view().select(index).map_err(file.damaged()),
-        }
-    }
-
-    /// The smallest value from `value` on.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    #[inline]
-    pub fn next(&self, value: u64) -> Result<Option<u64>> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.next(value)),
-            Inner::Roaring(set) => Ok(set.next(value)),
-            Inner::File(file) => file.view().next(value).map_err(file.damaged()),
-        }
-    }
-
-    /// The largest value up to `value`.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    #[inline]
-    pub fn previous(&self, value: u64) -> Result<Option<u64>> {
-        match &self.0 {
-            Inner::Dense(bitmap, _) => Ok(bitmap.previous(value)),
-            Inner::Roaring(set) => Ok(set.previous(value)),
-            Inner::File(file) => file.view().previous(value).map_err(file.damaged()),
-        }
-    }
-
-    /// Number of values of `first ..= last`.
-    ///
-    /// # Errors
-    ///
-    /// As [`contains`](Self::contains).
-    pub fn range_cardinality(&self, first: u64, last: u64) -> Result<u64> {
-        if first > last {
-            return Ok(0);
-        }
-        match &self.0 {
-            Inner::Dense(bitmap, _) => {
-                let before = first.checked_sub(1).map_or(0, |before| bitmap.rank(before));
-                Ok(bitmap.rank(last) - before)
-            }
-            Inner::Roaring(set) => Ok(set.range_cardinality(first, last)),
-            Inner::File(file) => file.view().range_cardinality(first, last).map_err(file.damaged()),
-        }
+    /// If the file cannot be written, or the format cannot hold a value.
+    pub fn write_as(&self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
+        Joined(Plan::of(self)).write_as(path, format)
     }
 }
 
-impl PartialEq for IntegerSet {
-    /// Whether both have the same values; a damaged file equals nothing. Who wants to hear of
-    /// the damage asks for [`symmetric_difference_len`](Self::symmetric_difference_len).
-    fn eq(&self, other: &Self) -> bool {
-        if let (Inner::Roaring(a), Inner::Roaring(b)) = (&self.0, &other.0) {
-            return a == b;
+/// The part of `first ..= last` at `key`.
+fn run_at(key: u64, first: u64, last: u64) -> [u8; 4] {
+    let from = if first >> 16 == key { split(first).1 } else { 0 };
+    let to = if last >> 16 == key { split(last).1 } else { u16::MAX };
+    container::run(from.into(), to.into())
+}
+
+impl SetView<'_> {
+    /// A copy in memory, which can be changed. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub fn to_set(self) -> Result<IntegerSet, Damage> {
+        let (mut set, mut scratch) = (IntegerSet::new(), Scratch::default());
+        let mut cursor = self.cursor();
+        while let Some((key, container)) = cursor.next()? {
+            let disorder = set.0.last_key().filter(|&last| last >= key);
+            let disorder = disorder.map(|_| "the keys of the containers do not ascend");
+            if let Some(what) = disorder.or_else(|| container.disorder()) {
+                return Err(Damage { offset: 0, what });
+            }
+            set.0.push(key, container::Owned::copy(container, &mut scratch));
         }
-        let sizes = self.cardinality().ok().zip(other.cardinality().ok());
-        sizes.is_some_and(|(a, b)| a == b && self.intersection_len(other).is_ok_and(|n| n == a))
+        Ok(set)
     }
 }

@@ -1,27 +1,27 @@
 //! Sets of natural numbers, in memory and in files.
 //!
-//! [`IntegerSet`] is one interface over plain bitmaps, roaring bitmaps and
-//! mapped files; [`SetFile`] is a file that is queried where it lies, and
-//! [`SetView`] what is queried; [`Expression`] is set algebra as text.
+//! [`IntegerSet`] is a set in memory, which never fails; [`SetFile`] is a file that is
+//! queried where it lies; [`SetView`] is what both are queried through. [`and`], [`or`] and
+//! their kin take all of them together, and [`Expression`] is algebra as text.
 //!
-//! Flow: views → `plan`, which works container by container → `sink`.
+//! Flow: operands → `plan`, which works container by container → `sink`, or memory. Read
+//! `view/query.rs` and `plan.rs` first.
 
-mod algebra;
 pub mod bitmap;
 pub(crate) mod changes;
 pub(crate) mod container;
+mod containers;
 mod count;
-mod derive;
-mod edit;
+mod exchange;
 mod expression;
 pub(crate) mod file;
 pub mod foreign;
 mod integer_set;
-mod memory;
+mod join;
+mod operand;
+mod operators;
 mod pieces;
 pub(crate) mod plan;
-mod readable;
-mod roaring64;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -29,22 +29,23 @@ mod sink;
 #[cfg(test)]
 mod tests;
 mod update;
-mod values;
 pub(crate) mod view;
 
 pub use bitmap::Bitmap;
 pub use changes::{Changed, Changes};
+#[cfg(feature = "cli")]
+pub(crate) use count::proportion;
 pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub use integer_set::IntegerSet;
+pub use join::{Joined, and, andnot, at_least, or, xor};
+pub use operand::{AsSet, Operand};
+pub use operators::{IntoIter, Iter};
+#[cfg(feature = "cli")]
+pub(crate) use sink::dense_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};
 pub(crate) use sink::{TableSink, temporary_set, write_file};
-#[cfg(feature = "cli")]
-pub(crate) use sink::{blamed, dense_bytes};
-pub use update::update;
-#[cfg(feature = "cli")]
-pub(crate) use update::update_watched;
-pub use values::SetValues;
+pub use update::Update;
 pub use view::{Damage, Runs, SetView, Values};

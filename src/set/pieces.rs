@@ -1,17 +1,15 @@
 //! Containers on their way through a plan.
 
+use super::operand::Operand;
 use crate::error::{Error, Result};
-use crate::set::container::{self, Container, Scratch};
-use crate::set::view::{Cursor, Damage, SetView};
-
-/// Says which file a damage is in.
-pub(crate) type Blame<'a> = &'a (dyn Fn(Damage) -> Error + 'a);
+use crate::set::container::{self, Container, Owned, Scratch};
+use crate::set::view::{Cursor, Damage};
 
 /// A container that is borrowed or was computed.
 pub(super) enum Piece<'a> {
     Borrowed(Container<'a>),
     Run([[u8; 4]; 1]),
-    Computed(Scratch),
+    Computed(Box<Scratch>),
 }
 
 impl Piece<'_> {
@@ -35,11 +33,26 @@ impl Piece<'_> {
 
 /// Memory of containers that are used no more, for the next ones.
 #[derive(Default)]
-pub(super) struct Pool(Vec<Scratch>);
+#[expect(clippy::vec_box, reason = "pieces are moved often")]
+pub(super) struct Pool(Vec<Box<Scratch>>);
 
 impl Pool {
-    pub(super) fn take(&mut self) -> Scratch {
+    #[expect(clippy::unnecessary_box_returns, reason = "as the pool has it")]
+    pub(super) fn take(&mut self) -> Box<Scratch> {
         self.0.pop().unwrap_or_default()
+    }
+
+    /// The piece as a container of its own.
+    pub(super) fn own(&mut self, piece: Piece<'_>) -> Owned {
+        let (owned, scratch) = match piece {
+            Piece::Computed(mut scratch) => (scratch.take(), scratch),
+            other => {
+                let mut scratch = self.take();
+                (Owned::copy(other.container(), &mut scratch), scratch)
+            }
+        };
+        self.0.push(scratch);
+        owned
     }
 
     pub(super) fn empty<'p>(&mut self) -> Piece<'p> {
@@ -59,22 +72,27 @@ impl Pool {
 pub(crate) struct Leaf<'a> {
     cursor: Cursor<'a>,
     ahead: Option<(u64, Container<'a>)>,
-    blame: Blame<'a>,
+    set: Operand<'a>,
 }
 
 impl<'a> Leaf<'a> {
-    pub(super) fn new(view: SetView<'a>, blame: Blame<'a>) -> Self {
-        Self { cursor: view.cursor(), ahead: None, blame }
+    pub(super) fn new(set: Operand<'a>) -> Self {
+        Self { cursor: set.view().cursor(), ahead: None, set }
+    }
+
+    /// The set.
+    pub(super) fn set(&self) -> Operand<'a> {
+        self.set
     }
 
     /// The smallest key from `from` on; `from` must not descend from call to call.
     pub(super) fn key(&mut self, from: u64) -> Result<Option<u64>> {
         if self.ahead.is_none_or(|(key, _)| key < from) {
             self.cursor.seek(from);
-            self.ahead = self.cursor.next().map_err(self.blame)?;
+            self.ahead = self.cursor.next().map_err(|damage| self.set.damaged(damage))?;
             if self.ahead.is_some_and(|(key, _)| key < from) {
                 let what = "the keys of the containers do not ascend";
-                return Err((self.blame)(Damage::of(what)));
+                return Err(self.set.damaged(Damage::of(what)));
             }
         }
         Ok(self.ahead.map(|(key, _)| key))
@@ -92,7 +110,7 @@ impl<'a> Leaf<'a> {
     /// What is wrong with the order of the container that came last.
     pub(super) fn disorder(&self) -> Option<Error> {
         let what = self.ahead.and_then(|(_, container)| container.disorder())?;
-        Some((self.blame)(Damage::of(what)))
+        Some(self.set.damaged(Damage::of(what)))
     }
 
     /// Upper bound of the keys, if there are any.

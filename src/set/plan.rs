@@ -4,16 +4,17 @@
 //! evaluated key by key: only containers that can matter are looked at, and
 //! never more than one result is in memory, whatever the size of the sets.
 
+use super::containers::Containers;
+use super::operand::{AsSet, Operand};
 use super::pieces::{Leaf, Piece, Pool};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
-use crate::set::file::ValueSink;
-use crate::set::view::SetView;
+use crate::set::file::{SetFile, ValueSink};
+use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-pub(crate) use super::pieces::Blame;
+use std::io;
 
 /// What is to be computed.
 pub(crate) enum Plan<'a> {
@@ -28,9 +29,18 @@ pub(crate) enum Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The values of `view`.
-    pub(crate) fn set(view: SetView<'a>, blame: Blame<'a>) -> Self {
-        Self::Set(Box::new(Leaf::new(view, blame)))
+    /// The values of a set.
+    pub(crate) fn of(set: &'a (impl AsSet + ?Sized)) -> Self {
+        Self::set(set.as_set())
+    }
+
+    pub(super) fn set(set: Operand<'a>) -> Self {
+        Self::Set(Box::new(Leaf::new(set)))
+    }
+
+    /// The plans of sets.
+    pub(crate) fn all(sets: impl IntoIterator<Item = &'a (impl AsSet + ?Sized + 'a)>) -> Vec<Self> {
+        sets.into_iter().map(Self::of).collect()
     }
 
     /// The operation between the first plan and each of the others in turn.
@@ -157,20 +167,67 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Computes the result into `sink`.
+    /// The sets that take part.
+    fn sets(&self, found: &mut Vec<Operand<'a>>) {
+        match self {
+            Self::Set(leaf) => found.push(leaf.set()),
+            Self::Range(..) => {}
+            Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
+                for plan in plans {
+                    plan.sets(found);
+                }
+            }
+        }
+    }
+
+    /// Computes the result into `sink`. A container of a damaged file that reaches the
+    /// sink out of order is an error that names the file.
     pub(crate) fn run(
         self,
         sink: &mut (impl ValueSink + ?Sized),
         progress: &Progress,
     ) -> Result<()> {
-        let mut pool = Pool::default();
-        self.walk(progress, |plan, key| {
+        let (mut pool, mut sets) = (Pool::default(), Vec::new());
+        self.sets(&mut sets);
+        let ran = self.walk(progress, |plan, key| {
             let piece = plan.piece(key, &mut pool)?;
             sink.container(key, piece.container())?;
             pool.give(piece);
             Ok(())
+        });
+        ran.map_err(|error| match &error {
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
+                damaged_file(&sets).unwrap_or(error)
+            }
+            _ => error,
         })
     }
+
+    /// The result in memory. Containers of files are looked at, whether their values
+    /// ascend: a set in memory is never damaged.
+    pub(super) fn collect(self) -> Result<Containers> {
+        let (mut pool, mut sets) = (Pool::default(), Vec::new());
+        self.sets(&mut sets);
+        sets.retain(|set| !set.view().is_sound());
+        let mut found = Containers::default();
+        self.walk(&Progress::default(), |plan, key| {
+            let piece = plan.piece(key, &mut pool)?;
+            if !sets.is_empty()
+                && let Some(what) = piece.container().disorder()
+            {
+                let damage = Damage { offset: 0, what };
+                return Err(damaged_file(&sets).unwrap_or_else(|| sets[0].damaged(damage)));
+            }
+            found.push(key, pool.own(piece));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}
+
+/// What is wrong with the first of `sets` that is a damaged file.
+fn damaged_file(sets: &[Operand<'_>]) -> Option<Error> {
+    sets.iter().filter_map(|set| set.file()).find_map(|file: &SetFile| file.verify().err())
 }
 
 /// Plans that are walked together: only those that have a key are asked for its values.

@@ -45,7 +45,7 @@ impl SetFile {
         seed: u64,
         mut visit: impl FnMut(u64) -> Result<()>,
     ) -> Result<()> {
-        let (count, damaged) = (self.cardinality(), self.damaged());
+        let (count, damaged) = (self.len(), self.damaged());
         let (mut random, mut selection) = (Rng::with_seed(seed), Selection::new(self.view()));
         draw_from(&mut random, FEW, 0..count, wanted.min(count), &mut |rank| {
             visit(selection.select(rank).map_err(&damaged)?)

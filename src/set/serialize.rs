@@ -1,10 +1,8 @@
 //! Sets in serde's formats.
 
-use super::integer_set::{Inner, IntegerSet};
-use super::memory;
-use roaring::RoaringTreemap;
+use super::integer_set::IntegerSet;
 use serde::de::{self, SeqAccess, Visitor};
-use serde::ser::{self, SerializeSeq};
+use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -14,34 +12,21 @@ use std::fmt;
 ///
 /// # Errors
 ///
-/// If a mapped file is damaged, or as the format.
+/// As the format.
 impl Serialize for IntegerSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            let len = self.cardinality().map_err(ser::Error::custom)?;
-            let mut sequence = serializer.serialize_seq(usize::try_from(len).ok())?;
+            let mut sequence = serializer.serialize_seq(usize::try_from(self.len()).ok())?;
             for value in self {
-                sequence.serialize_element(&value.map_err(ser::Error::custom)?)?;
+                sequence.serialize_element(&value)?;
             }
             return sequence.end();
         }
-        let copy;
-        let set = if let Inner::Roaring(_) = &self.0 {
-            self
-        } else {
-            copy = self.to_roaring().map_err(ser::Error::custom)?;
-            &copy
-        };
-        match &set.0 {
-            Inner::Roaring(set) => {
-                serializer.serialize_bytes(&set.encode().map_err(ser::Error::custom)?)
-            }
-            _ => Err(ser::Error::custom("to_roaring gave no roaring bitmap")),
-        }
+        serializer.serialize_bytes(&self.to_roaring_bytes())
     }
 }
 
-/// A roaring bitmap in memory. The numbers of a sequence may be in any order.
+/// The numbers of a sequence may be in any order.
 ///
 /// # Errors
 ///
@@ -67,15 +52,15 @@ impl<'de> Visitor<'de> for Numbers {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<IntegerSet, A::Error> {
         let mut error = None;
-        let values = std::iter::from_fn(|| match numbers.next_element() {
+        let values = std::iter::from_fn(|| match numbers.next_element::<u64>() {
             Ok(value) => value,
             Err(found) => {
                 error = Some(found);
                 None
             }
         });
-        let set = memory::from_values(values.fuse());
-        error.map_or(Ok(IntegerSet(Inner::Roaring(set))), Err)
+        let set = values.fuse().collect();
+        error.map_or(Ok(set), Err)
     }
 }
 
@@ -88,13 +73,8 @@ impl Visitor<'_> for Portable {
         f.write_str("the bytes of a 64-bit roaring bitmap in the portable format")
     }
 
-    fn visit_bytes<E: de::Error>(self, mut bytes: &[u8]) -> Result<IntegerSet, E> {
-        let set = RoaringTreemap::deserialize_from(&mut bytes).map_err(E::custom)?;
-        if bytes.is_empty() {
-            Ok(IntegerSet::from(set))
-        } else {
-            Err(E::custom("bytes follow the end of the 64-bit roaring bitmap"))
-        }
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<IntegerSet, E> {
+        IntegerSet::from_roaring_bytes(bytes).map_err(|damage| E::custom(damage.what))
     }
 }
 
@@ -102,6 +82,7 @@ impl Visitor<'_> for Portable {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use roaring::RoaringTreemap;
     use serde_test::{Configure, Token, assert_de_tokens_error, assert_tokens};
     use std::collections::BTreeSet;
 
@@ -132,15 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn plain_bitmaps_and_mapped_files_are_the_same_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut dense = IntegerSet::dense(0, 100);
-        dense.insert(3).unwrap();
-        dense.write(folder.path().join("x.bits")).unwrap();
-        let mapped = IntegerSet::open(folder.path().join("x.bits")).unwrap();
-        let bytes: &'static [u8] = portable(&BTreeSet::from([3])).leak();
-        for set in [dense, mapped] {
-            assert_eq!(serde_json::to_string(&set).unwrap(), "[3]");
+    fn containers_of_any_form_are_the_same_bytes() {
+        let mut inserted = IntegerSet::new();
+        for value in (3..70_000).rev() {
+            inserted.insert(value);
+        }
+        let bytes: &'static [u8] = portable(&(3..70_000).collect()).leak();
+        for set in [inserted, (3..70_000).collect()] {
             assert_tokens(&set.compact(), &[Token::Bytes(bytes)]);
         }
     }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// What a set is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetFormat {
     /// A `.bits` file, dense or roaring, whichever is smaller.
     Bits,
@@ -45,20 +46,12 @@ impl SetFormat {
 
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Written {
     /// Number of values.
     pub cardinality: u64,
     /// Bytes of the output.
     pub bytes: u64,
-}
-
-/// Names the one of `sets` that is damaged, where a writer met a container that is out
-/// of order: it knows no names.
-pub(crate) fn blamed<'s>(error: Error, sets: impl IntoIterator<Item = &'s SetFile>) -> Error {
-    let is_met =
-        matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData);
-    let mut damage = sets.into_iter().filter(|_| is_met).filter_map(|set| set.verify().err());
-    damage.next().unwrap_or(error)
 }
 
 /// Computes `produce` into the file at `path`, which appears whole or not at
@@ -186,7 +179,7 @@ fn shrink(file: &File, path: &Path, spool: &Spool, bytes: u64) -> Result<()> {
     }
     let smaller = spool.file()?;
     let mut writer = BitsWriter::dense(&smaller, path);
-    super::plan::Plan::set(view, &blame).run(&mut writer, &Progress::default())?;
+    super::plan::Plan::of(&set).run(&mut writer, &Progress::default())?;
     writer.finish()?;
     let copy = || -> io::Result<()> {
         let (mut from, mut to) = (&smaller, file);

@@ -1,8 +1,8 @@
 //! Values added to and removed from set files.
 
-use super::integer_set::IntegerSet;
+use super::operand::{AsSet, Operand};
 use super::plan::Plan;
-use super::sink::{SetFormat, Written, blamed, write_file};
+use super::sink::{SetFormat, Written, write_file};
 use crate::error::Result;
 use crate::io::write::lock;
 use crate::progress::Progress;
@@ -10,49 +10,86 @@ use crate::set::container::Op;
 use crate::set::file::{SetFile, SetKind, Spool};
 use std::path::Path;
 
-/// What becomes of the set at `path`: the values of `removed` go, then those
-/// of `added` come.
-///
-/// The new set is written beside the old one, forced to the disk, and renamed
-/// over it: readers, and a power cut, see the old set or the new one. A `.bits` file is
-/// written dense or roaring, whichever is smaller; a bare roaring file stays one. Updates
-/// of one file wait for each other.
-///
-/// # Errors
-///
-/// If one of the files cannot be read, or the new one not be written; the old
-/// one is untouched then.
-pub fn update(
-    path: &Path,
-    removed: &IntegerSet,
-    added: &IntegerSet,
-    folder: &Path,
-) -> Result<Written> {
-    update_watched(path, removed, added, folder, &Progress::default())
+/// A change of a set file that is yet to be made; [`SetFile::update`] begins one.
+#[derive(Debug)]
+#[must_use = "nothing is changed before run"]
+pub struct Update<'a> {
+    path: &'a Path,
+    removed: Vec<Operand<'a>>,
+    added: Vec<Operand<'a>>,
+    spool: Spool,
 }
 
-pub(crate) fn update_watched(
-    path: &Path,
-    removed: &IntegerSet,
-    added: &IntegerSet,
-    folder: &Path,
-    progress: &Progress,
-) -> Result<Written> {
-    let lock = lock(path)?;
-    let old = SetFile::from_file(&lock, path)?;
-    let (removed, added) = (removed.readable()?, added.readable()?);
-    // One value far away makes a plain bitmap of all between: choose anew, as for new sets.
-    let format = match old.kind() {
-        SetKind::Bits => SetFormat::Bits,
-        SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
-    };
-    let blames = (old.damaged(), removed.blame(), added.blame());
-    let kept = Plan::join(
-        Op::AndNot,
-        vec![Plan::set(old.view(), &blames.0), Plan::set(removed.view(), &blames.1)],
-    );
-    let plan = Plan::join(Op::Or, vec![kept, Plan::set(added.view(), &blames.2)]);
-    let spool = Spool { folder: folder.into(), ..Spool::default() };
-    let written = write_file(path, format, &spool, true, |sink| plan.run(sink, progress));
-    written.map_err(|error| blamed(error, [&old]))
+impl SetFile {
+    /// Begins a change of the set at `path`: values are removed, then others added.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{IntegerSet, SetFile};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("ids.bits");
+    /// IntegerSet::from([1, 2, 3]).write(&path)?;
+    /// let (gone, new) = (IntegerSet::from([2]), IntegerSet::from([9]));
+    /// SetFile::update(&path).remove(&gone).add(&new).run()?;
+    /// assert_eq!(SetFile::open(&path)?.to_set()?, [1, 3, 9].into());
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn update(path: &(impl AsRef<Path> + ?Sized)) -> Update<'_> {
+        let (removed, added) = (Vec::new(), Vec::new());
+        Update { path: path.as_ref(), removed, added, spool: Spool::default() }
+    }
+}
+
+impl<'a> Update<'a> {
+    /// The values of `set` go.
+    pub fn remove(mut self, set: &'a (impl AsSet + ?Sized)) -> Self {
+        self.removed.push(set.as_set());
+        self
+    }
+
+    /// The values of `set` come, also those that were removed.
+    #[expect(clippy::should_implement_trait, reason = "nothing is summed")]
+    pub fn add(mut self, set: &'a (impl AsSet + ?Sized)) -> Self {
+        self.added.push(set.as_set());
+        self
+    }
+
+    /// Where temporary files go; without it, where the system has them.
+    pub fn temporary_folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.spool.folder = folder.as_ref().into();
+        self
+    }
+
+    /// Makes the change.
+    ///
+    /// The new set is written beside the old one, forced to the disk, and renamed over it:
+    /// readers, and a power cut, see the old set or the new one. A `.bits` file is written
+    /// dense or roaring, whichever is smaller; a bare roaring file stays one. Updates of one
+    /// file wait for each other. O(bytes of the file and of the changes).
+    ///
+    /// # Errors
+    ///
+    /// If one of the files cannot be read, or the new one not be written; the old
+    /// one is untouched then.
+    pub fn run(self) -> Result<Written> {
+        self.run_watched(&Progress::default())
+    }
+
+    /// The same; shows how far it is, and ends when somebody wants it to.
+    pub(crate) fn run_watched(self, progress: &Progress) -> Result<Written> {
+        let lock = lock(self.path)?;
+        let old = SetFile::from_file(&lock, self.path)?;
+        // One value far away makes a plain bitmap of all between: choose anew, as for new sets.
+        let format = match old.kind() {
+            SetKind::Bits => SetFormat::Bits,
+            SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
+        };
+        let plans = |sets: Vec<Operand<'a>>| sets.into_iter().map(Plan::set);
+        let kept = std::iter::once(Plan::of(&old)).chain(plans(self.removed));
+        let kept = Plan::join(Op::AndNot, kept.collect());
+        let plan = Plan::join(Op::Or, std::iter::once(kept).chain(plans(self.added)).collect());
+        write_file(self.path, format, &self.spool, true, |sink| plan.run(sink, progress))
+    }
 }

@@ -1,7 +1,7 @@
 //! Files that other roaring libraries wrote.
 
 use crate::workspace::Workspace;
-use bitsort::set::{IntegerSet, SetFile};
+use bitsort::set::{self, IntegerSet, SetFile};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,22 @@ fn check(name: &str, expected: impl Iterator<Item = u64>) {
     expected.dedup();
     let file = SetFile::open(data(name)).unwrap();
     file.verify().unwrap();
-    assert_eq!(file.cardinality(), expected.len() as u64);
+    assert_eq!(file.len(), expected.len() as u64);
     assert!(file.view().iter().map(Result::unwrap).eq(expected.iter().copied()), "{name}");
     for (index, &value) in (0..).zip(&expected).step_by(997) {
         assert!(file.view().contains(value).unwrap());
         assert_eq!(file.view().select(index).unwrap(), Some(value));
         assert_eq!(file.view().rank(value).unwrap(), index + 1);
     }
+    assert!(file.to_set().unwrap().iter().eq(expected.iter().copied()));
+    assert_eq!(
+        IntegerSet::from_roaring_bytes(&fs::read(data(name)).unwrap()).unwrap(),
+        file.to_set().unwrap()
+    );
     // Written again, it is read by the roaring crate, and has the same values.
     let work = Workspace::new();
     let copy = work.file("copy.roaring");
-    IntegerSet::from(file).write_as(&copy, bitsort::set::SetFormat::Roaring).unwrap();
+    set::or(&[&file]).write_as(&copy, set::SetFormat::Roaring).unwrap();
     let bytes = fs::read(&copy).unwrap();
     let theirs: Vec<u64> = match roaring::RoaringBitmap::deserialize_from(&bytes[..]) {
         Ok(bitmap) => bitmap.iter().map(u64::from).collect(),

@@ -359,7 +359,7 @@ fn a_set_whose_head_is_overwritten_does_not_answer_as_an_empty_one() {
     file.write_all_at(&[0xFF; 4], 0).unwrap();
     assert!(set.view().contains(3).is_err());
     assert!(set.view().rank(u64::MAX).is_err());
-    assert!(set.view().cardinality().is_err());
+    assert!(set.view().len().is_err());
     assert!(set.view().select(0).is_err());
     assert!(set.view().min().is_err() && set.view().max().is_err());
     assert!(set.view().iter().next().is_some_and(|value| value.is_err()));

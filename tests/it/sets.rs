@@ -229,7 +229,7 @@ fn a_killed_update_leaves_the_old_set_or_the_new_one_and_readers_see_one_of_them
     let numbers: Vec<String> = (0..300_000).map(|i| (i * 37).to_string()).collect();
     work.set("build -o s.bits", &numbers.join("\n")).quiet();
     let (old, new) = (300_000, 300_001);
-    let counted = || SetFile::open(work.file("s.bits")).unwrap().cardinality();
+    let counted = || SetFile::open(work.file("s.bits")).unwrap().len();
     let (mut killed, mut finished) = (0, 0);
     for round in 0..40 {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bitset"));

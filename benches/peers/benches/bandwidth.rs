@@ -3,7 +3,6 @@
 //! Throughput counts two streams read and one written, 1.5 GiB, for all.
 
 use bitsort::Bitmap;
-use bitsort::set::IntegerSet;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput};
 use std::hint::black_box;
@@ -35,14 +34,6 @@ fn bitmap(values: impl Iterator<Item = u64>) -> Bitmap {
         bitmap.insert(value);
     }
     bitmap
-}
-
-fn dense(values: impl Iterator<Item = u64>) -> IntegerSet {
-    let mut set = IntegerSet::dense(0, UNIVERSE - 1);
-    for value in values {
-        set.insert(value).expect("it is in the universe");
-    }
-    set
 }
 
 fn triad(a: &[u64], b: &[u64], c: &mut [u64]) {
@@ -159,7 +150,6 @@ fn main() {
         loops(&mut group, a.as_words(), b.as_words());
         bitmaps(&mut group, &a, &b);
     }
-    sets(&mut group, &dense(first()), &dense(second()));
     group.finish();
     criterion.final_summary();
 }

@@ -3,22 +3,11 @@
 use crate::data::Data;
 use crate::subject::{Operation, Representation};
 use bitsort::Bitmap;
-use bitsort::set::{IntegerSet, SetFile, SetFormat, SetView};
+use bitsort::set::{self, AsSet, IntegerSet, SetFile, SetFormat, SetView};
 use std::path::Path;
 
 fn values(data: &Data, second: bool) -> &[u32] {
     if second { &data.b } else { &data.a }
-}
-
-fn join(a: &IntegerSet, operation: Operation, b: &IntegerSet) -> IntegerSet {
-    let joined = match operation {
-        Operation::And => a.intersection(b),
-        Operation::Or => a.union(b),
-        Operation::Xor => a.symmetric_difference(b),
-        Operation::AndNot => a.difference(b),
-        other => unreachable!("{other:?} makes no set"),
-    };
-    joined.expect("the files are sound")
 }
 
 /// A plain bitmap in memory.
@@ -82,7 +71,7 @@ impl Representation for Dense {
     }
 }
 
-/// [`IntegerSet`] with a roaring bitmap in memory.
+/// [`IntegerSet`], in memory.
 #[derive(Debug)]
 pub struct Integers(IntegerSet);
 
@@ -95,68 +84,67 @@ impl Representation for Integers {
     }
 
     fn len(&self) -> u64 {
-        self.0.cardinality().expect("it is in memory")
+        self.0.len()
     }
 
     fn file_bytes(&self) -> u64 {
-        let set: Result<roaring::RoaringTreemap, _> = self.0.iter().collect();
-        set.expect("it is in memory").serialized_size() as u64
+        self.0.to_roaring_bytes().len() as u64
     }
 
     fn hits(&self, probes: &[u32]) -> u64 {
-        let is_in = |value: u32| self.0.contains(value.into()).expect("it is in memory");
-        probes.iter().map(|&value| u64::from(is_in(value))).sum()
+        probes.iter().map(|&value| u64::from(self.0.contains(value.into()))).sum()
     }
 
     fn sum(&self) -> u64 {
         let mut sum = 0;
         for value in &self.0 {
-            sum += value.expect("it is in memory");
+            sum += value;
         }
         sum
     }
 
     fn join(&self, operation: Operation, other: &Self) -> IntegerSet {
-        join(&self.0, operation, &other.0)
+        let (a, b) = (&self.0, &other.0);
+        match operation {
+            Operation::And => a & b,
+            Operation::Or => a | b,
+            Operation::Xor => a ^ b,
+            Operation::AndNot => a - b,
+            other => unreachable!("{other:?} makes no set"),
+        }
     }
 
     fn result_len(result: &IntegerSet) -> u64 {
-        result.cardinality().expect("it is in memory")
+        result.len()
     }
 
     fn intersection_len(&self, other: &Self) -> u64 {
-        self.0.intersection_len(&other.0).expect("it is in memory")
+        self.0.intersection_len(&other.0)
     }
 
     fn union_len(&self, other: &Self) -> u64 {
-        self.0.union_len(&other.0).expect("it is in memory")
+        self.0.union_len(&other.0)
     }
 }
 
 /// A mapped file.
 #[derive(Debug)]
-struct Mapped {
-    /// For operations.
-    set: IntegerSet,
-    /// For queries.
-    file: SetFile,
-}
+struct Mapped(SetFile);
 
 impl Mapped {
     fn new(set: &IntegerSet, format: SetFormat, second: bool, folder: &Path) -> Self {
         let path = folder.join(format!("{format:?}-{}.bits", u8::from(second)));
         set.write_as(&path, format).expect("the folder has room");
-        let open = "what was written can be opened";
-        Self { set: IntegerSet::open(&path).expect(open), file: SetFile::open(&path).expect(open) }
+        Self(SetFile::open(&path).expect("what was written can be opened"))
     }
 
     fn view(&self) -> SetView<'_> {
-        self.file.view()
+        self.0.view()
     }
 }
 
 macro_rules! mapped {
-    ($name:ident, $text:literal, $format:expr, $build:expr, $doc:literal) => {
+    ($name:ident, $text:literal, $format:expr, $doc:literal) => {
         #[doc = $doc]
         #[derive(Debug)]
         pub struct $name(Mapped);
@@ -166,16 +154,16 @@ macro_rules! mapped {
             type Result = IntegerSet;
 
             fn build(data: &Data, second: bool, folder: &Path) -> Self {
-                let set: IntegerSet = $build(data, values(data, second));
+                let set = values(data, second).iter().map(|&value| u64::from(value)).collect();
                 Self(Mapped::new(&set, $format, second, folder))
             }
 
             fn len(&self) -> u64 {
-                self.0.file.cardinality()
+                self.0.0.len()
             }
 
             fn file_bytes(&self) -> u64 {
-                self.0.file.file_bytes()
+                self.0.0.file_bytes()
             }
 
             fn hits(&self, probes: &[u32]) -> u64 {
@@ -193,19 +181,27 @@ macro_rules! mapped {
             }
 
             fn join(&self, operation: Operation, other: &Self) -> IntegerSet {
-                join(&self.0.set, operation, &other.0.set)
+                let sets: [&dyn AsSet; 2] = [&self.0.0, &other.0.0];
+                let joined = match operation {
+                    Operation::And => set::and(&sets),
+                    Operation::Or => set::or(&sets),
+                    Operation::Xor => set::xor(&sets),
+                    Operation::AndNot => set::andnot(&sets),
+                    other => unreachable!("{other:?} makes no set"),
+                };
+                joined.to_set().expect("the files are sound")
             }
 
             fn result_len(result: &IntegerSet) -> u64 {
-                result.cardinality().expect("it is in memory")
+                result.len()
             }
 
             fn intersection_len(&self, other: &Self) -> u64 {
-                self.0.set.intersection_len(&other.0.set).expect("the files are sound")
+                self.0.0.intersection_len(&other.0.0).expect("the files are sound")
             }
 
             fn union_len(&self, other: &Self) -> u64 {
-                self.0.set.union_len(&other.0.set).expect("the files are sound")
+                self.0.0.union_len(&other.0.0).expect("the files are sound")
             }
         }
     };
@@ -215,13 +211,6 @@ mapped!(
     MappedDense,
     "mapped-dense",
     SetFormat::DenseBits,
-    |data: &Data, values: &[u32]| {
-        let mut set = IntegerSet::dense(0, data.universe - 1);
-        for &value in values {
-            set.insert(value.into()).expect("it is in the universe");
-        }
-        set
-    },
     "A plain bitmap in a mapped `.bits` file."
 );
 
@@ -229,7 +218,6 @@ mapped!(
     MappedRoaring,
     "mapped-roaring",
     SetFormat::RoaringBits,
-    |_: &Data, values: &[u32]| values.iter().map(|&value| u64::from(value)).collect(),
     "A roaring bitmap in a mapped `.bits` file."
 );
 

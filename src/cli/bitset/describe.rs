@@ -9,7 +9,7 @@ use crate::set::container::{Container, Op};
 use crate::set::file::PortableSize;
 use crate::set::plan::Plan;
 use crate::set::view::Damage;
-use crate::set::{Representation, SetFile, SetKind, dense_bytes};
+use crate::set::{Representation, SetFile, SetKind, dense_bytes, proportion};
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -123,7 +123,7 @@ pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<
 #[expect(clippy::cast_precision_loss, reason = "a proportion")]
 fn density(set: &SetFile, found: &Survey) -> f64 {
     let Some((min, max)) = found.ends else { return 0.0 };
-    set.cardinality() as f64 / ((max - min) as f64 + 1.0)
+    set.len() as f64 / ((max - min) as f64 + 1.0)
 }
 
 fn json_of(set: &SetFile, found: &Survey) -> Value {
@@ -133,7 +133,7 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
         "kind": kind(set),
         "representation": set.representation().name(),
         "file_bytes": set.file_bytes(),
-        "cardinality": set.cardinality(),
+        "cardinality": set.len(),
         "min": found.ends.map(|(min, _)| min),
         "max": found.ends.map(|(_, max)| max),
         "universe": [first, last],
@@ -162,7 +162,7 @@ fn text_of(set: &SetFile, found: &Survey) -> String {
         kind(set),
         set.representation().name(),
         size(set.file_bytes()),
-        set.cardinality(),
+        set.len(),
         density(set, found),
         found.runs,
         if numbered { "containers" } else { "pieces    " },
@@ -198,19 +198,16 @@ fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a proportion")]
 pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Result<()> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [left, right] = &sets[..] else { return Ok(()) };
-    let (blame_a, blame_b) = (left.damaged(), right.damaged());
-    let plans = vec![Plan::set(left.view(), &blame_a), Plan::set(right.view(), &blame_b)];
-    let both = Plan::join(Op::And, plans).count(source.progress())?;
-    let (size_a, size_b) = (left.cardinality(), right.cardinality());
+    let both = Plan::join(Op::And, Plan::all([left, right])).count(source.progress())?;
+    let (size_a, size_b) = (left.len(), right.len());
     let lies = |set: &SetFile| set.damaged()(Damage::of("there are more values than it says"));
     let only_a = size_a.checked_sub(both).ok_or_else(|| lies(left))?;
     let only_b = size_b.checked_sub(both).ok_or_else(|| lies(right))?;
     let either = size_a.checked_add(only_b).ok_or_else(|| lies(right))?;
-    let jaccard = if either == 0 { 1.0 } else { both as f64 / either as f64 };
+    let jaccard = proportion(both, either);
     let relation = match (only_a, only_b) {
         (0, 0) => "equal",
         (0, _) => "A is a subset of B",
@@ -258,5 +255,5 @@ fn verify_one(source: &Source, path: &Path) -> Result<u64> {
     let _bar = source.bar(true);
     let set = source.open_set(path)?;
     set.verify_watched(source.progress())?;
-    Ok(set.cardinality())
+    Ok(set.len())
 }

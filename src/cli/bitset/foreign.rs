@@ -38,6 +38,5 @@ pub(super) fn convert(
         })?,
         None => foreign::decode(&bytes, &path.display().to_string())?,
     };
-    let blame = decoded.blame();
-    source.write(target, |sink| Plan::set(decoded.view(), &blame).run(sink, source.progress()))
+    source.write(target, |sink| Plan::of(&decoded).run(sink, source.progress()))
 }

@@ -7,7 +7,7 @@ use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::container::Op;
 use crate::set::plan::Plan;
-use crate::set::{Expression, ParseExpressionError, SetFile, blamed};
+use crate::set::{Expression, ParseExpressionError};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -27,8 +27,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
     }
     let sets = source.open_all(&args.sets)?;
-    let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
-    let plans = sets.iter().zip(&blames).map(|(set, blame)| Plan::set(set.view(), blame)).collect();
+    let plans = Plan::all(&sets);
     let plan = match how {
         How::And => Plan::join(Op::And, plans),
         How::Or => Plan::join(Op::Or, plans),
@@ -36,7 +35,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
         How::AndNot => Plan::join(Op::AndNot, plans),
         How::AtLeast(least) => Plan::at_least(least, plans),
     };
-    deliver(source, &sets, plan, &args.target, args.count)
+    deliver(source, plan, &args.target, args.count)
 }
 
 /// Evaluates an expression over named sets.
@@ -61,13 +60,8 @@ pub(super) fn eval(
     }
     let paths: Vec<PathBuf> = bindings.iter().map(|(_, path)| path.clone()).collect();
     let sets = source.open_all(&paths)?;
-    let blames: Vec<_> = sets.iter().map(SetFile::damaged).collect();
-    let plan = expression.plan(&|name: &str| {
-        let found = places.get(name).and_then(|&place| sets.get(place).zip(blames.get(place)));
-        let (set, blame) = found.ok_or_else(|| Error::usage(format!("no set for {name}")))?;
-        Ok::<_, Error>(Plan::set(set.view(), blame))
-    })?;
-    deliver(source, &sets, plan, target, count)
+    let joined = expression.eval(|name| places.get(name).and_then(|&place| sets.get(place)))?;
+    deliver(source, joined.into(), target, count)
 }
 
 /// Quotes the place where an expression cannot be understood, not all of it.
@@ -86,13 +80,7 @@ fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
     ))
 }
 
-fn deliver(
-    source: &Source,
-    sets: &[SetFile],
-    plan: Plan<'_>,
-    target: &Target,
-    count: bool,
-) -> Result<()> {
+fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Result<()> {
     if count {
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;
@@ -102,6 +90,5 @@ fn deliver(
         }
         return print_line(count);
     }
-    let written = source.write(target, |sink| plan.run(sink, source.progress()));
-    written.map_err(|error| blamed(error, sets))
+    source.write(target, |sink| plan.run(sink, source.progress()))
 }

@@ -12,16 +12,15 @@ use std::path::Path;
 /// Says whether values are in the set.
 pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<Answer> {
     let set = source.open(path)?;
-    let (view, damaged) = (set.view(), set.damaged());
     if let [value] = values {
-        let found = view.contains(*value).map_err(damaged)?;
+        let found = set.contains(*value)?;
         print_line(found)?;
         return Ok(found.into());
     }
     let mut all = true;
     if !values.is_empty() {
         for &value in values {
-            let found = view.contains(value).map_err(&damaged)?;
+            let found = set.contains(value)?;
             all &= found;
             print_line(format_args!("{value}\t{found}"))?;
         }

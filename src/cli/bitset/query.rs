@@ -8,9 +8,9 @@ use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::kernel::Level;
 use crate::kernel::decimal::{self, MAX_LINE, SLACK};
+use crate::set::SetFile;
 use crate::set::container::Op;
 use crate::set::plan::Plan;
-use crate::set::{SetFile, blamed};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +30,8 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     for path in sets {
         let set = source.open(path)?;
         let count = match range {
-            None => set.cardinality(),
-            Some((first, last)) => {
-                set.view().range_cardinality(first, last).map_err(set.damaged())?
-            }
+            None => set.len(),
+            Some((first, last)) => set.range_len(first..=last)?,
         };
         match sets {
             [_] => print_line(count)?,
@@ -51,18 +49,15 @@ fn print_found(found: Option<u64>) -> Result<Answer> {
 }
 
 pub(super) fn min(source: &Source, path: &Path) -> Result<Answer> {
-    let set = source.open(path)?;
-    print_found(set.view().min().map_err(set.damaged())?)
+    print_found(source.open(path)?.min()?)
 }
 
 pub(super) fn max(source: &Source, path: &Path) -> Result<Answer> {
-    let set = source.open(path)?;
-    print_found(set.view().max().map_err(set.damaged())?)
+    print_found(source.open(path)?.max()?)
 }
 
 pub(super) fn rank(source: &Source, path: &Path, value: u64) -> Result<()> {
-    let set = source.open(path)?;
-    print_line(set.view().rank(value).map_err(set.damaged())?)
+    print_line(source.open(path)?.rank(value)?)
 }
 
 pub(super) fn select(
@@ -76,10 +71,10 @@ pub(super) fn select(
         (_, Some(share)) if !(0.0..=1.0).contains(&share) => {
             return Err(Error::usage("a quantile is from 0 to 1"));
         }
-        (_, Some(share)) => nearest_rank(set.cardinality(), share),
+        (_, Some(share)) => nearest_rank(set.len(), share),
         (index, None) => index.unwrap_or(0),
     };
-    print_found(set.view().select(index).map_err(set.damaged())?)
+    print_found(set.select(index)?)
 }
 
 /// The nearest-rank quantile, counted from 0.
@@ -99,11 +94,9 @@ pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Resu
 }
 
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
-    let blame = set.damaged();
-    let plans = vec![Plan::set(set.view(), &blame), Plan::Range(first, last)];
+    let plans = vec![Plan::of(set), Plan::Range(first, last)];
     let plan = Plan::join(Op::And, plans);
-    let written = source.write(&Target::default(), |sink| plan.run(sink, source.progress()));
-    written.map_err(|error| blamed(error, [set]))
+    source.write(&Target::default(), |sink| plan.run(sink, source.progress()))
 }
 
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
@@ -124,7 +117,7 @@ pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> 
 
 pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Result<()> {
     let set = source.open(path)?;
-    let count = set.cardinality();
+    let count = set.len();
     if wanted >= count {
         return print_range(source, &set, 0, u64::MAX);
     }

@@ -14,19 +14,19 @@ use crate::set::container::{Container, Op};
 use crate::set::file::ValueSink;
 use crate::set::file::in_order;
 use crate::set::plan::Plan;
-use crate::set::{Changed, Changes, IntegerSet, SetFile, blamed, update_watched};
+use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
 /// Values that were typed, those of files, or those of standard input. What reads as a
 /// number is one; `./7` is a file.
-fn values(source: &Source, operands: &[OsString]) -> Result<IntegerSet> {
+fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     if operands.is_empty() {
-        return source.open(Path::new("-")).map(IntegerSet::from);
+        return Ok(Box::new(source.open(Path::new("-"))?));
     }
     let mut typed = Vec::new();
-    let mut sets = Vec::new();
+    let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
     for operand in operands {
         let path = Path::new(operand);
         let starts_as_number =
@@ -38,51 +38,47 @@ fn values(source: &Source, operands: &[OsString]) -> Result<IntegerSet> {
             {
                 return Err(Error::usage(format!("\"{}\": {reason}", path.display())));
             }
-            _ => sets.push(IntegerSet::from(source.open(path)?)),
+            _ => sets.push(Box::new(source.open(path)?)),
         }
     }
     let typed: IntegerSet = typed.into_iter().collect();
-    if sets.is_empty() {
-        return Ok(typed);
+    if !typed.is_empty() || sets.is_empty() {
+        sets.push(Box::new(typed));
     }
-    if !typed.is_empty()? {
-        sets.push(typed);
-    }
-    match (sets.pop(), &sets[..]) {
-        (Some(only), []) => Ok(only),
-        (last, _) => {
+    match sets.pop() {
+        Some(only) if sets.is_empty() => Ok(only),
+        last => {
             sets.extend(last);
-            union_of(&sets, source.folder())
+            Ok(Box::new(union_of(&sets, source.folder())?))
         }
     }
 }
 
-fn change(source: &Source, set: &Path, removed: &IntegerSet, added: &IntegerSet) -> Result<()> {
+fn change(source: &Source, set: &Path, removed: &dyn AsSet, added: &dyn AsSet) -> Result<()> {
     if SetFile::open_if_set(set)?.is_none() {
         let what = "is no set file: build one first, with `bitset build`";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }
     let _bar = source.bar(true);
-    update_watched(set, removed, added, source.folder(), source.progress()).map(drop)
+    let update = SetFile::update(set).remove(removed).add(added);
+    update.temporary_folder(source.folder()).run_watched(source.progress()).map(drop)
 }
 
 pub(super) fn add(source: &Source, args: &UpdateArgs) -> Result<()> {
-    change(source, &args.set, &IntegerSet::new(), &values(source, &args.values)?)
+    change(source, &args.set, &IntegerSet::new(), &*values(source, &args.values)?)
 }
 
 pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
-    change(source, &args.set, &values(source, &args.values)?, &IntegerSet::new())
+    change(source, &args.set, &*values(source, &args.values)?, &IntegerSet::new())
 }
 
 /// Prints what turns one set into the other; says no if they differ.
 pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
-    let blames = (old.damaged(), new.damaged());
-    let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(new.view(), &blames.1)];
+    let plans = Plan::all([old, new]);
     let mut printer = Printer { old, out: buffered()?, lows: Vec::new(), differ: false };
-    let done = Plan::join(Op::Xor, plans).run(&mut printer, source.progress());
-    done.map_err(|error| blamed(error, &sets))?;
+    Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
     printer.out.flush().map_err(Error::io("write", "-"))?;
     Ok((!printer.differ).into())
 }

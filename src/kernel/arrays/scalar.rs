@@ -18,27 +18,13 @@ pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
 }
 
 pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
-    rest(keep, a, b, 0, out, 0)
-}
-
-/// As `filter`, behind `count` values in `out`; the first values of `a` whose
-/// bits are in `known` are in `b`.
-pub(super) fn rest(
-    keep: bool,
-    a: &[Low],
-    b: &[Low],
-    known: u32,
-    out: &mut [Low],
-    mut count: usize,
-) -> usize {
-    let mut j = 0;
-    for (i, &low) in a.iter().enumerate() {
+    let (mut j, mut count) = (0, 0);
+    for &low in a {
         let value = u16::from_le_bytes(low);
         while j < b.len() && at(b, j) < value {
             j += 1;
         }
-        let known = i < 32 && known >> i & 1 == 1;
-        let found = known || (j < b.len() && at(b, j) == value);
+        let found = j < b.len() && at(b, j) == value;
         out[count] = low;
         count += usize::from(found == keep);
     }

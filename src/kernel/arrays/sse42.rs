@@ -4,7 +4,7 @@
 //! Steps without a branch on the values: a wrong guess costs more than a step.
 //! 32 against 32 by rotation takes 64 instructions of AVX-512, and is slower.
 
-use super::{Low, scalar};
+use super::Low;
 use std::arch::x86_64::{
     __m128i, _SIDD_BIT_MASK, _SIDD_CMP_EQUAL_ANY, _SIDD_UWORD_OPS, _mm_cmpistrm, _mm_cvtsi128_si32,
     _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128,
@@ -79,20 +79,68 @@ fn both(pair: &[Low; PAIR]) -> [__m128i; 2] {
     [load(&blocks[0]), load(&blocks[1])]
 }
 
+/// Values in pairs; what is less than a pair at the end is filled up with 0, which no
+/// comparison finds.
+struct Pairs<'a> {
+    whole: &'a [[Low; PAIR]],
+    rest: [Low; PAIR],
+    /// Values of the rest.
+    rest_len: usize,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(values: &'a [Low]) -> Self {
+        let (whole, end) = values.as_chunks::<PAIR>();
+        let mut rest = [[0; 2]; PAIR];
+        rest[..end.len()].copy_from_slice(end);
+        Self { whole, rest, rest_len: end.len() }
+    }
+
+    fn count(&self) -> usize {
+        self.whole.len() + usize::from(self.rest_len > 0)
+    }
+
+    /// Pair `index`, and its last value; behind the rest come no others.
+    #[inline]
+    fn get(&self, index: usize) -> (&[Low; PAIR], u16) {
+        match self.whole.get(index) {
+            Some(pair) => (pair, last(pair)),
+            None => (&self.rest, u16::MAX),
+        }
+    }
+}
+
 #[target_feature(enable = "sse4.2,popcnt")]
 pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
     let ((a, zero), (b, other_zero)) = (without_zero(a), without_zero(b));
-    let (pairs, others) = (a.as_chunks::<PAIR>().0, b.as_chunks::<PAIR>().0);
+    let (a, b) = (Pairs::new(a), Pairs::new(b));
+    let (pairs, others) = (a.count(), b.count());
     let (mut i, mut j) = (0, 0);
     let mut count = usize::from(zero && other_zero);
-    while i < pairs.len() && j < others.len() {
-        let (ours, theirs) = (&pairs[i], &others[j]);
+    while i < pairs && j < others {
+        let ((ours, end), (theirs, other_end)) = (a.get(i), b.get(j));
         count += pair(both(ours), both(theirs)).count_ones() as usize;
-        let (ours, theirs) = (last(ours), last(theirs));
-        i += usize::from(ours <= theirs);
-        j += usize::from(theirs <= ours);
+        i += usize::from(end <= other_end);
+        j += usize::from(other_end <= end);
     }
-    count + scalar::common(&a[i * PAIR..], &b[j * PAIR..])
+    count
+}
+
+/// Writes the values of two blocks that are chosen, one behind the other; gives the place
+/// behind them.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn put(values: [__m128i; 2], chosen: u32, out: &mut [Low], mut end: usize) -> usize {
+    for (values, chosen) in values.into_iter().zip([chosen & 0xFF, chosen >> BLOCK]) {
+        let place = &mut out[end..end + BLOCK];
+        // SAFETY: an entry is 16 readable bytes; `loadu` needs no alignment.
+        let order = unsafe { _mm_loadu_si128(CHOSEN[chosen as usize].as_ptr().cast()) };
+        let packed = _mm_shuffle_epi8(values, order);
+        // SAFETY: `place` is 16 writable bytes; `storeu` needs no alignment.
+        unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), packed) };
+        end += chosen.count_ones() as usize;
+    }
+    end
 }
 
 #[target_feature(enable = "sse4.2,popcnt")]
@@ -100,33 +148,30 @@ pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize
     let ((a, zero), (b, other_zero)) = (without_zero(a), without_zero(b));
     let mut count = usize::from(zero && other_zero == keep);
     out[0] = [0, 0];
-    let (pairs, others) = (a.as_chunks::<PAIR>().0, b.as_chunks::<PAIR>().0);
+    let (a, b) = (Pairs::new(a), Pairs::new(b));
+    let (pairs, others) = (a.count(), b.count());
     let (mut i, mut j) = (0, 0);
     let flip = if keep { 0 } else { 0xFFFF };
     // Values of pair `i` that were found in pairs before `j`.
     let mut found = 0;
-    while i < pairs.len() && j < others.len() {
-        let (ours, theirs) = (&pairs[i], &others[j]);
+    while i < pairs && j < others {
+        let ((ours, end), (theirs, other_end)) = (a.get(i), b.get(j));
         let values = both(ours);
         found |= pair(values, both(theirs));
-        let (ours, theirs) = (last(ours), last(theirs));
-        let is_done = ours <= theirs;
+        let is_done = end <= other_end;
+        let inside = if i < a.whole.len() { 0xFFFF } else { (1 << a.rest_len) - 1 };
         // Written in any case, counted when the pair is done.
-        let chosen = found ^ flip;
-        let mut end = count;
-        for (values, chosen) in values.into_iter().zip([chosen & 0xFF, chosen >> BLOCK]) {
-            let place = &mut out[end..end + BLOCK];
-            // SAFETY: an entry is 16 readable bytes; `loadu` needs no alignment.
-            let order = unsafe { _mm_loadu_si128(CHOSEN[chosen as usize].as_ptr().cast()) };
-            let packed = _mm_shuffle_epi8(values, order);
-            // SAFETY: `place` is 16 writable bytes; `storeu` needs no alignment.
-            unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), packed) };
-            end += chosen.count_ones() as usize;
-        }
-        count = if is_done { end } else { count };
+        let behind = put(values, (found ^ flip) & inside, out, count);
+        count = if is_done { behind } else { count };
         found = if is_done { 0 } else { found };
         i += usize::from(is_done);
-        j += usize::from(theirs <= ours);
+        j += usize::from(other_end <= end);
     }
-    scalar::rest(keep, &a[i * PAIR..], &b[j * PAIR..], found, out, count)
+    while i < pairs && (!keep || found != 0) {
+        let inside = if i < a.whole.len() { 0xFFFF } else { (1 << a.rest_len) - 1 };
+        count = put(both(a.get(i).0), (found ^ flip) & inside, out, count);
+        found = 0;
+        i += 1;
+    }
+    count
 }

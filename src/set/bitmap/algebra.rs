@@ -126,7 +126,7 @@ impl<S: Words, T: Words<Word = S::Word>> PartialEq<Bits<T>> for Bits<S> {
 
 /// The set `a op b` of these `len_bits` values from `base` on: one pass over new
 /// memory.
-pub(crate) fn join_in<S: Words, T: Words<Word = S::Word>>(
+fn join_in<S: Words, T: Words<Word = S::Word>>(
     op: Op,
     base: u64,
     len_bits: u64,

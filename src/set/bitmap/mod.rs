@@ -30,9 +30,6 @@ mod word;
 mod words;
 
 pub use algebra::OutsideUniverse;
-pub(crate) use algebra::join_in;
 pub use bits::{Bitmap, BitmapMut, BitmapView, Bits};
 pub use iter::{Ones, Runs};
-pub use owned::OwnedWords;
 pub use word::Word;
-pub use words::{LeBytes, Words, WordsMut};

@@ -1,6 +1,6 @@
 //! How much two containers share, without making what they share.
 
-use super::{BitmapWords, Container, GALLOP, intervals};
+use super::{BitmapWords, Container, GALLOP, intervals, overlaps};
 use crate::kernel::{Level, arrays, popcount};
 
 /// Number of values in both.
@@ -18,21 +18,7 @@ pub(crate) fn intersection_len(a: Container<'_>, b: Container<'_>) -> u32 {
             values.iter().map(bit).sum::<u64>() as u32
         }
         (Array(values), Runs(runs)) | (Runs(runs), Array(values)) => in_runs(values, runs),
-        (Runs(a), Runs(b)) => {
-            let (mut a, mut b) = (intervals(a), intervals(b));
-            let (mut x, mut y) = (a.next(), b.next());
-            let mut count = 0;
-            while let (Some((x_first, x_last)), Some((y_first, y_last))) = (x, y) {
-                let (first, last) = (x_first.max(y_first), x_last.min(y_last));
-                count += (last + 1).saturating_sub(first);
-                if x_last < y_last {
-                    x = a.next();
-                } else {
-                    y = b.next();
-                }
-            }
-            count
-        }
+        (Runs(a), Runs(b)) => overlaps(a, b).map(|(first, last)| last - first + 1).sum(),
         (Bitmap(words), Runs(runs)) | (Runs(runs), Bitmap(words)) => {
             intervals(runs).map(|(first, last)| in_range(words, first, last)).sum()
         }

@@ -1,6 +1,7 @@
 //! Many containers joined at once: the cost is that of all their values, not that of
 //! the result for each of them.
 
+use super::owned::is_full;
 use super::scratch::clear;
 use super::{Container, MAX_ARRAY, SPAN, Scratch, WORDS, intervals, run};
 use crate::kernel::Level;
@@ -37,16 +38,12 @@ impl Scratch {
     /// these does not matter.
     pub(crate) fn gather(&mut self, among: Among, containers: &[Container<'_>]) {
         steps::count(containers.iter().map(|container| 1 + container.bytes().len() / 8).sum());
-        let is_full = |container: &Container<'_>| match container {
-            Container::Runs(runs) => {
-                runs.len() == 1 && intervals(runs).next() == Some((0, SPAN - 1))
-            }
-            _ => false,
-        };
         match among {
             Among::AtLeast(least) if least > containers.len() => self.clear(),
             Among::AtLeast(0 | 1) => self.gather(Among::Any, containers),
-            Among::Any if containers.iter().any(is_full) => self.set_runs([run(0, SPAN - 1)]),
+            Among::Any if containers.iter().copied().any(is_full) => {
+                self.set_runs([run(0, SPAN - 1)]);
+            }
             _ if few(containers) => self.sort(among, containers),
             Among::Any | Among::Odd => self.overlay(among, containers),
             Among::AtLeast(least) => self.tally(least, containers),

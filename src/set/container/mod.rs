@@ -9,11 +9,13 @@
 
 mod count;
 mod many;
+mod owned;
 mod scratch;
 mod search;
 
 pub(crate) use count::{intersection_len, intersects};
 pub(crate) use many::Among;
+pub(crate) use owned::Owned;
 pub(crate) use scratch::Scratch;
 
 pub(crate) use crate::kernel::words::Op;
@@ -73,6 +75,26 @@ pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
+/// What two containers of runs share, as runs.
+fn overlaps(a: &[[u8; 4]], b: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
+    let (mut a, mut b) = (intervals(a), intervals(b));
+    let (mut x, mut y) = (a.next(), b.next());
+    std::iter::from_fn(move || {
+        while let (Some((x_first, x_last)), Some((y_first, y_last))) = (x, y) {
+            if x_last < y_last {
+                x = a.next();
+            } else {
+                y = b.next();
+            }
+            let (first, last) = (x_first.max(y_first), x_last.min(y_last));
+            if first <= last {
+                return Some((first, last));
+            }
+        }
+        None
+    })
+}
+
 /// Hands every word of `first ..= last` to `change`, with the range's bits in it.
 fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
     let change = |word: &mut [u8; 8], mask: u64| {
@@ -91,6 +113,14 @@ fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mu
             }
             change(tail, to);
         }
+    }
+}
+
+/// Hands the words to `job`; copies them first where they are not aligned.
+fn with_words<T>(words: &BitmapWords, job: impl FnOnce(&[u64]) -> T) -> T {
+    match bytemuck::try_cast_slice(words.as_flattened()) {
+        Ok(words) => job(words),
+        Err(_) => job(&words.map(u64::from_le_bytes)),
     }
 }
 
@@ -230,7 +260,9 @@ impl Container<'_> {
             }
             Self::Bitmap(words) => {
                 let mut mask = u64::MAX << (low & 63);
-                for (number, &word) in (0_u32..).zip(words).skip(usize::from(low >> 6)) {
+                // Not `skip` behind `zip`, which goes through all words before.
+                for (number, &word) in (u32::from(low >> 6)..).zip(&words[usize::from(low >> 6)..])
+                {
                     let word = u64::from_le_bytes(word) & mask;
                     if word != 0 {
                         return u16::try_from(64 * number + word.trailing_zeros()).ok();
@@ -321,14 +353,7 @@ impl Container<'_> {
                 values.len().min(room)
             }
             Self::Bitmap(words) => {
-                let copy;
-                let words = if let Ok(words) = bytemuck::try_cast_slice(words.as_flattened()) {
-                    words
-                } else {
-                    copy = words.map(u64::from_le_bytes);
-                    &copy[..]
-                };
-                ones::ones(Level::best(), words, offset, positions)
+                with_words(words, |words| ones::ones(Level::best(), words, offset, positions))
             }
             Self::Runs(runs) => {
                 let mut count = 0;

@@ -1,9 +1,10 @@
 //! Memory for containers that are computed, used again and again.
 
-use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, run};
+use super::owned::{Owned, ones as ones_of};
+use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, overlaps, run};
 use crate::kernel::steps;
 use crate::kernel::words;
-use crate::kernel::{Level, arrays};
+use crate::kernel::{Level, arrays, ones};
 
 /// An owned container.
 #[derive(Debug, Clone, Default)]
@@ -87,8 +88,39 @@ impl Scratch {
         }
     }
 
+    /// A container of its own of the values. A large bitmap is moved, not copied.
+    pub(crate) fn take(&mut self) -> Owned {
+        match (self.kind, self.words.take()) {
+            (Kind::Bitmap, Some(words)) => {
+                let len = ones_of(&words);
+                if len as usize > MAX_ARRAY {
+                    self.kind = Kind::default();
+                    return Owned::Bitmap(words, len);
+                }
+                let array = Owned::plain(Container::Bitmap(&words), len, self);
+                self.words = Some(words);
+                array
+            }
+            (Kind::Array(count), words) if count <= MAX_ARRAY => {
+                self.words = words;
+                Owned::array(&self.values[..count])
+            }
+            (Kind::Runs, words) => {
+                self.words = words;
+                let runs = std::mem::take(&mut self.runs);
+                let copy = Owned::copy(Container::Runs(&runs), self);
+                self.runs = runs;
+                copy
+            }
+            (_, words) => {
+                self.words = words;
+                Owned::copy(self.container(), &mut Self::default())
+            }
+        }
+    }
+
     /// Makes this a bitmap of these words.
-    pub(crate) fn set_bitmap(&mut self, words: Box<BitmapWords>) {
+    fn set_bitmap(&mut self, words: Box<BitmapWords>) {
         self.words = Some(words);
         self.kind = Kind::Bitmap;
     }
@@ -146,6 +178,11 @@ impl Scratch {
             }
             (Array(values), op, Runs(runs)) => self.join_runs(op, runs_in(values), intervals(runs)),
             (Runs(runs), op, Array(values)) => self.join_runs(op, intervals(runs), runs_in(values)),
+            (Runs(ours), Op::And, Runs(theirs)) => {
+                self.runs.clear();
+                self.runs.extend(overlaps(ours, theirs).map(|(first, last)| run(first, last)));
+                self.kind = Kind::Runs;
+            }
             (Runs(ours), op, Runs(theirs)) => {
                 self.join_runs(op, intervals(ours), intervals(theirs));
             }
@@ -316,15 +353,28 @@ impl Scratch {
 
     /// `container` as an array.
     pub(crate) fn array_of<'s>(&'s mut self, container: Container<'s>) -> Container<'s> {
-        if let Container::Array(_) = container {
-            return container;
-        }
-        let count = container.positions(0, &mut self.positions);
-        let positions = &self.positions[..count];
-        self.values.clear();
-        #[expect(clippy::cast_possible_truncation, reason = "positions are below 2^16")]
-        self.values.extend(positions.iter().map(|&low| (low as u16).to_le_bytes()));
-        Container::Array(&self.values)
+        let count = match container {
+            Container::Array(_) => return container,
+            Container::Bitmap(words) => {
+                let room = container.len() as usize + ones::SLACK;
+                if self.values.len() < room {
+                    self.values.resize(room, [0; 2]);
+                }
+                super::with_words(words, |words| ones::lows(Level::best(), words, &mut self.values))
+            }
+            Container::Runs(runs) => {
+                self.values.clear();
+                for (first, last) in intervals(runs) {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "positions are below 2^16"
+                    )]
+                    self.values.extend((first..=last).map(|low| (low as u16).to_le_bytes()));
+                }
+                self.values.len()
+            }
+        };
+        Container::Array(&self.values[..count])
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) const CARDINALITY_AT: u64 = 32;
 
 /// How the payload represents the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Representation {
     /// A plain bitmap.
     Dense,

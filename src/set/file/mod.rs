@@ -7,6 +7,7 @@ mod body;
 mod bucket;
 mod header;
 mod portable;
+mod questions;
 mod set_file;
 mod summed;
 mod writer;

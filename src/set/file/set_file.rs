@@ -37,8 +37,9 @@ use std::path::{Path, PathBuf};
 /// let ids: IntegerSet = [35, 40, 1 << 40].into_iter().collect();
 /// ids.write(&path)?;
 /// let file = SetFile::open(&path)?;
-/// assert_eq!(file.cardinality(), 3);
-/// assert!(file.view().contains(40)? && !file.view().contains(36)?);
+/// assert_eq!(file.len(), 3);
+/// assert!(file.contains(40)? && !file.contains(36)?);
+/// assert_eq!(file.range(36..).next().transpose()?, Some(40));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -57,6 +58,7 @@ enum Content {
 
 /// What the first bytes of a file say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetKind {
     /// A `.bits` file.
     Bits,
@@ -209,7 +211,7 @@ impl SetFile {
 
     /// Number of values, as the file says. O(1).
     #[must_use]
-    pub fn cardinality(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         match &self.content {
             Content::Bits(header) => header.cardinality,
             Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
@@ -304,7 +306,7 @@ impl SetFile {
         let found = (count, ends.unwrap_or((0, 0)));
         let said = match &self.content {
             Content::Bits(header) => (header.cardinality, (header.min, header.max)),
-            _ => (self.cardinality(), found.1),
+            _ => (self.len(), found.1),
         };
         if found != said {
             return Err(wrong("cardinality, smallest or largest value are not those of the set"));

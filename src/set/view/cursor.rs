@@ -6,6 +6,7 @@ use super::roaring::RoaringView;
 use super::{Damage, Shape};
 use crate::kernel::steps;
 use crate::set::container::Container;
+use crate::set::containers::Slot;
 
 /// Walks over the containers of a set.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub(crate) struct Cursor<'a> {
     next: usize,
     /// The key of the last container that was met.
     met: Option<u64>,
+    /// The next container in memory.
+    slot: Slot,
     /// The bucket before `next`, and its next container.
     bucket: Option<(u32, RoaringView<'a>, usize)>,
 }
@@ -32,12 +35,13 @@ fn low_key(key: u64) -> u16 {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(shape: Shape<'a>) -> Self {
-        Self { shape, next: 0, met: None, bucket: None }
+        Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None }
     }
 
     /// The key of the last container.
     pub(crate) fn last_key(&self) -> Option<u64> {
         match self.shape {
+            Shape::Memory(containers) => containers.last_key(),
             Shape::Dense(dense) => Some(dense.get(dense.len().checked_sub(1)?)?.0),
             Shape::Roaring(roaring) => Some(roaring.key(roaring.len().checked_sub(1)?).into()),
             Shape::Treemap(treemap) => {
@@ -53,6 +57,16 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) {
         steps::count(1);
         match self.shape {
+            Shape::Memory(containers) => {
+                // Mostly one of the next is meant.
+                for _ in 0..NEAR {
+                    if containers.key(self.slot).is_none_or(|next| next >= key) {
+                        return;
+                    }
+                    self.slot = containers.after(self.slot);
+                }
+                self.slot = self.slot.max(containers.seek(key));
+            }
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
                 // Mostly one of the next is meant.
@@ -122,6 +136,9 @@ impl<'a> Cursor<'a> {
     /// value to value.
     pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
         let found = self.next()?;
+        if let Shape::Memory(_) = self.shape {
+            return Ok(found);
+        }
         match found.and_then(|(_, container)| container.disorder()) {
             Some(what) => Err(Damage::of(what)),
             None => Ok(found),
@@ -131,6 +148,11 @@ impl<'a> Cursor<'a> {
     fn following(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
         steps::count(1);
         match self.shape {
+            Shape::Memory(containers) => {
+                let found = containers.get(self.slot);
+                self.slot = containers.after(self.slot);
+                Ok(found.map(|(key, owned)| (key, owned.container())))
+            }
             Shape::Dense(dense) => {
                 let found = dense.get(self.next);
                 self.next += usize::from(found.is_some());
@@ -169,6 +191,14 @@ impl<'a> Cursor<'a> {
         let mut passed = 0;
         match self.shape {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Memory(containers) => {
+                while let Some((_, owned)) = containers.get(self.slot)
+                    && passed + u64::from(owned.len()) <= count
+                {
+                    passed += u64::from(owned.len());
+                    self.slot = containers.after(self.slot);
+                }
+            }
             Shape::Dense(dense) => {
                 let before = dense.rank(self.next)?;
                 let all = dense.rank(dense.len())?;

@@ -3,7 +3,6 @@
 use super::Damage;
 use super::query::last_up_to;
 use crate::kernel::{Level, popcount};
-use crate::set::bitmap::BitmapView;
 use crate::set::container::{Container, WORDS};
 
 /// A bitmap over borrowed little-endian words.
@@ -21,12 +20,6 @@ impl<'a> DenseView<'a> {
     /// 2^16 bits at the end is ignored.
     pub(crate) fn new(words: &'a [[u8; 8]], first_key: u64, ranks: Option<&'a [[u8; 8]]>) -> Self {
         Self { pieces: words.as_chunks().0, first_key, ranks }
-    }
-
-    /// The whole bitmap.
-    pub(crate) fn bitmap(self) -> BitmapView<'a> {
-        let bytes = self.pieces.as_flattened().as_flattened();
-        BitmapView::from_le_bytes(self.first_key << 16, bytes)
     }
 
     /// Whether `value` is in the set.

@@ -68,6 +68,7 @@ impl SetView<'_> {
             Shape::Dense(dense) => dense.len() * crate::set::container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
+            Shape::Memory(containers) => containers.bytes(),
             Shape::Damaged(_) => 0,
         }
     }

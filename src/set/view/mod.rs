@@ -1,5 +1,6 @@
 //! Sets that are read where they lie: a plain bitmap or a roaring bitmap of 32
-//! or 64 bits in borrowed bytes, such as a mapped file.
+//! or 64 bits in borrowed bytes, such as a mapped file; or the containers of a set in
+//! memory. Every query is written here, once for all of them.
 //!
 //! Nothing is decoded beforehand. A query touches what it needs: a word, or the
 //! head of the file and one container. Every access is checked against the
@@ -11,7 +12,6 @@
 
 mod cursor;
 mod dense;
-mod iter;
 mod many;
 mod query;
 mod roaring;
@@ -21,17 +21,21 @@ mod selection;
 #[cfg(test)]
 mod tests;
 mod treemap;
+mod values;
 
 use crate::set::container::WORDS;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
-pub use iter::Values;
 pub(crate) use many::Prober;
+pub(crate) use query::{ends_of, find_key};
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use selection::Selection;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
+pub use values::Values;
+
+use crate::set::containers::Containers;
 
 /// Where the bytes of a set contradict its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +54,8 @@ impl Damage {
     }
 }
 
-/// A set of naturals in borrowed bytes. Copying it copies a few pointers.
+/// A set of naturals that is borrowed: bytes of a file or of others, or a set in
+/// memory. Copying it copies a few pointers.
 #[derive(Debug, Clone, Copy)]
 pub struct SetView<'a>(pub(crate) Shape<'a>);
 
@@ -60,6 +65,8 @@ pub(crate) enum Shape<'a> {
     Dense(DenseView<'a>),
     Roaring(RoaringView<'a>),
     Treemap(TreemapView<'a>),
+    /// Containers in memory: no question to them fails.
+    Memory(&'a Containers),
     /// Bytes that were in order when they were opened, and are not any more: every
     /// question is answered with the damage, never as of an empty set.
     Damaged(Damage),
@@ -103,6 +110,11 @@ impl<'a> SetView<'a> {
         let view = RoaringView::new(bytes)?;
         view.check()?;
         Ok(Self(Shape::Roaring(view)))
+    }
+
+    /// Whether it is a set in memory, which nothing can damage.
+    pub(crate) fn is_sound(self) -> bool {
+        matches!(self.0, Shape::Memory(_))
     }
 
     /// The containers, in order.

@@ -1,8 +1,10 @@
 //! Questions to one set.
 
-use super::{Damage, SetView, Shape};
+use super::cursor::Keyed;
+use super::{Damage, RoaringView, SetView, Shape};
 use crate::set::container::Container;
 use std::cmp::Ordering;
+use std::ops::{Bound, RangeBounds};
 
 /// The high and the low part of a value.
 pub(super) fn split(value: u64) -> (u64, u16) {
@@ -32,6 +34,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Memory(containers) => containers.container(key),
             Shape::Dense(dense) => match dense.get(dense.place(key)) {
                 Some((found, container)) if found == key => Some(container),
                 _ => None,
@@ -68,10 +71,50 @@ impl<'a> SetView<'a> {
         Ok(self.container(key)?.is_some_and(|container| container.contains(low)))
     }
 
+    /// The last container of a key up to `key`; one of a plain bitmap may be empty.
+    /// O(log containers).
+    pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
+        let found = match self.0 {
+            Shape::Damaged(damage) => return Err(damage),
+            Shape::Memory(containers) => containers.last_up_to(key),
+            Shape::Dense(dense) => {
+                let behind = dense.place(key.saturating_add(1));
+                behind.checked_sub(1).and_then(|piece| dense.get(piece))
+            }
+            Shape::Roaring(roaring) => {
+                let wanted = u16::try_from(key).unwrap_or(u16::MAX);
+                last_in(roaring, 0, wanted)?
+            }
+            Shape::Treemap(treemap) => {
+                let high = u32::try_from(key >> 16);
+                let (place, wanted) = match high.map_or(Err(treemap.len()), |h| treemap.find(h)) {
+                    Ok(bucket) => (bucket + 1, split(key).1),
+                    Err(behind) => (behind, u16::MAX),
+                };
+                let Some(bucket) = place.checked_sub(1) else { return Ok(None) };
+                let (high, roaring) = treemap.get(bucket)?;
+                match last_in(roaring, u64::from(high) << 16, wanted)? {
+                    None if bucket > 0 => {
+                        let (high, roaring) = treemap.get(bucket - 1)?;
+                        last_in(roaring, u64::from(high) << 16, u16::MAX)?
+                    }
+                    found => found,
+                }
+            }
+        };
+        match found {
+            Some((found, _)) if found > key => {
+                Err(Damage { offset: 0, what: "the keys of the containers do not ascend" })
+            }
+            found => Ok(found),
+        }
+    }
+
     /// Values in containers with keys below `key`.
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Memory(containers) => containers.rank_of_key(key),
             Shape::Dense(dense) => dense.rank(dense.place(key))?,
             Shape::Roaring(roaring) => match u16::try_from(key) {
                 Ok(key) => roaring.rank(roaring.find(key).unwrap_or_else(|place| place)),
@@ -116,8 +159,9 @@ impl<'a> SetView<'a> {
     /// # Errors
     ///
     /// If the bytes are damaged.
-    pub fn cardinality(self) -> Result<u64, Damage> {
+    pub fn len(self) -> Result<u64, Damage> {
         match self.0 {
+            Shape::Memory(containers) => Ok(containers.len()),
             Shape::Dense(dense) => dense.rank(dense.len()),
             _ => self.rank(u64::MAX),
         }
@@ -134,8 +178,17 @@ impl<'a> SetView<'a> {
                 }
                 None => Ok(0),
             },
-            _ => self.cardinality(),
+            _ => self.len(),
         }
+    }
+
+    /// Whether there are no values.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged where the first value is looked for.
+    pub fn is_empty(self) -> Result<bool, Damage> {
+        Ok(self.min()?.is_none())
     }
 
     /// The value that has `index` values before it; `None` if there are not
@@ -147,6 +200,9 @@ impl<'a> SetView<'a> {
     pub fn select(self, index: u64) -> Result<Option<u64>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Memory(containers) => {
+                containers.holder(index).map(|(key, c, before)| (key, c, before, true))
+            }
             Shape::Dense(dense) => {
                 let Some((piece, before)) = dense.piece_of(index)? else { return Ok(None) };
                 let is_last = piece + 1 == dense.len();
@@ -199,9 +255,18 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
-        let Some(index) = self.rank(value)?.checked_sub(1) else { return Ok(None) };
-        let found = self.select(index)?.filter(|found| *found <= value);
-        found.map(Some).ok_or(WRONG_RANKS)
+        let (wanted, low) = split(value);
+        let mut from = Some(wanted);
+        while let Some(key) = from
+            && let Some((key, container)) = self.last_up_to(key)?
+        {
+            let low = if key == wanted { low } else { u16::MAX };
+            if let Some(low) = container.previous(low) {
+                return Ok(Some(join(key, low)));
+            }
+            from = key.checked_sub(1);
+        }
+        Ok(None)
     }
 
     /// The smallest value.
@@ -222,15 +287,13 @@ impl<'a> SetView<'a> {
         self.previous(u64::MAX)
     }
 
-    /// Number of values of `first ..= last`.
+    /// Number of values in a range.
     ///
     /// # Errors
     ///
     /// If the bytes are damaged where the answer is looked for.
-    pub fn range_cardinality(self, first: u64, last: u64) -> Result<u64, Damage> {
-        if first > last {
-            return Ok(0);
-        }
+    pub fn range_len(self, range: impl RangeBounds<u64>) -> Result<u64, Damage> {
+        let Some((first, last)) = ends_of(&range) else { return Ok(0) };
         let before = match first.checked_sub(1) {
             Some(before) => self.rank(before)?,
             None => 0,
@@ -243,8 +306,32 @@ impl<'a> SetView<'a> {
 /// one and has no more values than it should.
 type Found<'a> = Option<(u64, Container<'a>, u64, bool)>;
 
+/// First and last value of a range; none if it has no values.
+pub(crate) fn ends_of(range: &impl RangeBounds<u64>) -> Option<(u64, u64)> {
+    let first = match range.start_bound() {
+        Bound::Included(&first) => first,
+        Bound::Excluded(&before) => before.checked_add(1)?,
+        Bound::Unbounded => 0,
+    };
+    let last = match range.end_bound() {
+        Bound::Included(&last) => last,
+        Bound::Excluded(&end) => end.checked_sub(1)?,
+        Bound::Unbounded => u64::MAX,
+    };
+    (first <= last).then_some((first, last))
+}
+
+/// The last container of a key up to `key`.
+fn last_in(roaring: RoaringView<'_>, high: u64, key: u16) -> Result<Option<Keyed<'_>>, Damage> {
+    let place = match roaring.find(key) {
+        Ok(place) => Some(place),
+        Err(behind) => behind.checked_sub(1),
+    };
+    place.map(|place| Ok((high | u64::from(roaring.key(place)), roaring.get(place)?))).transpose()
+}
+
 fn select_in(
-    roaring: super::RoaringView<'_>,
+    roaring: RoaringView<'_>,
     high: u64,
     before: u64,
     index: u64,
@@ -258,18 +345,24 @@ fn select_in(
 
 /// The place of `key` among `count` keys that are distinct and ascend, or where
 /// it would be.
-pub(super) fn find_key(count: usize, key: u32, at: impl Fn(usize) -> u32) -> Result<usize, usize> {
+#[inline]
+pub(crate) fn find_key<K: Copy + Into<u64>>(
+    count: usize,
+    key: K,
+    at: impl Fn(usize) -> K,
+) -> Result<usize, usize> {
     if count == 0 {
         return Err(0);
     }
-    let (first, last) = (at(0), at(count - 1));
+    let at = |index: usize| -> u64 { at(index).into() };
+    let (key, first, last) = (key.into(), at(0), at(count - 1));
     if key < first || key > last {
         return Err(if key < first { 0 } else { count });
     }
     // That many may be before and behind it.
-    let to = ((key - first) as usize).min(count - 1);
-    // 0 where more keys are missing than there are.
-    let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
+    let distance = |keys: u64| usize::try_from(keys).unwrap_or(usize::MAX);
+    let to = distance(key - first).min(count - 1);
+    let mut from = (count - 1).saturating_sub(distance(last - key)).min(to);
     // The last one that is not above `key`; without a branch to guess wrong.
     let mut count = to - from + 1;
     while count > 1 {

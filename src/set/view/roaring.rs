@@ -188,7 +188,7 @@ impl<'a> RoaringView<'a> {
 
     /// The container of `key`, or where it would be.
     pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
-        find_key(self.len(), key.into(), |index| self.key(index).into())
+        find_key(self.len(), key, |index| self.key(index))
     }
 
     /// Values in containers before `index`.

@@ -41,7 +41,7 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
     let sorted: Vec<u64> = set.iter().copied().collect();
     let values: Result<Vec<u64>, _> = view.iter().collect();
     prop_assert_eq!(&values.unwrap(), &sorted);
-    prop_assert_eq!(view.cardinality().unwrap(), set.len() as u64);
+    prop_assert_eq!(view.len().unwrap(), set.len() as u64);
     prop_assert_eq!(view.min().unwrap(), set.first().copied());
     prop_assert_eq!(view.max().unwrap(), set.last().copied());
     for count in [10, 5000] {
@@ -68,7 +68,7 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
         prop_assert_eq!(view.rank(probe).unwrap(), set.range(..=probe).count() as u64);
         prop_assert_eq!(view.next(probe).unwrap(), set.range(probe..).next().copied());
         prop_assert_eq!(view.previous(probe).unwrap(), set.range(..=probe).next_back().copied());
-        let from: Vec<u64> = view.iter_from(probe).take(5).map(Result::unwrap).collect();
+        let from: Vec<u64> = view.range(probe..).take(5).map(Result::unwrap).collect();
         let expected: Vec<u64> = set.range(probe..).take(5).copied().collect();
         prop_assert_eq!(from, expected);
         let index = probe % (set.len() as u64 + 2);
@@ -78,7 +78,7 @@ fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), T
         );
         let last = probe.saturating_add(70_000);
         prop_assert_eq!(
-            view.range_cardinality(probe, last).unwrap(),
+            view.range_len(probe..=last).unwrap(),
             set.range(probe..=last).count() as u64
         );
     }
@@ -179,7 +179,7 @@ proptest! {
                         let _ = (view.contains(probe), view.rank(probe), view.next(probe));
                         let _ = (view.select(probe % 1000), view.previous(probe));
                     }
-                    let _ = view.cardinality();
+                    let _ = view.len();
                     let read = view.iter().take(1 << 20).take_while(Result::is_ok).count();
                     prop_assert!(read <= 1 << 20);
                     // What is found although the bytes are damaged is not held back.
@@ -291,7 +291,7 @@ fn numbers_of_values_that_cannot_be_are_damage() {
     with_table(
         |buckets| buckets[2].rank = u64::MAX,
         |view| {
-            assert!(view.rank(u64::MAX).is_err() && view.cardinality().is_err());
+            assert!(view.rank(u64::MAX).is_err() && view.len().is_err());
             assert!(view.max().is_err() && view.rank(2 << 32 | 5).is_err());
             assert_eq!(view.rank(1 << 32 | 5), Ok(3));
         },
@@ -299,7 +299,7 @@ fn numbers_of_values_that_cannot_be_are_damage() {
     with_table(
         |buckets| buckets[1].rank = 9,
         |view| {
-            assert!(view.range_cardinality(1 << 32 | 4, 3 << 32).is_err());
+            assert!(view.range_len(1 << 32 | 4..=3 << 32).is_err());
             // Would be a value above the one that is asked for.
             assert!(view.previous(1 << 32 | 9).is_err());
         },
@@ -327,6 +327,6 @@ fn a_container_with_fewer_values_than_its_head_says_is_damage() {
 #[should_panic(expected = "end below 2^64")]
 fn a_plain_bitmap_ends_below_2_to_the_64() {
     let words = vec![[0; 8]; 2 * 1024];
-    assert_eq!(SetView::dense(&words, ((1 << 48) - 2) << 16).cardinality(), Ok(0));
-    assert_eq!(SetView::dense(&words, u64::MAX << 16).cardinality(), Ok(0));
+    assert_eq!(SetView::dense(&words, ((1 << 48) - 2) << 16).len(), Ok(0));
+    assert_eq!(SetView::dense(&words, u64::MAX << 16).len(), Ok(0));
 }

@@ -1,0 +1,200 @@
+//! Questions to a file: those of a set in memory, each of which may meet damage.
+
+use super::SetFile;
+use crate::error::Result;
+use crate::set::count::proportion;
+use crate::set::integer_set::IntegerSet;
+use crate::set::operand::AsSet;
+use crate::set::plan::Plan;
+use crate::set::{and, andnot, or, xor};
+use std::ops::RangeBounds;
+
+/// All questions fail where the file turns out to be damaged, and costs are those of the
+/// same questions to an [`IntegerSet`], unless said otherwise.
+impl SetFile {
+    /// Whether there are no values, as the file says. O(1).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether `value` is in the set. Touches one container, of a plain bitmap one word.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged; so for all questions.
+    pub fn contains(&self, value: u64) -> Result<bool> {
+        self.view().contains(value).map_err(self.damaged())
+    }
+
+    /// Which of `values` are in the set; see [`SetView::contains_many`](crate::set::SetView::contains_many).
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn contains_many(&self, values: &[u64]) -> Result<Vec<bool>> {
+        let mut found = vec![false; values.len()];
+        self.view().contains_many(values, &mut found).map_err(self.damaged())?;
+        Ok(found)
+    }
+
+    /// The smallest value.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn min(&self) -> Result<Option<u64>> {
+        self.view().min().map_err(self.damaged())
+    }
+
+    /// The largest value.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn max(&self) -> Result<Option<u64>> {
+        self.view().max().map_err(self.damaged())
+    }
+
+    /// Number of values up to and including `value`. O(log containers) for a `.bits` file,
+    /// which has a table of ranks, else O(containers).
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn rank(&self, value: u64) -> Result<u64> {
+        self.view().rank(value).map_err(self.damaged())
+    }
+
+    /// The value that has `index` values before it. Cost as of [`rank`](Self::rank).
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn select(&self, index: u64) -> Result<Option<u64>> {
+        self.view().select(index).map_err(self.damaged())
+    }
+
+    /// The smallest value from `value` on.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn next(&self, value: u64) -> Result<Option<u64>> {
+        self.view().next(value).map_err(self.damaged())
+    }
+
+    /// The largest value up to `value`.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn previous(&self, value: u64) -> Result<Option<u64>> {
+        self.view().previous(value).map_err(self.damaged())
+    }
+
+    /// Number of values in a range. Cost as of [`rank`](Self::rank).
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn range_len(&self, range: impl RangeBounds<u64>) -> Result<u64> {
+        self.view().range_len(range).map_err(self.damaged())
+    }
+
+    /// The values, ascending; from the end, descending. An error is the last item.
+    #[must_use]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Result<u64>> {
+        self.range(..)
+    }
+
+    /// The values in a range, ascending; from the end, descending. An error is the last
+    /// item.
+    pub fn range(
+        &self,
+        range: impl RangeBounds<u64>,
+    ) -> impl DoubleEndedIterator<Item = Result<u64>> {
+        self.view().range(range).map(|value| value.map_err(self.damaged()))
+    }
+
+    /// A copy in memory, which can be changed. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains).
+    pub fn to_set(&self) -> Result<IntegerSet> {
+        self.view().to_set().map_err(self.damaged())
+    }
+
+    /// Number of values in both; the values themselves are not computed.
+    ///
+    /// # Errors
+    ///
+    /// As [`contains`](Self::contains), of either; so for all questions about two sets.
+    pub fn intersection_len(&self, other: &dyn AsSet) -> Result<u64> {
+        and(&[self, other]).count()
+    }
+
+    /// Number of values in either.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn union_len(&self, other: &dyn AsSet) -> Result<u64> {
+        or(&[self, other]).count()
+    }
+
+    /// Number of values of this set that are not in `other`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn difference_len(&self, other: &dyn AsSet) -> Result<u64> {
+        andnot(&[self, other]).count()
+    }
+
+    /// Number of values in one of the two.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn symmetric_difference_len(&self, other: &dyn AsSet) -> Result<u64> {
+        xor(&[self, other]).count()
+    }
+
+    /// The Jaccard index; see [`IntegerSet::jaccard`].
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn jaccard(&self, other: &dyn AsSet) -> Result<f64> {
+        Ok(proportion(self.intersection_len(other)?, self.union_len(other)?))
+    }
+
+    /// Whether all values of this set are in `other`.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn is_subset(&self, other: &dyn AsSet) -> Result<bool> {
+        Plan::is_subset(Plan::of(self), Plan::of(other))
+    }
+
+    /// Whether all values of `other` are in this set.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn is_superset(&self, other: &dyn AsSet) -> Result<bool> {
+        Plan::is_subset(Plan::of(other), Plan::of(self))
+    }
+
+    /// Whether no value is in both.
+    ///
+    /// # Errors
+    ///
+    /// As [`intersection_len`](Self::intersection_len).
+    pub fn is_disjoint(&self, other: &dyn AsSet) -> Result<bool> {
+        Plan::is_disjoint(Plan::of(self), Plan::of(other))
+    }
+}

@@ -1,0 +1,129 @@
+//! Algebra over sets of any kind, mixed as they come.
+
+use super::container::Op;
+use super::file::Spool;
+use super::integer_set::IntegerSet;
+use super::operand::AsSet;
+use super::plan::Plan;
+use super::sink::{SetFormat, Written, write_file};
+use crate::error::Result;
+use crate::progress::Progress;
+use std::path::Path;
+
+/// A set that algebra describes, and that is yet to be computed: in memory, as a number,
+/// or into a file. [`and`], [`or`], [`xor`], [`andnot`], [`at_least`] and
+/// [`Expression::eval`](super::Expression::eval) give one.
+///
+/// It is computed container by container, so that counting and writing take little memory
+/// whatever the size of the sets.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{self, IntegerSet, SetFile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (monday, new) = (folder.path().join("monday.bits"), folder.path().join("new.bits"));
+/// IntegerSet::from([3, 40, 41]).write(&monday)?;
+/// let (monday, tuesday) = (SetFile::open(&monday)?, IntegerSet::from([41, 7]));
+/// assert_eq!(set::and(&[&monday, &tuesday]).count()?, 1);
+/// assert_eq!(set::or(&[&monday, &tuesday]).to_set()?, [3, 7, 40, 41].into());
+/// assert_eq!(set::andnot(&[&tuesday, &monday]).write(&new)?.cardinality, 1);
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[must_use = "nothing is computed yet"]
+pub struct Joined<'a>(pub(super) Plan<'a>);
+
+#[cfg(feature = "cli")]
+impl<'a> From<Joined<'a>> for Plan<'a> {
+    fn from(joined: Joined<'a>) -> Self {
+        joined.0
+    }
+}
+
+impl std::fmt::Debug for Joined<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Joined").finish_non_exhaustive()
+    }
+}
+
+fn join<'a>(op: Op, sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    Joined(Plan::join(op, Plan::all(sets.iter().copied())))
+}
+
+/// Values in all of `sets`; none if there are no sets.
+pub fn and<'a>(sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    join(Op::And, sets)
+}
+
+/// Values in any of `sets`.
+pub fn or<'a>(sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    join(Op::Or, sets)
+}
+
+/// Values in an odd number of `sets`.
+pub fn xor<'a>(sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    join(Op::Xor, sets)
+}
+
+/// Values of the first of `sets` that are in no other.
+pub fn andnot<'a>(sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    join(Op::AndNot, sets)
+}
+
+/// Values in at least `least` of `sets`; in any, if `least` is 0.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{self, IntegerSet};
+///
+/// let sets = [[1, 2, 3], [2, 3, 4], [3, 4, 5]].map(IntegerSet::from);
+/// let found = set::at_least(2, &[&sets[0], &sets[1], &sets[2]]).to_set()?;
+/// assert_eq!(found, IntegerSet::from([2, 3, 4]));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+pub fn at_least<'a>(least: usize, sets: &[&'a dyn AsSet]) -> Joined<'a> {
+    Joined(Plan::at_least(least.max(1), Plan::all(sets.iter().copied())))
+}
+
+impl Joined<'_> {
+    /// The set in memory. O(containers that can matter).
+    ///
+    /// # Errors
+    ///
+    /// If a file is damaged; so for all methods.
+    pub fn to_set(self) -> Result<IntegerSet> {
+        self.0.collect().map(IntegerSet)
+    }
+
+    /// Number of values; of two sets the values are not computed.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_set`](Self::to_set).
+    pub fn count(self) -> Result<u64> {
+        self.0.count(&Progress::default())
+    }
+
+    /// Writes a `.bits` file, dense or roaring, whichever is smaller; it appears whole or
+    /// not at all.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_set`](Self::to_set), or if the file cannot be written.
+    pub fn write(self, path: impl AsRef<Path>) -> Result<Written> {
+        self.write_as(path, SetFormat::Bits)
+    }
+
+    /// Writes the set in this format.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write), or if the format cannot hold a value.
+    pub fn write_as(self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
+        write_file(path.as_ref(), format, &Spool::default(), false, |sink| {
+            self.0.run(sink, &Progress::default())
+        })
+    }
+}

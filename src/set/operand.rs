@@ -1,0 +1,99 @@
+//! What takes part in set algebra, wherever it lies.
+
+use super::file::SetFile;
+use super::view::{Damage, SetView};
+use crate::error::Error;
+
+/// A set that takes part in algebra: [`IntegerSet`](super::IntegerSet), [`SetFile`],
+/// [`SetView`], and references to them.
+///
+/// Types of your own implement it by handing on one of these.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{AsSet, IntegerSet, Operand};
+///
+/// struct Tagged { name: &'static str, ids: IntegerSet }
+/// impl AsSet for Tagged {
+///     fn as_set(&self) -> Operand<'_> {
+///         self.ids.as_set()
+///     }
+/// }
+/// let (a, b) = (Tagged { name: "a", ids: [1, 2].into() }, IntegerSet::from([2, 3]));
+/// assert_eq!(bitsort::set::and(&[&a, &b]).count()?, 1, "{}", a.name);
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+pub trait AsSet {
+    /// The set, borrowed. O(1).
+    fn as_set(&self) -> Operand<'_>;
+}
+
+impl<T: AsSet + ?Sized> AsSet for &T {
+    fn as_set(&self) -> Operand<'_> {
+        (**self).as_set()
+    }
+}
+
+impl<T: AsSet + ?Sized> AsSet for Box<T> {
+    fn as_set(&self) -> Operand<'_> {
+        (**self).as_set()
+    }
+}
+
+impl AsSet for SetView<'_> {
+    fn as_set(&self) -> Operand<'_> {
+        Operand::named(*self, "a set in memory")
+    }
+}
+
+impl AsSet for SetFile {
+    fn as_set(&self) -> Operand<'_> {
+        Operand { view: self.view(), origin: Origin::File(self) }
+    }
+}
+
+/// A borrowed set, and where it comes from; see [`AsSet`].
+#[derive(Debug, Clone, Copy)]
+pub struct Operand<'a> {
+    view: SetView<'a>,
+    origin: Origin<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Origin<'a> {
+    File(&'a SetFile),
+    Named(&'a str),
+}
+
+impl<'a> Operand<'a> {
+    /// A set of this name, which is for messages.
+    pub(crate) fn named(view: SetView<'a>, name: &'a str) -> Self {
+        Self { view, origin: Origin::Named(name) }
+    }
+
+    /// The set, for queries.
+    #[must_use]
+    pub fn view(self) -> SetView<'a> {
+        self.view
+    }
+
+    /// The file, if it is one.
+    pub(super) fn file(self) -> Option<&'a SetFile> {
+        match self.origin {
+            Origin::File(file) => Some(file),
+            Origin::Named(_) => None,
+        }
+    }
+
+    /// Names the set in what went wrong with it.
+    pub(super) fn damaged(self, damage: Damage) -> Error {
+        match self.origin {
+            Origin::File(file) => file.damaged()(damage),
+            Origin::Named(name) => {
+                let Damage { offset, what } = damage;
+                Error::Damaged { input: name.to_owned(), offset, what }
+            }
+        }
+    }
+}

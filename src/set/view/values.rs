@@ -1,0 +1,212 @@
+//! The values of a set, in order, from either end.
+
+use super::query::ends_of;
+use super::{Cursor, Damage, SetView};
+use crate::set::container::Container;
+use std::iter::FusedIterator;
+use std::ops::RangeBounds;
+
+/// Iterates over the values of a set in ascending order, or from the end in descending
+/// order. O(1) amortized a value: those of a container are decoded together.
+///
+/// The iterator ends with the first error.
+#[derive(Debug, Clone)]
+pub struct Values<'a> {
+    view: SetView<'a>,
+    cursor: Cursor<'a>,
+    /// No value outside of these is wanted.
+    first: u64,
+    last: u64,
+    front: Decoded,
+    back: Decoded,
+    ended: bool,
+}
+
+/// Values of one container; those from `next` to before `end` are left.
+#[derive(Debug, Clone, Default)]
+struct Decoded {
+    base: u64,
+    lows: Vec<u32>,
+    next: usize,
+    end: usize,
+    /// Whether there was a container.
+    is_some: bool,
+}
+
+impl Decoded {
+    /// Decodes the values from `first` to `last` of a container.
+    fn fill(&mut self, key: u64, container: Container<'_>, first: u64, last: u64) {
+        (self.base, self.is_some, self.next) = (key << 16, true, 0);
+        self.end = container.positions(0, &mut self.lows);
+        let lows = &self.lows[..self.end];
+        if self.base < first {
+            self.next = lows.partition_point(|&low| self.base + u64::from(low) < first);
+        }
+        if last - self.base < 0xFFFF {
+            self.end = lows.partition_point(|&low| self.base + u64::from(low) <= last);
+        }
+    }
+
+    fn is_of(&self, key: u64) -> bool {
+        self.is_some && self.base >> 16 == key
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u64> {
+        (self.next < self.end).then(|| {
+            self.end -= 1;
+            self.base + u64::from(self.lows[self.end])
+        })
+    }
+}
+
+impl<'a> SetView<'a> {
+    /// The values, ascending.
+    #[must_use]
+    pub fn iter(self) -> Values<'a> {
+        self.range(..)
+    }
+
+    /// The values in a range, ascending. O(log containers) for the first.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::IntegerSet;
+    ///
+    /// let set = IntegerSet::from([3, 40, 1 << 40]);
+    /// let found: Result<Vec<u64>, _> = set.view().range(4..).rev().collect();
+    /// assert_eq!(found?, [1 << 40, 40]);
+    /// # Ok::<(), bitsort::set::Damage>(())
+    /// ```
+    #[must_use]
+    pub fn range(self, range: impl RangeBounds<u64>) -> Values<'a> {
+        let ends = ends_of(&range);
+        let (first, last) = ends.unwrap_or_default();
+        let mut cursor = self.cursor();
+        cursor.seek(first >> 16);
+        let (front, back) = (Decoded::default(), Decoded::default());
+        Values { view: self, cursor, first, last, front, back, ended: ends.is_none() }
+    }
+}
+
+impl<'a> IntoIterator for SetView<'a> {
+    type Item = Result<u64, Damage>;
+    type IntoIter = Values<'a>;
+
+    fn into_iter(self) -> Values<'a> {
+        self.iter()
+    }
+}
+
+impl Values<'_> {
+    /// Decodes the next container at the front; tells whether there was one.
+    fn refill(&mut self) -> Result<bool, Damage> {
+        if self.ended {
+            return Ok(false);
+        }
+        let Some((key, container)) = self.cursor.next_sound()? else { return Ok(false) };
+        // The rest of this container, or of the one before it, is at the back.
+        if key > self.last >> 16 || self.back.is_some && key >= self.back.base >> 16 {
+            return Ok(false);
+        }
+        self.front.fill(key, container, self.first, self.last);
+        Ok(true)
+    }
+
+    /// Makes the front have a value; what is left is taken from the back.
+    #[cold]
+    #[inline(never)]
+    fn more(&mut self) -> Option<Result<(), Damage>> {
+        while self.front.next == self.front.end {
+            match self.refill() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.ended = true;
+                    self.front = std::mem::take(&mut self.back);
+                    return (self.front.next < self.front.end).then_some(Ok(()));
+                }
+                Err(damage) => {
+                    (self.ended, self.back) = (true, Decoded::default());
+                    return Some(Err(damage));
+                }
+            }
+        }
+        Some(Ok(()))
+    }
+
+    /// Decodes the next container at the back; tells whether there was one.
+    fn refill_back(&mut self) -> Result<bool, Damage> {
+        let key = match (self.back.is_some, self.ended) {
+            (_, true) => None,
+            (true, _) => (self.back.base >> 16).checked_sub(1),
+            (false, _) => Some(self.last >> 16),
+        };
+        let found = key.map_or(Ok(None), |key| self.view.last_up_to(key))?;
+        if let Some((_, container)) = found
+            && !self.view.is_sound()
+            && let Some(what) = container.disorder()
+        {
+            return Err(Damage::of(what));
+        }
+        match found {
+            Some((key, container)) if key >= self.first >> 16 && !self.front.is_of(key) => {
+                self.back.fill(key, container, self.first, self.last);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = Result<u64, Damage>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.front.next == self.front.end
+            && let Err(damage) = self.more()?
+        {
+            return Some(Err(damage));
+        }
+        let low = self.front.lows[self.front.next];
+        self.front.next += 1;
+        Some(Ok(self.front.base + u64::from(low)))
+    }
+
+    /// Faster than `next`: what is left of a container stays in registers.
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut visit: F) -> B {
+        let mut state = init;
+        loop {
+            for &low in &self.front.lows[self.front.next..self.front.end] {
+                state = visit(state, Ok(self.front.base + u64::from(low)));
+            }
+            self.front.next = self.front.end;
+            match self.more() {
+                Some(Ok(())) => {}
+                Some(Err(damage)) => return visit(state, Err(damage)),
+                None => return state,
+            }
+        }
+    }
+}
+
+impl DoubleEndedIterator for Values<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(value) = self.back.pop() {
+                return Some(Ok(value));
+            }
+            match self.refill_back() {
+                Ok(true) => {}
+                Ok(false) => return self.front.pop().map(Ok),
+                Err(damage) => {
+                    (self.ended, self.front) = (true, Decoded::default());
+                    return Some(Err(damage));
+                }
+            }
+        }
+    }
+}
+
+impl FusedIterator for Values<'_> {}
