@@ -29,8 +29,8 @@ pub(super) struct Roaring<'f> {
 
 #[derive(Debug)]
 enum State<'f> {
-    /// Before the first container.
-    Empty,
+    /// Between two states; for ever if the change failed.
+    Broken,
     /// Small, or of 64 bits.
     Waiting(Box<PortableWriter<Summed<'f>>>),
     /// Large, of 32 bits so far.
@@ -39,27 +39,20 @@ enum State<'f> {
 
 impl<'f> Roaring<'f> {
     pub(super) fn new(file: &'f File, spool: Spool) -> Self {
-        Self { file, spool, values: 0, state: State::Empty }
-    }
-
-    fn waiting(&self) -> State<'f> {
-        let out = Summed::new(self.file, HEADER_END);
-        State::Waiting(Box::new(PortableWriter::new(out, self.spool.clone())))
+        let writer = PortableWriter::new(Summed::new(file, HEADER_END), spool.clone());
+        Self { file, spool, values: 0, state: State::Waiting(Box::new(writer)) }
     }
 
     pub(super) fn push(&mut self, key: u64, container: Container<'_>, len: u32) -> io::Result<()> {
-        if matches!(self.state, State::Empty) {
-            self.state = self.waiting();
-        }
         if let (State::Direct(_), Err(_)) = (&self.state, u16::try_from(key)) {
-            let State::Direct(bucket) = std::mem::replace(&mut self.state, State::Empty) else {
-                return Ok(());
+            let State::Direct(bucket) = std::mem::replace(&mut self.state, State::Broken) else {
+                return Err(broken());
             };
             self.state = State::Waiting(Box::new(self.widen(*bucket)?));
         }
         self.values += u64::from(len);
         match &mut self.state {
-            State::Empty => Ok(()),
+            State::Broken => Err(broken()),
             #[expect(clippy::cast_possible_truncation, reason = "looked at above")]
             State::Direct(bucket) => bucket.push(key as u16, container, len),
             State::Waiting(writer) => {
@@ -68,9 +61,9 @@ impl<'f> Roaring<'f> {
                 let next = writer.bucket.body_bytes() + BITMAP_BYTES as u64;
                 let large = next > self.spool.memory_bytes as u64;
                 if large && !writer.is_wide() {
-                    let State::Waiting(writer) = std::mem::replace(&mut self.state, State::Empty)
+                    let State::Waiting(writer) = std::mem::replace(&mut self.state, State::Broken)
                     else {
-                        return Ok(());
+                        return Err(broken());
                     };
                     let moved = writer.bucket.move_to(Summed::new(self.file, BODY))?;
                     self.state = State::Direct(Box::new(moved));
@@ -106,10 +99,7 @@ impl<'f> Roaring<'f> {
 
     /// Completes the payload, its table and its ranks; gives checksums of some of
     /// the blocks, too, by their numbers, which ascend.
-    pub(super) fn finish(mut self) -> io::Result<(Header, Vec<(u64, u64)>)> {
-        if matches!(self.state, State::Empty) {
-            self.state = self.waiting();
-        }
+    pub(super) fn finish(self) -> io::Result<(Header, Vec<(u64, u64)>)> {
         let mut header = Header {
             representation: Representation::Roaring,
             base: 0,
@@ -138,7 +128,7 @@ impl<'f> Roaring<'f> {
                 header.payload.len = bytes;
                 (out, ranks, buckets)
             }
-            State::Empty => return Ok((header, Vec::new())),
+            State::Broken => return Err(broken()),
         };
         let end = header.payload.end();
         let aligned = end.next_multiple_of(8);
@@ -155,6 +145,11 @@ impl<'f> Roaring<'f> {
         header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
         Ok((header, out.take_sums()))
     }
+}
+
+/// What comes of a set whose writing failed before.
+fn broken() -> io::Error {
+    io::Error::other("a part of the set could not be written")
 }
 
 /// Values before each container.

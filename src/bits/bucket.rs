@@ -37,6 +37,16 @@ struct Head {
     bytes: u32,
 }
 
+/// A container, or its key, that a writer cannot take.
+pub(super) fn out_of_order(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Refuses a container of a damaged file, whose values do not ascend.
+pub(crate) fn in_order(container: Container<'_>) -> io::Result<()> {
+    container.disorder().map_or(Ok(()), |what| Err(out_of_order(what)))
+}
+
 /// Bytes of a container of `len` values in its smallest form, and whether that is runs:
 /// a run takes 4 bytes, their number 2.
 pub(super) fn container_bytes(len: u32, runs: usize) -> (usize, bool) {
@@ -134,12 +144,16 @@ impl<B: Write> BucketEncoder<B> {
     ///
     /// # Errors
     ///
-    /// If the body cannot be written, or the container is one of a damaged file:
-    /// it would be written as if it were sound.
+    /// If the body cannot be written, or the container is one of a damaged file, or its key
+    /// does not follow the last one: it would be written as if it were sound.
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
-        if let Some(what) = container.disorder() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        in_order(container)?;
+        if self.heads.last().is_some_and(|head| head.key >= key) {
+            return Err(out_of_order("the keys of the containers do not ascend"));
         }
+        let last_rank = len.checked_sub(1).and_then(|rank| u16::try_from(rank).ok());
+        let last_rank =
+            last_rank.ok_or_else(|| out_of_order("a container has no values, or too many"))?;
         let (bytes, is_run) = container_bytes(len, container.runs_up_to(plain_bytes(len) / 4));
         let form = if is_run {
             self.form.runs_of(container)
@@ -154,12 +168,7 @@ impl<B: Write> BucketEncoder<B> {
         }
         self.body.write_all(form.bytes())?;
         #[expect(clippy::cast_possible_truncation, reason = "at most 8 KiB")]
-        let head = Head {
-            key,
-            last_rank: u16::try_from(len - 1).unwrap_or(u16::MAX),
-            is_run,
-            bytes: bytes as u32,
-        };
+        let head = Head { key, last_rank, is_run, bytes: bytes as u32 };
         self.heads.push(head);
         self.body_bytes += bytes as u64;
         Ok(())

@@ -16,15 +16,44 @@ pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), (u
     if u64::from_le_bytes(*own) != xxh3_64(sums) {
         return Err((checksums.offset, "the checksum of the checksums is wrong"));
     }
-    let end = usize::try_from(checksums.offset).unwrap_or(0);
-    let covered = file.get(HEADER_BYTES..end).unwrap_or_default();
-    for (index, (block, sum)) in
-        covered.chunks(1 << BLOCK_LOG).zip(sums.as_chunks::<8>().0).enumerate()
-    {
+    let end = usize::try_from(checksums.offset).ok();
+    let covered = end.and_then(|end| file.get(HEADER_BYTES..end));
+    let covered = covered.ok_or((checksums.offset, "the checksums lie in the header"))?;
+    let (blocks, sums) = (covered.chunks(1 << BLOCK_LOG), sums.as_chunks::<8>().0);
+    if blocks.len() != sums.len() {
+        return Err((checksums.offset, "the number of checksums is wrong"));
+    }
+    for (index, (block, sum)) in blocks.zip(sums).enumerate() {
         if u64::from_le_bytes(*sum) != xxh3_64(block) {
             let offset = HEADER_BYTES + (index << BLOCK_LOG);
             return Err((offset as u64, "the checksum of the block that begins here is wrong"));
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_without_a_checksum_is_not_verified() {
+        let block = vec![7; 1 << BLOCK_LOG];
+        let mut file = vec![0; HEADER_BYTES];
+        file.extend(block.repeat(2));
+        let offset = file.len() as u64;
+        let append = |sums: &[u64]| {
+            let mut file = file.clone();
+            let sums: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+            file.extend_from_slice(&sums);
+            file.extend(xxh3_64(&sums).to_le_bytes());
+            verify_checksums(&file, Section { offset, len: sums.len() as u64 + 8 })
+        };
+        let sum = xxh3_64(&block);
+        assert_eq!(append(&[sum, sum]), Ok(()));
+        assert!(append(&[sum]).is_err() && append(&[]).is_err() && append(&[sum; 3]).is_err());
+        assert!(append(&[sum, 0]).is_err());
+        let sums = Section { offset: 0, len: 8 };
+        assert!(verify_checksums(&xxh3_64(&[]).to_le_bytes(), sums).is_err());
+    }
 }

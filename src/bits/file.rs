@@ -1,7 +1,7 @@
 //! A set in a file, mapped.
 
 use super::checksums::verify_checksums;
-use super::header::{Header, MAGIC, Representation};
+use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::sys::map_file;
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 /// or 64 bits.
 ///
 /// Opening maps the file and looks at its structure; nothing is decoded. The
-/// cost is the same for any size of a `.bits` file: its header, and for a
+/// cost is the same for any size of a `.bits` file: its header, the last piece or
+/// bucket, whose values make up the number that the header says, and for a
 /// 32-bit roaring bitmap the heads of its containers, at most 2^16. A bare
 /// 64-bit file has no table of its buckets and is walked once.
 ///
@@ -127,7 +128,7 @@ impl SetFile {
     /// What the header of a `.bits` file cannot say for itself.
     fn check_structure(&self) -> Result<()> {
         let Content::Bits(header) = &self.content else { return Ok(()) };
-        let damaged = damaged(&self.path, header.payload.offset);
+        let damaged = self.damaged();
         let payload = header.payload.of(&self.map);
         let wrong = |what| Err(Damage { offset: 0, what });
         let checked = match header.representation {
@@ -151,7 +152,12 @@ impl SetFile {
                 }
             }
         };
-        checked.map_err(damaged)
+        checked.map_err(&damaged)?;
+        if self.view().counted().map_err(&damaged)? != header.cardinality {
+            let what = "the number of values is not that of the set";
+            return Err(self::damaged(&self.path, 0)(Damage { offset: CARDINALITY_AT, what }));
+        }
+        Ok(())
     }
 
     /// The file's name.
@@ -192,6 +198,7 @@ impl SetFile {
     pub fn universe(&self) -> (u64, u64) {
         match (&self.content, self.representation()) {
             (Content::Bits(header), Representation::Dense) => {
+                // Without bits it is one value that the set does not have.
                 (header.base, header.base + header.bits.saturating_sub(1))
             }
             (_, Representation::Treemap) => (0, u64::MAX),

@@ -6,6 +6,8 @@ use crate::view::ENTRY_BYTES;
 /// What every `.bits` file begins with.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bits file" };
+/// Where a header says how many values there are.
+pub(super) const CARDINALITY_AT: u64 = 32;
 /// Bytes that share a checksum: 2 to this power.
 pub(crate) const BLOCK_LOG: u8 = 16;
 
@@ -52,7 +54,8 @@ impl Section {
         self.offset + self.len
     }
 
-    /// The bytes of this section, which the header says are there.
+    /// The bytes of this section. They are there: whoever reads a header checks its sections
+    /// against the length of the file.
     pub(crate) fn of(self, file: &[u8]) -> &[u8] {
         let range = usize::try_from(self.offset)
             .ok()
@@ -128,7 +131,7 @@ impl Header {
             return Err((13, "blocks of this size are not known to this program"));
         }
         let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0);
+        let mut next = || fields.next().unwrap_or(0); // a page has many more
         let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
         let mut section = || Section { offset: next(), len: next() };
         let [payload, buckets, ranks, checksums] = std::array::from_fn(|_| section());

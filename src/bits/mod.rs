@@ -13,7 +13,7 @@ mod portable;
 mod summed;
 mod writer;
 
-pub(crate) use bucket::BucketEncoder;
+pub(crate) use bucket::{BucketEncoder, in_order};
 pub(crate) use checksums::verify_checksums;
 pub(crate) use file::map;
 pub use file::{SetFile, SetKind};

@@ -1,6 +1,6 @@
 //! Ascending containers → the portable roaring format.
 
-use super::bucket::BucketEncoder;
+use super::bucket::{BucketEncoder, out_of_order};
 #[cfg(feature = "cli")]
 use super::bucket::{container_bytes, head_bytes};
 use super::writer::Spool;
@@ -139,6 +139,9 @@ impl<W: Write> PortableWriter<W> {
         #[expect(clippy::cast_possible_truncation, reason = "keys have 48 bits")]
         let (high, low) = ((key >> 16) as u32, key as u16);
         if high != self.high {
+            if high < self.high {
+                return Err(out_of_order("the keys of the containers do not ascend"));
+            }
             self.end_bucket()?;
             self.high = high;
         }

@@ -1,6 +1,7 @@
 //! Ascending containers → a `.bits` file.
 
 use super::body::Roaring;
+use super::bucket::{in_order, out_of_order};
 use super::header::{BLOCK_LOG, Header, Representation, Section, blocks};
 use super::page::HEADER_BYTES;
 use crate::container::{BITMAP_BYTES, Container, Scratch};
@@ -52,7 +53,7 @@ pub(crate) struct Extent {
 
 impl Extent {
     fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
-        let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0));
+        let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // it has values
         if self.cardinality == 0 {
             self.min = value(container.next(0));
         }
@@ -144,7 +145,11 @@ const MAX_PIECES: u64 = 1 << 32;
 
 impl Dense<'_> {
     fn push(&mut self, key: u64, container: Container<'_>, before: u64) -> io::Result<()> {
+        in_order(container)?;
         let keys = self.keys.clone().unwrap_or(key..key);
+        if key < keys.end {
+            return Err(out_of_order("the keys of the containers do not ascend"));
+        }
         if key - keys.start >= MAX_PIECES {
             let what = "a plain bitmap of so wide a range of values would have more than 32 TiB";
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));

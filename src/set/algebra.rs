@@ -7,12 +7,13 @@ use super::expression::Expression;
 use super::integer_set::{Inner, IntegerSet};
 use super::memory::Collector;
 use super::plan::Plan;
-use super::readable::Readable;
+use super::readable::{Readable, in_memory};
 use super::roaring64::Roaring64;
 use crate::bitmap::{self, BitmapView};
 use crate::container::Op;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::view::Damage;
 
 /// Collects the values of a plan into a set in memory.
 pub(super) fn collect(plan: Plan<'_>) -> Result<IntegerSet> {
@@ -62,6 +63,17 @@ fn all_roaring<'s>(sets: &[&'s IntegerSet]) -> Option<Vec<&'s Roaring64>> {
         _ => None,
     };
     sets.iter().map(roaring).collect()
+}
+
+/// One of these sets says another number of values than was found in it; the first file
+/// among them.
+fn contradiction(sets: [&IntegerSet; 2]) -> Error {
+    let damage = Damage::of("the number of values is not that of the set");
+    let files = sets.into_iter().filter_map(|set| match &set.0 {
+        Inner::File(file) => Some(file.damaged()(damage)),
+        _ => None,
+    });
+    files.into_iter().next().unwrap_or_else(|| in_memory(damage))
 }
 
 impl IntegerSet {
@@ -292,8 +304,13 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn union_len(&self, other: &Self) -> Result<u64> {
-        let both = self.intersection_len(other)?;
-        Ok(self.cardinality()?.saturating_sub(both).saturating_add(other.cardinality()?))
+        self.either(other, self.intersection_len(other)?)
+    }
+
+    /// Number of values in either, of which `both` have so many.
+    fn either(&self, other: &Self, both: u64) -> Result<u64> {
+        let ours = self.without(other, both)?;
+        ours.checked_add(other.cardinality()?).ok_or_else(|| contradiction([other, self]))
     }
 
     /// Number of values of this set that are not in `other`.
@@ -302,7 +319,7 @@ impl IntegerSet {
     ///
     /// As [`intersection`](Self::intersection).
     pub fn difference_len(&self, other: &Self) -> Result<u64> {
-        Ok(self.cardinality()?.saturating_sub(self.intersection_len(other)?))
+        self.without(other, self.intersection_len(other)?)
     }
 
     /// Number of values in one of the two.
@@ -312,8 +329,14 @@ impl IntegerSet {
     /// As [`intersection`](Self::intersection).
     pub fn symmetric_difference_len(&self, other: &Self) -> Result<u64> {
         let both = self.intersection_len(other)?;
-        let ours = self.cardinality()?.saturating_sub(both);
-        Ok(ours.saturating_add(other.cardinality()?.saturating_sub(both)))
+        let (ours, theirs) = (self.without(other, both)?, other.without(self, both)?);
+        ours.checked_add(theirs).ok_or_else(|| contradiction([self, other]))
+    }
+
+    /// Number of values that are not in `other`, if `both` have so many.
+    fn without(&self, other: &Self, both: u64) -> Result<u64> {
+        let ours = self.cardinality()?;
+        ours.checked_sub(both).ok_or_else(|| contradiction([self, other]))
     }
 
     /// Whether all values of this set are in `other`.
@@ -351,7 +374,7 @@ impl IntegerSet {
     #[expect(clippy::cast_precision_loss, reason = "a proportion")]
     pub fn jaccard(&self, other: &Self) -> Result<f64> {
         let both = self.intersection_len(other)?;
-        let either = self.cardinality()?.saturating_sub(both).saturating_add(other.cardinality()?);
+        let either = self.either(other, both)?;
         Ok(if either == 0 { 1.0 } else { both as f64 / either as f64 })
     }
 }

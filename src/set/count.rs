@@ -2,8 +2,8 @@
 
 use super::pieces::Pool;
 use super::plan::Plan;
-use crate::container::{self, Container, Op};
-use crate::error::Result;
+use crate::container::{self, Op};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
 
 impl Plan<'_> {
@@ -15,27 +15,27 @@ impl Plan<'_> {
         self.walk(progress, |plan, key| {
             let pair = match plan {
                 Self::Join(op, plans) => {
-                    <&mut [_; 2]>::try_from(&mut plans[..]).ok().map(|pair| (*op, pair))
+                    <&mut [_; 2]>::try_from(&mut plans[..]).ok().zip(Some(*op))
                 }
                 _ => None,
             };
-            let Some((op, [x, y])) = pair else {
+            let Some(([a, b], op)) = pair else {
                 let piece = plan.piece(key, &mut pool)?;
                 count += u64::from(piece.container().len());
                 pool.give(piece);
                 return Ok(());
             };
-            let (x, y) = (x.piece(key, &mut pool)?, y.piece(key, &mut pool)?);
-            let (a, b) = (x.container(), y.container());
-            let both = u64::from(container::intersection_len(a, b));
-            let len = |container: Container<'_>| u64::from(container.len());
-            // Containers of a damaged file may contradict themselves.
-            count += match op {
-                Op::And => both,
-                Op::Or => (len(a) + len(b)).saturating_sub(both),
-                Op::Xor => (len(a) + len(b)).saturating_sub(2 * both),
-                Op::AndNot => len(a).saturating_sub(both),
+            let (x, y) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
+            let both = u64::from(container::intersection_len(x.container(), y.container()));
+            let ours = || u64::from(x.container().len());
+            let theirs = || u64::from(y.container().len());
+            let here = match op {
+                Op::And => Some(both),
+                Op::Or => (ours() + theirs()).checked_sub(both),
+                Op::Xor => (ours() + theirs()).checked_sub(2 * both),
+                Op::AndNot => ours().checked_sub(both),
             };
+            count += here.ok_or_else(|| contradiction([&*a, &*b]))?;
             pool.give(x);
             pool.give(y);
             Ok(())
@@ -46,49 +46,58 @@ impl Plan<'_> {
     /// Number of values of the result, where a range may be all there is of the
     /// universe: what is beside the other set in it is not walked through.
     #[cfg(feature = "cli")]
-    pub(crate) fn cardinality(mut self, progress: &Progress) -> Result<u128> {
-        match &mut self {
-            Self::Range(first, last) => Ok(range_len(*first, *last)),
-            Self::Join(op @ (Op::Or | Op::Xor | Op::AndNot), plans) if plans.len() == 2 => {
-                let (op, set) = (*op, plans.pop());
-                match (plans.pop(), set) {
-                    (Some(Self::Range(first, last)), Some(set)) => {
+    pub(crate) fn cardinality(self, progress: &Progress) -> Result<u128> {
+        let count = |plan: Self| plan.count(progress).map(u128::from);
+        match self {
+            Self::Range(first, last) => Ok(range_len(first, last)),
+            Self::Join(op @ (Op::Or | Op::Xor | Op::AndNot), plans) => {
+                match <[_; 2]>::try_from(plans) {
+                    Ok([Self::Range(first, last), set]) => {
                         set.count_beside(op, first, last, progress)
                     }
-                    (Some(set), Some(Self::Range(first, last))) if op != Op::AndNot => {
+                    Ok([set, Self::Range(first, last)]) if op != Op::AndNot => {
                         set.count_beside(op, first, last, progress)
                     }
-                    (Some(a), Some(b)) => {
-                        Self::Join(op, vec![a, b]).count(progress).map(u128::from)
-                    }
-                    _ => Ok(0),
+                    Ok(pair) => count(Self::Join(op, pair.into())),
+                    Err(plans) => count(Self::Join(op, plans)),
                 }
             }
-            _ => self.count(progress).map(u128::from),
+            other => count(other),
         }
     }
 
     /// The same of the range `first ..= last` joined with this plan.
     #[cfg(feature = "cli")]
     fn count_beside(self, op: Op, first: u64, last: u64, progress: &Progress) -> Result<u128> {
-        let (mut all, mut inside) = (0_u128, 0_u128);
+        let (mut outside, mut inside) = (0_u128, 0_u128);
         let (mut pool, mut range) = (Pool::default(), Self::Range(first, last));
         self.walk(progress, |plan, key| {
             let (ours, theirs) = (plan.piece(key, &mut pool)?, range.piece(key, &mut pool)?);
-            all += u128::from(ours.container().len());
-            inside += u128::from(container::intersection_len(ours.container(), theirs.container()));
+            let here = container::intersection_len(ours.container(), theirs.container());
+            let outside_here = ours.container().len().checked_sub(here);
+            outside += u128::from(outside_here.ok_or_else(|| contradiction([&*plan]))?);
+            inside += u128::from(here);
             pool.give(ours);
             pool.give(theirs);
             Ok(())
         })?;
-        let outside = all.saturating_sub(inside);
-        let left = range_len(first, last).saturating_sub(inside);
+        // The values of the set that are in the range ascend, and are counted once.
+        let left = range_len(first, last).checked_sub(inside).ok_or_else(|| contradiction([]))?;
         Ok(match op {
             Op::And => inside,
             Op::Or => range_len(first, last) + outside,
             Op::Xor => left + outside,
             Op::AndNot => left,
         })
+    }
+
+    /// What is wrong with the last container of a set of this plan.
+    fn disorder(&self) -> Option<Error> {
+        match self {
+            Self::Set(leaf) => leaf.disorder(),
+            Self::Join(_, plans) => plans.iter().find_map(Self::disorder),
+            Self::Range(..) | Self::Gather(..) => None,
+        }
     }
 
     /// Whether two sets share no value.
@@ -106,6 +115,15 @@ impl Plan<'_> {
         }
         Ok(true)
     }
+}
+
+/// Two containers share more values than one of them has: that one is damaged.
+fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> Error {
+    let named = plans.into_iter().find_map(Plan::disorder);
+    named.unwrap_or_else(|| {
+        let what = "the values of a container do not ascend";
+        Error::Damaged { input: "one of the sets".into(), offset: 0, what }
+    })
 }
 
 #[cfg(feature = "cli")]

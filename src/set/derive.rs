@@ -31,7 +31,9 @@ impl IntegerSet {
     pub fn add_offset(&self, offset: i128) -> Result<Self> {
         let mut error = None;
         let values = self.iter().map_while(|value| value.map_err(|e| error = Some(e)).ok());
-        let moved = values.filter_map(|value| u64::try_from(i128::from(value) + offset).ok());
+        // Where even the sum of 128 bits overflows, the value has left, too.
+        let moved = values.filter_map(|value| i128::from(value).checked_add(offset));
+        let moved = moved.filter_map(|value| u64::try_from(value).ok());
         let moved = moved.collect();
         error.map_or(Ok(moved), Err)
     }

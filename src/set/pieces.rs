@@ -74,7 +74,7 @@ impl<'a> Leaf<'a> {
             self.ahead = self.cursor.next().map_err(self.blame)?;
             if self.ahead.is_some_and(|(key, _)| key < from) {
                 let what = "the keys of the containers do not ascend";
-                return Err((self.blame)(Damage { offset: 0, what }));
+                return Err((self.blame)(Damage::of(what)));
             }
         }
         Ok(self.ahead.map(|(key, _)| key))
@@ -87,6 +87,12 @@ impl<'a> Leaf<'a> {
             Some((found, container)) if found == key => Piece::Borrowed(container),
             _ => pool.empty(),
         })
+    }
+
+    /// What is wrong with the order of the container that came last.
+    pub(super) fn disorder(&self) -> Option<Error> {
+        let what = self.ahead.and_then(|(_, container)| container.disorder())?;
+        Some((self.blame)(Damage::of(what)))
     }
 
     /// Upper bound of the keys, if there are any.

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use std::ops::{ControlFlow, Range};
 
 /// Parts that a range is cut into.
-const PARTS: u64 = 1 << 10;
+const PARTS: usize = 1 << 10;
 /// Up to so many ranks are drawn and kept in memory.
 const FEW: u64 = 1 << 16;
 
@@ -49,19 +49,19 @@ fn draw_from(
             drawn.into_iter().try_for_each(|rank| visit(first + rank))
         };
     }
-    let size = count.div_ceil(PARTS);
+    let size = count.div_ceil(PARTS as u64);
     let parts = count.div_ceil(size);
     let size_of = |part: u64| if part + 1 == parts { count - part * size } else { size };
-    let mut taken = vec![0_u64; usize::try_from(parts).unwrap_or(0)];
+    let mut taken = vec![0_u64; PARTS];
     let mut left = drawn;
     while left > 0 {
         // A rank of all is taken if it is one of those that are not yet: of a part of
         // which `taken` are, those count as its first.
         let rank = random.u64(0..count);
         let (part, place) = (rank / size, rank % size);
-        if let Some(taken) = usize::try_from(part).ok().and_then(|part| taken.get_mut(part))
-            && place >= *taken
-        {
+        #[expect(clippy::cast_possible_truncation, reason = "one of the parts")]
+        let taken = &mut taken[part as usize];
+        if place >= *taken {
             *taken += 1;
             left -= 1;
         }
@@ -76,7 +76,7 @@ fn draw_from(
 
 /// Draws until there are as many different ones: each subset is as likely as any other.
 fn distinct(random: &mut Rng, count: u64, wanted: u64) -> Vec<u64> {
-    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX); // few
     let mut drawn = Vec::with_capacity(wanted);
     while drawn.len() < wanted {
         // Never more than are missing, so that none has to be chosen to go.

@@ -1,7 +1,7 @@
 //! Ascending containers → files, streams and counts.
 
 use crate::bits::{
-    BitsWriter, ContainerSink, Portable, PortableWriter, Representation, SetFile, Spool,
+    BitsWriter, ContainerSink, Portable, PortableWriter, Representation, SetFile, Spool, in_order,
 };
 use crate::compression::{Compression, PACK_BYTES, Packer};
 use crate::container::Container;
@@ -261,6 +261,7 @@ impl<W: Write> ValueSink<W> {
 
 impl<W: Write + Send> ContainerSink for ValueSink<W> {
     fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        in_order(container).map_err(Error::io("write", &self.path))?;
         let count = container.positions(0, &mut self.lows);
         self.written.cardinality += count as u64;
         let base = key << 16;
@@ -288,7 +289,7 @@ fn binary(format: Format, base: u64, lows: &[u32], out: &mut [u8]) -> Result<usi
     if largest > format.max_value() {
         return Err(Error::ValueTooLarge { value: largest, format: format.name() });
     }
-    let width = format.value_bytes().unwrap_or(8);
+    let width = format.value_bytes().unwrap_or(8); // text is written by the caller
     for (slot, &low) in out.chunks_exact_mut(width).zip(lows) {
         let value = base + u64::from(low);
         match format {

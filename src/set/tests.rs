@@ -1,4 +1,7 @@
+use super::plan::Plan;
 use super::*;
+use crate::container::Op;
+use crate::error::Error;
 use crate::format::Format;
 use crate::progress::Progress;
 use proptest::prelude::*;
@@ -211,10 +214,86 @@ fn values_in_disorder_are_neither_copied_nor_written() {
         if let Ok(either) = set.union(&other) {
             assert_eq!(found(&either), [7, 8, 9, 10, 1 << 20].into());
         }
-        for format in [SetFormat::Bits, SetFormat::RoaringBits, SetFormat::Roaring] {
-            assert!(set.write_as(&out, format).is_err() && !out.exists());
+        for format in [
+            SetFormat::Bits,
+            SetFormat::RoaringBits,
+            SetFormat::DenseBits,
+            SetFormat::Roaring,
+            SetFormat::Values(Format::Text),
+        ] {
+            assert!(set.write_as(&out, format).is_err() && !out.exists(), "{format:?}");
+        }
+        assert!(set.iter().any(|value| value.is_err()), "{bytes:?}");
+        assert!(set.add_offset(1).is_err(), "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_header_that_lies_of_the_number_of_values_is_not_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let sets = [vec![], vec![1, 2, 3, 70_000], vec![5, 1 << 40, 1 << 50]];
+    for set in sets {
+        for format in [SetFormat::RoaringBits, SetFormat::DenseBits] {
+            if format == SetFormat::DenseBits && set.contains(&(1 << 50)) {
+                continue;
+            }
+            let whole: IntegerSet = set.iter().copied().collect();
+            whole.write_as(&path, format).unwrap();
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[32] ^= 1;
+            let sum = xxhash_rust::xxh3::xxh3_64(&bytes[..4088]);
+            bytes[4088..4096].copy_from_slice(&sum.to_le_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+            let error = SetFile::open(&path).unwrap_err().to_string();
+            let said = "byte 32: the number of values is not that of the set";
+            assert!(error.ends_with(said), "{error}");
         }
     }
+}
+
+#[test]
+fn counts_are_not_made_up_of_what_contradicts_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.roaring");
+    // A run of four values in a container of one, and an array that has a value thrice.
+    let run = [59, 48, 0, 0, 1, 0, 0, 0, 0, 1, 0, 7, 0, 3, 0];
+    let array = [58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 2, 0, 16, 0, 0, 0, 7, 0, 7, 0, 7, 0];
+    for (bytes, value) in [(&run[..], 10), (&array, 7)] {
+        std::fs::write(&path, bytes).unwrap();
+        let bad = IntegerSet::open(&path).unwrap();
+        let mut good = IntegerSet::dense(0, 100);
+        (7..=value).for_each(|value| assert!(good.insert(value).unwrap()));
+        let few = if value == 7 { &good } else { &bad };
+        let many = if value == 7 { &bad } else { &good };
+        let named = |found: Error| assert!(found.to_string().contains("x.roaring: "), "{found}");
+        named(few.difference_len(many).unwrap_err());
+        named(few.is_subset(many).unwrap_err());
+        named(few.union_len(many).unwrap_err());
+        named(many.symmetric_difference_len(few).unwrap_err());
+        named(few.jaccard(many).unwrap_err());
+        assert!(good != bad);
+    }
+    // So are those of plans that know nothing of headers.
+    let bad = IntegerSet::open(&path).unwrap();
+    let mut good = IntegerSet::dense(0, 100);
+    good.insert(7).unwrap();
+    let (a, b) = (good.readable().unwrap(), bad.readable().unwrap());
+    let (blame_a, blame_b) = (a.blame(), b.blame());
+    for op in [Op::AndNot, Op::Xor] {
+        let plans = vec![Plan::set(a.view(), &blame_a), Plan::set(b.view(), &blame_b)];
+        let found = Plan::join(op, plans).count(&Progress::default()).unwrap_err();
+        assert!(found.to_string().contains("x.roaring: byte 0: the values of an array"), "{found}");
+    }
+}
+
+#[test]
+fn values_leave_by_any_offset() {
+    let set = IntegerSet::from_iter([0, 5, u64::MAX]);
+    for offset in [i128::MAX, i128::MIN, 1 << 64, -(1 << 64)] {
+        assert!(set.add_offset(offset).unwrap().is_empty().unwrap(), "{offset}");
+    }
+    assert_eq!(found(&set.add_offset(-5).unwrap()), [0, u64::MAX - 5].into());
 }
 
 #[test]

@@ -122,7 +122,7 @@ impl<'a> SetValues<'a> {
                     Some(file) => file.damaged()(damage),
                     None => super::readable::in_memory(damage),
                 };
-                let Some((key, container)) = cursor.next().map_err(damaged)? else {
+                let Some((key, container)) = cursor.next_sound().map_err(damaged)? else {
                     return Ok(false);
                 };
                 self.base = key << 16;

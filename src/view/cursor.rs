@@ -1,5 +1,7 @@
 //! The containers of a set, in order.
 
+#[cfg(feature = "cli")]
+use super::query::{difference, sum};
 use super::roaring::RoaringView;
 use super::{Damage, Shape};
 use crate::container::Container;
@@ -11,6 +13,8 @@ pub(crate) struct Cursor<'a> {
     shape: Shape<'a>,
     /// The next piece, container or bucket.
     next: usize,
+    /// The key of the last container that was met.
+    met: Option<u64>,
     /// The bucket before `next`, and its next container.
     bucket: Option<(u32, RoaringView<'a>, usize)>,
 }
@@ -28,7 +32,7 @@ fn low_key(key: u64) -> u16 {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(shape: Shape<'a>) -> Self {
-        Self { shape, next: 0, bucket: None }
+        Self { shape, next: 0, met: None, bucket: None }
     }
 
     /// The key of the last container.
@@ -99,7 +103,32 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next container. Those of a plain bitmap may be empty.
+    ///
+    /// # Errors
+    ///
+    /// If it is damaged, or its key is not larger than all before: who goes from container
+    /// to container would take values twice, or in a wrong order.
     pub(crate) fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        let found = self.following()?;
+        if let Some((key, _)) = found
+            && self.met.replace(key) >= Some(key)
+        {
+            return Err(Damage::of("the keys of the containers do not ascend"));
+        }
+        Ok(found)
+    }
+
+    /// The same; refuses a container whose values do not ascend, for whoever goes from
+    /// value to value.
+    pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        let found = self.next()?;
+        match found.and_then(|(_, container)| container.disorder()) {
+            Some(what) => Err(Damage::of(what)),
+            None => Ok(found),
+        }
+    }
+
+    fn following(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
         steps::count(1);
         match self.shape {
             Shape::Dense(dense) => {
@@ -144,14 +173,14 @@ impl<'a> Cursor<'a> {
             Shape::Dense(dense) => {
                 let before = dense.rank(self.next)?;
                 let all = dense.rank(dense.len())?;
-                let place = if all.saturating_sub(before) <= count {
+                let place = if difference(all, before)? <= count {
                     Some((dense.len(), all))
                 } else {
-                    dense.piece_of(before.saturating_add(count))?
+                    dense.piece_of(sum(before, count)?)?
                 };
                 if let Some((place, rank)) = place.filter(|&(place, _)| place > self.next) {
                     self.next = place;
-                    passed = rank.saturating_sub(before);
+                    passed = difference(rank, before)?;
                 }
             }
             Shape::Roaring(roaring) => passed = pass(roaring, &mut self.next, count),

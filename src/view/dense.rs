@@ -33,6 +33,7 @@ impl<'a> DenseView<'a> {
     #[inline]
     pub(crate) fn contains(self, value: u64) -> bool {
         let words = self.pieces.as_flattened();
+        // Of a value below the first one it is behind all words, which end below 2^64.
         let bit = value.wrapping_sub(self.first_key << 16);
         let word = usize::try_from(bit >> 6).ok().and_then(|index| words.get(index));
         word.is_some_and(|&word| u64::from_le_bytes(word) >> (bit & 63) & 1 == 1)
@@ -59,7 +60,7 @@ impl<'a> DenseView<'a> {
     pub(crate) fn rank(self, index: usize) -> Result<u64, Damage> {
         match self.ranks {
             Some(ranks) if index < self.len() => {
-                let rank = ranks.get(index).ok_or(Damage { offset: 0, what: "a rank is missing" });
+                let rank = ranks.get(index).ok_or(Damage::of("a rank is missing"));
                 rank.map(|&rank| u64::from_le_bytes(rank))
             }
             _ => Ok(popcount::ones(Level::best(), self.pieces[..index].as_flattened())),

@@ -49,7 +49,7 @@ impl Iterator for Values<'_> {
             if self.failed {
                 return None;
             }
-            match self.cursor.next() {
+            match self.cursor.next_sound() {
                 Ok(Some((key, container))) => {
                     self.base = key << 16;
                     (self.next, self.count) = (0, container.positions(0, &mut self.lows));

@@ -5,7 +5,7 @@
 //! come together are put in the order of pieces of the set first; a piece fits
 //! the second-level cache, and is read into it once for all its values.
 
-use super::query::split;
+use super::query::{difference, split};
 use super::{Cursor, Damage, SetView, Shape};
 use crate::container::Container;
 use crate::simd::read_lines;
@@ -105,7 +105,7 @@ impl Pieces {
             return Ok(Self { base: 0, range: 0, shift: 16, count: 0 });
         };
         let base = min & !0xFFFF;
-        let range = max.saturating_sub(base);
+        let range = difference(max, base)?;
         let bits = u64::BITS - range.leading_zeros();
         // Or so many that the containers of each can be found beforehand, if that can be.
         let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
@@ -113,11 +113,13 @@ impl Pieces {
         let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
         let wanted = for_bytes.max(for_keys).next_power_of_two().min(MAX_PIECES);
         let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
+        // Never more than that, as the shift was chosen so.
         let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
         Ok(Self { base, range, shift, count })
     }
 
-    /// The piece of `value`, or their number if it is in none.
+    /// The piece of `value`, or their number if it is in none: below the base the distance
+    /// wraps, to more than the range.
     #[inline]
     fn of_value(&self, value: u64) -> usize {
         let piece = value.wrapping_sub(self.base) >> self.shift;
@@ -349,7 +351,7 @@ impl<'a> Ahead<'a> {
             match index.and_then(|index| containers.get_mut(index)) {
                 Some(slot) => *slot = Some(container),
                 None if key >= first_key => break,
-                None => {} // of a damaged file, whose keys do not ascend
+                None => return Err(Damage::of("the keys of the containers do not ascend")),
             }
             bytes += container.bytes().len();
             ahead = self.cursor.next()?;

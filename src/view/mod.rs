@@ -25,6 +25,7 @@ mod selection;
 mod tests;
 mod treemap;
 
+use crate::container::WORDS;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub use iter::Values;
@@ -45,6 +46,13 @@ pub struct Damage {
     pub offset: u64,
     /// What is wrong there.
     pub what: &'static str,
+}
+
+impl Damage {
+    /// What only somebody who reads more can give the place of.
+    pub(crate) fn of(what: &'static str) -> Self {
+        Self { offset: 0, what }
+    }
 }
 
 /// A set of naturals in borrowed bytes. Copying it copies a few pointers.
@@ -68,10 +76,12 @@ impl<'a> SetView<'a> {
     ///
     /// # Panics
     ///
-    /// If `base` is no multiple of 2^16.
+    /// If `base` is no multiple of 2^16, or the bits end above 2^64.
     #[must_use]
     pub fn dense(words: &'a [[u8; 8]], base: u64) -> Self {
         assert!(base.is_multiple_of(1 << 16), "the base of a dense view is a multiple of 2^16");
+        let pieces = (words.len() / WORDS) as u64;
+        assert!(pieces <= (1 << 48) - (base >> 16), "the bits of a dense view end below 2^64");
         Self(Shape::Dense(DenseView::new(words, base >> 16, None)))
     }
 

@@ -14,6 +14,19 @@ fn join(key: u64, low: u16) -> u64 {
     key << 16 | u64::from(low)
 }
 
+/// Of numbers of values that a damaged file tells.
+pub(super) fn sum(before: u64, more: u64) -> Result<u64, Damage> {
+    before.checked_add(more).ok_or(Damage::of("there are more values than numbers below 2^64"))
+}
+
+/// Values up to a place less those up to a place before it.
+pub(super) fn difference(rank: u64, before: u64) -> Result<u64, Damage> {
+    rank.checked_sub(before).ok_or(Damage::of("the numbers of values before places do not ascend"))
+}
+
+const WRONG_RANKS: Damage =
+    Damage { offset: 0, what: "the number of values before a container is wrong" };
+
 impl<'a> SetView<'a> {
     /// The container of `key`.
     pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
@@ -71,13 +84,13 @@ impl<'a> SetView<'a> {
                     Ok(index) => {
                         let (_, roaring) = treemap.get(index)?;
                         let place = roaring.find(split(key).1).unwrap_or_else(|place| place);
-                        treemap.bucket(index).rank.saturating_add(roaring.rank(place))
+                        sum(treemap.bucket(index).rank, roaring.rank(place))?
                     }
                     Err(place) if place < treemap.len() => treemap.bucket(place).rank,
                     Err(place) => match place.checked_sub(1) {
                         Some(last) => {
                             let (_, roaring) = treemap.get(last)?;
-                            treemap.bucket(last).rank.saturating_add(roaring.rank(roaring.len()))
+                            sum(treemap.bucket(last).rank, roaring.rank(roaring.len()))?
                         }
                         None => 0,
                     },
@@ -95,7 +108,7 @@ impl<'a> SetView<'a> {
     pub fn rank(self, value: u64) -> Result<u64, Damage> {
         let (key, low) = split(value);
         let here = self.container(key)?.map_or(0, |container| container.rank(low));
-        Ok(self.rank_of_key(key)?.saturating_add(here.into()))
+        sum(self.rank_of_key(key)?, here.into())
     }
 
     /// Number of values.
@@ -110,6 +123,21 @@ impl<'a> SetView<'a> {
         }
     }
 
+    /// The same as the heads of the last containers tell it: O(1) with a table of ranks, and
+    /// O(containers of a bucket) otherwise.
+    pub(crate) fn counted(self) -> Result<u64, Damage> {
+        match self.0 {
+            Shape::Dense(dense) => match dense.len().checked_sub(1) {
+                Some(last) => {
+                    let here = dense.get(last).map_or(0, |(_, container)| container.len());
+                    sum(dense.rank(last)?, here.into())
+                }
+                None => Ok(0),
+            },
+            _ => self.cardinality(),
+        }
+    }
+
     /// The value that has `index` values before it; `None` if there are not
     /// that many.
     ///
@@ -121,7 +149,8 @@ impl<'a> SetView<'a> {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Dense(dense) => {
                 let Some((piece, before)) = dense.piece_of(index)? else { return Ok(None) };
-                dense.get(piece).map(|(key, container)| (key, container, Ok(before)))
+                let is_last = piece + 1 == dense.len();
+                dense.get(piece).map(|(key, container)| (key, container, before, is_last))
             }
             Shape::Roaring(roaring) => select_in(roaring, 0, 0, index)?,
             Shape::Treemap(treemap) => {
@@ -130,12 +159,20 @@ impl<'a> SetView<'a> {
                     return Ok(None);
                 };
                 let (high, roaring) = treemap.get(bucket)?;
-                select_in(roaring, u64::from(high) << 16, treemap.bucket(bucket).rank, index)?
+                let before = treemap.bucket(bucket).rank;
+                let found = select_in(roaring, u64::from(high) << 16, before, index)?;
+                let is_last = bucket + 1 == treemap.len();
+                found
+                    .map(|(key, container, before, ends)| (key, container, before, ends && is_last))
             }
         };
-        let Some((key, container, before)) = found else { return Ok(None) };
-        let Ok(left) = u32::try_from(index.saturating_sub(before?)) else { return Ok(None) };
-        Ok(container.select(left).map(|low| join(key, low)))
+        let Some((key, container, before, is_last)) = found else { return Ok(None) };
+        let left = difference(index, before)?;
+        match u32::try_from(left).ok().and_then(|left| container.select(left)) {
+            Some(low) => Ok(Some(join(key, low))),
+            None if is_last => Ok(None),
+            None => Err(WRONG_RANKS), // as more values come behind it
+        }
     }
 
     /// The smallest value from `value` on.
@@ -162,10 +199,9 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
-        match self.rank(value)?.checked_sub(1) {
-            Some(index) => self.select(index),
-            None => Ok(None),
-        }
+        let Some(index) = self.rank(value)?.checked_sub(1) else { return Ok(None) };
+        let found = self.select(index)?.filter(|found| *found <= value);
+        found.map(Some).ok_or(WRONG_RANKS)
     }
 
     /// The smallest value.
@@ -199,11 +235,13 @@ impl<'a> SetView<'a> {
             Some(before) => self.rank(before)?,
             None => 0,
         };
-        Ok(self.rank(last)?.saturating_sub(before))
+        difference(self.rank(last)?, before)
     }
 }
 
-type Found<'a> = Option<(u64, Container<'a>, Result<u64, Damage>)>;
+/// A container with its key, the number of values before it, and whether it is the last
+/// one and has no more values than it should.
+type Found<'a> = Option<(u64, Container<'a>, u64, bool)>;
 
 fn select_in(
     roaring: super::RoaringView<'_>,
@@ -211,9 +249,11 @@ fn select_in(
     before: u64,
     index: u64,
 ) -> Result<Found<'_>, Damage> {
-    let rank = |place: usize| Ok(before.saturating_add(roaring.rank(place)));
+    let rank = |place: usize| sum(before, roaring.rank(place));
     let Some(place) = last_up_to(roaring.len(), index, rank)? else { return Ok(None) };
-    Ok(Some((high | u64::from(roaring.key(place)), roaring.get(place)?, rank(place))))
+    let (key, before) = (high | u64::from(roaring.key(place)), rank(place)?);
+    let is_behind = index - before >= roaring.cardinality(place).into();
+    Ok(Some((key, roaring.get(place)?, before, is_behind && place + 1 == roaring.len())))
 }
 
 /// The place of `key` among `count` keys that are distinct and ascend, or where
@@ -228,6 +268,7 @@ pub(super) fn find_key(count: usize, key: u32, at: impl Fn(usize) -> u32) -> Res
     }
     // That many may be before and behind it.
     let to = ((key - first) as usize).min(count - 1);
+    // 0 where more keys are missing than there are.
     let mut from = (count - 1).saturating_sub((last - key) as usize).min(to);
     // The last one that is not above `key`; without a branch to guess wrong.
     let mut count = to - from + 1;

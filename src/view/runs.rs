@@ -37,7 +37,7 @@ impl Iterator for Runs<'_> {
                     }
                 }
             }
-            match self.cursor.as_mut().map(Cursor::next) {
+            match self.cursor.as_mut().map(Cursor::next_sound) {
                 Some(Ok(Some((key, container)))) => {
                     let wide = |low: u32| key << 16 | u64::from(low);
                     if let Container::Runs(runs) = self.scratch.runs_of(container) {

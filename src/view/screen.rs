@@ -76,6 +76,7 @@ impl Screen {
         let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
         let key_bits = containers.next_power_of_two().ilog2();
         let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
+        // Without containers the first key is above the last one.
         let is_dense = last_key.saturating_sub(first_key) >> (word_bits - slot_word_bits) == 0;
         let slots = Slots::new(word_bits, slot_word_bits, is_dense);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };

@@ -1,6 +1,7 @@
 //! Many values selected, their ranks ascending, in one pass.
 
 use super::cursor::Keyed;
+use super::query::difference;
 use super::{Cursor, Damage, SetView};
 use crate::container::Container;
 
@@ -36,10 +37,10 @@ impl<'a> Selection<'a> {
     /// If the bytes are damaged, or say that there are more values than there are.
     pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
         let what = "there are fewer values than the file says";
-        let fewer = Damage { offset: 0, what };
+        let fewer = Damage::of(what);
         while rank >= self.before + self.len {
             self.before += self.len;
-            self.before += self.cursor.pass(rank.saturating_sub(self.before))?;
+            self.before += self.cursor.pass(difference(rank, self.before)?)?;
             let next = self.cursor.next()?.ok_or(fewer)?;
             self.len = u64::from(next.1.len());
             self.here = Some(next);

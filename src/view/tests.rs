@@ -264,3 +264,73 @@ fn containers_of_runs_do_not_reach_into_each_other() {
     assert_eq!(refused.what, "a container begins inside of another");
     assert_eq!(refused.offset, body as u64 + 1);
 }
+
+/// A treemap of three buckets, with a table of them that `change` has damaged.
+fn with_table(change: impl Fn(&mut [Bucket]), ask: impl Fn(SetView<'_>)) {
+    let set: RoaringTreemap = [5, 6, 1 << 32 | 5, 2 << 32 | 5].into_iter().collect();
+    let mut bytes = Vec::new();
+    set.serialize_into(&mut bytes).unwrap();
+    let (mut buckets, _) = walk(&bytes).unwrap();
+    change(&mut buckets);
+    let table: Vec<[u8; ENTRY_BYTES]> = buckets.iter().map(|bucket| bucket.to_bytes()).collect();
+    ask(SetView(Shape::Treemap(TreemapView::new(&bytes, Table::Mapped(&table)))));
+}
+
+#[test]
+fn values_do_not_come_twice_or_in_a_wrong_order() {
+    let all = |view: SetView<'_>| view.iter().collect::<Result<Vec<_>, _>>();
+    with_table(|_| (), |view| assert_eq!(all(view).unwrap().len(), 4));
+    with_table(
+        |buckets| buckets[1] = buckets[0],
+        |view| assert!(all(view).unwrap_err().what.contains("do not ascend")),
+    );
+    with_table(
+        |buckets| buckets.swap(1, 2),
+        |view| assert!(all(view).unwrap_err().what.contains("do not ascend")),
+    );
+}
+
+#[test]
+fn numbers_of_values_that_cannot_be_are_damage() {
+    with_table(
+        |buckets| buckets[2].rank = u64::MAX,
+        |view| {
+            assert!(view.rank(u64::MAX).is_err() && view.cardinality().is_err());
+            assert!(view.max().is_err() && view.rank(2 << 32 | 5).is_err());
+            assert_eq!(view.rank(1 << 32 | 5), Ok(3));
+        },
+    );
+    with_table(
+        |buckets| buckets[1].rank = 9,
+        |view| {
+            assert!(view.range_cardinality(1 << 32 | 4, 3 << 32).is_err());
+            // Would be a value above the one that is asked for.
+            assert!(view.previous(1 << 32 | 9).is_err());
+        },
+    );
+    // A rank that no container of the bucket has: more values come behind it.
+    with_table(|buckets| buckets[1].rank = 1, |view| assert!(view.select(2).is_err()));
+    with_table(|_| (), |view| assert_eq!(view.select(4), Ok(None)));
+}
+
+#[test]
+fn a_container_with_fewer_values_than_its_head_says_is_damage() {
+    let mut bitmap: RoaringBitmap = (10..40).collect();
+    bitmap.optimize();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).unwrap();
+    assert_eq!(SetView::roaring(&bytes).unwrap().max(), Ok(Some(39)));
+    let last = bytes.len() - 2;
+    bytes[last] = 9; // one run, of ten values
+    let view = SetView::roaring(&bytes).unwrap();
+    assert!(view.max().is_err() && view.select(29).is_err());
+    assert_eq!((view.select(9), view.select(30)), (Ok(Some(19)), Ok(None)));
+}
+
+#[test]
+#[should_panic(expected = "end below 2^64")]
+fn a_plain_bitmap_ends_below_2_to_the_64() {
+    let words = vec![[0; 8]; 2 * 1024];
+    assert_eq!(SetView::dense(&words, ((1 << 48) - 2) << 16).cardinality(), Ok(0));
+    assert_eq!(SetView::dense(&words, u64::MAX << 16).cardinality(), Ok(0));
+}

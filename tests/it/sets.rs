@@ -406,9 +406,18 @@ fn the_set_that_is_damaged_is_named_and_not_the_output() {
     let end = bytes.len();
     bytes.swap(end - 4, end - 2); // 1, 3, 2
     work.write("bad", &bytes);
-    for line in
-        ["or good.bits bad -o out.bits", "eval 'a | b' a=good.bits b=bad -o out", "add bad 9"]
-    {
+    for line in [
+        "or good.bits bad -o out.bits",
+        "or good.bits bad -o out.bits --to dense",
+        "eval 'a | b' a=good.bits b=bad -o out",
+        "add bad 9",
+        "cat bad",
+        "cat bad --to u64le",
+        "range bad 0 9",
+        "diff bad good.bits",
+        "gaps bad",
+        "info bad",
+    ] {
         work.set(line, "").refused("bitset: bad: byte 0: the values of an array do not ascend");
     }
     assert_eq!(work.names(), ["bad", "good.bits"]);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::set::plan::Plan;
 use crate::set::{Representation, SetFile, SetKind, dense_bytes};
 use crate::size::ByteSize;
+use crate::view::Damage;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
     let step = bar_step(min, max);
     let mut cursor = view.cursor();
     let mut before: Option<u64> = None;
-    while let Some((key, container)) = cursor.next().map_err(&damaged)? {
+    while let Some((key, container)) = cursor.next_sound().map_err(&damaged)? {
         source.check()?;
         let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
             continue;
@@ -60,7 +61,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
         found.containers += 1;
         // A run may go on from the container before.
         let goes_on = before.is_some_and(|before| before.checked_add(1) == Some(first));
-        found.runs += (runs as u64).saturating_sub(goes_on.into());
+        found.runs += runs as u64 - u64::from(goes_on);
         before = Some(last);
         match container {
             Container::Array(_) => found.arrays += 1,
@@ -77,7 +78,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
             let before = (from as u16).checked_sub(1).map_or(0, |before| container.rank(before));
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let here = container.rank(to as u16).saturating_sub(before);
+            let here = container.rank(to as u16) - before;
             found.histogram[bar] += u64::from(here);
             if to == u64::MAX {
                 break;
@@ -205,8 +206,10 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     let plans = vec![Plan::set(left.view(), &blame_a), Plan::set(right.view(), &blame_b)];
     let both = Plan::join(Op::And, plans).count(source.progress())?;
     let (size_a, size_b) = (left.cardinality(), right.cardinality());
-    let (only_a, only_b) = (size_a.saturating_sub(both), size_b.saturating_sub(both));
-    let either = both + only_a + only_b;
+    let lies = |set: &SetFile| set.damaged()(Damage::of("there are more values than it says"));
+    let only_a = size_a.checked_sub(both).ok_or_else(|| lies(left))?;
+    let only_b = size_b.checked_sub(both).ok_or_else(|| lies(right))?;
+    let either = size_a.checked_add(only_b).ok_or_else(|| lies(right))?;
     let jaccard = if either == 0 { 1.0 } else { both as f64 / either as f64 };
     let relation = match (only_a, only_b) {
         (0, 0) => "equal",

@@ -97,7 +97,9 @@ fn deliver(
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;
         drop(bar);
-        source.note("values", u64::try_from(count).unwrap_or(u64::MAX));
+        if let Ok(count) = u64::try_from(count) {
+            source.note("values", count); // all numbers below 2^64 are one more than fits
+        }
         return print_line(count);
     }
     let written = source.write(target, |sink| plan.run(sink, source.progress()));

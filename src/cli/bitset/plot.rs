@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::output::{Destination, open_destination};
 use crate::plot::Map;
 use crate::set::SetFile;
+use crate::view::Damage;
 use std::io::Write;
 use std::path::Path;
 
@@ -56,20 +57,19 @@ fn map(set: &SetFile, order: Option<u32>, ipv4: bool) -> Result<Map> {
     let mut cursor = set.view().cursor();
     let damaged = set.damaged();
     let mut lows = Vec::new();
+    let cells = counts.len();
+    let place = |cell: u64| {
+        let place = usize::try_from(cell).ok().filter(|place| *place < cells);
+        place.ok_or_else(|| damaged(Damage::of("a value is larger than the largest one")))
+    };
     while let Some((key, container)) = cursor.next().map_err(&damaged)? {
         if cell_bits >= 16 {
-            let cell = usize::try_from(key >> (cell_bits - 16)).unwrap_or(usize::MAX);
-            if let Some(count) = counts.get_mut(cell) {
-                *count += u64::from(container.len());
-            }
+            counts[place(key >> (cell_bits - 16))?] += u64::from(container.len());
             continue;
         }
         let found = container.positions(0, &mut lows);
         for &low in &lows[..found] {
-            let cell = (key << 16 | u64::from(low)) >> cell_bits;
-            if let Some(count) = usize::try_from(cell).ok().and_then(|cell| counts.get_mut(cell)) {
-                *count += 1;
-            }
+            counts[place((key << 16 | u64::from(low)) >> cell_bits)?] += 1;
         }
     }
     let name = set.path().file_name().unwrap_or(set.path().as_os_str());

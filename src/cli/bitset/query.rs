@@ -7,9 +7,9 @@ use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::container::Op;
 use crate::error::{Error, Result};
-use crate::set::SetFile;
 use crate::set::plan::Plan;
 use crate::set::sample::draw;
+use crate::set::{SetFile, blamed};
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use crate::view::Selection;
@@ -104,7 +104,9 @@ pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Resu
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
     let blame = set.damaged();
     let plans = vec![Plan::set(set.view(), &blame), Plan::Range(first, last)];
-    source.write(&Target::default(), |sink| Plan::join(Op::And, plans).run(sink, source.progress()))
+    let plan = Plan::join(Op::And, plans);
+    let written = source.write(&Target::default(), |sink| plan.run(sink, source.progress()));
+    written.map_err(|error| blamed(error, [set]))
 }
 
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
@@ -115,7 +117,7 @@ pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> 
         let (first, last) = run.map_err(set.damaged())?;
         source.check()?;
         if let Some(before) = before.replace(last)
-            && first.saturating_sub(before) > min_length.max(1)
+            && first - before > min_length.max(1)
         {
             writeln!(out, "{}\t{}", before + 1, first - 1).map_err(Error::io("write", "-"))?;
         }

@@ -4,14 +4,14 @@ use super::Answer;
 use super::args::UpdateArgs;
 use super::choices::natural;
 use super::source::Source;
-use crate::bits::ContainerSink;
+use crate::bits::{ContainerSink, in_order};
 use crate::cli::stdout::buffered;
 use crate::container::{Container, Op};
 use crate::error::{Error, Result};
 use crate::input::{check_end, open_file};
 use crate::set::changes::{Changes, Pair, union_of};
 use crate::set::plan::Plan;
-use crate::set::{IntegerSet, SetFile, update_watched};
+use crate::set::{IntegerSet, SetFile, blamed, update_watched};
 use crate::simd::Level;
 use crate::simd::decimal::{self, MAX_LINE, SLACK};
 use std::ffi::OsString;
@@ -80,7 +80,8 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let blames = (old.damaged(), new.damaged());
     let plans = vec![Plan::set(old.view(), &blames.0), Plan::set(new.view(), &blames.1)];
     let mut printer = Printer { old, out: buffered()?, lows: Vec::new(), differ: false };
-    Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
+    let walked = Plan::join(Op::Xor, plans).run(&mut printer, source.progress());
+    walked.map_err(|error| blamed(error, &sets))?;
     printer.out.flush().map_err(Error::io("write", "-"))?;
     Ok((!printer.differ).into())
 }
@@ -96,10 +97,11 @@ struct Printer<'s> {
 impl ContainerSink for Printer<'_> {
     fn push(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         let old = self.old.view().container(key).map_err(self.old.damaged())?;
+        in_order(container).map_err(Error::io("write", "-"))?;
         let count = container.positions(0, &mut self.lows);
         self.differ |= count > 0;
         let is_old = |low: u32| {
-            let low = u16::try_from(low).unwrap_or(u16::MAX);
+            let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
             old.is_some_and(|old| old.contains(low))
         };
         let mut line = [b'+'; 1 + MAX_LINE + SLACK];

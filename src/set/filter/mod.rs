@@ -113,8 +113,9 @@ impl Filter<'_> {
         lines.begin(chunk.claimed_bytes)?;
         loop {
             let is_sample = is_copied && self.column.is_none() && screening.wants_sample();
-            if is_copied && !is_sample && !lines.screened_in_vain {
-                lines.screen = lines.screen.take().or_else(|| screening.screen().map(Queue::new));
+            if is_copied && !is_sample && !lines.screened_in_vain && lines.screen.is_none() {
+                let screen = screening.screen().map_err(self.set.damaged())?;
+                lines.screen = screen.map(Queue::new);
             }
             let is_kept = is_wanted && lines.screen.is_some();
             let block_bytes = match () {

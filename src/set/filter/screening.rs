@@ -1,6 +1,6 @@
 //! A screen before the set that is asked.
 
-use crate::view::{Screen, SetView};
+use crate::view::{Damage, Screen, SetView};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ pub(super) struct Screening<'a> {
     expected: u64,
     asked: AtomicU64,
     found: AtomicU64,
-    screen: OnceLock<Option<Screen>>,
+    screen: OnceLock<Result<Option<Screen>, Damage>>,
 }
 
 impl<'a> Screening<'a> {
@@ -54,20 +54,53 @@ impl<'a> Screening<'a> {
     }
 
     /// Made by the first thread that finds it worth it: there are many lines, and
-    /// the set has few of them.
-    pub(super) fn screen(&self) -> Option<&Screen> {
+    /// the set has few of them. Without memory for it there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged, wherever: all of them are read.
+    pub(super) fn screen(&self) -> Result<Option<&Screen>, Damage> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;
         if 2 * self.found.load(Ordering::Relaxed) >= asked || asked.max(self.expected) < enough {
-            return None;
+            return Ok(None);
         }
-        // Damage is told where an answer is looked for.
-        let make = || Screen::of(self.view, self.max_bytes, self.threads).ok().flatten();
-        self.screen.get_or_init(make).as_ref()
+        let make = || Screen::of(self.view, self.max_bytes, self.threads);
+        self.screen.get_or_init(make).as_ref().map(Option::as_ref).map_err(|damage| *damage)
     }
 
     /// Memory of the screen; 0 if none was made.
     pub(super) fn bytes(&self) -> u64 {
-        self.screen.get().and_then(Option::as_ref).map_or(0, |screen| screen.bytes() as u64)
+        let made = self.screen.get().and_then(|made| made.as_ref().ok());
+        made.and_then(Option::as_ref).map_or(0, |screen| screen.bytes() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use roaring::RoaringBitmap;
+
+    #[test]
+    fn damage_that_a_screen_meets_is_told() {
+        // Arrays of 1000 values, and behind them containers of a run.
+        let arrays = (0..2_000_000_u32).map(|value| value << 6 | value & 1);
+        let mut set: RoaringBitmap = arrays.collect();
+        set.insert_range(0x8000_0000..0x8000_1000);
+        set.insert_range(0x8001_0000..0x8001_1000);
+        set.optimize();
+        let mut bytes = Vec::new();
+        set.serialize_into(&mut bytes).unwrap();
+        let screening = |bytes: &[u8]| {
+            let view = SetView::roaring(bytes).unwrap();
+            let screening = Screening::new(view, 1 << 40, 1 << 30, 1);
+            screening.saw(1000, 0);
+            screening.screen().map(|screen| screen.is_some())
+        };
+        assert_eq!(screening(&bytes), Ok(true));
+        let runs = bytes.len() - 12; // the number of runs, the run, and so again
+        assert_eq!(bytes[runs..runs + 2], [1, 0]);
+        bytes[runs] = 2;
+        assert!(screening(&bytes).is_err());
     }
 }
