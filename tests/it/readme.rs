@@ -110,11 +110,12 @@ fn the_document_on_benchmarks_lists_every_record() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let listed = fs::read_to_string(root.join("docs/benchmarks.md")).unwrap();
     let files = fs::read_dir(root.join("benches/record")).unwrap();
-    let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let records: Vec<String> =
-        names.filter(|name| Path::new(name).extension() == Some("md".as_ref())).collect();
+    let paths = files.map(|entry| entry.unwrap().path());
+    let records: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
     assert!(!records.is_empty());
     for record in records {
+        let record = record.file_name().unwrap().to_str().unwrap();
         let link = format!("](../benches/record/{record})");
         assert!(listed.contains(&link), "{record}: run `scripts/bench --report`");
     }
