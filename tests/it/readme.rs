@@ -111,7 +111,8 @@ fn the_document_on_benchmarks_lists_every_record() {
     let listed = fs::read_to_string(root.join("docs/benchmarks.md")).unwrap();
     let files = fs::read_dir(root.join("benches/record")).unwrap();
     let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let records: Vec<String> = names.filter(|name| Path::new(name).extension() == Some("md".as_ref())).collect();
+    let records: Vec<String> =
+        names.filter(|name| Path::new(name).extension() == Some("md".as_ref())).collect();
     assert!(!records.is_empty());
     for record in records {
         let link = format!("](../benches/record/{record})");
