@@ -10,12 +10,13 @@ use super::exact::{Inserted, LineSet};
 use super::keys::{Batch, LineJob};
 use super::records::{Cut, Parts, Records, check, merge, merge_lines};
 use crate::error::Result;
+use crate::sort::plan::budget::Budget;
 use std::path::{Path, PathBuf};
 
 /// Finds the lines that differ.
 pub(crate) struct Distinct<'a> {
     pub(crate) job: LineJob<'a>,
-    pub(crate) memory_bytes: u64,
+    pub(crate) memory: Budget,
     pub(crate) folder: &'a Path,
 }
 
@@ -27,8 +28,8 @@ impl Distinct<'_> {
         files: Vec<PathBuf>,
         mut consume: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let cut = Cut::within(self.memory_bytes, self.folder);
-        let mut set = LineSet::new(self.memory_bytes / 8 * 6)?;
+        let cut = Cut::within(self.memory.spilled_lines(), self.folder);
+        let mut set = LineSet::new(self.memory.distinct_lines())?;
         let mut spilled: Option<Parts> = None;
         let (mut number, mut hashes, mut out) = (0, Vec::new(), Vec::new());
         let rules = self.job.rules;

@@ -193,9 +193,6 @@ fn located(block: &Block) -> impl Fn(Error) -> Error {
     }
 }
 
-/// Lines that stay in the cache of a processor.
-pub(crate) const CHUNK_BYTES: usize = 1 << 20;
-
 impl LineJob<'_> {
     fn lines(&self, paths: Vec<PathBuf>) -> LineInputs {
         LineInputs::of_bytes(paths, self.rules.terminator)

@@ -158,11 +158,10 @@ const MAX_BUFFER_BYTES: u64 = 1 << 18;
 const MIN_BUFFER_BYTES: u64 = 1 << 12;
 
 impl<'a> Cut<'a> {
-    /// As many parts as buffers of an eighth of this memory can serve.
+    /// As many parts as buffers of so much memory can serve.
     pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
-        let share = memory_bytes / 8;
-        let parts = (share / (1 << 16)).clamp(4, MAX_PARTS);
-        let buffer_bytes = (share / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
+        let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
+        let buffer_bytes = (memory_bytes / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
         let size = |bytes| usize::try_from(bytes).unwrap_or(1 << 12);
         Self { folder, parts: size(parts), buffer_bytes: size(buffer_bytes) }
     }

@@ -4,7 +4,7 @@ use super::common_lines::CommonLines;
 use super::distinct::Distinct;
 use super::filter::{Answered, Filter, LineAnswer};
 use super::funnel::Funnel;
-use super::keys::{CHUNK_BYTES, LineJob, LineRules};
+use super::keys::{LineJob, LineRules};
 use super::spool::{named_as_typed, rereadable};
 use crate::bloom::growing::Growing;
 use crate::bloom::{self, AnyFilter, Plain, Storage};
@@ -15,8 +15,15 @@ use crate::number::{Column, Selector};
 use crate::progress::Progress;
 use crate::set::SetFile;
 use crate::size::ByteSize;
+use crate::sort::plan::budget::{Budget, LineShare};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Lines that threads read within their share of the memory.
+pub(super) fn chunk_job(share: LineShare, progress: &Progress) -> ChunkJob<'_> {
+    let LineShare { threads, chunk_bytes, line_bytes } = share;
+    ChunkJob { threads, chunk_bytes, line_bytes, progress }
+}
 
 /// Which lines a filter copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +74,7 @@ pub struct LineTools {
     pub(super) column: Option<Selector>,
     pub(super) skip_invalid: bool,
     pub(super) threads: usize,
-    pub(super) memory_bytes: u64,
+    pub(super) memory: Budget,
     pub(super) folder: PathBuf,
     pub(super) progress: Arc<Progress>,
 }
@@ -80,7 +87,7 @@ impl Default for LineTools {
             column: None,
             skip_invalid: false,
             threads: machine.threads,
-            memory_bytes: machine.default_memory_limit(),
+            memory: Budget::of(ByteSize::from_bytes(machine.default_memory_limit())),
             folder: std::env::temp_dir(),
             progress: Arc::default(),
         }
@@ -142,7 +149,7 @@ impl LineTools {
 
     /// Memory that a tool may take, apart from the sets and filters that it is given.
     pub fn memory(mut self, limit: ByteSize) -> Self {
-        self.memory_bytes = limit.bytes();
+        self.memory = Budget::of(limit);
         self
     }
 
@@ -158,10 +165,6 @@ impl LineTools {
         self
     }
 }
-
-/// Bytes of memory a byte of a chunk: the lines, what is copied of them, or answers to
-/// them.
-const CHUNK_FACTOR: u64 = 16;
 
 fn paths(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Vec<PathBuf> {
     files.into_iter().map(Into::into).collect()
@@ -263,7 +266,7 @@ impl LineTools {
         take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let job = self.job_of_lines()?;
-        let distinct = Distinct { job, memory_bytes: self.memory_bytes, folder: &self.folder };
+        let distinct = Distinct { job, memory: self.memory, folder: &self.folder };
         distinct.run(paths(files), take)
     }
 
@@ -289,7 +292,7 @@ impl LineTools {
             Ok(counts.sum::<Result<u64>>()?.max(FIRST_KEYS))
         };
         let keys = first.expected_keys().map_or_else(guess, Ok)?;
-        let mut seen = Growing::new(first.keys(keys), self.memory_bytes)?;
+        let mut seen = Growing::new(first.keys(keys), self.memory.bytes())?;
         let mut copied = Vec::new();
         job.each(files, |bytes| {
             copied.clear();
@@ -319,7 +322,7 @@ impl LineTools {
 
     /// What is known of two files whose common lines are wanted.
     pub(crate) fn common_lines(&self, files: [PathBuf; 2], rate: f64) -> Result<CommonLines<'_>> {
-        CommonLines::new(self.job_of_lines()?, self.memory_bytes, &self.folder, files, rate)
+        CommonLines::new(self.job_of_lines()?, self.memory, &self.folder, files, rate)
     }
 
     /// The number of keys. O(bytes).
@@ -380,11 +383,7 @@ impl LineTools {
 
     /// How lines are read, within the limits.
     pub(crate) fn job(&self) -> LineJob<'_> {
-        let share = self.memory_bytes / (CHUNK_FACTOR * self.threads as u64);
-        let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
-        let chunk_bytes = line_bytes.clamp(1 << 12, CHUNK_BYTES);
-        let (threads, progress) = (self.threads, &*self.progress);
-        let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress };
+        let chunks = chunk_job(self.memory.key_lines(self.threads), &self.progress);
         LineJob { rules: self.rules, chunks }
     }
 

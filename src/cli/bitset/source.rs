@@ -126,14 +126,9 @@ impl Source {
         }
     }
 
-    /// What may be used for what is no sort.
-    pub(in crate::cli) fn budget(&self) -> Budget {
-        Budget::of(ByteSize::from_bytes(self.memory_limit_bytes()))
-    }
-
     /// Memory for a command that is no sort.
-    pub(in crate::cli) fn memory_bytes(&self) -> u64 {
-        self.budget().command()
+    pub(in crate::cli) fn memory(&self) -> Budget {
+        Budget::of(ByteSize::from_bytes(self.memory_limit_bytes())).command()
     }
 
     fn memory_limit_bytes(&self) -> u64 {
@@ -153,7 +148,7 @@ impl Source {
     pub(in crate::cli) fn line_tools(&self) -> LineTools {
         LineTools::new()
             .threads(self.threads())
-            .memory(ByteSize::from_bytes(self.memory_bytes()))
+            .memory(ByteSize::from_bytes(self.memory().bytes()))
             .temporary_folder(&self.folder)
             .progress(Arc::clone(&self.progress))
     }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::kernel::sys::Machine;
 use crate::lines::common_lines::{Facts, Plan, bits_for};
 use crate::size::ByteSize;
+use crate::sort::plan::budget::Budget;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
             let bytes = keys.0.saturating_mul(args.line_bytes.0);
             let facts = Facts { bytes, lines: keys.0 };
             for &rate in &args.rate {
-                print(explain_common([facts; 2], rate, source.memory_bytes())?)?;
+                print(explain_common([facts; 2], rate, source.memory())?)?;
             }
         }
         return Ok(());
@@ -137,9 +138,9 @@ impl Row {
 const OVERHEAD_BYTES: u64 = 12;
 
 /// Says what `common` would do with such files.
-pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) -> Result<String> {
+pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Result<String> {
     let size = |bytes| ByteSize::from_bytes(bytes).to_string();
-    let plan = Plan::new(facts, rate, memory_bytes);
+    let plan = Plan::new(facts, rate, memory);
     let (smaller, larger) = (facts[plan.smaller], facts[1 - plan.smaller]);
     let line_bytes = |facts: Facts| facts.bytes / facts.lines.max(1) + OVERHEAD_BYTES;
     let full_bytes = bits_for(plan.keys, rate)? / 8;
@@ -156,7 +157,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         }
         None => "none: it would let nearly everything pass".into(),
     };
-    let wanted = if full_bytes > plan.filter_budget_bytes {
+    let wanted = if full_bytes > plan.share.filter_bytes {
         format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
     } else {
         String::new()
@@ -174,8 +175,8 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory_bytes: u64) ->
         size(larger.bytes),
         smaller.lines,
         larger.lines,
-        size(memory_bytes),
-        plan.set_budget_bytes / (line_bytes(larger) + OVERHEAD_BYTES),
+        size(memory.bytes()),
+        plan.share.set_bytes / (line_bytes(larger) + OVERHEAD_BYTES),
         size(spilled.saturating_add(survivors)),
     ))
 }

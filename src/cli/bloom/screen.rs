@@ -164,7 +164,7 @@ pub(super) fn common(
     let _bar = source.bar(target.output.is_some());
     let common = tools.common_lines(files, rate)?;
     if how == How::Explain {
-        let explained = plan::explain_common(common.facts(), rate, source.memory_bytes())?;
+        let explained = plan::explain_common(common.facts(), rate, source.memory())?;
         out.write(explained.as_bytes())?;
         return out.commit(source);
     }

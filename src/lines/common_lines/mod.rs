@@ -23,6 +23,7 @@ use super::tools::is_stdin;
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
 use crate::error::{Error, Result};
 use crate::io::read::Unchanged;
+use crate::sort::plan::budget::Budget;
 #[cfg(feature = "cli")]
 pub(crate) use plan::bits_for;
 use plan::screen_bits;
@@ -39,7 +40,7 @@ fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloom
 /// Finds the lines that two files share.
 pub(crate) struct CommonLines<'a> {
     job: LineJob<'a>,
-    memory_bytes: u64,
+    memory: Budget,
     /// Of false positives of the filters.
     rate: f64,
     folder: &'a Path,
@@ -100,7 +101,7 @@ impl Survivors<'_> {
 
     /// Moves the set to temporary files.
     fn spill(&mut self) -> Result<()> {
-        let mut screen = screen(self.plan.survivors, self.rate, self.plan.filter_budget_bytes)?;
+        let mut screen = screen(self.plan.survivors, self.rate, self.plan.share.filter_bytes)?;
         let mut parts = self.cut.parts(0)?;
         self.set.for_each(|line, _| {
             if let Some(screen) = &mut screen {
@@ -120,7 +121,7 @@ impl<'a> CommonLines<'a> {
     /// Looks at two files, of which streams are copied to temporary ones.
     pub(super) fn new(
         job: LineJob<'a>,
-        memory_bytes: u64,
+        memory: Budget,
         folder: &'a Path,
         files: [PathBuf; 2],
         rate: f64,
@@ -132,7 +133,7 @@ impl<'a> CommonLines<'a> {
         let (paths, copies) = rereadable(files.into(), folder, &job)?;
         let unchanged = Unchanged::of(&paths); // both are read twice
         let facts = [Facts::of(&paths[0], &job)?, Facts::of(&paths[1], &job)?];
-        Ok(Self { job, memory_bytes, rate, folder, paths, _copies: copies, unchanged, facts })
+        Ok(Self { job, memory, rate, folder, paths, _copies: copies, unchanged, facts })
     }
 
     #[cfg(feature = "cli")]
@@ -148,7 +149,7 @@ impl<'a> CommonLines<'a> {
     }
 
     fn find(&self, mut consume: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
-        let plan = Plan::new(self.facts, self.rate, self.memory_bytes);
+        let plan = Plan::new(self.facts, self.rate, self.memory);
         let [smaller, larger] =
             [plan.smaller, 1 - plan.smaller].map(|index| vec![self.paths[index].clone()]);
         let mut survivors = self.screen_larger(&plan, smaller.clone(), larger)?;
@@ -189,13 +190,13 @@ impl<'a> CommonLines<'a> {
         smaller: Vec<PathBuf>,
         larger: Vec<PathBuf>,
     ) -> Result<Survivors<'_>> {
-        let mut filter = screen(plan.keys, self.rate, plan.filter_budget_bytes)?;
+        let mut filter = screen(plan.keys, self.rate, plan.share.filter_bytes)?;
         if let Some(filter) = &mut filter {
             self.job.insert_into(filter, smaller)?;
         }
         let mut survivors = Survivors {
-            set: LineSet::new(plan.set_budget_bytes)?,
-            cut: Cut::within(self.memory_bytes / 2, self.folder),
+            set: LineSet::new(plan.share.set_bytes)?,
+            cut: Cut::within(plan.share.spilled_bytes, self.folder),
             spilled: None,
             screen: None,
             number: 0,

@@ -4,6 +4,7 @@ use super::super::keys::LineJob;
 use crate::bloom::BlockedBloomFilter;
 use crate::bloom::params::BLOCK_BITS;
 use crate::error::{Error, Result};
+use crate::sort::plan::budget::{Budget, CommonShare};
 use std::path::Path;
 
 /// What is known of a file before it is read.
@@ -42,9 +43,7 @@ pub(crate) struct Plan {
     pub(crate) smaller: usize,
     /// About how many lines it has.
     pub(crate) keys: u64,
-    /// Of each of the two filters.
-    pub(crate) filter_budget_bytes: u64,
-    pub(crate) set_budget_bytes: u64,
+    pub(crate) share: CommonShare,
     /// Lines that the second filter is made for.
     pub(crate) survivors: u64,
 }
@@ -53,25 +52,22 @@ pub(crate) struct Plan {
 const LEAST_BITS_PER_KEY: u64 = 2;
 
 impl Plan {
-    /// Divides the memory. Of 16 parts, each filter takes 3, the set 7 while
-    /// both may be there, buffers 1, and chunks of lines the rest.
-    pub(crate) fn new(facts: [Facts; 2], rate: f64, memory_bytes: u64) -> Self {
+    /// For files of which this is known.
+    pub(crate) fn new(facts: [Facts; 2], rate: f64, memory: Budget) -> Self {
         let [a, b] = facts;
         let smaller = usize::from(b.bytes < a.bytes);
-        let part = memory_bytes / 16;
         let keys = facts[smaller].lines.max(1);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let passing = (rate * facts[1 - smaller].lines as f64) as u64;
         let survivors = keys.saturating_add(passing).min(facts[1 - smaller].lines).max(1);
-        let (filter_budget_bytes, set_budget_bytes) = (3 * part, 7 * part);
-        Self { smaller, keys, filter_budget_bytes, set_budget_bytes, survivors }
+        Self { smaller, keys, share: memory.common_lines(), survivors }
     }
 
     /// Bits of the first filter; none if it would let nearly everything pass.
     #[cfg(feature = "cli")]
     pub(crate) fn filter_bits(&self, rate: f64) -> Result<Option<u64>> {
-        screen_bits(self.keys, rate, self.filter_budget_bytes)
+        screen_bits(self.keys, rate, self.share.filter_bytes)
     }
 }
 

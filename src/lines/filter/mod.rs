@@ -6,7 +6,7 @@
 mod lines;
 mod screening;
 
-use super::tools::LineTools;
+use super::tools::{LineTools, chunk_job};
 use crate::error::Result;
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
@@ -35,12 +35,8 @@ pub(super) struct Filter<'a> {
     skip_invalid: bool,
     /// Memory that may be spent on telling what is not in the set.
     screen_bytes: usize,
-    /// A thread needs up to [`MEMORY_FACTOR`] times as much memory as a claim.
     chunks: ChunkJob<'a>,
 }
-
-/// More threads would not keep to the limit.
-const MEMORY_PER_THREAD: u64 = 24 << 20;
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 14;
@@ -48,14 +44,6 @@ const SAMPLE_BYTES: usize = 1 << 14;
 const BLOCK_BYTES: usize = 1 << 19;
 /// Bytes of lines that are kept to be looked up together.
 const MAX_KEPT_BYTES: usize = 4 << 20;
-/// Bytes of memory a byte of text, where every line is one digit in some claims, and
-/// empty in others: the text, its values, where they lie, the values in order, the
-/// answers, and in buffers that grow the output, the empty lines and those that are
-/// kept.
-const MEMORY_FACTOR: usize = 45;
-/// Larger claims are answered no faster.
-const MAX_CHUNK_BYTES: usize = 32 << 20;
-
 /// What was found out of lines that a set answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -71,21 +59,11 @@ pub struct Answered {
 }
 
 impl<'a> Filter<'a> {
-    /// Divides the memory of the tools: a quarter is for the filter in front of the set,
-    /// where lines are copied, and the rest for chunks of lines.
+    /// How the tools answer lines, within their memory.
     pub(super) fn new(tools: &'a LineTools, set: &'a SetFile, answer: LineAnswer) -> Self {
-        // The rest is for what the allocator keeps of buffers that grew, in each thread.
-        let memory_bytes = tools.memory_bytes / 8 * 5;
-        // A line of a MiB is taken in any memory.
-        let room = usize::try_from(memory_bytes / MEMORY_PER_THREAD).unwrap_or(usize::MAX);
-        let threads = tools.threads.min(room).max(1);
         let is_screened = matches!(answer, LineAnswer::Copy { .. });
-        let screen_bytes = if is_screened { memory_bytes / 4 } else { 0 };
-        let share = (memory_bytes - screen_bytes) / (MEMORY_FACTOR * threads) as u64;
-        let line_bytes = usize::try_from(share).unwrap_or(usize::MAX);
-        let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
-        let chunks = ChunkJob { threads, chunk_bytes, line_bytes, progress: &tools.progress };
-        let screen_bytes = usize::try_from(screen_bytes).unwrap_or(usize::MAX);
+        let (share, screen_bytes) = tools.memory.set_lines(tools.threads, is_screened);
+        let chunks = chunk_job(share, &tools.progress);
         let (column, skip_invalid) = (tools.column.clone(), tools.skip_invalid);
         Self { set, answer, column, skip_invalid, screen_bytes, chunks }
     }

@@ -7,6 +7,10 @@
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
 //! | blocks of the inputs of a merge | a quarter |
+//! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
+//! | lines of keys | a sixteenth of a thread's memory a chunk |
+//! | lines that differ | six eighths for the set of them, one for temporary files |
+//! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
 
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
@@ -28,6 +32,28 @@ const OWN_BYTES: u64 = 8 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     bytes: u64,
+}
+
+/// How lines are read by threads that share the memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LineShare {
+    pub(crate) threads: usize,
+    /// Bytes of lines that a thread takes at a time.
+    pub(crate) chunk_bytes: usize,
+    /// Longest line.
+    pub(crate) line_bytes: usize,
+}
+
+/// What the search for common lines takes beside the lines that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit")]
+pub(crate) struct CommonShare {
+    /// Each of two filters.
+    pub(crate) filter_bytes: u64,
+    /// The set of lines, while both filters may be there.
+    pub(crate) set_bytes: u64,
+    /// Buffers of temporary files.
+    pub(crate) spilled_bytes: u64,
 }
 
 impl Budget {
@@ -94,10 +120,65 @@ impl Budget {
         self.bytes / 16
     }
 
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    /// Lines that a set is asked for by up to `threads` threads, and the bytes of a filter
+    /// before the set, if there is to be one.
+    pub(crate) fn set_lines(self, threads: usize, is_screened: bool) -> (LineShare, usize) {
+        /// More threads would not keep to the limit.
+        const BYTES_PER_THREAD: u64 = 24 << 20;
+        /// Bytes of memory a byte of text, where every line is one digit in some chunks,
+        /// and empty in others: the text, its values, where they lie, the values in order,
+        /// the answers, and in buffers that grow the output, the empty lines and those that
+        /// are kept.
+        const FACTOR: usize = 45;
+        /// Larger chunks are answered no faster.
+        const MAX_CHUNK_BYTES: usize = 32 << 20;
+        // The rest is for what the allocator keeps of buffers that grew, in each thread.
+        let bytes = self.bytes / 8 * 5;
+        // A line of a MiB is taken in any memory.
+        let threads = threads.min(in_usize(bytes / BYTES_PER_THREAD)).max(1);
+        let screen_bytes = if is_screened { bytes / 4 } else { 0 };
+        let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
+        let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
+        (LineShare { threads, chunk_bytes, line_bytes }, in_usize(screen_bytes))
+    }
+
+    /// Lines whose keys are asked for, or put into filters, by `threads` threads.
+    pub(crate) fn key_lines(self, threads: usize) -> LineShare {
+        /// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
+        /// answers to them.
+        const FACTOR: u64 = 16;
+        const MIN_CHUNK_BYTES: usize = 1 << 12;
+        /// Lines that stay in the cache of a processor.
+        const MAX_CHUNK_BYTES: usize = 1 << 20;
+        let line_bytes = in_usize(self.bytes / (FACTOR * threads as u64));
+        let chunk_bytes = line_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
+        LineShare { threads, chunk_bytes, line_bytes }
+    }
+
+    /// The set of lines that differ.
+    pub(crate) fn distinct_lines(self) -> u64 {
+        self.bytes / 8 * 6
+    }
+
+    /// Buffers of temporary files beside that set.
+    pub(crate) fn spilled_lines(self) -> u64 {
+        self.bytes / 8
+    }
+
+    /// The search for common lines. What is left of 16 parts is for the lines that are read.
+    pub(crate) fn common_lines(self) -> CommonShare {
+        let part = self.bytes / 16;
+        CommonShare { filter_bytes: 3 * part, set_bytes: 7 * part, spilled_bytes: part }
+    }
+
     /// All that a command may use that is no sort.
     #[cfg(feature = "cli")]
-    pub(crate) fn command(self) -> u64 {
-        self.bytes - OWN_BYTES.min(self.bytes / 8)
+    pub(crate) fn command(self) -> Self {
+        Self { bytes: self.bytes - OWN_BYTES.min(self.bytes / 8) }
     }
 }
 
