@@ -14,12 +14,14 @@
 //! With c containers a search takes O(log c) and a new key O(√c) while c is below 10^9.
 //! A container takes 40 bytes, and its array, bitmap or runs.
 
-use super::container::{Container, Op, Owned, Scratch};
+use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
 
 /// Most keys of a block.
 const MAX_KEYS: usize = 512;
+/// Keys that are looked at before one is searched for.
+const NEAR: usize = 4;
 
 /// Containers by their keys (`value >> 16`).
 #[derive(Debug, Clone, Default)]
@@ -76,8 +78,20 @@ impl Containers {
             .map_err(|index| Slot { block, index })
     }
 
-    /// The first place from `key` on; `get` finds nothing there if all keys are smaller.
-    pub(crate) fn seek(&self, key: u64) -> Slot {
+    /// The first place from `key` on, at `slot` or behind it. `get` finds nothing there if all
+    /// keys are smaller.
+    pub(crate) fn advance(&self, mut slot: Slot, key: u64) -> Slot {
+        // Mostly one of the next is meant.
+        for _ in 0..NEAR {
+            if self.key(slot).is_none_or(|next| next >= key) {
+                return slot;
+            }
+            slot = self.after(slot);
+        }
+        slot.max(self.seek(key))
+    }
+
+    fn seek(&self, key: u64) -> Slot {
         let (Ok(slot) | Err(slot)) = self.find(key);
         self.normal(slot)
     }
@@ -98,7 +112,7 @@ impl Containers {
     }
 
     /// The key at `slot`, if there is one.
-    pub(crate) fn key(&self, slot: Slot) -> Option<u64> {
+    fn key(&self, slot: Slot) -> Option<u64> {
         self.blocks.get(slot.block)?.keys.get(slot.index).copied()
     }
 
@@ -304,6 +318,97 @@ impl Containers {
         let containers = self.blocks.iter_mut().flat_map(|block| &mut block.containers);
         containers.fold(false, |changed, owned| owned.optimize(&mut scratch) | changed)
     }
+}
+
+/// The containers of two sets side by side, by ascending keys: those that `op` can make
+/// values of.
+struct Pairs<'a> {
+    op: Op,
+    sets: [&'a Containers; 2],
+    slots: [Slot; 2],
+}
+
+impl<'a> Pairs<'a> {
+    fn new(op: Op, a: &'a Containers, b: &'a Containers) -> Self {
+        Self { op, sets: [a, b], slots: [Slot::default(); 2] }
+    }
+}
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (u64, Option<&'a Owned>, Option<&'a Owned>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let [a, b] = self.sets;
+        let [at, other] = &mut self.slots;
+        loop {
+            match (a.get(*at), b.get(*other)) {
+                (Some((key, ours)), Some((same, theirs))) if key == same => {
+                    (*at, *other) = (a.after(*at), b.after(*other));
+                    return Some((key, Some(ours), Some(theirs)));
+                }
+                (Some((key, ours)), next) if next.is_none_or(|(next, _)| key < next) => {
+                    if self.op != Op::And {
+                        *at = a.after(*at);
+                        return Some((key, Some(ours), None));
+                    }
+                    *at = a.advance(*at, next?.0);
+                }
+                (next, Some((key, theirs))) => {
+                    if matches!(self.op, Op::Or | Op::Xor) {
+                        *other = b.after(*other);
+                        return Some((key, None, Some(theirs)));
+                    }
+                    *other = b.advance(*other, next?.0);
+                }
+                (_, None) => return None,
+            }
+        }
+    }
+}
+
+/// Two sets in memory. A plan does the same for any number of sets of any kind; this takes
+/// a third of its time where containers have few values.
+impl Containers {
+    /// What `op` makes of two sets.
+    pub(crate) fn joined(op: Op, a: &Self, b: &Self) -> Self {
+        let (mut found, mut scratch) = (Self::default(), Scratch::default());
+        for (key, ours, theirs) in Pairs::new(op, a, b) {
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) => {
+                    scratch.join(op, ours.container(), theirs.container());
+                    found.push(key, scratch.take());
+                }
+                (Some(one), None) | (None, Some(one)) => found.push(key, one.clone()),
+                (None, None) => {}
+            }
+        }
+        found
+    }
+
+    /// Number of values in both.
+    pub(crate) fn intersection_len(a: &Self, b: &Self) -> u64 {
+        let pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
+        pairs.map(|(ours, theirs)| u64::from(common(ours, theirs))).sum()
+    }
+
+    /// Whether all values of `a` are in `b`.
+    pub(crate) fn is_subset(a: &Self, b: &Self) -> bool {
+        Pairs::new(Op::AndNot, a, b).all(|(_, ours, theirs)| {
+            let pair = ours.zip(theirs);
+            pair.is_some_and(|(ours, theirs)| common(ours, theirs) == ours.len())
+        })
+    }
+
+    /// Whether no value is in both.
+    pub(crate) fn is_disjoint(a: &Self, b: &Self) -> bool {
+        let mut pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
+        pairs.all(|(ours, theirs)| !intersects(ours.container(), theirs.container()))
+    }
+}
+
+fn common(a: &Owned, b: &Owned) -> u32 {
+    intersection_len(a.container(), b.container())
 }
 
 #[cfg(test)]

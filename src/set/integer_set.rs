@@ -228,7 +228,7 @@ impl IntegerSet {
     /// Number of values in both; the values themselves are not computed.
     #[must_use]
     pub fn intersection_len(&self, other: &Self) -> u64 {
-        sound(super::and(&[self, other]).count())
+        Containers::intersection_len(&self.0, &other.0)
     }
 
     /// Number of values in either.
@@ -261,7 +261,7 @@ impl IntegerSet {
     /// Whether all values of this set are in `other`.
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {
-        sound(Plan::is_subset(Plan::of(self), Plan::of(other)))
+        Containers::is_subset(&self.0, &other.0)
     }
 
     /// Whether all values of `other` are in this set.
@@ -273,7 +273,7 @@ impl IntegerSet {
     /// Whether no value is in both.
     #[must_use]
     pub fn is_disjoint(&self, other: &Self) -> bool {
-        sound(Plan::is_disjoint(Plan::of(self), Plan::of(other)))
+        Containers::is_disjoint(&self.0, &other.0)
     }
 
     /// All values of a range that are not in the set.

@@ -1,8 +1,8 @@
 //! Traits of the standard library for sets in memory.
 
 use super::container::{Container, Op, Owned, Scratch};
+use super::containers::Containers;
 use super::integer_set::{IntegerSet, sound};
-use super::plan::Plan;
 use super::view::Values;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -130,7 +130,7 @@ impl<const N: usize> From<[u64; N]> for IntegerSet {
 
 impl IntegerSet {
     fn join(&self, op: Op, other: &Self) -> Self {
-        Self(sound(Plan::join(op, vec![Plan::of(self), Plan::of(other)]).collect()))
+        Self(Containers::joined(op, &self.0, &other.0))
     }
 
     /// In place: only the containers of `other` are looked at.

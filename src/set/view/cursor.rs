@@ -57,16 +57,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) {
         steps::count(1);
         match self.shape {
-            Shape::Memory(containers) => {
-                // Mostly one of the next is meant.
-                for _ in 0..NEAR {
-                    if containers.key(self.slot).is_none_or(|next| next >= key) {
-                        return;
-                    }
-                    self.slot = containers.after(self.slot);
-                }
-                self.slot = self.slot.max(containers.seek(key));
-            }
+            Shape::Memory(containers) => self.slot = containers.advance(self.slot, key),
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
                 // Mostly one of the next is meant.

@@ -4,6 +4,7 @@ use super::cursor::Keyed;
 use super::{Damage, RoaringView, SetView, Shape};
 use crate::set::container::Container;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::ops::{Bound, RangeBounds};
 
 /// The high and the low part of a value.
@@ -367,7 +368,7 @@ pub(crate) fn find_key<K: Copy + Into<u64>>(
     let mut count = to - from + 1;
     while count > 1 {
         let half = count / 2;
-        from = if at(from + half) <= key { from + half } else { from };
+        from = select_unpredictable(at(from + half) <= key, from + half, from);
         count -= half;
     }
     match at(from).cmp(&key) {
