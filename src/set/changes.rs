@@ -4,6 +4,7 @@
 //! about the same number of changes are joined, so that each change is joined a
 //! logarithmic number of times.
 
+#[cfg(feature = "cli")]
 use super::operand::AsSet;
 use super::plan::Plan;
 use super::sink::temporary_set;

@@ -1,6 +1,5 @@
 //! The containers of a set, in order.
 
-#[cfg(feature = "cli")]
 use super::query::{difference, sum};
 use super::roaring::RoaringView;
 use super::{Damage, Shape};
