@@ -1,12 +1,9 @@
 //! Files as memory.
 
 use memmap2::{Mmap, MmapOptions};
-use rustix::fs::{FallocateFlags, fallocate, fstatfs};
+use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
-
-/// `f_type` of tmpfs: statfs(2).
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// Maps a whole file for reading.
 #[expect(unsafe_code, reason = "no safe way to map a file")]
@@ -22,10 +19,19 @@ pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
 }
 
 /// Whether a file is kept in memory alone, as those in `/dev/shm` are.
+#[cfg(target_os = "linux")]
 pub(crate) fn is_in_memory(file: &File) -> bool {
+    /// `f_type` of tmpfs: statfs(2).
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
     #[expect(clippy::allow_attributes, reason = "the type differs between architectures")]
     #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "compared for equality")]
-    fstatfs(file).is_ok_and(|status| status.f_type as u64 == TMPFS_MAGIC)
+    rustix::fs::fstatfs(file).is_ok_and(|status| status.f_type as u64 == TMPFS_MAGIC)
+}
+
+/// Nobody here writes such a file by a map.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_in_memory(_file: &File) -> bool {
+    false
 }
 
 /// Writes a file that is kept in memory, beside others who write elsewhere in
