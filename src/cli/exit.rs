@@ -53,9 +53,14 @@ pub(super) fn parse_with<A: clap::Parser>(
 /// Lets this process open as many files as it may: many inputs are open at once.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// `OPEN_MAX` of macOS, which refuses more though it names no maximum.
+    const OPEN_MAX: u64 = 10_240;
     let limit = getrlimit(Resource::Nofile);
-    // A refusal shows when a file cannot be opened.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let raise_to = |files| setrlimit(Resource::Nofile, Rlimit { current: files, ..limit });
+    if raise_to(limit.maximum).is_err() && limit.current.is_some_and(|now| now < OPEN_MAX) {
+        // A refusal shows when a file cannot be opened.
+        let _ = raise_to(Some(OPEN_MAX));
+    }
 }
 
 /// Runs `job`, which signals end as an error would; gives the status to exit

@@ -3,7 +3,7 @@
 
 use super::exit::say;
 use crate::error::{Error, Result};
-use crate::kernel::sys::{watch_maps, watch_memory};
+use crate::kernel::sys::{remove_names, remove_names_on, watch_maps, watch_memory};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -48,6 +48,7 @@ impl Signals {
             flag::register_usize(signal, Arc::clone(&self.came), number)?;
             flag::register(signal, Arc::clone(cancel))?;
             // In this order: the first signal finds the flag unset.
+            remove_names_on(signal, Arc::clone(&again))?;
             flag::register_conditional_default(signal, Arc::clone(&again))?;
             flag::register(signal, Arc::clone(&again))?;
             pipe::register(signal, woken.try_clone()?)?;
@@ -71,6 +72,7 @@ impl Signals {
     /// Says so, and ends the process as the signal would have, if one came: so
     /// that whoever started it sees why it ended.
     pub(super) fn end(&self) {
+        remove_names();
         say(&format!("{}: interrupted; output files are as they were", self.program));
         if let Ok(signal @ 1..) = i32::try_from(self.came.load(Ordering::Relaxed)) {
             let _ = low_level::emulate_default_handler(signal); // else the status says it

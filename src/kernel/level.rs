@@ -17,6 +17,9 @@ pub(super) enum Isa {
     /// AVX-512 F, BW, DQ, VL, VBMI, VBMI2 and VPOPCNTDQ, and GFNI: Ice Lake, Zen 4 and later.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// Advanced SIMD of `AArch64`, little-endian: every such processor.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Level {
@@ -24,7 +27,8 @@ impl Level {
     pub(crate) fn available() -> &'static [Self] {
         static AVAILABLE: OnceLock<Vec<Level>> = OnceLock::new();
         AVAILABLE.get_or_init(|| {
-            #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut, reason = "one level only"))]
+            #[expect(clippy::allow_attributes, reason = "other processors have one level only")]
+            #[allow(unused_mut, reason = "as above")]
             let mut levels = vec![Self(Isa::Scalar)];
             #[cfg(target_arch = "x86_64")]
             {
@@ -40,12 +44,17 @@ impl Level {
                     }
                 }
             }
+            // Big-endian, elements of a register are numbered otherwise.
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            if std::arch::is_aarch64_feature_detected!("neon") {
+                levels.push(Self(Isa::Neon));
+            }
             levels
         })
     }
 
     /// The best level this CPU has, or the one that the environment variable
-    /// `BITSORT_SIMD` names (`scalar`, `avx2`, `avx512`) if this CPU has it.
+    /// `BITSORT_SIMD` names (`scalar`, `avx2`, `avx512`, `neon`) if this CPU has it.
     pub(crate) fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| {
@@ -64,13 +73,21 @@ impl Level {
             Isa::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => "neon",
         }
     }
 
-    /// Whether loops over many values at once pay, which they do not with the
-    /// instructions that every x86-64 has.
+    /// Whether loops over many values at once are known to pay. They do not with the
+    /// instructions that every x86-64 has; with NEON nobody has measured them.
     pub(crate) fn is_vector(self) -> bool {
-        self.0 != Isa::Scalar
+        match self.0 {
+            Isa::Scalar => false,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => true,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => false,
+        }
     }
 
     /// For dispatchers.

@@ -1,73 +1,37 @@
 //! Set bits of little-endian words, counted.
-//!
-//! Plain loops, compiled once for each instruction set that counts bits faster.
 
 use super::Level;
+#[cfg(target_arch = "aarch64")]
 use super::level::Isa;
+use super::task::{Task, run};
+use super::words::{self, Op};
 
 /// Set bits of `words`.
 pub(crate) fn ones(level: Level, words: &[[u8; 8]]) -> u64 {
-    match level.isa() {
-        // SAFETY: `Level::available` is the only maker of this level, after the
-        // CPU reported these features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { ones_avx512(words) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { ones_avx2(words) },
-        Isa::Scalar => ones_scalar(words),
+    #[cfg(target_arch = "aarch64")]
+    if level.isa() == Isa::Neon {
+        // SAFETY: `Level::available` is the only maker of this level, after the CPU
+        // reported NEON.
+        return unsafe { words::neon::ones(words.as_flattened()) };
     }
+    run(level, Ones(words))
 }
 
 /// Bits set in `a` and in `b`, as far as both reach.
 pub(crate) fn common_ones(level: Level, a: &[[u8; 8]], b: &[[u8; 8]]) -> u64 {
-    match level.isa() {
-        // SAFETY: `Level::available` is the only maker of this level, after the
-        // CPU reported these features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { common_avx512(a, b) },
-        // SAFETY: as above.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => unsafe { common_avx2(a, b) },
-        Isa::Scalar => common_scalar(a, b),
+    words::count(level, Op::And, a, b)
+}
+
+struct Ones<'a>(&'a [[u8; 8]]);
+
+impl Task for Ones<'_> {
+    type Output = u64;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> u64 {
+        self.0.iter().map(|&word| u64::from(u64::from_le_bytes(word).count_ones())).sum()
     }
-}
-
-#[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-#[inline(always)]
-fn ones_scalar(words: &[[u8; 8]]) -> u64 {
-    words.iter().map(|&word| u64::from(u64::from_le_bytes(word).count_ones())).sum()
-}
-
-#[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
-#[inline(always)]
-fn common_scalar(a: &[[u8; 8]], b: &[[u8; 8]]) -> u64 {
-    let both = a.iter().zip(b).map(|(&a, &b)| u64::from_le_bytes(a) & u64::from_le_bytes(b));
-    both.map(|word| u64::from(word.count_ones())).sum()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512vpopcntdq,popcnt")]
-fn ones_avx512(words: &[[u8; 8]]) -> u64 {
-    ones_scalar(words)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-fn ones_avx2(words: &[[u8; 8]]) -> u64 {
-    ones_scalar(words)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512vpopcntdq,popcnt")]
-fn common_avx512(a: &[[u8; 8]], b: &[[u8; 8]]) -> u64 {
-    common_scalar(a, b)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,popcnt")]
-fn common_avx2(a: &[[u8; 8]], b: &[[u8; 8]]) -> u64 {
-    common_scalar(a, b)
 }
 
 #[cfg(test)]
@@ -81,8 +45,24 @@ mod tests {
             let (a, b): (Vec<_>, Vec<_>) =
                 pairs.iter().map(|(a, b)| (a.to_le_bytes(), b.to_le_bytes())).unzip();
             for &level in Level::available() {
-                prop_assert_eq!(ones(level, &a), ones_scalar(&a), "{}", level.name());
-                prop_assert_eq!(common_ones(level, &a, &b), common_scalar(&a, &b));
+                let count = |words: &mut dyn Iterator<Item = u64>| -> u64 {
+                    words.map(|word| u64::from(word.count_ones())).sum()
+                };
+                let all = count(&mut pairs.iter().map(|(a, _)| *a));
+                prop_assert_eq!(ones(level, &a), all, "{}", level.name());
+                let both = count(&mut pairs.iter().map(|(a, b)| a & b));
+                prop_assert_eq!(common_ones(level, &a, &b), both);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_of_full_words_do_not_overflow() {
+        for &level in Level::available() {
+            for count in 0..150 {
+                let words = vec![[0xFF; 8]; count];
+                assert_eq!(ones(level, &words), 64 * count as u64, "{}", level.name());
+                assert_eq!(common_ones(level, &words, &words), 64 * count as u64);
             }
         }
     }

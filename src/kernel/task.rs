@@ -27,6 +27,9 @@ pub(super) fn run<T: Task>(level: Level, task: T) -> T::Output {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { avx2(task) },
         Isa::Scalar => task.run(),
+        // The compiler uses NEON on every AArch64 that has it.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => task.run(),
     }
 }
 

@@ -3,14 +3,13 @@
 use super::keys::LineJob;
 use crate::error::{Error, Result};
 use crate::io::read::{check_end, open_file};
-use std::fs::File;
+use crate::kernel::sys::TemporaryFile;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-/// A temporary file without a name, so that not even a kill leaves it behind.
+/// The copy of a stream, which goes with it.
 #[derive(Debug)]
-pub(crate) struct Spooled(File);
+pub(crate) struct Spooled(TemporaryFile);
 
 impl Spooled {
     /// Copies what `path` names, unless it is a regular file: that can be read
@@ -21,7 +20,7 @@ impl Spooled {
         if before.is_file() && path != Path::new("-") {
             return Ok(None);
         }
-        let mut copy = tempfile::tempfile_in(folder)
+        let copy = TemporaryFile::create_in(folder)
             .map_err(Error::io("create a temporary file in", folder))?;
         let mut buffer = vec![0; job.chunks.chunk_bytes];
         loop {
@@ -36,14 +35,15 @@ impl Spooled {
                 check_end(&input, &before, path)?;
                 return Ok(Some(Self(copy)));
             }
-            copy.write_all(&buffer[..read])
+            copy.file()
+                .write_all(&buffer[..read])
                 .map_err(Error::io("write a temporary file in", folder))?;
         }
     }
 
     /// A path under which this process can open it, from its beginning.
     fn path(&self) -> PathBuf {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+        self.0.path().into()
     }
 }
 

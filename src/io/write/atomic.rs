@@ -1,15 +1,13 @@
 //! Files that appear whole or not at all.
 
 use crate::error::{Error, Result};
-use crate::kernel::sys::Standard;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use crate::kernel::sys::{NamedFile, Nameless, Standard};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// What the name of an output stands for.
 #[derive(Debug)]
@@ -97,29 +95,33 @@ pub(crate) struct AtomicFile {
 #[derive(Debug)]
 enum Content {
     /// Not even a kill leaves anything.
-    Nameless(File),
-    /// For file systems that have no nameless files.
-    Named(NamedTempFile),
+    Nameless(Nameless),
+    /// For systems and file systems that have no nameless files.
+    Named(NamedFile),
 }
+
+/// Permissions of a new file, from which the process's mask takes some away.
+const NEW_MODE: u32 = 0o666;
 
 impl AtomicFile {
     /// A file that takes owner and permissions of `old`.
     fn create(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
         let folder = folder_of(&destination);
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let content = match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
-            Ok(descriptor) => Content::Nameless(descriptor.into()),
-            Err(error) if !matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                return Err(Error::io("create", &destination)(error.into()));
-            }
-            Err(_) => Content::Named(
-                tempfile::Builder::new()
-                    .prefix(".bitsort-")
-                    .permissions(fs::Permissions::from_mode(0o666))
-                    .tempfile_in(folder)
-                    .map_err(Error::io("create", &destination))?,
-            ),
-        };
+        let nameless = Nameless::create_in(folder, NEW_MODE);
+        let nameless = nameless.map_err(Error::io("create", &destination))?;
+        match nameless {
+            Some(file) => Self::of(destination, Content::Nameless(file), old),
+            None => Self::create_named(destination, old),
+        }
+    }
+
+    fn create_named(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
+        let file = NamedFile::create_in(folder_of(&destination), NEW_MODE)
+            .map_err(Error::io("create", &destination))?;
+        Self::of(destination, Content::Named(file), old)
+    }
+
+    fn of(destination: PathBuf, content: Content, old: Option<&fs::Metadata>) -> Result<Self> {
         let new = Self { destination, content };
         if let Some(old) = old {
             let mut mode = old.permissions().mode();
@@ -135,8 +137,8 @@ impl AtomicFile {
     /// The file to write.
     pub(crate) fn file(&self) -> &File {
         match &self.content {
-            Content::Nameless(file) => file,
-            Content::Named(file) => file.as_file(),
+            Content::Nameless(file) => file.file(),
+            Content::Named(file) => file.file(),
         }
     }
 
@@ -160,14 +162,10 @@ impl AtomicFile {
     pub(crate) fn commit(self) -> Result<()> {
         let destination = self.destination;
         match self.content {
-            Content::Nameless(file) => {
-                publish(&file, &destination).map_err(Error::io("create", &destination))
-            }
-            Content::Named(file) => file
-                .persist(&destination)
-                .map(drop)
-                .map_err(|refused| Error::io("create", &destination)(refused.error)),
+            Content::Nameless(file) => publish(&file, &destination),
+            Content::Named(file) => file.rename(&destination),
         }
+        .map_err(Error::io("create", &destination))
     }
 }
 
@@ -180,18 +178,14 @@ fn folder_of(path: &Path) -> &Path {
 
 /// Links a nameless file to `destination`. A link cannot replace a file, so
 /// one that is there is replaced by renaming a second name over it.
-fn publish(file: &File, destination: &Path) -> io::Result<()> {
-    let source = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let link = |name: &Path| -> io::Result<()> {
-        Ok(rustix::fs::linkat(CWD, &source, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-    };
-    match link(destination) {
+fn publish(file: &Nameless, destination: &Path) -> io::Result<()> {
+    match file.link(destination) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         other => return other,
     }
     let beside = tempfile::Builder::new()
         .prefix(".bitsort-")
-        .make_in(folder_of(destination), |name| link(name))?;
+        .make_in(folder_of(destination), |name| file.link(name))?;
     beside.into_temp_path().persist(destination).map_err(|refused| refused.error)
 }
 
@@ -221,6 +215,28 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), content);
         }
         assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn a_file_with_a_temporary_name_appears_at_the_commit_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        for content in ["first", "second"] {
+            let old = fs::metadata(&path).ok();
+            let new = AtomicFile::create_named(path.clone(), old.as_ref()).unwrap();
+            new.file().write_all(content.as_bytes()).unwrap();
+            assert_ne!(fs::read_to_string(&path).unwrap_or_default(), content);
+            new.commit_durably().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        }
+        drop(AtomicFile::create_named(path.clone(), None).unwrap());
+        assert_eq!(names(folder.path()), ["out"]);
+        let plain = AtomicFile::create(folder.path().join("plain"), None).unwrap();
+        plain.commit().unwrap();
+        AtomicFile::create_named(folder.path().join("named"), None).unwrap().commit().unwrap();
+        let mode = |name| fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode("named"), mode("plain"));
     }
 
     #[test]

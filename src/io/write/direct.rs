@@ -5,11 +5,10 @@
 //! pages. Aligned direct writes do not. What is less than a page at either end
 //! of a part is shared with its neighbour and goes through the cache.
 
-use crate::kernel::sys::Pages;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
+use crate::kernel::sys::{Pages, open_direct};
+use rustix::fs::FallocateFlags;
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
@@ -40,19 +39,17 @@ pub(super) struct DirectPart {
 }
 
 impl<'a> DirectFile<'a> {
-    /// A file that will have about `reserve_bytes` bytes; `None` where the file
-    /// system has no direct writes.
+    /// A file that will have about `reserve_bytes` bytes; `None` where the
+    /// system, or the file system, has no direct writes.
     pub(crate) fn open(file: &'a File, reserve_bytes: u64, write_bytes: usize) -> Option<Self> {
+        let direct = open_direct(file)?;
         // A file that grows with every write locks the others out meanwhile.
         let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
         if reserved.is_err() {
             file.set_len(0).ok()?; // what was had of it is given back
         }
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-        let direct = rustix::fs::open(path, flags, Mode::empty()).ok()?;
         let write_bytes = write_bytes.next_multiple_of(ALIGNMENT);
-        Some(Self { cached: file, direct: direct.into(), buffers: Mutex::default(), write_bytes })
+        Some(Self { cached: file, direct, buffers: Mutex::default(), write_bytes })
     }
 
     /// Cuts off what was set aside in vain.

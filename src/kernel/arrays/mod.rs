@@ -32,6 +32,8 @@ pub(crate) const SLACK: usize = 128;
 pub(crate) fn filter(level: Level, keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
     match level.isa() {
         Isa::Scalar => scalar::filter(keep, a, b, out),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => scalar::filter(keep, a, b, out),
         // SAFETY: `Level::available` is the only maker of these levels, after the
         // CPU reported AVX2, which SSE 4.2 is a part of, and POPCNT.
         #[cfg(target_arch = "x86_64")]
@@ -43,6 +45,8 @@ pub(crate) fn filter(level: Level, keep: bool, a: &[Low], b: &[Low], out: &mut [
 pub(crate) fn common(level: Level, a: &[Low], b: &[Low]) -> usize {
     match level.isa() {
         Isa::Scalar => scalar::common(a, b),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => scalar::common(a, b),
         // SAFETY: as in `filter`.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 | Isa::Avx512 => unsafe { sse42::common(a, b) },

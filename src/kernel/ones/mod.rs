@@ -6,7 +6,7 @@ mod avx512;
 mod lows_avx512;
 mod scalar;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use scalar::take;
 
 #[cfg(target_arch = "x86_64")]

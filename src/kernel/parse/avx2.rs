@@ -1,8 +1,7 @@
 //! Four lines at a time in 256-bit registers; the method of the 512-bit kernel.
 
 use super::Lines;
-use super::windows::{self, Ends, WINDOW_BYTES};
-use crate::kernel::ones::take;
+use super::windows::{self, Ends};
 use crate::kernel::places;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_max_epu32, _mm_movemask_epi8,
@@ -25,49 +24,17 @@ pub(super) fn parse<L: Lines>(
     terminator: u8,
     lines: &mut L,
 ) -> usize {
+    let find_ends = |window, ends: &mut Ends| {
+        ends.find(bytes, window, |block| places::avx2::mask(block, terminator));
+    };
     windows::parse::<GROUP, L>(
         bytes,
         span,
         terminator,
         lines,
-        |window, ends| find_ends(bytes, window, terminator, ends),
+        find_ends,
         |ends, index, carriage_return, slot| group::<L>(bytes, ends, index, carriage_return, slot),
     )
-}
-
-/// Appends the positions of the terminators in `window`.
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends) {
-    assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && ends.count < 64);
-    let mut at = window.start;
-    let mut count = ends.count;
-    while let Some(block) = bytes[at..].first_chunk()
-        && window.end - at >= 64
-    {
-        count = append(places::avx2::mask(block, terminator), at, &mut ends.positions, count);
-        at += 64;
-    }
-    if let Some(block) = bytes[at..].first_chunk() {
-        let mask = places::avx2::mask(block, terminator) & ((1 << (window.end - at)) - 1);
-        count = append(mask, at, &mut ends.positions, count);
-    }
-    ends.count = count;
-}
-
-/// Puts `at` plus the places of set bits into `positions` from `count` on; gives how
-/// many there are then.
-#[target_feature(enable = "bmi1,popcnt")]
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
-fn append(mask: u64, at: usize, positions: &mut [u32], count: usize) -> usize {
-    let (mut rest, mut from) = (mask, count);
-    let behind = count + mask.count_ones() as usize;
-    while from < behind {
-        // Four without asking how many there are: fewer branches missed.
-        rest = take(rest, at as u32, &mut positions[from..from + 4]);
-        from += 4;
-    }
-    behind
 }
 
 /// Parses lines `index..index + 4` into `slot`; false if one of them is not 1
@@ -141,7 +108,7 @@ fn wide(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i, slot: &mut [u64; 
 fn last_digits(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i) -> Option<__m256i> {
     let chunk = |end: usize| {
         debug_assert!(end >= 16 && end <= bytes.len());
-        // SAFETY: `windows::parse` gives lines that `find_ends` found in these bytes,
+        // SAFETY: `windows::parse` gives lines that `Ends::find` found in these bytes,
         // in the span that `check_span` put at least 64 bytes behind their start and
         // before their end; a `\r` takes one of the 64, and the 16 digits behind
         // these take as many, so `end - 16` is inside.

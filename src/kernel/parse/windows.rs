@@ -2,6 +2,7 @@
 //! groups, then those left over one by one.
 
 use super::{Lines, check_span, scalar};
+use crate::kernel::ones::take;
 use std::ops::{ControlFlow, Range};
 
 /// Bytes looked at for terminators before their lines are parsed: their
@@ -24,6 +25,32 @@ impl Ends {
         Self { positions, count: 1 }
     }
 
+    /// Appends the positions of the terminators in `window`, which `mask` finds in
+    /// 64 bytes.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    pub(super) fn find(
+        &mut self,
+        bytes: &[u8],
+        window: Range<usize>,
+        mask: impl Fn(&[u8; 64]) -> u64,
+    ) {
+        assert!(window.end + 64 <= bytes.len() && window.len() <= WINDOW_BYTES && self.count < 64);
+        let mut at = window.start;
+        let mut count = self.count;
+        while let Some(block) = bytes[at..].first_chunk()
+            && window.end - at >= 64
+        {
+            count = append(mask(block), at, &mut self.positions, count);
+            at += 64;
+        }
+        if let Some(block) = bytes[at..].first_chunk() {
+            let mask = mask(block) & ((1 << (window.end - at)) - 1);
+            count = append(mask, at, &mut self.positions, count);
+        }
+        self.count = count;
+    }
+
     /// Drops the first `lines` lines.
     fn consume(&mut self, lines: usize) {
         self.positions.copy_within(lines..self.count, 0);
@@ -34,6 +61,22 @@ impl Ends {
     pub(super) fn line(&self, index: usize) -> Range<usize> {
         self.positions[index] as usize + 1..self.positions[index + 1] as usize
     }
+}
+
+/// Puts `at` plus the places of set bits into `positions` from `count` on; gives how
+/// many there are then.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+#[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
+fn append(mask: u64, at: usize, positions: &mut [u32], count: usize) -> usize {
+    let (mut rest, mut from) = (mask, count);
+    let behind = count + mask.count_ones() as usize;
+    while from < behind {
+        // Four without asking how many there are: fewer branches missed.
+        rest = take(rest, at as u32, &mut positions[from..from + 4]);
+        from += 4;
+    }
+    behind
 }
 
 /// Parses as [`parse`](super::parse) says. `find_ends` appends the terminators of

@@ -6,10 +6,11 @@
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+#[cfg(target_arch = "aarch64")]
+pub(super) mod neon;
 mod scalar;
 
 use super::Level;
-#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
 /// Bytes that are looked at together.
@@ -50,7 +51,10 @@ fn mask(level: Level, block: &[u8; BLOCK], byte: u8) -> u64 {
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => unsafe { avx2::mask(block, byte) },
-        _ => scalar::mask(block, byte),
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => unsafe { neon::mask(block, byte) },
+        Isa::Scalar => scalar::mask(block, byte),
     }
 }
 

@@ -21,6 +21,9 @@ pub(crate) const WINDOW: usize = 64;
 pub(crate) fn contains(level: Level, window: &[[u8; 2]; WINDOW], low: u16) -> bool {
     match level.isa() {
         Isa::Scalar => scalar::contains(window, low),
+        // The compiler makes NEON of it.
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => scalar::contains(window, low),
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]

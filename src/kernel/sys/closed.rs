@@ -32,7 +32,7 @@ impl Standard {
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
 /// Looks before the standard library does.
-#[cfg(all(feature = "cli", target_os = "linux", not(miri)))]
+#[cfg(all(feature = "cli", any(target_os = "linux", target_os = "macos"), not(miri)))]
 mod early {
     use super::{CLOSED, Ordering, Standard};
 
@@ -40,7 +40,8 @@ mod early {
     // with arguments that C lets a function ignore.
     #[expect(unsafe_code, reason = "nothing else runs before the standard library")]
     #[used]
-    #[unsafe(link_section = ".init_array")]
+    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+    #[cfg_attr(not(target_os = "macos"), unsafe(link_section = ".init_array"))]
     static LOOK: extern "C" fn() = look;
 
     extern "C" fn look() {

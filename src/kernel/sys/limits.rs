@@ -18,7 +18,7 @@ pub struct Machine {
     pub threads: usize,
     /// Memory of the machine, or the control group's limit if that is smaller.
     pub memory_bytes: u64,
-    /// What of it is not in use.
+    /// What of it is not in use; half of it where the system does not tell, as macOS.
     pub available_bytes: u64,
 }
 
@@ -30,8 +30,10 @@ impl Machine {
     #[must_use]
     pub fn detect() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        // Linux alone has this file.
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let total = kib_field(&meminfo, "MemTotal:").unwrap_or(UNKNOWN_MEMORY);
+        let total = kib_field(&meminfo, "MemTotal:").or_else(physical_bytes);
+        let total = total.unwrap_or(UNKNOWN_MEMORY);
         let available = kib_field(&meminfo, "MemAvailable:").unwrap_or(total / 2);
         let group = control_group();
         // `ulimit -v`: what is reserved counts, not what is used.
@@ -54,6 +56,15 @@ impl Machine {
 fn kib_field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Memory of the machine, where the system tells.
+fn physical_bytes() -> Option<u64> {
+    // SAFETY: it takes a number, and answers -1 to one that it does not know.
+    #[expect(unsafe_code, reason = "a function of C")]
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    let pages = u64::try_from(pages).ok().filter(|&pages| pages > 0)?;
+    pages.checked_mul(rustix::param::page_size() as u64)
 }
 
 /// Tightest memory limit on the way from this process's control group to the
@@ -104,7 +115,24 @@ fn stat_field(stat: &str, name: &str) -> Option<u64> {
 /// Largest resident size this process ever had, in bytes, where the system
 /// tells.
 pub(crate) fn peak_resident_bytes() -> Option<u64> {
-    kib_field(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
+    match fs::read_to_string("/proc/self/status") {
+        Ok(status) => kib_field(&status, "VmHWM:"),
+        Err(_) => peak_by_usage(),
+    }
+}
+
+/// The same on any Unix. On Linux it would count what this process was before it
+/// became this program.
+fn peak_by_usage() -> Option<u64> {
+    // SAFETY: of an `rusage` all bits may be 0: it has numbers alone.
+    #[expect(unsafe_code, reason = "a structure of C")]
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is one such structure that may be written.
+    #[expect(unsafe_code, reason = "a function of C")]
+    let refused = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+    let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+    let peak = u64::try_from(usage.ru_maxrss).ok().filter(|_| refused == 0)?;
+    peak.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -120,8 +148,18 @@ mod tests {
 
     #[test]
     fn this_process_has_been_resident() {
-        if cfg!(target_os = "linux") {
-            assert!(peak_resident_bytes().unwrap() > 100_000);
+        for peak in [peak_resident_bytes(), peak_by_usage()] {
+            let peak = peak.unwrap();
+            assert!(peak > 100_000 && peak < 1 << 40, "{peak}");
+        }
+    }
+
+    #[test]
+    fn every_unix_tells_how_much_memory_it_has() {
+        let bytes = physical_bytes().unwrap();
+        assert!(bytes > 64 << 20, "{bytes}");
+        if let Ok(meminfo) = fs::read_to_string("/proc/meminfo") {
+            assert_eq!(kib_field(&meminfo, "MemTotal:"), Some(bytes));
         }
     }
 }

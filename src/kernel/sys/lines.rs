@@ -25,6 +25,7 @@ unsafe impl bytemuck::Pod for Line {}
 pub(crate) struct Lines(Vec<Line>);
 
 /// Bytes from which on huge pages are asked for: two of them.
+#[cfg(any(target_os = "linux", test))]
 const HUGE_BYTES: usize = 4 << 20;
 
 impl Lines {

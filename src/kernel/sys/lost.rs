@@ -4,6 +4,7 @@
 //! disk cannot be read. There is no way on: the process says which file it was,
 //! and exits as after any other error.
 
+use super::remove_names;
 use rustix::fs::{Mode, OFlags};
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,10 +53,11 @@ pub(crate) fn watch_maps(program: &'static str) -> io::Result<()> {
 /// the same signal, wherever a thread is. One that somebody else sent takes its
 /// usual course.
 extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const libc::c_void) {
+    remove_names();
     // SAFETY: with SA_SIGINFO the kernel passes a valid structure.
     #[expect(unsafe_code, reason = "what the kernel passes")]
     let info = unsafe { &*info };
-    if info.si_code <= 0 {
+    if !is_of_the_kernel(info.si_code) {
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;
     }
@@ -76,9 +78,16 @@ extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const l
     signal_hook::low_level::exit(TROUBLE);
 }
 
+/// Whether a signal comes from the kernel, which met the hole, and not from a process.
+fn is_of_the_kernel(code: i32) -> bool {
+    /// `SI_USER` of macOS, where codes of processes begin.
+    const FROM_A_PROCESS: i32 = 0x1_0001;
+    if cfg!(target_vendor = "apple") { code < FROM_A_PROCESS } else { code > 0 }
+}
+
 const REASON: &[u8] = b": it was shortened while it was read, or its disk failed\n";
 
-/// Reads the kernel's list of maps; gives its bytes.
+/// Reads the kernel's list of maps, which Linux has; gives its bytes.
 fn read_maps(maps: &mut [u8]) -> rustix::io::Result<usize> {
     let file = rustix::fs::open(c"/proc/self/maps", OFlags::RDONLY, Mode::empty())?;
     let mut len = 0;
@@ -119,6 +128,7 @@ pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
         hook(info);
     }));
     let tell = move || {
+        remove_names();
         if !PANICKED.load(Ordering::Relaxed) {
             let parts = [program.as_bytes(), NO_MEMORY].map(IoSlice::new);
             let _ = rustix::io::writev(io::stderr(), &parts); // there is nobody else to tell

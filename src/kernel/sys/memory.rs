@@ -9,6 +9,7 @@ use std::io;
 pub(crate) struct Pages(Option<MmapMut>);
 
 /// Size of a huge page on the machines that have them.
+#[cfg(target_os = "linux")]
 const HUGE_PAGE: usize = 2 << 20;
 
 impl Pages {

@@ -2,15 +2,19 @@
 
 mod closed;
 mod disk;
+mod files;
 mod limits;
 mod lines;
 #[cfg(feature = "cli")]
 mod lost;
 mod map;
 mod memory;
+mod named;
+mod temporary;
 
 pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
+pub(crate) use files::{Nameless, open_direct};
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 pub(crate) use lines::{Lines, atomic_words};
@@ -18,3 +22,7 @@ pub(crate) use lines::{Lines, atomic_words};
 pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::map_file;
 pub(crate) use memory::Pages;
+pub(crate) use named::NamedFile;
+#[cfg(feature = "cli")]
+pub(crate) use named::{remove_names, remove_names_on};
+pub(crate) use temporary::TemporaryFile;

@@ -1,6 +1,11 @@
 //! Words of two bitmaps, joined bit by bit, and counted.
 
+#[cfg(target_arch = "aarch64")]
+pub(super) mod neon;
+
 use super::Level;
+#[cfg(target_arch = "aarch64")]
+use super::level::Isa;
 use super::task::{Task, run};
 
 /// A set operation.
@@ -30,7 +35,7 @@ impl Op {
 }
 
 /// A word, as bits.
-pub(crate) trait Lane: Copy {
+pub(crate) trait Lane: bytemuck::NoUninit {
     /// Its bits.
     fn bits(self) -> u64;
     /// A word of the lowest bits.
@@ -175,6 +180,13 @@ fn assign<L: Lane>(words: &mut [L], other: &[L], join: impl Fn(u64, u64) -> u64)
 
 /// Set bits of `a op b`, as far as both reach.
 pub(crate) fn count<L: Lane>(level: Level, op: Op, a: &[L], b: &[L]) -> u64 {
+    #[cfg(target_arch = "aarch64")]
+    if level.isa() == Isa::Neon {
+        let (a, b) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
+        // SAFETY: `Level::available` is the only maker of this level, after the CPU
+        // reported NEON.
+        return unsafe { neon::count(op, a, b) };
+    }
     run(level, Join { op, a, b, target: Count })
 }
 

@@ -1,0 +1,126 @@
+//! Files as only some systems have them.
+//!
+//! Linux makes files without a name, gives them one later, opens a file that is
+//! open once more, and writes past its page cache. Other systems say no here, and
+//! callers go on with a [`NamedFile`](super::NamedFile) and ordinary writes. `--cfg plain_unix` has
+//! Linux say no as well, so that the tests can run on what is left.
+
+pub(super) use system::path_of;
+pub(crate) use system::{Nameless, open_direct};
+
+#[cfg(all(target_os = "linux", not(plain_unix)))]
+mod system {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+    use rustix::io::Errno;
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::{Path, PathBuf};
+
+    /// A file that has no name yet: not even a kill leaves anything of it.
+    #[derive(Debug)]
+    pub(crate) struct Nameless {
+        file: File,
+        /// See [`path_of`].
+        path: PathBuf,
+    }
+
+    impl Nameless {
+        /// A new file for `folder`; the process's mask takes from the permissions
+        /// `mode`. None if its file system has no such files, or
+        /// the file could not get a name later.
+        pub(crate) fn create_in(folder: &Path, mode: u32) -> io::Result<Option<Self>> {
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+            match rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)) {
+                Ok(descriptor) => {
+                    let file = File::from(descriptor);
+                    Ok(path_of(&file).map(|path| Self { file, path }))
+                }
+                // The file system, or a kernel before 3.11, does not know the flag.
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        }
+
+        /// The file.
+        pub(crate) fn file(&self) -> &File {
+            &self.file
+        }
+
+        /// Gives the file a name that no other file has.
+        pub(crate) fn link(&self, name: &Path) -> io::Result<()> {
+            Ok(rustix::fs::linkat(CWD, &self.path, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+        }
+    }
+
+    /// A second descriptor of a file, whose aligned writes go past the page cache;
+    /// none where that cannot be had.
+    pub(crate) fn open_direct(file: &File) -> Option<File> {
+        let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        rustix::fs::open(path_of(file)?, flags, Mode::empty()).ok().map(File::from)
+    }
+
+    /// A path that opens the same file from its beginning, as long as it is open
+    /// here; none where `/proc` is not mounted.
+    pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        path.exists().then_some(path)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(plain_unix))))]
+mod system {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    /// There are no such files here.
+    #[derive(Debug)]
+    pub(crate) enum Nameless {}
+
+    impl Nameless {
+        #[expect(clippy::unnecessary_wraps, reason = "Linux may refuse")]
+        pub(crate) fn create_in(_folder: &Path, _mode: u32) -> io::Result<Option<Self>> {
+            Ok(None)
+        }
+
+        pub(crate) fn file(&self) -> &File {
+            match *self {}
+        }
+
+        pub(crate) fn link(&self, _name: &Path) -> io::Result<()> {
+            match *self {}
+        }
+    }
+
+    /// `F_NOCACHE` of macOS is a wish about one descriptor, without the speed.
+    pub(crate) fn open_direct(_file: &File) -> Option<File> {
+        None
+    }
+
+    /// `/dev/fd` gives the open file itself, wherever it was read up to.
+        pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_nameless_file_says_why_it_cannot_be_made() {
+        let created = Nameless::create_in(Path::new("/nonexistent/folder"), 0o600);
+        assert!(created.is_err() || cfg!(any(not(target_os = "linux"), plain_unix)));
+    }
+
+    #[test]
+    fn a_direct_descriptor_is_of_the_same_file() {
+        use std::os::unix::fs::MetadataExt;
+        let file = tempfile::tempfile_in(".").unwrap();
+        let Some(direct) = open_direct(&file) else { return };
+        let number = |file: &std::fs::File| file.metadata().unwrap().ino();
+        assert_eq!(number(&direct), number(&file));
+    }
+}
