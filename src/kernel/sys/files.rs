@@ -99,7 +99,7 @@ mod system {
     }
 
     /// `/dev/fd` gives the open file itself, wherever it was read up to.
-        pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
+    pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
         None
     }
 }

@@ -44,7 +44,7 @@ impl NamedFile {
     }
 
     /// Its temporary name.
-        pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
 
