@@ -85,7 +85,7 @@ enum State {
 /// # Examples
 ///
 /// ```
-/// # use bitsort::text::{Line, LineScanner, Malformed};
+/// # use bitsort::number::{Line, LineScanner, Malformed};
 /// let mut scanner = LineScanner::new();
 /// scanner.feed(b"  00");
 /// scanner.feed(b"42\r");
@@ -165,7 +165,7 @@ impl LineScanner {
 /// # Examples
 ///
 /// ```
-/// # use bitsort::text::{Line, Malformed, parse_line};
+/// # use bitsort::number::{Line, Malformed, parse_line};
 /// assert_eq!(parse_line(b" 007\r"), Line::Value(7));
 /// assert_eq!(parse_line(b" \t"), Line::Blank);
 /// assert_eq!(

@@ -59,7 +59,7 @@ const WAITING: usize = 1 << 20;
 /// # Examples
 ///
 /// ```
-/// use bitsort::set::{Changes, IntegerSet, SetFile, update};
+/// use bitsort::set::{Changes, IntegerSet, SetFile};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("ids.bits");
@@ -69,7 +69,7 @@ const WAITING: usize = 1 << 20;
 ///     changes.push(value, comes)?;
 /// }
 /// let pair = changes.finish()?;
-/// update(&path, &pair.removed, &pair.added, folder.path())?;
+/// SetFile::update(&path).remove(&pair.removed).add(&pair.added).run()?;
 /// let values: Result<Vec<u64>, _> = SetFile::open(&path)?.view().iter().collect();
 /// assert_eq!(values, Ok(vec![3, 9]));
 /// # Ok::<(), bitsort::Error>(())

@@ -222,7 +222,9 @@ enum Kind {
 }
 
 impl Decoded<'_> {
-    fn view(&self) -> SetView<'_> {
+    /// What is asked.
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
         match &self.kind {
             Kind::Roaring => {
                 let shape = RoaringView::new(&self.bytes).map(Shape::Roaring);

@@ -127,6 +127,12 @@ pub(crate) fn parse_block<C: Consumer>(
         let limit = options.cut.record_bytes();
         for (record, line) in selector.records(&bytes[span.clone()], block.column, limit) {
             let record = record.start + span.start..record.end + span.start;
+            // Whether a record is too long must not depend on where blocks end.
+            let line = if record.len() < limit {
+                line
+            } else {
+                Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
+            };
             let inner_lines = if quoted { count(&bytes[record.clone()], terminator) } else { 0 };
             if let Line::Value(value) = line {
                 batch.push(value);

@@ -31,7 +31,7 @@ const MAX_THREADS: usize = 16;
 /// # Examples
 ///
 /// ```
-/// use bitsort::bloom::index::{Builder, path_of};
+/// use bitsort::lines::index::{Builder, path_of};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let data = folder.path().join("ids.txt");

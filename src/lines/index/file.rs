@@ -19,7 +19,7 @@ use std::time::SystemTime;
 /// # Examples
 ///
 /// ```
-/// use bitsort::bloom::index::{Builder, IndexFile, path_of};
+/// use bitsort::lines::index::{Builder, IndexFile, path_of};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// # let data = folder.path().join("ids.txt");

@@ -19,7 +19,7 @@ const MAX_COLUMN: u32 = 1 << 16;
 /// # Examples
 ///
 /// ```
-/// use bitsort::bloom::index::KeyRule;
+/// use bitsort::lines::index::KeyRule;
 ///
 /// let key = |rule: KeyRule| rule.key_of(b"user1,info:name,Ann").into_owned();
 /// assert_eq!(key(KeyRule::Row), b"user1,info:name,Ann");
@@ -125,7 +125,7 @@ impl KeyRule {
     /// # Examples
     ///
     /// ```
-    /// use bitsort::bloom::index::KeyRule;
+    /// use bitsort::lines::index::KeyRule;
     ///
     /// let rule = KeyRule::columns(vec![2, 1], b',')?;
     /// assert_eq!(rule.join(&["Oslo", "x,y"]), b"Oslo,\"x,y\"");

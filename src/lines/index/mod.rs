@@ -9,7 +9,7 @@
 //! the key and no others.
 //!
 //! ```
-//! use bitsort::bloom::index::{BlockIndex, Builder, KeyRule};
+//! use bitsort::lines::index::{BlockIndex, Builder, KeyRule};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let (data, index) = (folder.path().join("cells.csv"), folder.path().join("cells.bix"));
@@ -78,7 +78,7 @@ use std::path::{Path, PathBuf};
 /// ```
 /// use std::path::Path;
 ///
-/// let beside = bitsort::bloom::index::path_of("keys.txt");
+/// let beside = bitsort::lines::index::path_of("keys.txt");
 /// assert_eq!(beside, Path::new("keys.txt.bix"));
 /// ```
 #[must_use]

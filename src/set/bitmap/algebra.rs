@@ -74,7 +74,7 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let a = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
     /// let b = Bitmap::<u64>::from_values(50, &[3, 41, 42]);
     /// assert_eq!((a.intersection_len(&b), a.union_len(&b)), (2, 4));
@@ -188,12 +188,12 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let a = Bitmap::<u64>::from_values(100, &[3, 40]);
     /// let b = Bitmap::<u64>::from_values(50, &[3, 41]);
     /// assert_eq!(a.intersection(&b), Bitmap::<u64>::from_values(100, &[3]));
     /// assert_eq!(a.union(&b)?, Bitmap::<u64>::from_values(100, &[3, 40, 41]));
-    /// # Ok::<(), bitsort::bitmap::OutsideUniverse>(())
+    /// # Ok::<(), bitsort::set::bitmap::OutsideUniverse>(())
     /// ```
     #[must_use]
     pub fn intersection<T: Words<Word = S::Word>>(&self, other: &Bits<T>) -> Bitmap<S::Word> {
@@ -296,14 +296,14 @@ impl<S: WordsMut> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let mut a = Bitmap::<u64>::from_values(100, &[3, 40]);
     /// let b = Bitmap::<u64>::from_values(50, &[3, 41]);
     /// a.union_assign(&b)?;
     /// assert_eq!(a, Bitmap::<u64>::from_values(100, &[3, 40, 41]));
     /// a.difference_assign(&b);
     /// assert_eq!(a, Bitmap::<u64>::from_values(100, &[40]));
-    /// # Ok::<(), bitsort::bitmap::OutsideUniverse>(())
+    /// # Ok::<(), bitsort::set::bitmap::OutsideUniverse>(())
     /// ```
     pub fn union_assign<T: Words<Word = S::Word>>(
         &mut self,

@@ -43,7 +43,7 @@ impl<W: Word> Bitmap<W> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let mut top: Bitmap = Bitmap::with_base(u64::MAX - 9, 10);
     /// assert!(top.insert(u64::MAX));
     /// assert_eq!(top.universe(), Some(u64::MAX - 9..=u64::MAX));
@@ -90,7 +90,7 @@ impl<'a, W: Word> BitmapView<'a, W> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::BitmapView;
+    /// # use bitsort::set::bitmap::BitmapView;
     /// let view: BitmapView<'_, u32> = BitmapView::from_le_bytes(100, &[0b101, 0, 0, 128]);
     /// assert_eq!(view.iter().collect::<Vec<_>>(), [100, 102, 131]);
     /// ```
@@ -196,7 +196,7 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
     /// assert_eq!((ids.next(4), ids.next(40), ids.next(42)), (Some(40), Some(40), None));
     /// assert_eq!((ids.previous(39), ids.previous(40), ids.previous(2)), (Some(3), Some(40), None));
@@ -228,7 +228,7 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
     /// assert_eq!((ids.rank(2), ids.rank(40), ids.rank(u64::MAX)), (0, 2, 3));
     /// assert_eq!((ids.select(0), ids.select(2), ids.select(3)), (Some(3), Some(41), None));
@@ -274,7 +274,7 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
     /// assert_eq!(ids.iter_from(4).collect::<Vec<_>>(), [40, 41]);
     /// assert_eq!(ids.iter_from(4).rev().collect::<Vec<_>>(), [41, 40]);
@@ -289,7 +289,7 @@ impl<S: Words> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let ids = Bitmap::<u64>::from_values(100, &[3, 40, 41]);
     /// assert_eq!(ids.runs().collect::<Vec<_>>(), [3..=3, 40..=41]);
     /// ```

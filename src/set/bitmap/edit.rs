@@ -55,12 +55,12 @@ impl<S: WordsMut> Bits<S> {
     /// # Examples
     ///
     /// ```
-    /// # use bitsort::bitmap::Bitmap;
+    /// # use bitsort::set::bitmap::Bitmap;
     /// let mut ids: Bitmap = Bitmap::new(1000);
     /// ids.insert_range(10..=500)?;
     /// ids.remove_range(20..=499);
     /// assert_eq!(ids.runs().collect::<Vec<_>>(), [10..=19, 500..=500]);
-    /// # Ok::<(), bitsort::bitmap::OutsideUniverse>(())
+    /// # Ok::<(), bitsort::set::bitmap::OutsideUniverse>(())
     /// ```
     pub fn insert_range(&mut self, range: RangeInclusive<u64>) -> Result<(), OutsideUniverse> {
         if range.is_empty() {

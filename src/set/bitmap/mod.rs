@@ -6,7 +6,7 @@
 //! that answers membership in one load.
 //!
 //! ```
-//! use bitsort::bitmap::Bitmap;
+//! use bitsort::set::bitmap::Bitmap;
 //!
 //! let mut ids: Bitmap<u32> = Bitmap::new(64);
 //! assert!(ids.insert(40) && ids.insert(35) && !ids.insert(40));
