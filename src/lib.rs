@@ -61,7 +61,7 @@
 //! # Ok::<(), bitsort::Error>(())
 //! ```
 //!
-//! [`sort::build`] sorts numbers of any amount into a set file, and
+//! [`Sort::to_set`](sort::Sort::to_set) sorts numbers of any amount into a set file, and
 //! [`set::Expression`] is set algebra as text. [`Bitmap`] is a plain array of bits:
 //!
 //! ```

@@ -27,8 +27,7 @@
 //! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
 //! that are asked where they lie, and read and written in the formats of [`guava`]
 //! and [`dcso`]; [`AnyFilter::open`] opens them all. What size gives what rate is in
-//! [`params`]. A file of keys is searched through the filters of its blocks with
-//! an [`index`].
+//! [`params`].
 //!
 //! # Cost
 //!

@@ -112,28 +112,6 @@ fn bitmaps(group: &mut BenchmarkGroup<'_, WallTime>, a: &Bitmap, b: &Bitmap) {
     });
 }
 
-fn sets(group: &mut BenchmarkGroup<'_, WallTime>, a: &IntegerSet, b: &IntegerSet) {
-    let sound = "it is in memory";
-    let check = |set: &IntegerSet| {
-        assert!(set.iter().map(|value| value.expect(sound)).eq(shared()));
-    };
-    check(&a.intersection(b).expect(sound));
-    group.bench_function(id("integer-set-intersection"), |bencher| {
-        bencher.iter(|| black_box(a).intersection(b));
-    });
-    let mut changed = a.clone();
-    changed.intersection_assign(b).expect(sound);
-    check(&changed);
-    group.bench_function(id("integer-set-intersection-assign"), |bencher| {
-        bencher.iter(|| black_box(&mut changed).intersection_assign(b));
-    });
-    drop(changed);
-    assert_eq!(a.intersection_len(b).expect(sound), shared().count() as u64);
-    group.bench_function(id("integer-set-intersection-len"), |bencher| {
-        bencher.iter(|| black_box(a).intersection_len(b));
-    });
-}
-
 fn main() {
     let mut criterion = Criterion::default()
         .sample_size(10)
