@@ -256,6 +256,13 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
+        if let Shape::Dense(_) = self.0 {
+            // There may be many pieces without values; the table of ranks tells.
+            return match self.rank(value)?.checked_sub(1) {
+                Some(index) => self.select(index),
+                None => Ok(None),
+            };
+        }
         let (wanted, low) = split(value);
         let mut from = Some(wanted);
         while let Some(key) = from
