@@ -6,6 +6,12 @@
 //! its key, in which a word stands for neighbouring values. So it is filled front
 //! to back, a slot at a time. Containers share slots only where their keys are far
 //! apart.
+//!
+//! Why it is no filter of `bloom`: those put neighbours in cache lines all over their
+//! memory, and hash each value to find them. 2 × 10^7 lines against a set of 10^8 values,
+//! whole command, processor time (and medians of five, in turn, on a busy machine): with
+//! this screen 0.44 s (1.24 s), with no screen 0.70 s (2.66 s), with a blocked filter of the
+//! same size, filled by both threads, 4.1 s (9.1 s).
 
 use super::{Damage, SetView, Shape};
 use crate::kernel::in_threads;
