@@ -13,7 +13,7 @@ mod tally;
 use crate::workspace::{Ran, Workspace};
 use jobs::Larder;
 use rustix::process::Signal;
-use scene::{INTERRUPTED, Random, signal, wait_until_it_handles_signals};
+use scene::{ALWAYS_NAMED, INTERRUPTED, Random, signal, wait_until_it_handles_signals};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -224,6 +224,11 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
         };
         assert_eq!(message, expected);
         assert_eq!(work.read("out"), "old");
+        if ALWAYS_NAMED && *kind == Signal::KILL {
+            for name in work.names().iter().filter(|name| name.starts_with(".bitsort-")) {
+                fs::remove_file(work.file(name)).unwrap();
+            }
+        }
         assert_eq!(work.names(), ["out", "tmp"]);
         assert_eq!(fs::read_dir(work.file("tmp")).unwrap().count(), 0);
     }
@@ -258,6 +263,33 @@ fn a_signal_ends_a_program_that_waits() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(message.ends_with(INTERRUPTED), "{message}");
         assert_eq!(work.names(), ["ids"]);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_program_at_once_and_leaves_nothing() {
+    let work = Workspace::new();
+    work.write("ids", lines(1000));
+    for (program, line) in [
+        (env!("CARGO_BIN_EXE_bitsort"), "-o out"),
+        (env!("CARGO_BIN_EXE_bitset"), "bloom common ids - -o out"),
+    ] {
+        let mut command = Command::new(program);
+        command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdin = child.stdin.take();
+        wait_until_it_handles_signals(&child);
+        std::thread::sleep(Duration::from_millis(90));
+        let start = std::time::Instant::now();
+        signal(&child, Signal::INT);
+        std::thread::sleep(Duration::from_millis(20));
+        signal(&child, Signal::INT);
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
+        assert!(output.stderr.is_empty() || start.elapsed() > Duration::from_secs(1));
+        assert_eq!(work.names(), ["ids"], "{line}");
     }
 }
 

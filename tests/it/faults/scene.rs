@@ -194,7 +194,8 @@ impl<'l> Scene<'l> {
     }
 
     /// Looks for what is left over. Between the two calls that replace a file a
-    /// kill leaves its second name, as the README says; nothing else.
+    /// kill leaves its second name, as the README says; nothing else. Where files have
+    /// names from the start, it leaves such a name at any moment.
     fn clean(&self, killed: bool) -> Result<(), String> {
         for folder in ["out", "tmp"] {
             let Ok(entries) = fs::read_dir(self.work.file(folder)) else { continue };
@@ -203,11 +204,10 @@ impl<'l> Scene<'l> {
                 if path == self.destination() {
                     continue;
                 }
-                let is_second =
-                    path.file_name().unwrap().to_string_lossy().starts_with(".bitsort-")
-                        && fs::read(&path).unwrap() == self.new;
+                let is_ours = path.file_name().unwrap().to_string_lossy().starts_with(".bitsort-");
+                let is_second = folder == "out" && fs::read(&path).unwrap() == self.new;
                 let _ = fs::remove_file(&path);
-                if !(killed && folder == "out" && is_second) {
+                if !(killed && is_ours && (is_second || ALWAYS_NAMED)) {
                     return Err(format!("{} is left over", path.display()));
                 }
             }
@@ -215,6 +215,9 @@ impl<'l> Scene<'l> {
         Ok(())
     }
 }
+
+/// Whether a file has a temporary name while it is written: see `src/sys/files.rs`.
+pub(super) const ALWAYS_NAMED: bool = cfg!(any(not(target_os = "linux"), plain_unix));
 
 /// Waits until `/proc/PID/file` says so of a program, however long it takes to start.
 ///
