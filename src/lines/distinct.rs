@@ -37,7 +37,7 @@ impl Distinct<'_> {
             out.clear();
             let mut new = Vec::new();
             rules.batches(bytes, |batch: &Batch<'_>| {
-                LineSet::hashes(&batch.keys, &mut hashes);
+                set.hash_ahead(&batch.keys, &mut hashes);
                 new.clear();
                 for ((key, &hash), span) in batch.keys.iter().zip(&hashes).zip(&batch.spans) {
                     let inserted = decide(&mut set, spilled.is_some(), key, hash)?;

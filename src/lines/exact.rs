@@ -1,27 +1,23 @@
 //! A set of lines in bounded memory, exactly.
 //!
 //! Lines lie one after the other in an arena, in the order in which they came: a
-//! head of 4 bytes (length, and a mark in the highest bit), then the bytes. A hash
-//! table leads from hashes to their places.
+//! head of 4 bytes (length, and a mark in the highest bit), then the bytes. A
+//! table of open addresses leads from hashes to them.
+//!
+//! Slot: 40 bits of place in the arena and one, 24 bits of the hash. 0 is empty.
 
 use crate::error::{Error, Result};
+use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
-use hashbrown::HashTable;
-use std::io::ErrorKind;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Lines, each once, as many as fit.
 pub(super) struct LineSet {
-    arena: Arena,
-    /// Places in the arena.
-    table: HashTable<usize>,
-    budget_bytes: usize,
-}
-
-/// Lines one after the other.
-struct Arena {
-    pages: Pages,
+    arena: Pages,
     used: usize,
+    table: Pages,
+    lines: usize,
+    budget_bytes: usize,
 }
 
 /// What became of a line.
@@ -35,18 +31,19 @@ pub(super) enum Inserted {
 
 const HEAD_BYTES: usize = 4;
 const MARK: u32 = 1 << 31;
-/// Places that the first table has room for.
-const FIRST_PLACES: usize = 1 << 10;
+const TAG_BITS: u32 = 24;
+/// Slots of the first table.
+const FIRST_SLOTS: usize = 1 << 10;
+/// A table is at most three quarters full.
+const FULL: (usize, usize) = (3, 4);
 
 impl LineSet {
     /// An empty set that takes at most so many bytes, and more for the longest
     /// line only.
     pub(super) fn new(budget_bytes: u64) -> Result<Self> {
         let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
-        let arena = Arena { pages: pages(budget_bytes)?, used: 0 };
-        let mut set = Self { arena, table: HashTable::new(), budget_bytes };
-        set.reserve(FIRST_PLACES)?;
-        Ok(set)
+        let arena = pages(budget_bytes)?;
+        Ok(Self { arena, used: 0, table: pages(8 * FIRST_SLOTS)?, lines: 0, budget_bytes })
     }
 
     /// Takes all lines out, and gives their memory back.
@@ -55,65 +52,119 @@ impl LineSet {
         Ok(())
     }
 
+    fn slots(&self) -> usize {
+        self.table.words().len()
+    }
+
     /// The hash by which a line is found.
     #[inline]
     pub(super) fn hash(line: &[u8]) -> u64 {
         xxh3_64(line)
     }
 
-    /// The hashes of lines.
-    pub(super) fn hashes(lines: &[&[u8]], hashes: &mut Vec<u64>) {
+    /// The hashes of lines that are going to be looked for, for whose memory it asks.
+    pub(super) fn hash_ahead(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
+        let (slots, mask) = (self.table.words(), self.slots() - 1);
         hashes.clear();
-        hashes.extend(lines.iter().map(|line| Self::hash(line)));
+        hashes.extend(lines.iter().map(|line| {
+            let hash = Self::hash(line);
+            prefetch(slots, slot_of(hash) & mask);
+            hash
+        }));
     }
 
-    /// The place of a line, if it is in.
+    /// The slot of a line, and its place if it is in.
     #[inline]
-    fn find(&self, line: &[u8], hash: u64) -> Option<usize> {
-        self.table.find(hash, |&place| self.arena.at(place).0 == line).copied()
+    fn find(&self, line: &[u8], hash: u64) -> (usize, Option<usize>) {
+        let mask = self.slots() - 1;
+        let mut slot = slot_of(hash) & mask;
+        loop {
+            let entry = self.table.words()[slot];
+            if entry == 0 {
+                return (slot, None);
+            }
+            if entry & low(TAG_BITS) == hash >> (64 - TAG_BITS) {
+                let place = place_of(entry);
+                if self.at(place).0 == line {
+                    return (slot, Some(place));
+                }
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// The line at a place of the arena, and whether it is marked.
+    fn at(&self, place: usize) -> (&[u8], bool) {
+        let bytes = &self.arena.bytes()[place..];
+        let head = bytes.first_chunk().map_or(0, |head| u32::from_le_bytes(*head));
+        let len = (head & !MARK) as usize;
+        (&bytes[HEAD_BYTES..HEAD_BYTES + len], head & MARK != 0)
     }
 
     /// Adds a line.
     #[inline]
     pub(super) fn insert(&mut self, line: &[u8], hash: u64) -> Result<Inserted> {
-        if self.find(line, hash).is_some() {
+        let (mut slot, found) = self.find(line, hash);
+        if found.is_some() {
             return Ok(Inserted::Known);
         }
-        let needed = self.arena.used + HEAD_BYTES + line.len();
-        let grows = self.table.len() == self.table.capacity();
-        // While a table grows, the old one and one of twice the size are there.
-        let table_bytes = self.table.allocation_size() * if grows { 3 } else { 1 };
-        if needed + table_bytes > self.budget_bytes && !self.table.is_empty() {
+        let len = u32::try_from(line.len()).ok().filter(|len| len & MARK == 0);
+        let len = len.ok_or_else(|| Error::usage("a line is longer than 2 GiB"))?;
+        let needed = self.used + HEAD_BYTES + line.len();
+        if (self.lines + 1) * FULL.1 > self.slots() * FULL.0 {
+            // The old table and the new one are there at a time.
+            if needed + 3 * 8 * self.slots() > self.budget_bytes && self.lines > 0 {
+                return Ok(Inserted::Full);
+            }
+            self.grow()?;
+            (slot, _) = self.find(line, hash);
+        }
+        if needed + 8 * self.slots() > self.budget_bytes && self.lines > 0 {
             return Ok(Inserted::Full);
         }
-        if grows {
-            self.reserve(1)?;
+        if needed > self.arena.bytes().len() {
+            self.arena = pages(needed)?; // one line that is larger than all
         }
-        let place = self.arena.push(line)?;
-        let arena = &self.arena;
-        self.table.insert_unique(hash, place, |&place| Self::hash(arena.at(place).0));
+        let place = self.used;
+        let bytes = &mut self.arena.bytes_mut()[place..needed];
+        bytes[..HEAD_BYTES].copy_from_slice(&len.to_le_bytes());
+        bytes[HEAD_BYTES..].copy_from_slice(line);
+        self.table.words_mut()[slot] = entry(place, hash);
+        self.used = needed;
+        self.lines += 1;
         Ok(Inserted::New)
     }
 
-    /// Makes room for more places.
-    fn reserve(&mut self, places: usize) -> Result<()> {
-        let arena = &self.arena;
-        let bytes = 2 * self.table.allocation_size().max(size_of::<usize>() * places);
-        let refused = |_| Error::no_memory(bytes)(ErrorKind::OutOfMemory.into());
-        self.table.try_reserve(places, |&place| Self::hash(arena.at(place).0)).map_err(refused)
+    fn grow(&mut self) -> Result<()> {
+        let mut table = pages(16 * self.slots())?;
+        let slots = table.words_mut();
+        let mask = slots.len() - 1;
+        let mut place = 0;
+        while place < self.used {
+            let (line, _) = self.at(place);
+            let hash = Self::hash(line);
+            let mut slot = slot_of(hash) & mask;
+            while slots[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = entry(place, hash);
+            place += HEAD_BYTES + line.len();
+        }
+        self.table = table;
+        Ok(())
     }
 
     /// Whether a line is in.
     pub(super) fn contains(&self, line: &[u8], hash: u64) -> bool {
-        self.find(line, hash).is_some()
+        self.find(line, hash).1.is_some()
     }
 
     /// Marks a line if it is in; tells whether this is its first mark.
     #[inline]
     pub(super) fn mark(&mut self, line: &[u8], hash: u64) -> bool {
-        let Some(place) = self.find(line, hash) else { return false };
+        let (_, Some(place)) = self.find(line, hash) else { return false };
         // The mark is the highest bit of the last byte of the head.
-        let last = &mut self.arena.pages.bytes_mut()[place + HEAD_BYTES - 1];
+        let last = &mut self.arena.bytes_mut()[place + HEAD_BYTES - 1];
         let first = *last & 0x80 == 0;
         *last |= 0x80;
         first
@@ -123,8 +174,8 @@ impl LineSet {
     /// marked, to `visit`.
     pub(super) fn for_each(&self, mut visit: impl FnMut(&[u8], bool) -> Result<()>) -> Result<()> {
         let mut place = 0;
-        while place < self.arena.used {
-            let (line, marked) = self.arena.at(place);
+        while place < self.used {
+            let (line, marked) = self.at(place);
             visit(line, marked)?;
             place += HEAD_BYTES + line.len();
         }
@@ -132,33 +183,28 @@ impl LineSet {
     }
 }
 
-impl Arena {
-    /// The line at a place, and whether it is marked.
-    fn at(&self, place: usize) -> (&[u8], bool) {
-        let bytes = &self.pages.bytes()[place..];
-        let head = bytes.first_chunk().map_or(0, |head| u32::from_le_bytes(*head));
-        let len = (head & !MARK) as usize;
-        (&bytes[HEAD_BYTES..HEAD_BYTES + len], head & MARK != 0)
-    }
-
-    /// Appends a line; gives its place.
-    fn push(&mut self, line: &[u8]) -> Result<usize> {
-        let len = u32::try_from(line.len()).ok().filter(|len| len & MARK == 0);
-        let len = len.ok_or_else(|| Error::usage("a line is longer than 2 GiB"))?;
-        let (place, end) = (self.used, self.used + HEAD_BYTES + line.len());
-        if end > self.pages.bytes().len() {
-            self.pages = pages(end)?; // one line that is larger than all
-        }
-        let bytes = &mut self.pages.bytes_mut()[place..end];
-        bytes[..HEAD_BYTES].copy_from_slice(&len.to_le_bytes());
-        bytes[HEAD_BYTES..].copy_from_slice(line);
-        self.used = end;
-        Ok(place)
-    }
-}
-
 fn pages(bytes: usize) -> Result<Pages> {
     Pages::zeroed(bytes.div_ceil(8)).map_err(Error::no_memory(bytes))
+}
+
+const fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "low bits are meant")]
+const fn slot_of(hash: u64) -> usize {
+    hash as usize
+}
+
+#[inline]
+const fn entry(place: usize, hash: u64) -> u64 {
+    (place as u64 + 1) << TAG_BITS | hash >> (64 - TAG_BITS)
+}
+
+#[inline]
+const fn place_of(entry: u64) -> usize {
+    (entry >> TAG_BITS) as usize - 1
 }
 
 #[cfg(test)]

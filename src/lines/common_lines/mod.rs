@@ -70,7 +70,7 @@ impl Survivors<'_> {
         job.rules.batches(bytes, |batch| {
             let mut keys = batch.keys.iter();
             if self.spilled.is_none() {
-                LineSet::hashes(&batch.keys, &mut hashes);
+                self.set.hash_ahead(&batch.keys, &mut hashes);
                 let full = self.insert(&batch.keys, &hashes)?;
                 keys = full.map_or(&[][..], |full| &batch.keys[full..]).iter();
             }
@@ -221,7 +221,7 @@ impl<'a> CommonLines<'a> {
             let (mut hashes, mut known) = (Vec::new(), Vec::new());
             let set = set.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             rules.batches(bytes, |batch| {
-                LineSet::hashes(&batch.keys, &mut hashes);
+                set.hash_ahead(&batch.keys, &mut hashes);
                 known.clear();
                 let pairs = batch.keys.iter().zip(&hashes);
                 known.extend(pairs.map(|(key, &hash)| set.contains(key, hash)));
