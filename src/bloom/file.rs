@@ -97,9 +97,9 @@ pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
     let file = map(path)?;
     let header = Header::read(&file).map_err(damaged(path))?;
     let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
-    let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).unwrap_or(HEADER_BYTES);
-    let outside = (HEADER_BYTES as u64, "the cells do not lie in the file");
-    let words = Opened::mapped(file, HEADER_BYTES..end).ok_or_else(|| damaged(path)(outside))?;
+    let outside = || damaged(path)((HEADER_BYTES as u64, "the cells do not lie in the file"));
+    let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).ok_or_else(outside)?;
+    let words = Opened::mapped(file, HEADER_BYTES..end).ok_or_else(outside)?;
     if behind_the_last_cell(&header, words.words()) != 0 {
         let at = (end as u64).saturating_sub(64);
         return Err(damaged(path)((at, "bits behind the last one are set")));

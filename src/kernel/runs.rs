@@ -1,4 +1,4 @@
-//! Where runs of neighbouring values begin, counted.
+//! Where runs of neighbouring values begin, counted; and whether values ascend.
 
 use super::Level;
 use super::task::{Task, run};
@@ -26,6 +26,23 @@ impl Task for Array<'_> {
     }
 }
 
+struct Ascend<'a>(&'a [[u8; 2]]);
+
+impl Task for Ascend<'_> {
+    type Output = bool;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Some((_, behind)) = self.0.split_first() else { return true };
+        // To the end, whatever is found: vectors have no early exit.
+        let falls = self.0.iter().zip(behind).fold(0, |falls, (&value, &next)| {
+            falls | u16::from(u16::from_le_bytes(value) >= u16::from_le_bytes(next))
+        });
+        falls == 0
+    }
+}
+
 struct Bitmap<'a>(&'a [[u8; 8]]);
 
 impl Task for Bitmap<'_> {
@@ -50,6 +67,11 @@ pub(crate) fn of_array(level: Level, values: &[[u8; 2]]) -> usize {
     run(level, Array(values))
 }
 
+/// Whether each value is larger than the one before it.
+pub(crate) fn ascend(level: Level, values: &[[u8; 2]]) -> bool {
+    run(level, Ascend(values))
+}
+
 /// Number of runs of set bits.
 pub(crate) fn of_bitmap(level: Level, words: &[[u8; 8]]) -> usize {
     run(level, Bitmap(words))
@@ -66,6 +88,8 @@ mod tests {
         fn every_level_counts_alike(
             values in prop::collection::btree_set(0_u16..9000, 0..if cfg!(miri) { 60 } else { 6000 }),
             run in 0_u16..8000,
+            place in any::<prop::sample::Index>(),
+            wrong in any::<u16>(),
         ) {
             let values: BTreeSet<u16> = values.into_iter().chain(run..run + 900).collect();
             let starts = values.iter().filter(|&&v| v == 0 || !values.contains(&(v - 1))).count();
@@ -75,9 +99,15 @@ mod tests {
                 words[usize::from(value >> 6)] |= 1 << (value & 63);
             }
             let words: Vec<[u8; 8]> = words.into_iter().map(u64::to_le_bytes).collect();
+            let mut changed = array.clone();
+            changed[place.index(array.len())] = wrong.to_le_bytes();
+            let is_sorted =
+                changed.is_sorted_by(|&a, &b| u16::from_le_bytes(a) < u16::from_le_bytes(b));
             for &level in Level::available() {
                 prop_assert_eq!(of_array(level, &array), starts, "{}", level.name());
                 prop_assert_eq!(of_bitmap(level, &words), starts, "{}", level.name());
+                prop_assert!(ascend(level, &array) && ascend(level, &[]), "{}", level.name());
+                prop_assert_eq!(ascend(level, &changed), is_sorted, "{}", level.name());
             }
         }
     }

@@ -231,7 +231,9 @@ impl State<'_> {
             self.lines = 0;
         }
         let name = &names[entry.input];
+        let mut told = 0;
         for (bad, text) in entry.rejects() {
+            told += 1;
             let line = self.lines + bad.line + 1;
             match &mut self.invalid {
                 Invalid::Skip => {}
@@ -259,6 +261,10 @@ impl State<'_> {
                     written.map_err(Error::io("write", &*path))?;
                 }
             }
+        }
+        if !matches!(self.invalid, Invalid::Skip) && told != entry.tally.rejected {
+            let what = format!("{} lines were malformed, {told} noted", entry.tally.rejected);
+            return Err(Error::Accounting { what });
         }
         self.lines += entry.tally.lines + entry.inner_lines;
         self.total.add(&entry.tally);
@@ -319,5 +325,15 @@ mod tests {
             assert_eq!((bad.line, bad.offset, bad.reason), (line, offset, reason));
             assert_eq!(kept, &text[..text.len().min(BAD_TEXT_BYTES)]);
         }
+    }
+
+    #[test]
+    fn a_malformed_line_that_is_not_noted_is_not_passed_over() {
+        let ledger = Ledger::new(vec!["x".into()], Invalid::Fail);
+        let mut entry = Entry::new(0);
+        entry.tally.rejected = 1;
+        ledger.enter(0, entry);
+        let found = ledger.finish().unwrap_err().to_string();
+        assert!(found.contains("1 lines were malformed, 0 noted"), "{found}");
     }
 }

@@ -66,7 +66,11 @@ impl RegularFile {
     /// Bytes that it has by now.
     fn len_now(&self, name: &str) -> Result<u64> {
         let metadata = self.file.metadata().map_err(Error::io("read", name))?;
-        Ok(metadata.len().saturating_sub(self.start))
+        let now = metadata.len().saturating_sub(self.start);
+        if now == 0 && self.len > 0 {
+            return Err(Error::InputRewritten { input: name.to_owned() }); // not: no lines
+        }
+        Ok(now)
     }
 
     /// Bytes behind `at` that are there to be claimed.

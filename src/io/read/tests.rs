@@ -1,6 +1,7 @@
-use super::block::Block;
+use super::block::{Block, Taken};
 use super::blocks::Claims;
 use super::lines::LineInputs;
+use super::regular::RegularFile;
 use crate::error::Error;
 use crate::kernel::parse::PADDING;
 use crate::number::{Column, MAX_RECORD_BYTES, Selector};
@@ -165,6 +166,18 @@ fn a_file_that_gets_shorter_is_noticed_and_lines_that_come_are_read() {
             assert!(found.is_ok() && lines == len / 6, "{lines}");
         }
     }
+}
+
+#[test]
+fn a_file_that_is_emptied_before_it_is_read_is_not_an_empty_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    fs::write(&path, "12345\n").unwrap();
+    let file = RegularFile::new(fs::File::open(&path).unwrap(), 0, 6);
+    let left = || file.left(Taken::Lines { max_bytes: 100 }, "lines", 0);
+    assert_eq!(left().unwrap(), 6);
+    fs::write(&path, "").unwrap();
+    assert!(matches!(left(), Err(Error::InputRewritten { .. })));
 }
 
 #[test]

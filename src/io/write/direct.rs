@@ -46,7 +46,9 @@ impl<'a> DirectFile<'a> {
         // A file that grows with every write locks the others out meanwhile.
         let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
         if reserved.is_err() {
-            file.set_len(0).ok()?; // what was had of it is given back
+            // Gives back a part that may be set aside. If that fails, so does `set_len` at the
+            // end, which tells it; as a file that is not direct it would keep what is too much.
+            let _ = file.set_len(0);
         }
         let write_bytes = write_bytes.next_multiple_of(ALIGNMENT);
         Some(Self { cached: file, direct, buffers: Mutex::default(), write_bytes })

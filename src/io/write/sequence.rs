@@ -72,6 +72,18 @@ struct Sizes {
     places: Vec<u64>,
 }
 
+impl Sizes {
+    /// Bytes of all parts, which must be known now.
+    fn total(&self) -> Result<u64> {
+        if let Some(&total) = self.places.get(self.announced.len()) {
+            return Ok(total);
+        }
+        let (known, parts) = (self.places.len() - 1, self.announced.len());
+        let what = format!("{known} of {parts} parts of the output were written");
+        Err(Error::Accounting { what })
+    }
+}
+
 /// One part, while it is written.
 pub(crate) struct Part<'s, 'a> {
     sequence: &'s Sequence<'a>,
@@ -142,7 +154,7 @@ impl<'a> Sequence<'a> {
 
     /// Ends the output; gives the bytes of all parts.
     pub(crate) fn finish(&self) -> Result<u64> {
-        let total = self.lock().places.last().copied().unwrap_or(0);
+        let total = self.lock().total()?;
         if let To::Direct(file) = &self.to {
             file.set_len(total).map_err(Error::io("write", &self.name))?;
         }
@@ -289,6 +301,19 @@ mod tests {
                 assert_eq!(stream, EXPECTED.as_bytes());
             }
         }
+    }
+
+    #[test]
+    fn an_output_that_lacks_a_part_is_not_taken() {
+        let file = tempfile::tempfile_in(".").unwrap();
+        let sequence = Sequence::new(Sink::File(&file), "out".into(), 0);
+        assert_eq!(sequence.finish().unwrap(), 0);
+        sequence.extend(2);
+        sequence.part(1).finish().unwrap();
+        let found = sequence.finish().unwrap_err().to_string();
+        assert!(found.contains("0 of 2 parts of the output were written"), "{found}");
+        sequence.part(0).finish().unwrap();
+        assert_eq!(sequence.finish().unwrap(), 0);
     }
 
     #[test]

@@ -96,7 +96,8 @@ fn group_limit(line: &str) -> Option<(u64, u64)> {
                 .ok()
                 .and_then(|stat| stat_field(&stat, "inactive_file"))
                 .unwrap_or(0);
-            let in_use = number(&folder, used).unwrap_or(0).saturating_sub(cached);
+            // Nothing is free where nobody tells what is in use.
+            let in_use = number(&folder, used).unwrap_or(bytes).saturating_sub(cached);
             if tightest.is_none_or(|(other, _)| bytes < other) {
                 tightest = Some((bytes, in_use));
             }

@@ -373,12 +373,8 @@ impl Container<'_> {
     pub(crate) fn disorder(self) -> Option<&'static str> {
         match self {
             Self::Array(values) => {
-                // To the end, whatever is found: vectors have no early exit.
-                let pairs = values.iter().zip(values.get(1..).unwrap_or_default());
-                let falls = pairs.fold(false, |falls, (&a, &b)| {
-                    falls | (u16::from_le_bytes(a) >= u16::from_le_bytes(b))
-                });
-                falls.then_some("the values of an array do not ascend")
+                let ascend = runs::ascend(Level::best(), values);
+                (!ascend).then_some("the values of an array do not ascend")
             }
             Self::Bitmap(_) => None,
             Self::Runs(runs) => {

@@ -271,15 +271,16 @@ impl<'s, 'a> Emitter<'s, 'a> {
         self.lines(0, &[value; 16])?;
         let Buffer { bytes, filled } = &mut self.buffer;
         let line = (*filled - start) / 16;
-        let more = (((bytes.len() - *filled) / line) as u64).min(most - 16);
-        let end = *filled + usize::try_from(more).unwrap_or(0) * line;
+        let room = (bytes.len() - *filled) / line;
+        let more = usize::try_from(most - 16).map_or(room, |more| more.min(room));
+        let end = *filled + more * line;
         while *filled < end {
             let size = (*filled - start).min(end - *filled);
             bytes.copy_within(start..start + size, *filled);
             *filled += size;
         }
-        self.written.lines += more;
-        Ok(16 + more)
+        self.written.lines += more as u64;
+        Ok(16 + more as u64)
     }
 
     /// Writes a value behind its count.

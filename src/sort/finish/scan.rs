@@ -5,7 +5,7 @@
 use super::batch::BLOCK_WORDS;
 use super::emit::Emitter;
 use super::span::Span;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Level, ones};
 
 /// Words looked at once: the positions of their bits stay in the first-level cache.
@@ -47,7 +47,7 @@ impl Scan<'_> {
             let start = slab * slab_len;
             let end = words.len().min(start + slab_len);
             let slab_words = &mut words[start..end];
-            let first = u32::try_from(start * 64).unwrap_or(u32::MAX);
+            let first = u32::try_from(start * 64).map_err(|_| too_wide())?;
             if by_blocks && let Ok(block) = (&*slab_words).try_into() {
                 distinct += emit.bitmap((span.first() + u64::from(first)) >> 16, block)?;
                 clear(slab_words);
@@ -79,6 +79,11 @@ impl Scan<'_> {
         }
         Ok(distinct)
     }
+}
+
+/// A plan whose segments of a bitmap have more than 2^32 bits.
+fn too_wide() -> Error {
+    Error::Accounting { what: "a segment of the bitmap has places of more than 32 bits".into() }
 }
 
 /// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at

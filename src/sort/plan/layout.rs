@@ -21,8 +21,8 @@ pub(in crate::sort) struct Facts {
     /// Share of values that repeat an earlier one, estimated.
     pub(in crate::sort) duplicate_share: f64,
     pub(in crate::sort) can_reread: bool,
-    /// Bytes free for temporary files; 0 if there must be none.
-    pub(in crate::sort) spill_bytes: u64,
+    /// Bytes free for temporary files; 0 if there must be none. Or why that is not known.
+    pub(in crate::sort) spill_bytes: Result<u64, String>,
 }
 
 /// What the caller asked for.
@@ -200,6 +200,9 @@ pub(in crate::sort) fn divide(
     let most = tuning.partitions.unwrap_or(1 << most.max(16).ilog2());
     let partitioning = Partitioning::new(facts.window, most);
     let entry_bits = if partitioning.shift <= 32 { 32 } else { 64 };
+    if bitmap && entry_bits > 32 {
+        return None; // places in a segment have 32 bits
+    }
 
     let even = pool_share / (8 * partitioning.count as u64 + 1);
     let chunk_bytes = even.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES).next_power_of_two();
@@ -280,7 +283,7 @@ pub(in crate::sort) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> 
 fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
     let too_small = || "the memory limit leaves nothing for values".to_owned();
     let forced = wishes.strategy == Some(strategy);
-    let may_spill = facts.spill_bytes > 0;
+    let may_spill = facts.spill_bytes.as_ref().is_ok_and(|bytes| *bytes > 0);
     match strategy {
         Strategy::InMemory => {
             // A bitmap beside it, if there is room for both, is a cheap way out
@@ -330,16 +333,17 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
             Ok(Cost { layout, passes: 1, disk_bytes: 0 })
         }
         Strategy::Spill => {
-            if !may_spill {
+            let spill_bytes = facts.spill_bytes.clone()?;
+            if spill_bytes == 0 {
                 return Err("temporary files are not allowed, or have no room".into());
             }
             let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
             let width = packed_bytes(layout.partitioning.shift) as u64;
+            // What is not known may fit: a full disk is an error when it is met.
             let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
-            if disk_bytes > facts.spill_bytes {
+            if disk_bytes > spill_bytes {
                 return Err(format!(
-                    "temporary files would need {disk_bytes} bytes, and {} are free",
-                    facts.spill_bytes
+                    "temporary files would need {disk_bytes} bytes, and {spill_bytes} are free"
                 ));
             }
             Ok(Cost { layout, passes: 1, disk_bytes })
@@ -359,42 +363,4 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shares_of_every_layout_add_up_to_the_limit() {
-        let facts = Facts {
-            values: Some(10_000_000),
-            window: Window { base: 5, last: 400_000_000 },
-            duplicate_share: 0.1,
-            can_reread: true,
-            spill_bytes: 1 << 40,
-        };
-        for (mebibytes, threads, directly, rejects) in [
-            (64, 1, false, false),
-            (64, 2, true, false),
-            (256, 2, false, true),
-            (2048, 16, true, true),
-        ] {
-            let wishes = Wishes {
-                memory_bytes: mebibytes << 20,
-                threads,
-                strategy: None,
-                ignores_copies: false,
-                keeps_rejects: rejects,
-                writes_directly: directly,
-                tuning: Tuning::default(),
-            };
-            for (bitmap, spill) in [(false, false), (false, true), (true, false), (true, true)] {
-                let Some(layout) = divide(&facts, &wishes, bitmap, spill) else { continue };
-                let sum = layout.pool_bytes
-                    + layout.bitmap_bytes
-                    + layout.scratch_total()
-                    + layout.buffer_bytes
-                    + layout.overhead_bytes;
-                assert_eq!(sum, mebibytes << 20, "{layout:?}");
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,72 @@
+use super::*;
+
+fn facts() -> Facts {
+    Facts {
+        values: Some(10_000_000),
+        window: Window { base: 5, last: 400_000_000 },
+        duplicate_share: 0.1,
+        can_reread: true,
+        spill_bytes: Ok(1 << 40),
+    }
+}
+
+fn wishes(memory_bytes: u64) -> Wishes {
+    Wishes {
+        memory_bytes,
+        threads: 2,
+        strategy: None,
+        ignores_copies: false,
+        keeps_rejects: false,
+        writes_directly: false,
+        tuning: Tuning::default(),
+    }
+}
+
+#[test]
+fn the_shares_of_every_layout_add_up_to_the_limit() {
+    let facts = facts();
+    for (mebibytes, threads, directly, rejects) in
+        [(64, 1, false, false), (64, 2, true, false), (256, 2, false, true), (2048, 16, true, true)]
+    {
+        let wishes = Wishes {
+            threads,
+            keeps_rejects: rejects,
+            writes_directly: directly,
+            ..wishes(mebibytes << 20)
+        };
+        for (bitmap, spill) in [(false, false), (false, true), (true, false), (true, true)] {
+            let Some(layout) = divide(&facts, &wishes, bitmap, spill) else { continue };
+            let sum = layout.pool_bytes
+                + layout.bitmap_bytes
+                + layout.scratch_total()
+                + layout.buffer_bytes
+                + layout.overhead_bytes;
+            assert_eq!(sum, mebibytes << 20, "{layout:?}");
+        }
+    }
+}
+
+/// On a machine of much memory, where a wide bitmap fits.
+#[test]
+fn places_in_a_segment_of_the_bitmap_have_32_bits() {
+    for bits in 30..48 {
+        let last = (1 << bits) - 1;
+        for values in [1000, 1 << 20, 1 << 30, 1 << 36] {
+            let window = Window { base: 0, last };
+            let facts = Facts { values: Some(values), window, ..facts() };
+            if let Some(layout) = divide(&facts, &wishes(1 << 46), true, false) {
+                assert!(layout.partitioning.shift <= 32, "{bits} bits, {values} values");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_asked_is_told_where_its_room_is_needed() {
+    let spill_bytes = Err("cannot look for room in /x: no".to_owned());
+    let facts = Facts { spill_bytes, can_reread: false, ..facts() };
+    assert!(choose(&facts, &wishes(1 << 30)).is_ok(), "in memory");
+    let wishes = Wishes { strategy: Some(Strategy::Spill), ..wishes(64 << 20) };
+    let refused = choose(&facts, &wishes).unwrap_err().to_string();
+    assert!(refused.contains("cannot look for room in /x: no"), "{refused}");
+}
