@@ -254,6 +254,9 @@ pub enum Error {
     /// The run was cancelled.
     #[error("interrupted")]
     Interrupted,
+    /// Another thread of the run failed: its error is told, and not this one.
+    #[error("given up, as another thread failed")]
+    Abandoned,
     /// Counts do not add up, or values would be out of order: a defect of this program.
     #[error("internal check failed: {what}; what was written so far is not to be used")]
     Accounting {

@@ -239,5 +239,6 @@ fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<Head, &'static str>
     let hashes = u8::try_from(filter.hashes()).map_err(|_| "Guava has at most 255 hashes")?;
     let [c0, c1, c2, c3] = words.to_be_bytes();
     let bytes = [strategy, hashes, c0, c1, c2, c3];
-    Ok(Head { bytes, words: usize::try_from(words).unwrap_or(0) })
+    let words = usize::try_from(words).map_err(|_| "Guava has no negative number of words")?;
+    Ok(Head { bytes, words })
 }

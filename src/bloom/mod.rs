@@ -27,7 +27,9 @@
 //! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
 //! that are asked where they lie, and read and written in the formats of [`guava`]
 //! and [`dcso`]; [`AnyFilter::open`] opens them all. What size gives what rate is in
-//! [`params`].
+//! [`params`]. [`LineTools`](crate::lines::LineTools) fill them with the lines of files
+//! and ask them, and [`lines::index`](crate::lines::index) searches a file of keys
+//! through the filters of its blocks.
 //!
 //! # Cost
 //!
@@ -56,6 +58,7 @@ pub mod params;
 mod rate;
 pub(crate) mod scheme;
 mod shared;
+pub(crate) mod sliced;
 #[cfg(test)]
 mod tests;
 

@@ -137,7 +137,7 @@ fn fnv1_64(bytes: &[u8]) -> u64 {
 pub struct Hash(pub(crate) [u64; 2]);
 
 /// The positions of a key, one after the other.
-pub(crate) trait Walk: Copy {
+pub(super) trait Walk: Copy {
     /// At the first position.
     fn start(hash: Hash) -> Self;
     /// The position, in `0..len`.
@@ -156,7 +156,7 @@ pub(crate) trait Walk: Copy {
 /// held against those of independent positions; steps of a linear congruential
 /// generator are as good and 8 % slower in the cache.
 #[derive(Clone, Copy)]
-pub(crate) struct XxhWalk {
+pub(super) struct XxhWalk {
     at: u64,
     step: u64,
 }

@@ -260,8 +260,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                     total.values += written.values;
                     total.ways += written.ways;
                 }
-                // Others were interrupted because of the one that failed.
-                Err(Error::Interrupted) if failed.is_some() => {}
+                // Others gave up because of the one that failed.
+                Err(Error::Abandoned | Error::Interrupted) if failed.is_some() => {}
                 Err(error) => failed = Some(error),
             }
         }

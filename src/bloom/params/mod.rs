@@ -31,7 +31,7 @@ pub const MAX_HASHES: u32 = 255;
 
 /// A number as a real one; above 2^53 the last digits do not matter here.
 #[expect(clippy::cast_precision_loss, reason = "rates and sizes need no more digits")]
-pub(crate) const fn real(number: u64) -> f64 {
+pub(super) const fn real(number: u64) -> f64 {
     number as f64
 }
 

@@ -51,12 +51,10 @@ impl LongLine {
 
 /// What is said of a line at `offset` that has more than `max_bytes` bytes.
 pub(super) fn too_long(name: &str, offset: u64, max_bytes: usize) -> Error {
-    let limit = ByteSize::from_bytes(max_bytes as u64);
-    let what = format!("{name}: byte {offset}: a line longer than {limit}");
-    let advice = if max_bytes < MAX_LINE_BYTES {
-        ", which is all that the memory allows; give more with --mem"
-    } else {
-        ""
-    };
-    Error::usage(what + advice)
+    Error::LineTooLong {
+        input: name.to_owned(),
+        offset,
+        limit: ByteSize::from_bytes(max_bytes as u64),
+        by_memory: max_bytes < MAX_LINE_BYTES,
+    }
 }

@@ -92,7 +92,7 @@ impl Stream {
                 format!("it is in {format} format: name the file, a pipe cannot be gone back in")
             } else {
                 format!(
-                    "it is in {format} format: build with --features columnar and name the file"
+                    "it is in {format} format: build with the feature columnar and name the file"
                 )
             };
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));

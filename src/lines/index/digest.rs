@@ -2,9 +2,9 @@
 
 use super::key::KeyRule;
 use super::rows::{line_len, rows};
-use super::sliced::{MAX_BLOCKS, Shape};
 use crate::bloom::BuildError;
 use crate::bloom::scheme::{Hash, Scheme};
+use crate::bloom::sliced::{MAX_BLOCKS, Shape};
 use crate::error::Result;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
 use super::key::KeyRule;
-use super::sliced::Shape;
+use crate::bloom::sliced::Shape;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::page::{Section, verify_checksums};
@@ -140,7 +140,7 @@ impl IndexFile {
         &self.path
     }
 
-    fn damage(&self, offset: u64, what: &'static str) -> Error {
+    pub(super) fn damage(&self, offset: u64, what: &'static str) -> Error {
         damaged(&self.path)((offset, what))
     }
 

@@ -2,9 +2,9 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::key::{KeyRule, MAX_COLUMNS};
-use super::sliced::MAX_BLOCKS;
 use crate::bloom::header::hashes_of;
 use crate::bloom::params::is_rate;
+use crate::bloom::sliced::MAX_BLOCKS;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use crate::io::page::{Damage, Format};
 

@@ -57,7 +57,6 @@ mod header;
 mod key;
 mod lookup;
 mod rows;
-mod sliced;
 #[cfg(test)]
 mod tests;
 mod writer;

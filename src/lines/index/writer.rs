@@ -3,10 +3,12 @@
 use super::digest::{Digest, Order, Recipe};
 use super::file::IndexFile;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
+use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -62,14 +64,16 @@ impl<'f> Writer<'f> {
     }
 
     /// Takes the first `groups` groups of another index, the last of whose keys
-    /// is `last`.
+    /// is `last`; `name` is that of the new one.
     pub(super) fn copy<'o>(
         &mut self,
         old: &'o IndexFile,
         groups: u64,
         last: Vec<u8>,
-    ) -> io::Result<()> {
-        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        name: &Path,
+    ) -> Result<()> {
+        let failed = || Error::io("write", name);
+        let damaged = || old.damage(0, "a table is shorter than the header says");
         let header = old.header();
         let whole = groups >= header.groups();
         let blocks = if whole { header.blocks } else { groups * header.group_blocks };
@@ -78,19 +82,20 @@ impl<'f> Writer<'f> {
             len.and_then(|len| bytes.get(..len)).ok_or_else(damaged)
         };
         for group in 0..groups {
-            let entry = old.group(group).map_err(|_| damaged())?;
+            let entry = old.group(group)?;
             self.rows += entry.rows;
             self.keys += entry.keys;
             let bytes = bytemuck::cast_slice(entry.filters);
-            self.out.write(bytes)?;
+            self.out.write(bytes).map_err(failed())?;
             self.filters_len += bytes.len() as u64;
         }
-        self.groups.write_all(front(old.group_table(), groups * GROUP_BYTES)?)?;
+        let table = front(old.group_table(), groups * GROUP_BYTES)?;
+        self.groups.write_all(table).map_err(failed())?;
         let table = front(old.block_table(), blocks * BLOCK_BYTES)?;
         for [_, sum] in table.as_chunks::<8>().0.as_chunks::<2>().0 {
             self.sum.update(sum);
         }
-        self.blocks.write_all(table)?;
+        self.blocks.write_all(table).map_err(failed())?;
         self.block_count = blocks;
         match &mut self.order {
             Some(order) if header.is_sorted => {
@@ -99,8 +104,9 @@ impl<'f> Writer<'f> {
                 } else {
                     old.place(blocks).ok_or_else(damaged)?
                 };
-                order.places.write_all(front(old.place_table(), blocks * PLACE_BYTES)?)?;
-                order.bounds.write_all(front(old.bounds(), end)?)?;
+                let places = front(old.place_table(), blocks * PLACE_BYTES)?;
+                order.places.write_all(places).map_err(failed())?;
+                order.bounds.write_all(front(old.bounds(), end)?).map_err(failed())?;
                 order.bounds_len = end;
                 order.last = last;
             }

@@ -7,32 +7,32 @@
 //! follows from the keys of all its blocks, so that a block with far more keys
 //! than the others does not make all filters large.
 
-use crate::bloom::params::{self, real};
-use crate::bloom::scheme::{Hash, Walk, XxhWalk};
+use super::params::{self, real};
+use super::scheme::{Hash, Walk, XxhWalk};
 use crate::set::bitmap::Word;
 
 /// The most blocks of a group: the bits of a cache line.
-pub(super) const MAX_BLOCKS: usize = 512;
+pub(crate) const MAX_BLOCKS: usize = 512;
 const LINE_WORDS: usize = MAX_BLOCKS / 64;
 
 /// A set of blocks of a group: block `b` is bit `b % 64` of word `b / 64`.
-pub(super) type Blocks = [u64; LINE_WORDS];
+pub(crate) type Blocks = [u64; LINE_WORDS];
 
 /// What is known of the filters of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Filters, 1 to 512.
-    pub(super) blocks: usize,
+    pub(crate) blocks: usize,
     /// Bits of each, at least 1.
-    pub(super) bits: u64,
+    pub(crate) bits: u64,
     /// Bits that a key has.
-    pub(super) hashes: u32,
+    pub(crate) hashes: u32,
 }
 
 impl Shape {
     /// Filters for blocks of so many keys, of which a share of `rate` answers
     /// yes to a key that is in none.
-    pub(super) fn for_rate(keys: &[u64], hashes: u32, rate: f64) -> Self {
+    pub(crate) fn for_rate(keys: &[u64], hashes: u32, rate: f64) -> Self {
         let most = keys.iter().copied().max().unwrap_or(0).max(1);
         let enough = |bits: u64| {
             let rates = keys.iter().map(|&keys| params::rate(bits, keys, hashes));
@@ -52,7 +52,7 @@ impl Shape {
 
     /// Words of the filters, in whole cache lines; `None` if there can be no
     /// such filters.
-    pub(super) fn words(self) -> Option<u64> {
+    pub(crate) fn words(self) -> Option<u64> {
         let bits = self.bits.checked_mul(self.blocks as u64)?;
         bits.div_ceil(MAX_BLOCKS as u64).checked_mul(LINE_WORDS as u64)
     }
@@ -72,7 +72,7 @@ impl Shape {
 
     /// Adds a key to the filter of a block.
     #[inline]
-    pub(super) fn insert(self, words: &mut [u64], block: usize, hash: Hash) {
+    pub(crate) fn insert(self, words: &mut [u64], block: usize, hash: Hash) {
         self.rows(hash, |row| {
             let (index, mask) = u64::place(row + block as u64);
             words[index] |= mask;
@@ -82,7 +82,7 @@ impl Shape {
 
     /// The blocks that may have a key, of those in `among`.
     #[inline]
-    pub(super) fn candidates(self, words: &[u64], hash: Hash, among: &Blocks) -> Blocks {
+    pub(crate) fn candidates(self, words: &[u64], hash: Hash, among: &Blocks) -> Blocks {
         let mut left = *among;
         if self.blocks == MAX_BLOCKS {
             let lines = words.as_chunks::<LINE_WORDS>().0;
@@ -106,7 +106,7 @@ impl Shape {
     }
 
     /// The blocks from `first` to before `end`.
-    pub(super) fn range(self, first: usize, end: usize) -> Blocks {
+    pub(crate) fn range(self, first: usize, end: usize) -> Blocks {
         let below = |end: usize, word: usize| {
             let bits = end.min(self.blocks).saturating_sub(word * 64).min(64);
             u64::low_mask(u32::try_from(bits).unwrap_or(64))
@@ -126,7 +126,7 @@ fn word_at(words: &[u64], bit: u64) -> u64 {
 }
 
 /// The numbers of the blocks of a set.
-pub(super) fn members(blocks: Blocks) -> impl Iterator<Item = usize> {
+pub(crate) fn members(blocks: Blocks) -> impl Iterator<Item = usize> {
     blocks.into_iter().enumerate().flat_map(|(index, mut word)| {
         std::iter::from_fn(move || {
             let bit = (word != 0).then(|| word.lowest())?;
