@@ -35,6 +35,18 @@ fn a_record_is_read_from_its_column_or_not_at_all() {
 }
 
 #[test]
+fn a_record_that_is_too_long_has_no_value_wherever_lines_are_counted() {
+    let work = Workspace::new();
+    let long = "a".repeat(1_100_000);
+    work.write("a.csv", format!("1,9\n{long},5\n1,3\n"));
+    work.write("b.csv", "1,4\n");
+    let merge = "--merge --column 2 --invalid skip a.csv b.csv";
+    work.run(merge).refused("a.csv:3: 3 follows 9");
+    let ran = work.run("--check --column 2 --invalid skip a.csv");
+    assert_eq!((ran.code, ran.err.contains("a.csv:3: disorder: 3 follows 9")), (Some(1), true));
+}
+
+#[test]
 fn headers_and_marks_are_skipped_however_long_they_are() {
     let work = Workspace::new();
     let long_header = "x".repeat(600_000) + "\n5\n3\n";

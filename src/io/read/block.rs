@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
 use crate::kernel::sys::Pages;
-use crate::number::Format;
-use crate::number::{BYTE_ORDER_MARK, MAX_RECORD_BYTES, Selector};
+use crate::number::{BYTE_ORDER_MARK, Format, Line, MAX_RECORD_BYTES, Malformed, Selector};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,9 +31,25 @@ impl Cut {
         record_bytes + record_bytes / 4
     }
 
-    /// Bytes that a record of several lines may have.
-    pub(crate) fn record_bytes(&self) -> usize {
+    /// A record has fewer bytes.
+    pub(super) fn record_bytes(&self) -> usize {
         self.rule().record_bytes()
+    }
+
+    /// The records of `bytes` as [`Selector::records`] gives them, but for single lines that
+    /// are too long: whether a block has room for them depends on where it begins.
+    pub(super) fn records<'b>(
+        &self,
+        selector: &'b Selector,
+        bytes: &'b [u8],
+        column: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Line)> + 'b {
+        let limit = self.record_bytes();
+        selector.records(bytes, column, limit).map(move |(record, line)| {
+            let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
+            let line = if record.len() < limit { line } else { too_long };
+            (record, line)
+        })
     }
 
     /// How blocks of numbers are cut.

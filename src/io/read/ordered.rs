@@ -93,7 +93,7 @@ impl<'a> Ordered<'a> {
         } else if cut.format.value_bytes().is_some() {
             index as u64
         } else if let Some(selector) = &cut.column {
-            let records = selector.records(bytes, self.block.column, cut.record_bytes());
+            let records = cut.records(selector, bytes, self.block.column);
             let records = records.skip(headers);
             let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
             let start = values.nth(index).map_or(0, |(record, _)| record.start);

@@ -4,11 +4,12 @@ use super::binary;
 use super::block::{Block, Cut};
 use super::blocks::Claims;
 use super::ledger::{Entry, Ledger};
+use super::long_line::Overlong;
 use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::io::table::Rows;
 use crate::kernel::{Level, on_each};
-use crate::number::{Line, LineSink, Malformed, block_values};
+use crate::number::{Line, LineSink, Malformed, Selector, block_values};
 use crate::progress::Progress;
 use std::ops::{ControlFlow, Range};
 
@@ -101,76 +102,23 @@ pub(crate) fn parse_block<C: Consumer>(
         binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
     }
-    if options.header && block.first && span.is_empty() && block.overlong.is_some() {
-        sink.entry.tally.headers += 1;
-        return sink.entry();
-    }
-    if options.header && block.first && !span.is_empty() {
-        let end = match &options.cut.column {
-            Some(selector) => {
-                selector.first_record(&bytes[span.clone()], options.cut.record_bytes()).len()
-            }
-            None => bytes[span.clone()]
-                .iter()
-                .position(|&byte| byte == options.cut.terminator)
-                .unwrap_or(span.len()),
-        };
-        let header = span.start..span.start + end;
-        span.start = (header.end + 1).min(span.end);
-        sink.entry.tally.headers += 1;
-        sink.entry.inner_lines += count(&bytes[header], options.cut.terminator);
-    }
-    if let Some(selector) = &options.cut.column {
-        let mut batch = Vec::with_capacity(1024);
-        let terminator = options.cut.terminator;
-        let quoted = bytes[span.clone()].contains(&b'"');
-        let limit = options.cut.record_bytes();
-        for (record, line) in selector.records(&bytes[span.clone()], block.column, limit) {
-            let record = record.start + span.start..record.end + span.start;
-            // Whether a record is too long must not depend on where blocks end.
-            let line = if record.len() < limit {
-                line
-            } else {
-                Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
-            };
-            let inner_lines = if quoted { count(&bytes[record.clone()], terminator) } else { 0 };
-            if let Line::Value(value) = line {
-                batch.push(value);
-                if batch.len() < batch.capacity() {
-                    sink.entry.inner_lines += inner_lines;
-                    continue;
-                }
-            }
-            sink.take(&batch);
-            batch.clear();
-            let flow = match line {
-                Line::Value(_) => ControlFlow::Continue(()),
-                Line::Blank => {
-                    sink.take_blank();
-                    ControlFlow::Continue(())
-                }
-                Line::Malformed { reason, offset } => sink.malformed(record, reason, offset),
-            };
-            if flow == ControlFlow::Break(()) {
-                return sink.entry();
-            }
-            sink.entry.inner_lines += inner_lines;
+    if options.header && block.first {
+        if span.is_empty() {
+            // A header that is longer than the block, or none at all.
+            sink.entry.tally.headers += u64::from(block.overlong.is_some());
+            return sink.entry();
         }
-        sink.take(&batch);
-    } else {
-        block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
+        span.start = sink.skip_header(options.cut, span.clone());
     }
-    if let Some(long) = &block.overlong {
-        match long.line {
-            _ if options.cut.column.is_some() => {
-                sink.bad(Malformed::RecordTooLong, long.offset, &long.head);
-            }
-            Line::Value(value) => sink.take(&[value]),
-            Line::Blank => sink.take_blank(),
-            Line::Malformed { reason, offset } => {
-                sink.bad(reason, long.offset + offset, &long.head);
-            }
+    let flow = match &options.cut.column {
+        Some(selector) => sink.records(options.cut, selector, block.column, span),
+        None => {
+            block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
+            ControlFlow::Continue(())
         }
+    };
+    if let (ControlFlow::Continue(()), Some(long)) = (flow, &block.overlong) {
+        sink.take_overlong(long, options.cut.column.is_some());
     }
     sink.entry()
 }
@@ -216,6 +164,69 @@ impl<C> Sink<'_, C> {
 }
 
 impl<C: Consumer> Sink<'_, C> {
+    /// Counts the header, with which `span` begins; gives where the line behind it begins.
+    fn skip_header(&mut self, cut: &Cut, span: Range<usize>) -> usize {
+        let bytes = &self.bytes[span.clone()];
+        let end = match &cut.column {
+            Some(selector) => selector.first_record(bytes, cut.record_bytes()).len(),
+            None => {
+                let end = bytes.iter().position(|&byte| byte == cut.terminator);
+                end.unwrap_or(bytes.len())
+            }
+        };
+        self.entry.tally.headers += 1;
+        self.entry.inner_lines += count(&bytes[..end], cut.terminator);
+        (span.start + end + 1).min(span.end)
+    }
+
+    /// Takes the records of delimited text in `span`; breaks off at a malformed one if that
+    /// ends the run.
+    fn records(
+        &mut self,
+        cut: &Cut,
+        selector: &Selector,
+        column: usize,
+        span: Range<usize>,
+    ) -> ControlFlow<()> {
+        let bytes = self.bytes;
+        let mut batch = Vec::with_capacity(1024);
+        let quoted = bytes[span.clone()].contains(&b'"');
+        for (record, line) in cut.records(selector, &bytes[span.clone()], column) {
+            let record = record.start + span.start..record.end + span.start;
+            let inner_lines =
+                if quoted { count(&bytes[record.clone()], cut.terminator) } else { 0 };
+            if let Line::Value(value) = line {
+                batch.push(value);
+                if batch.len() < batch.capacity() {
+                    self.entry.inner_lines += inner_lines;
+                    continue;
+                }
+            }
+            self.take(&batch);
+            batch.clear();
+            match line {
+                Line::Value(_) => {}
+                Line::Blank => self.take_blank(),
+                Line::Malformed { reason, offset } => self.malformed(record, reason, offset)?,
+            }
+            self.entry.inner_lines += inner_lines;
+        }
+        self.take(&batch);
+        ControlFlow::Continue(())
+    }
+
+    /// Takes a line that is longer than the block.
+    fn take_overlong(&mut self, long: &Overlong, is_record: bool) {
+        match long.line {
+            _ if is_record => self.bad(Malformed::RecordTooLong, long.offset, &long.head),
+            Line::Value(value) => self.take(&[value]),
+            Line::Blank => self.take_blank(),
+            Line::Malformed { reason, offset } => {
+                self.bad(reason, long.offset + offset, &long.head);
+            }
+        }
+    }
+
     fn rows(&mut self, rows: &Rows) {
         self.entry.has_rows = true;
         let mut rest = &rows.values[..];
