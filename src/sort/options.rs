@@ -262,8 +262,9 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
-        let writer = Writer::open(path.as_ref(), self.encoding(), &self.spool())?;
-        self.write(writer)
+        let spool = self.spool();
+        let writer = Writer::open(path.as_ref(), self.encoding(), &spool)?;
+        self.write(writer, spool.pack_bytes)
     }
 
     /// Sorts into a writer, which gets nothing before all input is read.
@@ -272,22 +273,23 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, writer: W) -> Result<Report> {
-        let writer = Writer::stream(writer, self.encoding(), &self.spool())?;
-        self.write(writer)
+        let spool = self.spool();
+        let writer = Writer::stream(writer, self.encoding(), &spool)?;
+        self.write(writer, spool.pack_bytes)
     }
 
     fn encoding(&self) -> Encoding {
         if self.table.is_some() { Encoding::Table } else { Encoding::Lines }
     }
 
-    fn write(mut self, mut writer: Writer<'_>) -> Result<Report> {
+    /// Sorts into `writer`; what packs or encodes the output may take `pack_bytes`.
+    fn write(mut self, mut writer: Writer<'_>, pack_bytes: u64) -> Result<Report> {
         let name = writer.path().to_path_buf();
         if writer.packs() || self.table.is_some() {
-            let bytes = self.spool().pack_bytes;
-            self = self.reserve(bytes);
+            self = self.reserve(pack_bytes);
         }
         let (report, rejects) = if let Some(format) = self.table {
-            self.tabulate(format, &mut writer, &name)?
+            self.tabulate(format, &mut writer, &name, pack_bytes)?
         } else if let Some(file) = writer.file() {
             self.run(Target::Bytes(Sink::File(file), name))?
         } else {
@@ -303,12 +305,13 @@ impl Sort {
         format: TableFormat,
         writer: &mut Writer<'_>,
         name: &Path,
+        pack_bytes: u64,
     ) -> Result<(Report, Rejects)> {
         let column = match &self.column {
             Some((Column::Name(column), _)) => column.clone(),
             _ => "value".to_owned(),
         };
-        let (counted, pack_bytes) = (self.selection.counted, self.spool().pack_bytes);
+        let counted = self.selection.counted;
         let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, name)?;
         let done = self.hand_to(Typed::Values, &mut sink)?;
         sink.finish()?;

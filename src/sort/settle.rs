@@ -58,9 +58,10 @@ impl Sort {
         if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
-        let limit = self.budget().without(self.reserved)?;
+        let machine = Machine::detect();
+        let limit = Budget::on(&machine, self.memory).without(self.reserved)?;
         self.memory = Some(limit);
-        let threads = || Budget::of(limit).default_threads(Machine::detect().threads);
+        let threads = || Budget::of(limit).default_threads(machine.threads);
         self.threads = Some(self.threads.unwrap_or_else(threads));
         Ok(())
     }

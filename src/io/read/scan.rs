@@ -110,12 +110,11 @@ pub(crate) fn parse_block<C: Consumer>(
         }
         span.start = sink.skip_header(options.cut, span.clone());
     }
-    let flow = match &options.cut.column {
-        Some(selector) => sink.records(options.cut, selector, block.column, span),
-        None => {
-            block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
-            ControlFlow::Continue(())
-        }
+    let flow = if let Some(selector) = &options.cut.column {
+        sink.records(options.cut, selector, block.column, span)
+    } else {
+        block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
+        ControlFlow::Continue(())
     };
     if let (ControlFlow::Continue(()), Some(long)) = (flow, &block.overlong) {
         sink.take_overlong(long, options.cut.column.is_some());
@@ -167,12 +166,11 @@ impl<C: Consumer> Sink<'_, C> {
     /// Counts the header, with which `span` begins; gives where the line behind it begins.
     fn skip_header(&mut self, cut: &Cut, span: Range<usize>) -> usize {
         let bytes = &self.bytes[span.clone()];
-        let end = match &cut.column {
-            Some(selector) => selector.first_record(bytes, cut.record_bytes()).len(),
-            None => {
-                let end = bytes.iter().position(|&byte| byte == cut.terminator);
-                end.unwrap_or(bytes.len())
-            }
+        let end = if let Some(selector) = &cut.column {
+            selector.first_record(bytes, cut.record_bytes()).len()
+        } else {
+            let end = bytes.iter().position(|&byte| byte == cut.terminator);
+            end.unwrap_or(bytes.len())
         };
         self.entry.tally.headers += 1;
         self.entry.inner_lines += count(&bytes[..end], cut.terminator);

@@ -59,7 +59,11 @@ pub(crate) struct CommonShare {
 impl Budget {
     /// What was asked for, or the default, but never more than the machine has.
     pub(crate) fn in_force(asked: Option<ByteSize>) -> Self {
-        let machine = Machine::detect();
+        Self::on(&Machine::detect(), asked)
+    }
+
+    /// The same on a machine that was looked at already.
+    pub(in crate::sort) fn on(machine: &Machine, asked: Option<ByteSize>) -> Self {
         let default = machine.default_memory_limit();
         let most = machine.memory_bytes.max(MIN_MEMORY.bytes());
         Self { bytes: asked.map_or(default, ByteSize::bytes).min(most) }
