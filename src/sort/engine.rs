@@ -176,50 +176,10 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         let count = self.layout.partitioning.count;
         let lens: Vec<u64> = (0..count).map(|partition| self.source(partition).len()).collect();
         let values: u64 = lens.iter().sum();
-        // A thread that is left alone with a large partition keeps all waiting.
-        let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
-        let mut tasks = Vec::with_capacity(count + 2);
-        let mut tables: Vec<Counted> = Vec::new();
-        let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
-        for (partition, &len) in lens.iter().enumerate() {
-            if len <= share || self.layout.threads == 1 || self.relief.was_used() {
-                tasks.push(Task::Partition(partition));
-            } else if let Some(counted) = self.count(partition, len, table_room)? {
-                table_room -= 4 * counted.counts().len();
-                tasks.append(&mut self.cut_counted(&counted, tables.len(), share));
-                tables.push(counted);
-            } else {
-                tasks.append(&mut self.cut(partition, share)?);
-            }
-        }
-        if outside == Outside::Keep {
-            tasks.insert(0, Task::Outside(BELOW));
-            tasks.push(Task::Outside(ABOVE));
-        }
-        if context.style.selection.reverse {
-            tasks.reverse();
-        }
+        let (tasks, tables) = self.tasks(&lens, values, outside)?;
         self.check_order(&tasks)?;
         let first = context.output.extend(tasks.len());
-        // What was absorbed into a bitmap is counted when it is finished.
-        if context.style.selection.keeps_all() && !self.relief.was_used() {
-            for (number, &task) in (first..).zip(&tasks) {
-                let (len, base, last) = match task {
-                    Task::Partition(partition) => {
-                        let window = self.layout.partitioning.window_of(partition);
-                        (lens[partition], window.base, window.last)
-                    }
-                    Task::Span(_, span, len) | Task::Counted(_, span, len) => {
-                        (len, span.first(), span.last())
-                    }
-                    Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
-                };
-                let line = context.style.line_bytes(base, last);
-                if let Some(line) = if len == 0 { Some(0) } else { line } {
-                    context.output.announce(number, len * line);
-                }
-            }
-        }
+        self.announce(first, &tasks, &lens);
         context.progress.enter(Phase::Emit, values);
 
         // More threads share the same memory.
@@ -249,7 +209,71 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             }
             Ok(worker.emitter.written)
         };
-        let results = in_threads(self.layout.threads * per_processor, work);
+        self.sum_up(in_threads(self.layout.threads * per_processor, work))
+    }
+
+    /// What is to be done for partitions of `lens` values each, in the order of the output,
+    /// and the counters of those that are cut by counting.
+    fn tasks(
+        &self,
+        lens: &[u64],
+        values: u64,
+        outside: Outside,
+    ) -> Result<(Vec<Task>, Vec<Counted>)> {
+        // A thread that is left alone with a large partition keeps all waiting.
+        let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
+        let mut tasks = Vec::with_capacity(lens.len() + 2);
+        let mut tables: Vec<Counted> = Vec::new();
+        let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
+        for (partition, &len) in lens.iter().enumerate() {
+            if len <= share || self.layout.threads == 1 || self.relief.was_used() {
+                tasks.push(Task::Partition(partition));
+            } else if let Some(counted) = self.count(partition, len, table_room)? {
+                table_room -= 4 * counted.counts().len();
+                tasks.append(&mut self.cut_counted(&counted, tables.len(), share));
+                tables.push(counted);
+            } else {
+                tasks.append(&mut self.cut(partition, share)?);
+            }
+        }
+        if outside == Outside::Keep {
+            tasks.insert(0, Task::Outside(BELOW));
+            tasks.push(Task::Outside(ABOVE));
+        }
+        if self.context.style.selection.reverse {
+            tasks.reverse();
+        }
+        Ok((tasks, tables))
+    }
+
+    /// Says how long the parts of `tasks` will be, the first of which is part `first`, where
+    /// that is known beforehand.
+    fn announce(&self, first: usize, tasks: &[Task], lens: &[u64]) {
+        let Context { style, output, .. } = self.context;
+        // What was absorbed into a bitmap is counted when it is finished.
+        if !style.selection.keeps_all() || self.relief.was_used() {
+            return;
+        }
+        for (number, &task) in (first..).zip(tasks) {
+            let (len, base, last) = match task {
+                Task::Partition(partition) => {
+                    let window = self.layout.partitioning.window_of(partition);
+                    (lens[partition], window.base, window.last)
+                }
+                Task::Span(_, span, len) | Task::Counted(_, span, len) => {
+                    (len, span.first(), span.last())
+                }
+                Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
+            };
+            let line = style.line_bytes(base, last);
+            if let Some(line) = if len == 0 { Some(0) } else { line } {
+                output.announce(number, len * line);
+            }
+        }
+    }
+
+    /// What all threads wrote, or the error of the one that failed.
+    fn sum_up(&self, results: Vec<Result<Written>>) -> Result<Written> {
         let dropped = self.relief.dropped.load(Ordering::Relaxed);
         let mut total = Written { values: dropped, ..Written::default() };
         let mut failed = None;

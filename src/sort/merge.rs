@@ -3,7 +3,7 @@
 use super::check::{check_each, first_disorder};
 use super::entry::Window;
 use super::finish::emit::{Emitter, Style};
-use super::finish::output::Target;
+use super::finish::output::{Output as Parts, Target};
 use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::plan::budget::{Budget, in_usize};
 use super::rejects::{Rejects, SharedWriter};
@@ -95,13 +95,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let count = inputs as u64;
     let unpack_fits = decoders_fit(&sort, count)?;
     if each < smallest || !unpack_fits {
-        check_each(&sort)?;
-        if !unpack_fits {
-            let bytes = Budget::of(ByteSize::from_bytes(sort.limit_bytes())).decoders_left();
-            sort.memory = Some(rest.without(bytes)?);
-            sort = sort.reserve(bytes);
-        }
-        return run::run(sort, target);
+        return sort_instead(sort, target, unpack_fits);
     }
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
@@ -125,18 +119,16 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         terminator: sort.terminator(),
         selection: sort.selection,
     };
-    let parts = super::finish::output::Output::new(target, 0);
+    let parts = Parts::new(target, 0);
     let mut rejects = Rejects::open(&sort)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
     let shared = SharedWriter::new(rejects.invalid());
-    let mut runs = opened
-        .iter()
-        .map(|input| {
-            let ordered = Ordered::new(input, &options, shared.invalid());
-            let reverse = sort.selection.reverse;
-            Ok(Run { ordered, values: Vec::new(), at: 0, reverse, last: None })
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let new = |input| {
+        let ordered = Ordered::new(input, &options, shared.invalid());
+        let reverse = sort.selection.reverse;
+        Run { ordered, values: Vec::new(), at: 0, reverse, last: None }
+    };
+    let mut runs: Vec<_> = opened.iter().map(new).collect();
     let mut output = Output {
         emitter: Emitter::new(
             &parts,
@@ -151,8 +143,9 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     output.emitter.begin(parts.extend(1), Window::ALL);
     merge(&mut runs, &mut output)?;
     output.finish()?;
+    let written = output.emitter.written;
     let mut report = Report {
-        written: output.emitter.written.lines,
+        written: written.lines,
         passes: 1,
         read_bytes: sort.progress.read_bytes(),
         written_bytes: parts.finish()?,
@@ -170,15 +163,30 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         report.blank += tally.blank;
         report.headers += tally.headers;
     }
-    let accounted = output.emitter.written.values;
-    if accounted != report.values {
-        let what = format!("{} values read, {accounted} accounted for", report.values);
+    if written.values != report.values {
+        let what = format!("{} values read, {} accounted for", report.values, written.values);
         return Err(Error::Accounting { what });
     }
     report.dropped = report.values - report.written;
     drop(runs);
     drop(shared);
     Ok((report, rejects))
+}
+
+/// Sorts inputs that cannot be open at once, once each was found to be sorted;
+/// `unpack_fits` tells whether it was their buffers alone that did not fit.
+fn sort_instead(
+    mut sort: Sort,
+    target: Target<'_>,
+    unpack_fits: bool,
+) -> Result<(Report, Rejects)> {
+    check_each(&sort)?;
+    if !unpack_fits {
+        let bytes = Budget::of(ByteSize::from_bytes(sort.limit_bytes())).decoders_left();
+        sort.memory = Some(sort.rest().without(bytes)?);
+        sort = sort.reserve(bytes);
+    }
+    run::run(sort, target)
 }
 
 fn merge(runs: &mut [Run<'_>], output: &mut Output<'_, '_>) -> Result<()> {

@@ -8,7 +8,7 @@ use super::multipass::Passes;
 use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::plan::explain::Explanation;
 use super::plan::facts;
-use super::plan::layout::{Choice, Facts, Wishes, choose};
+use super::plan::layout::{Choice, Facts, Layout, Wishes, choose, divide};
 use super::plan::strategy::Strategy;
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
@@ -121,9 +121,12 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
 
     let mut rejects = Rejects::open(&sort)?;
     let may_spill = !sort.no_spill && strategy != Strategy::MultiPass;
+    let passes = |layout: &Layout, rejects: &mut Rejects| {
+        Passes::new(&context, &facts, &wishes, layout).run(rejects.invalid())
+    };
     let mut used = strategy;
     let (done, passes) = if strategy == Strategy::MultiPass {
-        Passes::new(&context, &facts, &wishes, &cost.layout).run(rejects.invalid())?
+        passes(&cost.layout, &mut rejects)?
     } else {
         match pass(&context, &cost.layout, Outside::Keep, may_spill, rejects.invalid()) {
             Ok(done) => (done, 1),
@@ -131,10 +134,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
                 // More than the sample showed, and no temporary files: slices.
                 used = Strategy::MultiPass;
                 rejects.restart()?;
-                let plain = super::plan::layout::divide(&facts, &wishes, false, false);
-                let layout = plain.unwrap_or(cost.layout);
-                let (done, passes) =
-                    Passes::new(&context, &facts, &wishes, &layout).run(rejects.invalid())?;
+                let plain = divide(&facts, &wishes, false, false);
+                let (done, passes) = passes(&plain.unwrap_or(cost.layout), &mut rejects)?;
                 (done, passes + 1)
             }
             Err(error) if is_out_of_chunks(&error) => {

@@ -295,15 +295,14 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
             let layout = beside.or_else(|| divide(facts, wishes, false, false).filter(fits));
             let layout = match layout {
                 Some(layout) => layout,
-                None if forced => divide(facts, wishes, false, false).ok_or_else(too_small)?,
-                None if facts.values.is_none() && (may_spill || facts.can_reread) => {
+                None if !forced && facts.values.is_some() => {
+                    return Err("the values do not fit in the memory limit".into());
+                }
+                None if !forced && (may_spill || facts.can_reread) => {
                     return Err("the number of values is not known beforehand".into());
                 }
-                // There is no other way: it may fit.
-                None if facts.values.is_none() => {
-                    divide(facts, wishes, false, false).ok_or_else(too_small)?
-                }
-                None => return Err("the values do not fit in the memory limit".into()),
+                // It is asked for, or there is no other way: it may fit.
+                None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
             };
             Ok(Cost { layout, passes: 1, disk_bytes: 0 })
         }
