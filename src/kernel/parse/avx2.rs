@@ -49,13 +49,7 @@ fn group<L>(
     carriage_return: bool,
     slot: &mut [u64; GROUP],
 ) -> bool {
-    let Some(marks) = ends.positions[index..].first_chunk::<{ GROUP + 1 }>() else { return false };
-    if carriage_return && !marks[1..].iter().all(|&end| bytes[end as usize - 1] == b'\r') {
-        return false;
-    }
-    let tail = usize::from(carriage_return);
-    // Before the vectors: the compiler would take them out of these, one by one.
-    let ends = [marks[1], marks[2], marks[3], marks[4]].map(|end| end as usize - tail);
+    let Some((marks, ends)) = ends.four(bytes, index, carriage_return) else { return false };
     // SAFETY: the first four marks are 16 readable bytes.
     let before = unsafe { _mm_loadu_si128(marks.as_ptr().cast()) };
     // SAFETY: the last four marks are, too.

@@ -52,12 +52,7 @@ fn group(
     carriage_return: bool,
     slot: &mut [u64; GROUP],
 ) -> bool {
-    let Some(marks) = ends.positions[index..].first_chunk::<{ GROUP + 1 }>() else { return false };
-    if carriage_return && !marks[1..].iter().all(|&end| bytes[end as usize - 1] == b'\r') {
-        return false;
-    }
-    let tail = usize::from(carriage_return);
-    let ends = [marks[1], marks[2], marks[3], marks[4]].map(|end| end as usize - tail);
+    let Some((marks, ends)) = ends.four(bytes, index, carriage_return) else { return false };
     // SAFETY: the first four marks are 16 readable bytes.
     let before = unsafe { vld1q_u32(marks.as_ptr()) };
     // SAFETY: the last four marks are, too.

@@ -51,6 +51,27 @@ impl Ends {
         self.count = count;
     }
 
+    /// The bytes before and behind four lines from line `index` on, and where their
+    /// digits end; none if they are to end in `\r` and one of them does not.
+    ///
+    /// Ordinary registers: the compiler would take what is in vectors out of them again,
+    /// one by one.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    pub(super) fn four(
+        &self,
+        bytes: &[u8],
+        index: usize,
+        carriage_return: bool,
+    ) -> Option<(&[u32; 5], [usize; 4])> {
+        let marks = self.positions[index..].first_chunk::<5>()?;
+        if carriage_return && !marks[1..].iter().all(|&end| bytes[end as usize - 1] == b'\r') {
+            return None;
+        }
+        let tail = usize::from(carriage_return);
+        Some((marks, [marks[1], marks[2], marks[3], marks[4]].map(|end| end as usize - tail)))
+    }
+
     /// Drops the first `lines` lines.
     fn consume(&mut self, lines: usize) {
         self.positions.copy_within(lines..self.count, 0);
