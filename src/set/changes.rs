@@ -10,7 +10,7 @@ use super::plan::Plan;
 use super::sink::temporary_set;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::set::container::{Container, Op};
+use crate::set::container::Op;
 use crate::set::file::{SetFile, Spool, ValueSink};
 use std::path::Path;
 
@@ -32,21 +32,6 @@ pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile
     let spool = Spool { folder: folder.into(), ..Spool::default() };
     let plan = Plan::join(Op::Or, Plan::all(sets));
     temporary(&spool, |sink| plan.run(sink, &Progress::default()))
-}
-
-/// Hands ascending `values` to `sink`, container by container.
-fn push_values(sink: &mut dyn ValueSink, values: impl Iterator<Item = u64>) -> Result<()> {
-    let (mut key, mut lows): (u64, Vec<[u8; 2]>) = (0, Vec::new());
-    for value in values {
-        if value >> 16 != key {
-            sink.container(key, Container::Array(&lows))?;
-            lows.clear();
-            key = value >> 16;
-        }
-        let [low, high, ..] = value.to_le_bytes();
-        lows.push([low, high]);
-    }
-    sink.container(key, Container::Array(&lows))
 }
 
 /// Changes that wait in memory: 16 MiB of them, and as much to sort them.
@@ -127,7 +112,7 @@ impl Changes {
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
             let values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
-            temporary(&self.spool, |sink| push_values(sink, values))
+            temporary(&self.spool, |sink| sink.values(&values.collect::<Vec<_>>()))
         };
         let pair = Changed { removed: last_words(false)?, added: last_words(true)? };
         self.waiting.clear();
