@@ -55,8 +55,8 @@ impl Kernels {
     /// # Panics
     ///
     /// If `out` is shorter than [`Self::decimal_room`] of the number of values.
-    pub fn decimal(self, values: &[u64], out: &mut [u8]) -> usize {
-        decimal::lines(self.0, 0, values, b'\n', out)
+    pub fn decimal(values: &[u64], out: &mut [u8]) -> usize {
+        decimal::lines(0, values, b'\n', out)
     }
 
     /// Bytes that [`Self::decimal`] needs for this number of values.

@@ -1,7 +1,6 @@
 //! Values → the bytes of a format.
 
 use super::Format;
-use crate::kernel::Level;
 use crate::kernel::decimal::{self, Low, MAX_LINE, SLACK};
 
 impl Format {
@@ -35,7 +34,7 @@ impl Format {
         out: &mut [u8],
     ) -> Result<usize, u64> {
         match self {
-            Self::Text => Ok(decimal::lines(Level::best(), base, lows, terminator, out)),
+            Self::Text => Ok(decimal::lines(base, lows, terminator, out)),
             Self::U32Le => narrow(base, lows, out, u32::to_le_bytes),
             Self::U32Be => narrow(base, lows, out, u32::to_be_bytes),
             Self::U64Le => Ok(wide(base, lows, out, u64::to_le_bytes)),

@@ -6,7 +6,6 @@ use super::source::Source;
 use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
-use crate::kernel::Level;
 use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::SetFile;
 use crate::set::container::Op;
@@ -125,7 +124,7 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
     let mut line = [0; MAX_LINE + SLACK];
     set.sample(wanted, seed, |value| {
         source.check()?;
-        let len = decimal::lines(Level::best(), value, &[0_u32], b'\n', &mut line);
+        let len = decimal::lines(value, &[0_u32], b'\n', &mut line);
         out.write_all(&line[..len]).map_err(Error::io("write", "-"))
     })?;
     out.flush().map_err(Error::io("write", "-"))

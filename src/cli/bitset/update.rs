@@ -7,7 +7,6 @@ use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result};
 use crate::io::read::{check_end, open_file};
-use crate::kernel::Level;
 use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::changes::union_of;
 use crate::set::container::{Container, Op};
@@ -104,7 +103,7 @@ impl ValueSink for Printer<'_> {
         let mut line = [b'+'; 1 + MAX_LINE + SLACK];
         for &low in &self.lows[..count] {
             line[0] = if is_old(low) { b'-' } else { b'+' };
-            let len = decimal::lines(Level::best(), key << 16, &[low], b'\n', &mut line[1..]);
+            let len = decimal::lines(key << 16, &[low], b'\n', &mut line[1..]);
             self.out.write_all(&line[..=len]).map_err(Error::io("write", "-"))?;
         }
         Ok(())

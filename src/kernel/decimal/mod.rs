@@ -7,14 +7,10 @@
 //! Neighbours in a sorted sequence share their high digits: those are made
 //! once and stored again for each value, and the last four come from a table;
 //! this is bound by its stores. Where neighbours are far apart sixteen digits are
-//! made for each value: in [`far`], or in groups of four from the table.
+//! made for each value, in groups of four from the table.
 
-mod far;
 mod table;
 
-use super::Level;
-use super::task;
-use far::Far;
 use table::FOUR_DIGITS;
 
 /// Longest line: 20 digits and a terminator.
@@ -54,13 +50,7 @@ pub(crate) fn digit_count(value: u64) -> usize {
 /// # Panics
 ///
 /// If `out` has less than `lows.len() * MAX_LINE + SLACK` bytes.
-pub(crate) fn lines<L: Low>(
-    level: Level,
-    base: u64,
-    lows: &[L],
-    terminator: u8,
-    out: &mut [u8],
-) -> usize {
+pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8]) -> usize {
     assert!(out.len() >= lows.len() * MAX_LINE + SLACK, "room for the longest lines");
     let mut rest = lows;
     let mut written = 0;
@@ -76,7 +66,7 @@ pub(crate) fn lines<L: Low>(
         macro_rules! by_digits {
             ($($count:literal)*) => {
                 match digits {
-                    $($count => run_of::<$count, L>(level, base, run, terminator, out),)*
+                    $($count => run_of::<$count, L>(base, run, terminator, out),)*
                     _ => 0, // a u64 has 1 to 20 digits
                 }
             };
@@ -89,7 +79,6 @@ pub(crate) fn lines<L: Low>(
 
 /// [`lines`] of values that all have `D` digits.
 fn run_of<const D: usize, L: Low>(
-    level: Level,
     base: u64,
     run: &[L],
     terminator: u8,
@@ -99,23 +88,15 @@ fn run_of<const D: usize, L: Low>(
     let distance = first.widen().abs_diff(last.widen()) / run.len() as u64;
     if D > 4 && distance <= FAR {
         near::<D, L>(base, run, terminator, out);
-    } else if level.is_vector() {
-        task::run(level, Far::<D, L> { base, run, terminator, out });
     } else {
-        one_by_one::<D, L>(base, run, terminator, out, (0..).step_by(D + 1));
+        far::<D, L>(base, run, terminator, out);
     }
     run.len() * (D + 1)
 }
 
-/// Writes each line at its place.
-fn one_by_one<const D: usize, L: Low>(
-    base: u64,
-    run: &[L],
-    terminator: u8,
-    out: &mut [u8],
-    places: impl Iterator<Item = usize>,
-) {
-    for (low, at) in run.iter().zip(places) {
+/// Writes lines that have few digits in common with the line before, or few digits at all.
+fn far<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) {
+    for (low, at) in run.iter().zip((0..).step_by(D + 1)) {
         if let Some(line) = out[at..].first_chunk_mut::<32>() {
             all_digits::<D>(base + low.widen(), line);
             line[D] = terminator;
@@ -199,10 +180,8 @@ mod tests {
         let line = |low: &L| (base + low.widen()).to_string() + "\n";
         let expected: String = lows.iter().map(line).collect();
         let mut out = vec![0; lows.len() * MAX_LINE + SLACK];
-        for &level in Level::available() {
-            let written = lines(level, base, lows, b'\n', &mut out);
-            assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
-        }
+        let written = lines(base, lows, b'\n', &mut out);
+        assert_eq!(std::str::from_utf8(&out[..written]).unwrap(), expected);
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
-mod lows_avx512;
 mod scalar;
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -41,13 +39,7 @@ pub(crate) fn ones(level: Level, words: &[u64], first: u32, positions: &mut [u32
 ///
 /// If `lows` is shorter than the number of set bits plus [`SLACK`].
 pub(crate) fn lows(level: Level, words: &[u64], lows: &mut [[u8; 2]]) -> usize {
-    match level.isa() {
-        // SAFETY: `Level::available` is the only maker of this level, after the
-        // CPU reported these features.
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512 => unsafe { lows_avx512::lows(words, lows) },
-        _ => task::run(level, scalar::Ones { words, first: 0, positions: lows }),
-    }
+    task::run(level, scalar::Ones { words, first: 0, positions: lows })
 }
 
 #[cfg(test)]

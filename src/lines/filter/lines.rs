@@ -4,7 +4,7 @@ use super::LineAnswer;
 use crate::error::{Error, Result};
 use crate::io::read::Block;
 use crate::kernel::sys::Pages;
-use crate::kernel::{Level, decimal};
+use crate::kernel::decimal;
 use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
@@ -271,7 +271,7 @@ impl<'a> Lines<'a> {
     fn tell(&self, out: &mut Vec<u8>) {
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
         for (&value, &found) in self.prober.values().iter().zip(&self.found) {
-            let end = decimal::lines(Level::best(), 0, &[value], b'\t', &mut digits);
+            let end = decimal::lines(0, &[value], b'\t', &mut digits);
             out.extend_from_slice(&digits[..end]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
         }

@@ -183,13 +183,7 @@ impl<E: Entry> Finisher<E> {
         }
         radix::sort(duplicates, &mut self.scratch);
 
-        let bitmap =
-            Scan { level, span, words: &mut *words, copies: duplicates, clears: !persistent };
-        let distinct = bitmap.emit(positions, emit)?;
-        let bytes = 8 * words.len();
-        if !persistent {
-            self.workspace.holds_zeros(bytes);
-        }
+        let distinct = Scan { level, span, words, copies: duplicates }.emit(positions, emit)?;
         if selection.ignores_copies() {
             // Copies that came in vain are values of the input all the same.
             emit.written.values += before + read - distinct;

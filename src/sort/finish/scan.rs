@@ -15,11 +15,9 @@ const SLAB_WORDS: usize = 256;
 pub(in crate::sort) struct Scan<'w> {
     pub(in crate::sort) level: Level,
     pub(in crate::sort) span: Span,
-    pub(in crate::sort) words: &'w mut [u64],
+    pub(in crate::sort) words: &'w [u64],
     /// Values that occur once more for each time they are here; ascending.
     pub(in crate::sort) copies: &'w [u32],
-    /// Whether the words are to be zeros afterwards.
-    pub(in crate::sort) clears: bool,
 }
 
 impl Scan<'_> {
@@ -29,28 +27,21 @@ impl Scan<'_> {
         positions: &mut Vec<u32>,
         emit: &mut Emitter<'_, '_>,
     ) -> Result<u64> {
-        let Self { level, span, words, copies: mut left, clears } = self;
+        let Self { level, span, words, copies: mut left } = self;
         let selection = emit.style().selection;
         let mut distinct = 0;
         let by_blocks =
             emit.takes_bitmaps() && span.first().is_multiple_of(BLOCK_WORDS as u64 * 64);
         let slab_len = if by_blocks { BLOCK_WORDS } else { SLAB_WORDS };
-        // For the next partition, while they are in the first-level cache.
-        let clear = |words: &mut [u64]| {
-            if clears {
-                words.fill(0);
-            }
-        };
         let slabs = words.len().div_ceil(slab_len);
         for index in 0..slabs {
             let slab = if selection.reverse { slabs - 1 - index } else { index };
             let start = slab * slab_len;
             let end = words.len().min(start + slab_len);
-            let slab_words = &mut words[start..end];
+            let slab_words = &words[start..end];
             let first = u32::try_from(start * 64).map_err(|_| too_wide())?;
-            if by_blocks && let Ok(block) = (&*slab_words).try_into() {
+            if by_blocks && let Ok(block) = slab_words.try_into() {
                 distinct += emit.bitmap((span.first() + u64::from(first)) >> 16, block)?;
-                clear(slab_words);
                 continue;
             }
             let copies;
@@ -68,7 +59,6 @@ impl Scan<'_> {
                 positions.resize(most, 0);
             }
             let found = ones::ones(level, slab_words, first, positions);
-            clear(slab_words);
             distinct += found as u64;
             if selection.ignores_copies() {
                 emit.all(span.first(), &mut positions[..found])?;

@@ -16,8 +16,6 @@ const LINE: usize = 64;
 pub(in crate::sort) struct Workspace {
     pages: Pages,
     least_bytes: usize,
-    /// Bytes that are known to be zero, from the first one on.
-    zeros: usize,
 }
 
 impl Workspace {
@@ -27,24 +25,14 @@ impl Workspace {
         Self {
             pages: Pages::default(),
             least_bytes: if budget_bytes >= 2 * PLENTY { PLENTY } else { 0 },
-            zeros: 0,
         }
     }
 
     /// A slice of `count` zeros.
     pub(in crate::sort) fn zeros<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
-        self.make_room(count.saturating_mul(size_of::<T>()))?;
-        let known = self.zeros;
         let slice = self.slice(count)?;
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(slice);
-        let known = known.min(bytes.len());
-        bytes[known..].fill(0);
+        bytemuck::cast_slice_mut::<T, u8>(slice).fill(0);
         Ok(slice)
-    }
-
-    /// Says that the slice that was given last holds zeros again, of so many bytes.
-    pub(in crate::sort) fn holds_zeros(&mut self, bytes: usize) {
-        self.zeros = bytes;
     }
 
     /// A slice of `count` elements that hold anything.
@@ -62,7 +50,6 @@ impl Workspace {
         let first_bytes = first_bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX);
         let second_bytes = second.saturating_mul(size_of::<B>());
         self.make_room(first_bytes.saturating_add(second_bytes))?;
-        self.zeros = 0;
         let (a, b) = self.pages.bytes_mut().split_at_mut(first_bytes);
         let a = &mut a[..first * size_of::<A>()];
         Ok((bytemuck::cast_slice_mut(a), bytemuck::cast_slice_mut(&mut b[..second_bytes])))
@@ -74,7 +61,6 @@ impl Workspace {
         let bytes = bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX).max(LINE);
         if self.pages.bytes().len() < bytes {
             self.pages = Pages::default(); // given back first
-            self.zeros = 0;
             let more = bytes.saturating_add(bytes / 8 + 8);
             self.pages = reserve(more.max(self.least_bytes) as u64)?;
         }
@@ -87,18 +73,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_to_be_zero_is_cleared() {
+    fn zeros_are_zeros_after_any_use() {
         let mut workspace = Workspace::new(64 << 20);
-        workspace.slice::<u64>(1000).unwrap().fill(7);
-        for (used, cleared, next) in [(1000, 500, 800), (800, 800, 1000), (10, 0, 1 << 20)] {
-            let words = workspace.zeros::<u64>(used).unwrap();
-            assert!(words.iter().all(|&word| word == 0));
-            words.fill(7);
-            words[..cleared].fill(0);
-            workspace.holds_zeros(8 * cleared);
-            assert!(workspace.zeros::<u64>(next).unwrap().iter().all(|&word| word == 0));
-            workspace.slice::<u64>(next).unwrap().fill(7);
-            assert!(workspace.zeros::<u64>(used).unwrap().iter().all(|&word| word == 0));
+        for count in [1000, 800, 1 << 20, 10] {
+            assert!(workspace.zeros::<u64>(count).unwrap().iter().all(|&word| word == 0));
+            workspace.slice::<u64>(count).unwrap().fill(7);
         }
     }
 
