@@ -10,10 +10,36 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// item may wait for items before it, and never for one behind it. The items of a job that
 /// claims its work bit by bit are nothing but threads: see [`in_threads`].
 pub(crate) fn on_each<I: Send, T: Send>(items: Vec<I>, job: impl Fn(I) -> T + Sync) -> Vec<T> {
-    match pool(items.len()) {
-        Some(pool) => pool.install(|| items.into_par_iter().with_max_len(1).map(&job).collect()),
-        None => items.into_iter().map(job).collect(),
+    let pool = pool(items.len());
+    let (mut left, mut done) = (Some(items), Vec::new());
+    if let Some(pool) = pool {
+        wait_for(&mut || {
+            let items = left.take().unwrap_or_default();
+            done = pool.install(|| items.into_par_iter().with_max_len(1).map(&job).collect());
+        });
     }
+    match left {
+        Some(items) => items.into_iter().map(job).collect(),
+        None => done,
+    }
+}
+
+/// Runs `job`, which enters a pool, and does nothing else until it ends. Does not run it
+/// if that takes a thread which the system refuses.
+///
+/// A thread of a pool that waits for another pool takes further items of its own pool
+/// meanwhile. Such an item may need a lock that the thread holds: then it waits for ever.
+/// So another thread waits there.
+fn wait_for(job: &mut (dyn FnMut() + Send)) {
+    if rayon::current_thread_index().is_none() {
+        return job();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, job);
+        if let Ok(Err(panic)) = thread.map(std::thread::ScopedJoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+    });
 }
 
 /// Does `job` in so many threads at once; gives what each gave.
@@ -56,6 +82,22 @@ mod tests {
         assert_eq!(squares, (0..100).map(|item| item * item).collect::<Vec<_>>());
         assert_eq!(begun.into_inner(), 100);
         assert!(on_each(Vec::<u8>::new(), |item| item).is_empty());
+    }
+
+    /// A thread that takes a second item within the first one waits for itself where both
+    /// need a lock. `bitset filter` hung so.
+    #[test]
+    fn a_job_within_a_job_begins_no_further_item_in_the_same_thread() {
+        thread_local!(static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
+        for _ in 0..20 {
+            let done = in_threads(8, || {
+                assert!(!INSIDE.replace(true), "a second item within the first");
+                let done = in_threads(2, || 1).len();
+                INSIDE.set(false);
+                done
+            });
+            assert_eq!(done, [2; 8]);
+        }
     }
 
     #[test]

@@ -78,12 +78,7 @@ pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8
 }
 
 /// [`lines`] of values that all have `D` digits.
-fn run_of<const D: usize, L: Low>(
-    base: u64,
-    run: &[L],
-    terminator: u8,
-    out: &mut [u8],
-) -> usize {
+fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) -> usize {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return 0 };
     let distance = first.widen().abs_diff(last.widen()) / run.len() as u64;
     if D > 4 && distance <= FAR {
