@@ -33,6 +33,7 @@ use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::read::map;
+use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -74,7 +75,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<(BloomFilter, Vec<u8>)> {
     let Parts { spec, key_count, goal, words, data } = parse(&file).map_err(damaged(path))?;
     let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
-        *ours = u64::from_le_bytes(*theirs);
+        *ours = LittleEndian::read_u64(theirs);
     }
     Ok((BloomFilter::from_parts(spec, memory, key_count, Some(goal)), data.to_vec()))
 }
@@ -176,7 +177,7 @@ fn write_parts<S: Storage>(
     ];
     let count = usize::try_from(filter.cells().div_ceil(64)).unwrap_or(usize::MAX);
     for word in fields.iter().chain(filter.as_words().iter().take(count)) {
-        out.write_all(&word.to_le_bytes())?;
+        out.write_u64::<LittleEndian>(*word)?;
     }
     out.write_all(data)?;
     out.flush()

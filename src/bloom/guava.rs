@@ -39,6 +39,7 @@ use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::read::map;
+use byteorder::{BigEndian, ByteOrder, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -145,7 +146,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
     let (spec, words) = parse(&file).map_err(damaged(path))?;
     let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
-        *ours = u64::from_be_bytes(*theirs);
+        *ours = BigEndian::read_u64(theirs);
     }
     let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
     filter.key_count = estimated(&filter);
@@ -162,7 +163,9 @@ fn estimated(filter: &BloomFilter) -> u64 {
 type Parts<'a> = (Spec, &'a [[u8; 8]]);
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
-    let &[strategy, hashes, c0, c1, c2, c3, ref words @ ..] = file else {
+    let Some((&[strategy, hashes, ref count @ ..], words)) =
+        file.split_first_chunk::<HEADER_BYTES>()
+    else {
         return Err((file.len() as u64, "the file ends inside of its header"));
     };
     let scheme = match strategy {
@@ -173,8 +176,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if hashes == 0 {
         return Err((1, "a filter has at least one hash function"));
     }
-    let count = i32::from_be_bytes([c0, c1, c2, c3]);
-    let count = u64::try_from(count).ok().filter(|count| *count > 0);
+    let count = u64::try_from(BigEndian::read_i32(count)).ok().filter(|count| *count > 0);
     let count = count.ok_or((2, "a filter has at least one word"))?;
     let (words, rest) = words.as_chunks::<8>();
     if !rest.is_empty() || words.len() as u64 != count {
@@ -191,7 +193,7 @@ pub fn is_guava_file(bytes: &[u8], file_len: u64) -> bool {
     let Some(&[strategy, hashes, ref count @ ..]) = bytes.first_chunk::<HEADER_BYTES>() else {
         return false;
     };
-    let words = u64::from(u32::from_be_bytes(*count));
+    let words = u64::from(BigEndian::read_u32(count));
     let len = words.saturating_mul(8).saturating_add(HEADER_BYTES as u64);
     strategy <= 1 && hashes > 0 && words > 0 && words <= MAX_WORDS && len == file_len
 }
@@ -216,7 +218,7 @@ pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io
     let mut out = BufWriter::with_capacity(1 << 16, out);
     out.write_all(&header.bytes)?;
     for word in filter.as_words().iter().take(header.words) {
-        out.write_all(&word.to_be_bytes())?;
+        out.write_u64::<BigEndian>(*word)?;
     }
     out.flush()
 }
@@ -237,8 +239,8 @@ fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<Head, &'static str>
     let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);
     let words = words.ok_or("Guava reads filters of 64 to 64 (2^31 − 1) bits, whole words")?;
     let hashes = u8::try_from(filter.hashes()).map_err(|_| "Guava has at most 255 hashes")?;
-    let [c0, c1, c2, c3] = words.to_be_bytes();
-    let bytes = [strategy, hashes, c0, c1, c2, c3];
+    let mut bytes = [strategy, hashes, 0, 0, 0, 0];
+    BigEndian::write_i32(&mut bytes[2..], words);
     let words = usize::try_from(words).map_err(|_| "Guava has no negative number of words")?;
     Ok(Head { bytes, words })
 }

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::set::file::SetKind;
 use crate::set::operand::{AsSet, Operand};
 use crate::set::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use byteorder::{BigEndian, ReadBytesExt};
 use integer_encoding::VarInt;
 use std::fmt;
 use std::ops::Range;
@@ -132,8 +133,8 @@ fn deletion_vector(bytes: &[u8]) -> Option<Range<usize>> {
             let end = match skip.checked_sub(4) {
                 None => bytes.len(),
                 Some(at) => {
-                    let length = bytes.get(at..)?.first_chunk()?;
-                    skip.checked_add(u32::from_be_bytes(*length) as usize)?
+                    let length = bytes.get(at..)?.read_u32::<BigEndian>().ok()?;
+                    skip.checked_add(length as usize)?
                 }
             };
             return bytes.get(start..end).map(|_| start..end);
@@ -144,9 +145,9 @@ fn deletion_vector(bytes: &[u8]) -> Option<Range<usize>> {
 
 fn is_navigable_map(bytes: &[u8]) -> bool {
     let head = || -> Option<bool> {
-        let (&signed, rest) = bytes.split_first()?;
-        let (&count, rest) = rest.split_first_chunk()?;
-        let count = u32::from_be_bytes(count) as usize;
+        let mut rest = bytes;
+        let signed = rest.read_u8().ok()?;
+        let count = rest.read_u32::<BigEndian>().ok()? as usize;
         let cookie = RoaringView::new(rest.get(4..).unwrap_or_default()).is_ok();
         Some(signed <= 1 && count <= rest.len() / 12 && count > 0 && cookie)
     };

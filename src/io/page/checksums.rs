@@ -1,6 +1,7 @@
 //! Checksums of blocks, at the end of a file.
 
 use super::{HEADER_BYTES, Section};
+use byteorder::{ByteOrder, LittleEndian};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes that share a checksum: 2 to this power.
@@ -20,7 +21,7 @@ pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), (u
     let Some((sums, own)) = checksums.of(file).split_last_chunk::<8>() else {
         return Err((checksums.offset, "the checksums are missing"));
     };
-    if u64::from_le_bytes(*own) != xxh3_64(sums) {
+    if LittleEndian::read_u64(own) != xxh3_64(sums) {
         return Err((checksums.offset, "the checksum of the checksums is wrong"));
     }
     let end = usize::try_from(checksums.offset).ok();
@@ -32,7 +33,7 @@ pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), (u
     }
     let offsets = (HEADER_BYTES..).step_by(1 << BLOCK_LOG);
     for (offset, (block, sum)) in offsets.zip(blocks.zip(sums)) {
-        if u64::from_le_bytes(*sum) != xxh3_64(block) {
+        if LittleEndian::read_u64(sum) != xxh3_64(block) {
             return Err((offset as u64, "the checksum of the block that begins here is wrong"));
         }
     }

@@ -8,6 +8,7 @@ mod section;
 pub(crate) use checksums::{BLOCK_LOG, blocks, verify_checksums};
 pub(crate) use section::Section;
 
+use byteorder::{ByteOrder, LittleEndian};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the page, and the alignment of what follows.
@@ -60,12 +61,12 @@ impl Format {
             return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
         }
         let (head, rest) = page.split_at(16);
-        let &[.., v0, v1, v2, v3, c0, c1, c2, c3] = head else {
+        let Some((&[.., v0, v1, v2, v3], codes)) = head.split_last_chunk() else {
             return Err((8, "the header is incomplete"));
         };
-        if u32::from_le_bytes([v0, v1, v2, v3]) != self.version {
+        if LittleEndian::read_u32(&[v0, v1, v2, v3]) != self.version {
             return Err((8, "this version of the format is not known to this program"));
         }
-        Ok(([c0, c1, c2, c3], rest))
+        Ok((*codes, rest))
     }
 }

@@ -5,6 +5,7 @@ use super::file::IndexFile;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
+use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -124,8 +125,8 @@ impl<'f> Writer<'f> {
         self.filters_len += bytes.len() as u64;
         let mut table = Vec::with_capacity(16 * digest.blocks.len());
         for [start, sum] in &digest.blocks {
-            table.extend(start.to_le_bytes());
-            table.extend(sum.to_le_bytes());
+            table.write_u64::<LittleEndian>(*start)?;
+            table.write_u64::<LittleEndian>(*sum)?;
             self.sum.update(&sum.to_le_bytes());
         }
         self.blocks.write_all(&table)?;
