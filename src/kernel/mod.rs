@@ -18,13 +18,11 @@ mod level;
 pub(crate) mod line;
 pub(crate) mod low_halves;
 pub(crate) mod ones;
-pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;
 pub(crate) mod runs;
-pub(crate) mod search;
 pub(crate) mod steps;
 pub(crate) mod stream;
 #[deny(unsafe_code, reason = "opened again function by function")]
@@ -34,5 +32,5 @@ mod threads;
 pub(crate) mod words;
 
 pub(crate) use level::Level;
-pub(crate) use prefetch::{prefetch, read_lines};
+pub(crate) use prefetch::prefetch;
 pub(crate) use threads::{in_threads, on_each};

@@ -25,13 +25,6 @@ pub(crate) fn prefetch<T>(elements: &[T], index: usize) {
     let _ = place;
 }
 
-/// Reads from every cache line, front to back, so that they are in the cache when
-/// they are met in random order.
-#[inline]
-pub(crate) fn read_lines(bytes: &[u8]) {
-    std::hint::black_box(bytes.iter().step_by(64).fold(0, |all, byte| all ^ byte));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

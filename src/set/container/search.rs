@@ -1,8 +1,10 @@
 //! Finding a value in an array or in runs.
 
 use super::ends;
-use crate::kernel::search::{self, WINDOW};
-use crate::kernel::{self, Level};
+use crate::kernel;
+
+/// Values looked at together.
+const WINDOW: usize = 64;
 
 /// Where `low` would be were the values spread evenly.
 fn guess(values: &[[u8; 2]], low: u16) -> usize {
@@ -22,14 +24,30 @@ fn window_start(values: &[[u8; 2]], low: u16) -> usize {
     guess(values, low).saturating_sub(WINDOW / 2).min(last)
 }
 
+/// Whether `low` is in `window`. All values are compared: that costs less than a branch that
+/// is guessed wrong.
+fn is_in_window(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
+    window.iter().fold(false, |found, value| found | (u16::from_le_bytes(*value) == low))
+}
+
+/// Whether `low` is one of fewer values than a window has: a binary search without a branch.
+fn is_among_few(values: &[[u8; 2]], low: u16) -> bool {
+    let mut rest = values;
+    while rest.len() > 1 {
+        let (front, back) = rest.split_at(rest.len() / 2);
+        rest = if u16::from_le_bytes(back[0]) <= low { back } else { front };
+    }
+    rest.first().is_some_and(|&value| u16::from_le_bytes(value) == low)
+}
+
 /// Whether `low` is there.
 pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
     let mut start = window_start(values, low);
     for _ in 0..TRIES {
         let Some(window) = values[start..].first_chunk::<WINDOW>() else {
-            return search::contains_few(Level::best(), values, low);
+            return is_among_few(values, low);
         };
-        let found = search::contains(Level::best(), window, low);
+        let found = is_in_window(window, low);
         let [first, last] = [window[0], window[WINDOW - 1]].map(u16::from_le_bytes);
         let end = start + WINDOW;
         start = match () {

@@ -7,7 +7,6 @@
 
 use super::query::{difference, split};
 use super::{Cursor, Damage, SetView, Shape};
-use crate::kernel::read_lines;
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;
 use std::io;
@@ -287,9 +286,6 @@ impl<'a> Prober<'a> {
             let first_key = (base >> 16) + piece * containers_of_piece;
             let bytes = cursor.fill(first_key, &mut containers)?;
             let is_sparse = entries.len() * SPARSE <= bytes / 64;
-            if !is_sparse {
-                containers.iter().flatten().for_each(|container| read_lines(container.bytes()));
-            }
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
             let find = |entry: E| {
                 let offset = entry.offset();

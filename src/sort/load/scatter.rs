@@ -19,7 +19,7 @@ use super::source::Held;
 use super::spill::{Chain, Extents, SpillFiles};
 use crate::error::{Error, Result};
 use crate::io::read::Consumer;
-use crate::kernel::{read_lines, stream};
+use crate::kernel::stream;
 use crate::set::bitmap::BitmapMut;
 use crate::sort::entry::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -287,10 +287,6 @@ impl<'p> Kept<'p, '_, '_> {
             let mut duplicates = Vec::new();
             for (list, segment) in self.lists.iter_mut().zip(segments) {
                 let mut words = segment.lock().unwrap_or_else(PoisonError::into_inner);
-                let bytes: &[u8] = bytemuck::cast_slice(&words);
-                if list.len() * 64 >= bytes.len() {
-                    read_lines(bytes); // most of its lines are met
-                }
                 let mut bits = BitmapMut::from_words_mut(0, &mut words);
                 let mut dropped = 0;
                 for (chunk, len) in list.take_all() {
