@@ -76,7 +76,7 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.spec())
     }
 
-    /// What the filter was made for, where that is known.
+    /// The number of keys and the rate that the filter was made for, if they are known.
     #[must_use]
     pub fn goal(&self) -> Option<Goal> {
         with!(self, filter => filter.goal())

@@ -64,7 +64,7 @@ fn contains_in_rounds<D: Layout, W: Walk>(
     }
 }
 
-/// What filters of bits and of counters share, if cells lie anywhere.
+/// Code that filters of bits and of counters share: their cells lie anywhere.
 macro_rules! anywhere {
     () => {
         #[inline]

@@ -1,4 +1,4 @@
-//! The size of a filter, from what is known of its keys.
+//! The size of a filter, from the number of its keys and the rate.
 
 use super::design::{Design, Layout, Spec, Standard};
 use super::filter::{Filter, Goal};
@@ -35,12 +35,12 @@ pub enum BuildError {
     /// scheme that has only that.
     #[error("the hash function {0} is for standard filters only")]
     Scheme(Scheme),
-    /// What was given does not say how large the filter is.
+    /// The builder got too few facts to size the filter.
     #[error(
         "the size follows from keys and rate, keys and bits a key, keys and bits, or bits and hash functions"
     )]
     Incomplete,
-    /// What was given says more than once how large the filter is.
+    /// The builder got two facts that each fix the size.
     #[error("give one of rate, bits and bits a key")]
     Contradiction,
     /// The filter has more bits than can be counted, or than its kind of file has
@@ -51,7 +51,7 @@ pub enum BuildError {
     /// refused it.
     #[error("cannot reserve {bytes} bytes of memory")]
     OutOfMemory {
-        /// What the filter takes.
+        /// Bytes that the filter takes.
         bytes: u64,
     },
 }
@@ -67,12 +67,12 @@ impl From<BuildError> for Error {
     }
 }
 
-/// Refuses what is no rate of false positives.
+/// Refuses numbers that are no rate of false positives.
 pub(crate) fn check_rate(rate: f64) -> Result<(), BuildError> {
     if is_rate(rate) { Ok(()) } else { Err(BuildError::Rate(rate)) }
 }
 
-/// Collects what is known of a filter; [`build`](Self::build) makes it.
+/// Collects the parameters of a filter; [`build`](Self::build) makes it.
 ///
 /// # Examples
 ///
@@ -223,7 +223,7 @@ impl<D: Design> Builder<D> {
         } else {
             self.bits.ok_or(BuildError::Incomplete)?
         };
-        // What does not fit saturates.
+        // Too large a number saturates.
         let cells = Some(cells).filter(|cells| *cells < u64::MAX).and_then(D::round);
         let cells = cells.ok_or(BuildError::TooLarge)?;
         let hashes = match (self.hashes, self.rate.and_then(D::hashes_for_rate)) {

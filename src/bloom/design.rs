@@ -5,7 +5,7 @@ use super::scheme::{Hash, Scheme};
 use crate::kernel::line::LINE_WORDS;
 use crate::kernel::{Level, popcount};
 
-/// What makes two filters alike but for their keys.
+/// The parameters of a filter. Two filters with equal ones differ in their keys alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     /// Bits, or counters.
@@ -69,7 +69,7 @@ pub(super) const GROUP: usize = 256;
 mod sealed {
     use super::{GROUP, Hash, Spec};
 
-    /// What filters know of their design.
+    /// Facts about a design that every filter of it shares.
     pub trait Layout: Send + Sync + 'static {
         /// In files.
         const CODE: u8;

@@ -80,7 +80,7 @@ pub(super) fn write_whole(
     writer.commit().map(drop)
 }
 
-/// Names a file in what is wrong with it.
+/// Adds the name of the file to a damage.
 pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }

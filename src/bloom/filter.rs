@@ -75,7 +75,7 @@ pub type BlockedBloomFilter<S = Memory> = Filter<Blocked, S>;
 /// ```
 pub type CountingBloomFilter<S = Memory> = Filter<Counting, S>;
 
-/// What a filter was made for.
+/// The number of keys and the rate that a filter was made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Goal {
     /// Number of different keys.
@@ -203,7 +203,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
         self.spec
     }
 
-    /// What the filter was made for, where that is known.
+    /// The number of keys and the rate that the filter was made for, if they are known.
     #[must_use]
     pub fn goal(&self) -> Option<Goal> {
         self.goal

@@ -9,7 +9,7 @@ use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
 use std::path::Path;
 
-/// What kind of file a filter lies in.
+/// The kind of file that holds a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FilterKind {
@@ -80,7 +80,7 @@ pub struct FilterFile<S = Memory> {
     /// The filter.
     pub filter: AnyFilter<S>,
     kind: FilterKind,
-    /// What follows a filter of DCSO's.
+    /// The bytes behind the filter in a file of DCSO's.
     data: Vec<u8>,
 }
 
@@ -152,12 +152,12 @@ impl FilterFile {
 }
 
 impl<S: Storage> FilterFile<S> {
-    /// What kind of file it was, or is made for.
+    /// The kind of file that it came from, or is made for.
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
-    /// What follows the filter in a file of DCSO's; other kinds have no place for it.
+    /// The bytes behind the filter in a file of DCSO's; other kinds have no place for them.
     pub fn data(&self) -> &[u8] {
         &self.data
     }

@@ -23,7 +23,7 @@ pub(crate) struct Growing<D> {
     room: u64,
     next_keys: u64,
     next_rate: f64,
-    /// What was said of the first layer.
+    /// The parameters of the first layer.
     first: Builder<D>,
     /// Bytes that further layers may take.
     budget_bytes: u64,

@@ -57,7 +57,7 @@ pub enum HashRule {
     FromBits,
 }
 
-/// What differs between filters of Guava.
+/// The choices that Guava leaves: the strategy and the number of hash functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// `MURMUR128_MITZ_32` instead of `MURMUR128_MITZ_64`, which is what
@@ -153,13 +153,13 @@ pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
     Ok(filter)
 }
 
-/// What is known of the keys of a file that does not count them.
+/// An estimate of the number of keys: the file does not count them.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 fn estimated(filter: &BloomFilter) -> u64 {
     filter.estimated_keys().round() as u64
 }
 
-/// What a file holds: words of big-endian bytes.
+/// The parameters of the filter, and its words, big-endian.
 type Parts<'a> = (Spec, &'a [[u8; 8]]);
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {

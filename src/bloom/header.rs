@@ -8,7 +8,7 @@ use super::scheme::Scheme;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use crate::io::page::{Damage, Format};
 
-/// What every `.bloom` file begins with.
+/// The first bytes of every `.bloom` file.
 pub(super) const MAGIC: [u8; 8] = *b"\x89BLM\x0D\x0A\x1A\x0A";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bloom file" };
 const NAME_BYTES: usize = 16;
@@ -20,7 +20,7 @@ pub(crate) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
     hashes.ok_or((offset, "there can be no such number of hash functions"))
 }
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Header {
     pub(super) design: u8,
@@ -78,7 +78,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// What is wrong, and at which byte.
+    /// The damage, and its byte.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([design, cell_bits, block_log, _], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG {

@@ -1,4 +1,4 @@
-//! What can be a key.
+//! Types that can be keys.
 
 /// A key of a filter: something that gives bytes.
 ///

@@ -5,7 +5,7 @@ use super::filter::Filter;
 use super::memory::Storage;
 use super::params::real;
 
-/// What probes with keys that are not in a filter found.
+/// The answers to probes with keys that are not in the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredRate {
     /// Keys that were asked for.

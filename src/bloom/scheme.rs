@@ -132,7 +132,7 @@ fn fnv1_64(bytes: &[u8]) -> u64 {
     })
 }
 
-/// What a scheme needs to know of a key.
+/// The hashes of a key from which a scheme computes its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hash(pub(crate) [u64; 2]);
 

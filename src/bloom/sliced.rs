@@ -18,7 +18,7 @@ const LINE_WORDS: usize = MAX_BLOCKS / 64;
 /// A set of blocks of a group: block `b` is bit `b % 64` of word `b / 64`.
 pub(crate) type Blocks = [u64; LINE_WORDS];
 
-/// What is known of the filters of a group.
+/// The size and the hash functions of the filters of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Filters, 1 to 512.

@@ -1,6 +1,6 @@
 //! Plain loops, compiled once for each instruction set.
 //!
-//! What the compiler vectorizes by itself needs no intrinsics: a loop is a
+//! The compiler vectorizes such loops by itself, without intrinsics: a loop is a
 //! [`Task`], and [`run`] has it compiled for the CPU's instructions.
 
 use super::Level;
@@ -9,7 +9,7 @@ use super::level::Isa;
 /// A loop. `run` is `#[inline(always)]` in every one, so that it is compiled
 /// for the instructions of its caller.
 pub(super) trait Task {
-    /// What it gives.
+    /// The result.
     type Output;
     /// Does it.
     fn run(self) -> Self::Output;

@@ -142,7 +142,7 @@ pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> b
         );
         let product = _mm512_gf2p8affine_epi64_epi8::<0>(rows, matrices);
         let ones = _mm512_permutexvar_epi8(load(&TRANSPOSED), product);
-        // Modulo 2: a bit that is meant twice is not there.
+        // XOR cancels a bit that one key chooses twice; such keys take the scalar path.
         let there = _mm512_test_epi64_mask(_mm512_permutexvar_epi64(words, ones), columns);
         if there != wanted {
             return scalar::set_bits(line, hash, count);

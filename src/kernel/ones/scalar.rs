@@ -9,7 +9,7 @@ const FEW: usize = 3;
 /// Bits taken from a word that has more, before its count is looked at again.
 const MORE: usize = 8;
 
-/// What a position is written as.
+/// The type of a position in the output.
 pub(in crate::kernel) trait Position: Copy {
     fn of(position: u32) -> Self;
 }

@@ -1,4 +1,4 @@
-//! What this machine, or the control group this process is in, allows.
+//! The limits of this machine, and of the control group of this process.
 
 use std::fs;
 use std::num::NonZero;
@@ -18,7 +18,7 @@ pub struct Machine {
     pub threads: usize,
     /// Memory of the machine, or the control group's limit if that is smaller.
     pub memory_bytes: u64,
-    /// What of it is not in use; half of it where the system does not tell, as macOS.
+    /// Bytes of it that are free. macOS does not tell: then half of it.
     pub available_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl Machine {
         let total = total.unwrap_or(UNKNOWN_MEMORY);
         let available = kib_field(&meminfo, "MemAvailable:").unwrap_or(total / 2);
         let group = control_group();
-        // `ulimit -v`: what is reserved counts, not what is used.
+        // `ulimit -v` counts reserved memory, not used memory.
         let reservable = rustix::process::getrlimit(rustix::process::Resource::As).current;
         let reservable = reservable.unwrap_or(u64::MAX);
         let memory_bytes = group.map_or(total, |(limit, _)| limit.min(total)).min(reservable);
@@ -44,7 +44,7 @@ impl Machine {
         Self { threads, memory_bytes, available_bytes: available.min(free).min(reservable) }
     }
 
-    /// The memory limit for who names none: half of what is available, so
+    /// The default memory limit: half of the available memory, so
     /// that the page cache keeps room; 64 MiB at the least.
     #[must_use]
     pub fn default_memory_limit(&self) -> u64 {
@@ -96,7 +96,7 @@ fn group_limit(line: &str) -> Option<(u64, u64)> {
                 .ok()
                 .and_then(|stat| stat_field(&stat, "inactive_file"))
                 .unwrap_or(0);
-            // Nothing is free where nobody tells what is in use.
+            // The system does not tell how much is in use: assume all.
             let in_use = number(&folder, used).unwrap_or(bytes).saturating_sub(cached);
             if tightest.is_none_or(|(other, _)| bytes < other) {
                 tightest = Some((bytes, in_use));

@@ -1,4 +1,4 @@
-//! What becomes of a process that reads a mapped file behind its new end.
+//! A clear end for a process that reads a mapped file which another program cut.
 //!
 //! The kernel sends SIGBUS where a file was shortened after it was mapped, or its
 //! disk cannot be read. There is no way on: the process says which file it was,
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Status of a program that met trouble.
 const TROUBLE: i32 = 2;
 
-/// What the handler needs, taken beforehand.
+/// Memory that the handler needs. It cannot allocate any itself.
 struct Notice {
     /// Name of the program.
     program: &'static str,

@@ -22,7 +22,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// What the operation makes of two words.
+    /// The result of the operation for two words.
     #[inline]
     pub(crate) fn join(self, a: u64, b: u64) -> u64 {
         match self {

@@ -11,7 +11,7 @@ use std::arch::aarch64::{
 
 /// Bytes looked at together.
 const BLOCK: usize = 64;
-/// Blocks of which the counts fit in bytes: each adds 32 at the most.
+/// Blocks whose counts fit in bytes: each adds 32 at most.
 const ROUND: usize = 7;
 
 /// Set bits of `a op b`, as far as both reach.
