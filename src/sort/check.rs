@@ -67,6 +67,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
+            Input::Set(_) => continue, // in order by its nature
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {
                 return Err(Error::CannotReread { input: name.clone() });

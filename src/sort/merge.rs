@@ -10,7 +10,7 @@ use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Opened, Ordered, ScanOptions, open_all};
+use crate::io::read::{Cut, Input, Opened, Ordered, ScanOptions, open_all};
 use crate::kernel::Level;
 use crate::kernel::sys::peak_resident_bytes;
 use crate::progress::Phase;
@@ -83,7 +83,8 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
 }
 
 /// Merges into `sink`. So many inputs that their buffers or decoders do not fit
-/// are sorted instead, once each was found to be sorted: the output is the same.
+/// are sorted instead, once each was found to be sorted: the output is the same. So are sets
+/// in reverse.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let rest = sort.rest();
     let inputs = sort.inputs.len().max(1);
@@ -94,7 +95,9 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     };
     let count = inputs as u64;
     let unpack_fits = decoders_fit(&sort, count)?;
-    if each < smallest || !unpack_fits {
+    // A set is read from its smallest value on.
+    let descends = sort.selection.reverse && sort.inputs.iter().any(Input::is_set);
+    if each < smallest || !unpack_fits || descends {
         return sort_instead(sort, target, unpack_fits);
     }
     let started = Instant::now();

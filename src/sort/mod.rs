@@ -19,6 +19,7 @@ mod report;
 mod run;
 mod set;
 mod settle;
+mod values;
 
 pub use check::Disorder;
 pub use finish::ways::{Way, Ways};

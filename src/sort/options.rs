@@ -10,6 +10,7 @@ use super::plan::layout::Tuning;
 use super::plan::strategy::Strategy;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
+use super::values::SetInput;
 use super::{merge, run};
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Input};
@@ -18,14 +19,14 @@ use crate::io::write::{Encoding, Sink, Writer};
 use crate::number::Format;
 use crate::number::{Column, MAX_RECORD_BYTES};
 use crate::progress::Progress;
-use crate::set::TableSink;
 use crate::set::file::ValueSink;
+use crate::set::{AsSet, TableSink};
 use crate::size::ByteSize;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Sorts natural numbers of files, readers and iterators.
+/// Sorts natural numbers of files, readers, iterators and sets.
 ///
 /// Inputs are added, options are set, and one of [`to_file`](Self::to_file),
 /// [`to_writer`](Self::to_writer) and [`into_values`](Self::into_values) runs
@@ -103,7 +104,7 @@ impl Sort {
         self
     }
 
-    /// Sorts the values of an iterator; it must be the only input.
+    /// Adds the values of an iterator.
     ///
     /// # Examples
     ///
@@ -118,8 +119,32 @@ impl Sort {
         I: IntoIterator<Item = u64>,
         I::IntoIter: Send + 'static,
     {
-        self.from = Format::U64Le;
         self.inputs.push(Input::Values(Box::new(values.into_iter())));
+        self
+    }
+
+    /// Adds the values of a set in memory, or of one in a file: threads decode parts of it and
+    /// sort them. A set can be read again, so that every strategy takes it. An [`Arc`] of a set
+    /// is a set as well, for callers that keep theirs.
+    ///
+    /// The set's own memory and the mapped pages of its file are not counted towards the
+    /// [memory limit](Self::memory).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// use bitsort::set::IntegerSet;
+    /// use std::sync::Arc;
+    ///
+    /// let known = Arc::new(IntegerSet::from([3, 40]));
+    /// let sort = Sort::new().set(Arc::clone(&known)).values([7, 3]).repeated(true);
+    /// let again: Result<Vec<u64>, _> = sort.into_values()?.collect();
+    /// assert_eq!(again?, [3]);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn set(mut self, set: impl AsSet + Send + Sync + 'static) -> Self {
+        self.inputs.push(Input::Set(Arc::new(SetInput(set))));
         self
     }
 
@@ -186,7 +211,7 @@ impl Sort {
         self
     }
 
-    /// The format of all inputs.
+    /// The format of all files and readers.
     pub fn from_format(mut self, format: Format) -> Self {
         self.from = format;
         self

@@ -51,7 +51,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     };
     let mut sample = sample(&opened, &options, AHEAD_BYTES)?;
     if let Some(values) = sort.tuning.sample.take() {
-        (sample.values, sample.complete) = (values, false);
+        (sample.values, sample.complete, sample.counted_in_sample) = (values, false, 0);
     }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);

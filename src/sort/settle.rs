@@ -4,7 +4,7 @@ use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{OpenOptions, Purpose};
+use crate::io::read::{Input, OpenOptions, Purpose};
 use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
 use crate::number::Format;
@@ -34,10 +34,10 @@ impl Sort {
                 needed_bytes: MIN_MEMORY.bytes(),
             });
         }
-        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
+        if !self.has_text() && self.invalid != InvalidLines::Fail {
             return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
         }
-        if self.from != Format::Text && (self.column.is_some() || self.header) {
+        if !self.has_text() && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
         if self.selection.counted && self.to != Format::Text && self.table.is_none() && !is_typed {
@@ -64,6 +64,13 @@ impl Sort {
         let threads = || Budget::of(limit).default_threads(machine.threads);
         self.threads = Some(self.threads.unwrap_or_else(threads));
         Ok(())
+    }
+
+    /// Whether lines may be among the inputs.
+    fn has_text(&self) -> bool {
+        let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Set(_));
+        let only_values = !self.inputs.is_empty() && self.inputs.iter().all(is_typed);
+        self.from == Format::Text && !only_values
     }
 
     /// The memory limit in force, before a part of it was reserved.

@@ -2,6 +2,7 @@
 
 use super::long_line::{LongLine, Overlong, too_long};
 use super::regular::RegularFile;
+use super::values::{SetPiece, SetSource};
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
@@ -102,11 +103,12 @@ impl Rule {
     }
 }
 
-/// Lines of a regular file: those that begin in these bytes.
-struct Claim {
-    file: Arc<RegularFile>,
-    at: u64,
-    end: u64,
+/// A share of an input that a thread claimed and has not read yet.
+enum Claim {
+    /// The lines of a regular file that begin in these bytes.
+    Lines { file: Arc<RegularFile>, bytes: Range<u64> },
+    /// Values of a set.
+    Piece { set: Arc<dyn SetSource>, piece: SetPiece },
 }
 
 /// Whole lines of one input, in a buffer with padding around them.
@@ -135,7 +137,6 @@ pub(crate) struct Block {
     pub(crate) rows: Option<Rows>,
     /// The piece of the table that they are of, if this has more of them.
     piece: Option<Piece>,
-    /// What is claimed of a regular file, and not read yet.
     claim: Option<Claim>,
     /// Whether [`next_lines`](Self::next_lines) has still to tell of its lines.
     is_new: bool,
@@ -250,7 +251,13 @@ impl Block {
     /// whoever has the block.
     pub(super) fn claim(&mut self, file: Arc<RegularFile>, bytes: Range<u64>) {
         self.claimed_bytes = bytes.end - bytes.start;
-        self.claim = Some(Claim { file, at: bytes.start, end: bytes.end });
+        self.claim = Some(Claim::Lines { file, bytes });
+    }
+
+    /// Stands for a piece of a set, to be read by the thread that has the block.
+    pub(super) fn claim_piece(&mut self, set: Arc<dyn SetSource>, piece: SetPiece) {
+        self.claimed_bytes = piece.len as u64 * VALUE_BYTES;
+        self.claim = Some(Claim::Piece { set, piece });
     }
 
     /// Stands for what was read of an input in order.
@@ -288,21 +295,30 @@ impl Block {
     /// Reads the lines that begin in the next `bytes` of what it stands for, if they
     /// are not read yet.
     pub(super) fn read(&mut self, bytes: usize) -> Result<()> {
-        let Some(mut claim) = self.claim.take() else { return Ok(()) };
-        let left = usize::try_from(claim.end - claim.at).unwrap_or(usize::MAX);
+        let (file, claim) = match self.claim.take() {
+            None => return Ok(()),
+            Some(Claim::Lines { file, bytes }) => (file, bytes),
+            Some(Claim::Piece { set, piece }) => {
+                let mut values = Vec::with_capacity(piece.len);
+                set.read(&piece, &mut values)?;
+                self.rows = Some(Rows::from(values));
+                return Ok(());
+            }
+        };
+        let left = usize::try_from(claim.end - claim.start).unwrap_or(usize::MAX);
         let claimed = left.min(bytes.max(1));
-        let from = claim.at;
-        claim.at += claimed as u64;
+        let from = claim.start;
+        let rest = from + claimed as u64..claim.end;
         (self.offset, self.first, self.overlong) = (from, from == 0, None);
         if let Some(width) = self.rule.format.value_bytes() {
-            self.read_values(&claim.file, claimed, width)?;
+            self.read_values(&file, claimed, width)?;
         } else {
-            self.read_lines(&claim.file, claimed)?;
+            self.read_lines(&file, claimed)?;
             self.skip_byte_order_mark();
             self.terminate();
         }
-        if claim.at < claim.end {
-            self.claim = Some(claim);
+        if !rest.is_empty() {
+            self.claim = Some(Claim::Lines { file, bytes: rest });
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::lines::LineInputs;
 use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
 use super::serial::{Place, Serial, Source};
+use super::values::SetSource;
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
 use crate::number::{Column, Selector};
@@ -153,6 +154,7 @@ impl<'a> Claims<'a> {
                     let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                     block.hold_values(values.next(self.rule.block_values()))
                 }
+                Content::Set { set, .. } => self.claim_piece(set, place, block)?,
             };
             if more {
                 if let Some(selector) = self.selector {
@@ -191,6 +193,25 @@ impl<'a> Claims<'a> {
         }
         place.offset = end;
         block.claim(Arc::clone(file), from..end);
+        Ok(true)
+    }
+
+    /// Claims the next piece of a set; false if there are no more values.
+    fn claim_piece(
+        &self,
+        set: &Arc<dyn SetSource>,
+        place: &mut Place,
+        block: &mut Block,
+    ) -> Result<bool> {
+        if place.ended {
+            return Ok(false);
+        }
+        let Some(piece) = set.piece(place.offset, self.rule.block_values())? else {
+            return Ok(false);
+        };
+        let next = piece.range.end().checked_add(1);
+        (place.offset, place.ended) = (next.unwrap_or_default(), next.is_none());
+        block.claim_piece(Arc::clone(set), piece);
         Ok(true)
     }
 

@@ -41,3 +41,4 @@ pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 pub(crate) use unchanged::{Unchanged, check_end};
+pub(crate) use values::{SetPiece, SetSource};

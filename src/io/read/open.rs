@@ -2,7 +2,7 @@
 
 use super::regular::RegularFile;
 use super::stream::{Look, Stream};
-use super::values::{ValueSource, Values};
+use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
@@ -26,8 +26,10 @@ pub(crate) enum Input {
     Reader(String, Box<dyn Read + Send>),
     /// The same; it may be compressed.
     Stream(String, Box<dyn Read + Send>),
-    /// Values as they are.
+    /// Values of an iterator.
     Values(Box<dyn ValueSource>),
+    /// The values of a set.
+    Set(Arc<dyn SetSource>),
 }
 
 /// An input that is open.
@@ -46,6 +48,8 @@ pub(crate) enum Content {
     Stream(Mutex<Stream>),
     /// The same, and has no bytes.
     Values(Mutex<Values>),
+    /// Has no bytes either, but can be read in parts, any number of times.
+    Set { set: Arc<dyn SetSource>, len: u64 },
 }
 
 /// What an input is opened for.
@@ -144,6 +148,11 @@ fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
 }
 
 impl Input {
+    /// Whether it is a set, whose values ascend.
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
     /// Memory that a decoder of this input takes, as its head says: 0 for what
     /// needs none, or is no file.
     ///
@@ -176,6 +185,10 @@ impl Input {
             Self::Values(source) => {
                 let content = Content::Values(Mutex::new(Values::new(source)));
                 return Ok(Opened { name: "values".to_owned(), content });
+            }
+            Self::Set(set) => {
+                let (name, len) = (set.name(), set.len()?);
+                return Ok(Opened { name, content: Content::Set { set, len } });
             }
         };
         Opened::file(name, file, options)
@@ -252,7 +265,7 @@ impl Opened {
     /// Whether it takes memory to unpack it, as far as is known.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
-            Content::Regular(_) | Content::Values(_) => false,
+            Content::Regular(_) | Content::Values(_) | Content::Set { .. } => false,
             Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -266,12 +279,13 @@ impl Opened {
         match &self.content {
             Content::Regular(file) => Some(file.len),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
+            Content::Set { len, .. } => Some(len.saturating_mul(VALUE_BYTES)),
             Content::Stream(_) | Content::Values(_) => None,
         }
     }
 
     /// Whether it can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
-        matches!(self.content, Content::Regular(_) | Content::Table(_))
+        matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
     }
 }

@@ -17,7 +17,10 @@ use std::sync::PoisonError;
 pub(crate) struct Sample {
     /// Values met, in no order.
     pub(crate) values: Vec<u64>,
-    /// Bytes that were looked at.
+    /// Values of the inputs that tell how many they have, and how many of `values` are theirs.
+    pub(crate) counted: u64,
+    pub(crate) counted_in_sample: usize,
+    /// Bytes of the other inputs that were looked at.
     pub(crate) bytes: u64,
     /// Bytes of all inputs, as far as known.
     pub(crate) input_bytes: u64,
@@ -87,12 +90,14 @@ pub(crate) fn sample(
                 sample.can_reread = false;
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                 let (ahead, is_all) = values.look_ahead(ahead_bytes / 8);
-                let bytes = ahead.len() as u64 * VALUE_BYTES;
-                (sample.bytes, sample.input_bytes) =
-                    (sample.bytes + bytes, sample.input_bytes + bytes);
                 sample.sizes_known &= is_all;
                 sample.complete &= is_all;
-                Keep(&mut sample.values).values(ahead);
+                sample.take_counted(ahead, ahead.len() as u64);
+            }
+            Content::Set { set, len } => {
+                let values = set.sample(SET_VALUES)?;
+                sample.complete &= values.len() as u64 == *len;
+                sample.take_counted(&values, *len);
             }
             Content::Stream(stream) => {
                 sample.can_reread = false;
@@ -121,7 +126,20 @@ pub(crate) fn sample(
 /// Batches looked at in a table: a page has to be unpacked for each.
 const TABLE_PIECES: u64 = 16;
 
+/// Values looked at in a set: all of a small one.
+const SET_VALUES: usize = 1 << 14;
+
 impl Sample {
+    /// Takes `values` of an input that has `len` of them, as far as is known.
+    fn take_counted(&mut self, values: &[u64], len: u64) {
+        let before = self.values.len();
+        Keep(&mut self.values).values(values);
+        self.counted_in_sample += self.values.len() - before;
+        self.counted = self.counted.saturating_add(len);
+        self.input_bytes = self.input_bytes.saturating_add(len.saturating_mul(VALUE_BYTES));
+        self.complete &= self.values.len() - before == values.len();
+    }
+
     /// Takes the first rows of evenly spaced pieces of a table.
     fn look_into(&mut self, table: &Table, pieces: u64) -> Result<()> {
         self.input_bytes =

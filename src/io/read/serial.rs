@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How far an input is read.
 #[derive(Default)]
 pub(super) struct Place {
-    /// Bytes that were claimed.
+    /// Bytes that were claimed; of a table its pieces, of a set the values below.
     pub(super) offset: u64,
     /// Number (from 0) of the wanted field, once the first record was read.
     pub(super) column: usize,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 /// An input that is read one block after the other.

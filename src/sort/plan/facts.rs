@@ -2,6 +2,7 @@
 
 use super::layout::Facts;
 use crate::io::read::Sample;
+use crate::io::table::VALUE_BYTES;
 use crate::kernel::sys::free_bytes;
 use crate::number::Format;
 use crate::sort::entry::Window;
@@ -27,17 +28,19 @@ fn values(sample: &Sample, format: Format) -> u64 {
     if sample.complete {
         return sample.values.len() as u64;
     }
-    match (format.value_bytes(), sample.values.len() as u64) {
-        (Some(width), _) => sample.input_bytes / width as u64,
+    let bytes = sample.input_bytes.saturating_sub(sample.counted.saturating_mul(VALUE_BYTES));
+    let found = sample.values.len().saturating_sub(sample.counted_in_sample) as u64;
+    let others = match (format.value_bytes(), found) {
+        (Some(width), _) => bytes / width as u64,
         // Nothing but junk so far: take the worst, two bytes a line.
-        (None, 0) => sample.input_bytes / 2,
+        (None, 0) => bytes / 2,
         (None, found) => {
-            let scaled = u128::from(sample.input_bytes) * u128::from(found)
-                / u128::from(sample.bytes.max(1));
+            let scaled = u128::from(bytes) * u128::from(found) / u128::from(sample.bytes.max(1));
             // A sample errs by a little: 3 % more.
             u64::try_from(scaled + scaled / 32).unwrap_or(u64::MAX)
         }
-    }
+    };
+    sample.counted.saturating_add(others)
 }
 
 /// The range of values to expect.
