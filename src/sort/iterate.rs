@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches that wait to be taken.
+/// Batches that may wait for the iterator.
 const BATCHES: usize = 2;
 
 /// The values of a run, in order, while it writes them.
@@ -26,12 +26,12 @@ pub struct SortedValues {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a run says to whoever takes its values.
+/// A message from the run to the iterator.
 #[derive(Debug)]
 enum Message {
     Batch(Vec<u64>),
     Failed(Error),
-    /// That was all; without it the run broke off.
+    /// The run is complete. If the channel closes before this message, the run broke off.
     Done,
 }
 
@@ -93,7 +93,7 @@ impl Drop for SortedValues {
     }
 }
 
-/// Sends values to whoever takes them.
+/// Sends values to the iterator.
 struct BatchSender(SyncSender<Message>);
 
 impl ValueSink for BatchSender {

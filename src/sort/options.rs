@@ -5,19 +5,19 @@ use super::finish::batch::{Taker, Typed};
 use super::finish::emit::Selection;
 use super::finish::output::Target;
 use super::iterate::SortedValues;
+use super::plan::budget::Beside;
 use super::plan::explain::Explanation;
-use super::plan::layout::Tuning;
 use super::plan::strategy::Strategy;
+use super::plan::tuning::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
 use super::values::SetInput;
 use super::{merge, run};
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Input};
+use crate::io::read::Input;
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
-use crate::number::Format;
-use crate::number::{Column, MAX_RECORD_BYTES};
+use crate::number::{Column, Format};
 use crate::progress::Progress;
 use crate::set::file::ValueSink;
 use crate::set::{AsSet, TableSink};
@@ -52,8 +52,8 @@ use std::sync::Arc;
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
-    /// Bytes of the memory limit for whoever takes the output, or feeds the sort.
-    pub(super) reserved: u64,
+    /// The shares of those who take the output, or feed the sort.
+    pub(super) beside: Beside,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
@@ -70,9 +70,6 @@ pub struct Sort {
     pub(super) tuning: Tuning,
     pub(super) progress: Arc<Progress>,
 }
-
-/// Bytes of a block of delimited text.
-pub(super) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 
 impl Sort {
     /// A run without inputs, with the machine's limits.
@@ -98,7 +95,7 @@ impl Sort {
         self
     }
 
-    /// Adds a stream, of which it is looked whether it is compressed.
+    /// Adds a stream that may be compressed: its content tells.
     pub(crate) fn stream(mut self, name: String, reader: impl Read + Send + 'static) -> Self {
         self.inputs.push(Input::Stream(name, Box::new(reader)));
         self
@@ -153,12 +150,6 @@ impl Sort {
     /// group's limit.
     pub fn memory(mut self, limit: ByteSize) -> Self {
         self.memory = Some(limit);
-        self
-    }
-
-    /// Sets more of the memory limit aside for whoever takes the output, or feeds the sort.
-    pub(super) fn reserve(mut self, bytes: u64) -> Self {
-        self.reserved = self.reserved.saturating_add(bytes);
         self
     }
 
@@ -247,7 +238,7 @@ impl Sort {
         self
     }
 
-    /// What becomes of malformed lines.
+    /// The fate of malformed lines.
     pub fn invalid(mut self, invalid: InvalidLines) -> Self {
         self.invalid = invalid;
         self
@@ -266,7 +257,8 @@ impl Sort {
         self
     }
 
-    /// Overrides sizes that are otherwise derived from the memory limit: for tests.
+    /// Overrides sizes that the plan otherwise derives from the memory limit.
+    #[cfg(any(fuzzing, feature = "_testing"))]
     #[doc(hidden)]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
@@ -311,7 +303,7 @@ impl Sort {
     fn write(mut self, mut writer: Writer<'_>, pack_bytes: u64) -> Result<Report> {
         let name = writer.path().to_path_buf();
         if writer.packs() || self.table.is_some() {
-            self = self.reserve(pack_bytes);
+            self.beside.packing = pack_bytes;
         }
         let (report, rejects) = if let Some(format) = self.table {
             self.tabulate(format, &mut writer, &name, pack_bytes)?
@@ -368,7 +360,10 @@ impl Sort {
         SortedValues::start(self)
     }
 
-    /// What a run would do, and why; reads no more than a sample.
+    /// A plan of the run, and its reasons, before the output is known; reads no more than a
+    /// sample. A packed output, a table and a set take a share of the memory as well:
+    /// [`explain_to_file`](Self::explain_to_file) and
+    /// [`explain_to_set`](Self::explain_to_set) plan for those.
     ///
     /// # Errors
     ///
@@ -376,6 +371,18 @@ impl Sort {
     pub fn explain(mut self) -> Result<Explanation> {
         self.settle(false)?;
         run::explain(self)
+    }
+
+    /// The plan of [`to_file`](Self::to_file) with this path.
+    ///
+    /// # Errors
+    ///
+    /// As [`explain`](Self::explain).
+    pub fn explain_to_file(mut self, path: impl AsRef<Path>) -> Result<Explanation> {
+        if self.table.is_some() || Writer::will_pack(path.as_ref()) {
+            self.beside.packing = self.spool().pack_bytes;
+        }
+        self.explain()
     }
 
     /// Looks for the first value that is out of order; with

@@ -80,7 +80,8 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     Ok(Some(SetPiece { range: from..=key << 16 | u64::from(last), len }))
 }
 
-/// A piece as long as `piece_of` said, and not longer, whatever a damaged file says.
+/// Reads a piece. A damaged file may have more values there than `piece_of` counted: that is an
+/// error, and takes no more memory.
 fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Result<(), Damage> {
     let (first, last) = (*piece.range.start(), *piece.range.end());
     let end = values.len() + piece.len;

@@ -1,4 +1,4 @@
-//! What a thread reads of an input at a time.
+//! Blocks: the bytes of an input that a thread reads at a time.
 
 use super::long_line::{LongLine, Overlong, too_long};
 use super::regular::RegularFile;
@@ -65,7 +65,7 @@ impl Cut {
     }
 }
 
-/// What blocks are read for.
+/// The use of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// Numbers. A line that does not fit in a block is scanned in pieces. Regular
@@ -94,7 +94,7 @@ impl Rule {
         (self.block_bytes / 8).max(1)
     }
 
-    /// Bytes that a record of several lines may have.
+    /// Longest record of several lines, in bytes.
     pub(super) fn record_bytes(&self) -> usize {
         match self.taken {
             Taken::Numbers => self.block_bytes / 5 * 4,
@@ -138,7 +138,7 @@ pub(crate) struct Block {
     /// The piece of the table that they are of, if this has more of them.
     piece: Option<Piece>,
     claim: Option<Claim>,
-    /// Whether [`next_lines`](Self::next_lines) has still to tell of its lines.
+    /// Whether [`next_lines`](Self::next_lines) has not given its lines yet.
     is_new: bool,
 }
 
@@ -164,7 +164,7 @@ impl Block {
         }
     }
 
-    /// Forgets what was claimed.
+    /// Empties the block, and drops its claim.
     pub(super) fn clear(&mut self) {
         (self.span, self.claimed_bytes) = (PADDING..PADDING, 0);
         (self.overlong, self.rows, self.claim, self.is_new) = (None, None, None, false);
@@ -210,7 +210,7 @@ impl Block {
         PADDING + self.rule.block_bytes
     }
 
-    /// Makes room for a block: with the byte before, and what is read behind.
+    /// Makes room for a block, the byte before it, and the bytes that are read behind it.
     pub(super) fn reserve_block(&mut self) -> Result<()> {
         self.reserve(self.room() + 1 + TAIL_BYTES, 0)
     }
@@ -248,7 +248,7 @@ impl Block {
     }
 
     /// Stands for the lines that begin in these bytes of a regular file, to be read by
-    /// whoever has the block.
+    /// the thread that has the block.
     pub(super) fn claim(&mut self, file: Arc<RegularFile>, bytes: Range<u64>) {
         self.claimed_bytes = bytes.end - bytes.start;
         self.claim = Some(Claim::Lines { file, bytes });
@@ -260,7 +260,7 @@ impl Block {
         self.claim = Some(Claim::Piece { set, piece });
     }
 
-    /// Stands for what was read of an input in order.
+    /// Holds bytes that were read from an input in order.
     pub(super) fn hold(&mut self, span: Range<usize>, offset: u64) {
         self.claimed_bytes = span.len() as u64;
         (self.span, self.offset, self.first) = (span, offset, offset == 0);
@@ -323,8 +323,8 @@ impl Block {
         Ok(())
     }
 
-    /// Reads what lies behind `end`, at place `at` of a file: at least `least` bytes, at
-    /// most `more` others. Gives where they end, and whether the input does as well.
+    /// Appends bytes behind `end` of the buffer: at least `least` from place `at` of the file, and
+    /// at most `more` others. Gives the new end, and whether the input ends there.
     fn append(
         &mut self,
         file: &RegularFile,
@@ -425,7 +425,7 @@ impl Block {
         part.start + end.map_or(0, |end| end + 1)
     }
 
-    /// Scans a line of a file, of which `part` of the buffer is read.
+    /// Scans a long line of a file. `part` of the buffer holds its beginning.
     fn scan_long_line(&mut self, file: &RegularFile, part: Range<usize>, at: u64) -> Result<()> {
         let bytes = &self.bytes.bytes()[part];
         let mark = if at == 0 && self.rule.has_mark { byte_order_mark(bytes) } else { 0 };

@@ -23,7 +23,7 @@ use crate::number::{Column, Selector};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fewer bytes, where little is left of a file, cost more than what they gain.
+/// Smaller blocks near the end of a file would cost more than they gain.
 const MIN_SHARE_BYTES: u64 = 8 << 20;
 
 /// Hands out the blocks of all inputs.
@@ -31,7 +31,7 @@ pub(crate) struct Claims<'a> {
     inputs: Inputs<'a>,
     rule: Rule,
     selector: Option<&'a Selector>,
-    /// Blocks that what is left of a file has at least, so that threads end together.
+    /// The rest of a file is cut into at least so many blocks, so that threads end together.
     fewest: u64,
     state: Mutex<State>,
     /// Nobody wants more.
@@ -220,7 +220,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// What a thread got.
+/// The result of a claim.
 enum Claimed {
     Nothing,
     Lines,

@@ -31,8 +31,8 @@ mod values;
 pub(crate) use block::Block;
 pub(crate) use block::Cut;
 pub(crate) use chunks::ChunkJob;
-pub(crate) use ledger::{Invalid, Ledger, Tally};
-pub(crate) use lines::LineInputs;
+pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
+pub(crate) use lines::{LineInputs, may_unpack};
 pub(crate) use mapped::map;
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;

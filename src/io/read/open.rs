@@ -52,10 +52,10 @@ pub(crate) enum Content {
     Set { set: Arc<dyn SetSource>, len: u64 },
 }
 
-/// What an input is opened for.
+/// The use of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its values; those of a table are a column of it.
+    /// Its values: of a table, a column.
     Values,
     /// Its lines of text: a table has none.
     Text,
@@ -64,12 +64,12 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// Whether whole lines are wanted, and not only what they say.
+    /// Whether the reader wants whole lines, and not only their values.
     pub(super) fn is_lines(self) -> bool {
         self != Self::Values
     }
 
-    /// Refuses a table of which lines of text are wanted.
+    /// Refuses a table where the reader wants lines of text.
     pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
         match TableFormat::of_content(head) {
             Some(format) if self == Self::Text => Err(Error::usage(format!(
@@ -80,8 +80,8 @@ impl Purpose {
     }
 }
 
-/// Files of /proc say that they have no bytes, those of /sys that they have a page,
-/// whatever they have: they are read as streams are.
+/// Files of /proc claim a length of 0, and files of /sys a page, whatever they hold: the reader
+/// treats them as streams.
 const MADE_UP_BYTES: usize = 4096;
 
 /// How inputs are opened.
@@ -116,8 +116,8 @@ impl OpenOptions<'_> {
     }
 }
 
-/// Opens inputs; standard input that is named again has nothing left. What they
-/// are, compressed or a table, their content says.
+/// Opens inputs. Their content tells whether they are compressed, or tables. Standard input that
+/// is named a second time is empty.
 #[derive(Default)]
 pub(super) struct Opener {
     stdin_is_open: bool,
@@ -139,7 +139,7 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
 }
 
 /// The first bytes of a file's content, fewer if it ends before.
-fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
+pub(super) fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
     const { assert!(MADE_UP_BYTES >= HEAD_BYTES) };
     let mut head = vec![0; MADE_UP_BYTES];
     let read = file.read_at(&mut head, start)?;
@@ -272,6 +272,11 @@ impl Opened {
                 stream.may_unpack()
             }
         }
+    }
+
+    /// Whether it is a set, which has to be decoded.
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self.content, Content::Set { .. })
     }
 
     /// Bytes of the whole input, if that is known before it is read.

@@ -12,17 +12,17 @@ use crate::number::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
 use std::sync::PoisonError;
 
-/// What a sample of the inputs shows.
+/// A sample of the inputs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
     /// Values met, in no order.
     pub(crate) values: Vec<u64>,
     /// Values of the inputs that tell how many they have, and how many of `values` are theirs.
     pub(crate) counted: u64,
-    pub(crate) counted_in_sample: usize,
+    pub(crate) of_counted: usize,
     /// Bytes of the other inputs that were looked at.
     pub(crate) bytes: u64,
-    /// Bytes of all inputs, as far as known.
+    /// Bytes of all inputs, as far as they are known.
     pub(crate) input_bytes: u64,
     /// Whether the size of every input is known.
     pub(crate) sizes_known: bool,
@@ -134,7 +134,7 @@ impl Sample {
     fn take_counted(&mut self, values: &[u64], len: u64) {
         let before = self.values.len();
         Keep(&mut self.values).values(values);
-        self.counted_in_sample += self.values.len() - before;
+        self.of_counted += self.values.len() - before;
         self.counted = self.counted.saturating_add(len);
         self.input_bytes = self.input_bytes.saturating_add(len.saturating_mul(VALUE_BYTES));
         self.complete &= self.values.len() - before == values.len();
@@ -163,7 +163,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Parses a piece of an input; what is malformed is left for the reading.
+    /// Parses a piece of an input. The run itself reports malformed lines, not the sample.
     fn look(
         &mut self,
         input: &Opened,
@@ -178,7 +178,7 @@ impl Sample {
         if let Some(width) = is_binary {
             piece.truncate(piece.len() / width * width);
         } else {
-            // Whole lines only: what begins or ends inside would mislead.
+            // Cut off the half lines at both ends: they would mislead.
             if !at_end {
                 let end = piece.iter().rposition(|&byte| byte == terminator);
                 piece.truncate(end.map_or(0, |end| end + 1));

@@ -18,7 +18,7 @@ pub(in crate::sort) struct Scan<'w> {
     pub(in crate::sort) words: &'w mut [u64],
     /// Values that occur once more for each time they are here; ascending.
     pub(in crate::sort) copies: &'w [u32],
-    /// Whether the words are to be zeros afterwards.
+    /// Whether the scan clears the words.
     pub(in crate::sort) clears: bool,
 }
 

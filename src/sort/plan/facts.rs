@@ -8,7 +8,7 @@ use crate::number::Format;
 use crate::sort::entry::Window;
 use std::path::PathBuf;
 
-/// What `sample` says of inputs in `format`; temporary files may go to
+/// Derives the facts from a sample of inputs in `format`. Temporary files may go to
 /// `folders`.
 pub(in crate::sort) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
     let window = window(sample);
@@ -29,7 +29,7 @@ fn values(sample: &Sample, format: Format) -> u64 {
         return sample.values.len() as u64;
     }
     let bytes = sample.input_bytes.saturating_sub(sample.counted.saturating_mul(VALUE_BYTES));
-    let found = sample.values.len().saturating_sub(sample.counted_in_sample) as u64;
+    let found = sample.values.len().saturating_sub(sample.of_counted) as u64;
     let others = match (format.value_bytes(), found) {
         (Some(width), _) => bytes / width as u64,
         // Nothing but junk so far: take the worst, two bytes a line.
@@ -62,7 +62,7 @@ fn window(sample: &Sample) -> Window {
         };
         return Window { base: 0, last };
     }
-    // The extremes of a sample lie inside those of the whole.
+    // The input has smaller and larger values than its sample.
     let margin = (max - min) / 64 + 1;
     let base = rounded(min.saturating_sub(margin), max);
     let mut last = max.saturating_add(margin);
