@@ -2,6 +2,7 @@
 
 use super::finish::batch::Typed;
 use super::options::Sort;
+use super::plan::budget::ITERATOR_BYTES;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Container;
@@ -36,7 +37,8 @@ enum Message {
 }
 
 impl SortedValues {
-    pub(super) fn start(sort: Sort) -> Result<Self> {
+    pub(super) fn start(mut sort: Sort) -> Result<Self> {
+        sort.beside.iterator = ITERATOR_BYTES;
         let (sender, batches) = sync_channel(BATCHES);
         let progress = Arc::clone(&sort.progress);
         let run = move || {

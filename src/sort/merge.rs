@@ -10,7 +10,7 @@ use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
-use crate::io::read::{Input, Opened, Ordered, open_all};
+use crate::io::read::{Input, Opened, Ordered, Tally, open_all};
 use crate::kernel::sys::peak_resident_bytes;
 use crate::progress::Phase;
 use crate::size::ByteSize;
@@ -116,8 +116,11 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     merge(&mut runs, &mut output)?;
     output.finish()?;
     let written = output.emitter.written;
-    let mut report = Report {
-        written: written.lines,
+    let mut tally = Tally::default();
+    for run in &runs {
+        tally += run.ordered.tally();
+    }
+    let report = Report {
         passes: 1,
         read_bytes: sort.progress.read_bytes(),
         written_bytes: parts.finish()?,
@@ -125,21 +128,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         memory_limit_bytes: sort.limit_bytes(),
         threads: 1,
         emit_time: started.elapsed(),
-        ..Report::default()
+        ..run::account(tally, &written, style.selection.keeps_all())?
     };
-    for run in &runs {
-        let tally = run.ordered.tally();
-        report.lines += tally.lines;
-        report.values += tally.values;
-        report.rejected += tally.rejected;
-        report.blank += tally.blank;
-        report.headers += tally.headers;
-    }
-    if written.values != report.values {
-        let what = format!("{} values read, {} accounted for", report.values, written.values);
-        return Err(Error::Accounting { what });
-    }
-    report.dropped = report.values - report.written;
     drop(runs);
     drop(shared);
     Ok((report, rejects))

@@ -375,6 +375,16 @@ impl Sort {
 
     /// The plan of [`to_file`](Self::to_file) with this path.
     ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// let plan = Sort::new().values([7, 3]).explain_to_file("ids.txt")?;
+    /// println!("{} and {} bytes of temporary files", plan.strategy(), plan.temporary_bytes());
+    /// assert_eq!(plan.passes(), 1);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`explain`](Self::explain).

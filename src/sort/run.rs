@@ -1,7 +1,7 @@
 //! One run from opened inputs to a report.
 
-use super::engine::{Context, Pass, pass};
-use super::finish::emit::Style;
+use super::engine::{Context, pass};
+use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
 use super::load::scatter::{Outside, is_out_of_chunks};
 use super::multipass::Passes;
@@ -148,38 +148,26 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
             Err(error) => return Err(error),
         }
     };
-    check_account(&done, sort.selection.keeps_all())?;
-    let Pass { tally, written, .. } = &done;
-    let Tally { lines, values, blank, rejected, headers } = *tally;
     let report = Report {
-        lines,
-        values,
-        written: written.lines,
-        dropped: values - written.lines,
-        rejected,
-        blank,
-        headers,
         strategy: Some(used),
         passes,
         read_bytes: sort.progress.read_bytes(),
         written_bytes: output.finish()?,
         spilled_bytes: done.spilled_bytes,
-        #[cfg(any(fuzzing, feature = "_testing"))]
-        ways: written.ways,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: sort.limit_bytes(),
         threads: wishes.threads,
         survey_time,
         load_time: done.load,
         emit_time: done.emit,
+        ..account(done.tally, &done.written, keeps_all)?
     };
     Ok((report, rejects))
 }
 
-/// Checks that every value that was read is written or dropped.
-fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
-    let Pass { tally, written, .. } = done;
-    let Tally { lines, values, blank, rejected, headers } = *tally;
+/// The counts of a report. Checks that every value that was read is written or dropped.
+pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Result<Report> {
+    let Tally { lines, values, blank, rejected, headers } = tally;
     let broken = |what: String| Err(Error::Accounting { what });
     if lines != values + blank + rejected + headers {
         return broken(format!(
@@ -195,5 +183,16 @@ fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
     if written.lines > values {
         return broken(format!("{} lines written of {values} values", written.lines));
     }
-    Ok(())
+    Ok(Report {
+        lines,
+        values,
+        written: written.lines,
+        dropped: values - written.lines,
+        rejected,
+        blank,
+        headers,
+        #[cfg(any(fuzzing, feature = "_testing"))]
+        ways: written.ways,
+        ..Report::default()
+    })
 }

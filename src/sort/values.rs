@@ -74,6 +74,9 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
     let before = container.rank(first as u16).saturating_sub(1);
     let len = (container.len().saturating_sub(before) as usize).min(most);
+    if len == 0 {
+        return Err(Damage::of(MISCOUNTED));
+    }
     // The next piece begins with the next value.
     let next = u32::try_from(len).ok().and_then(|len| container.select(before + len));
     let last = next.map_or(u16::MAX, |next| next.saturating_sub(1));

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
 use std::io::Write;
+use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -32,8 +33,8 @@ pub(crate) struct Tally {
     pub(crate) headers: u64,
 }
 
-impl Tally {
-    fn add(&mut self, other: &Self) {
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
         self.lines += other.lines;
         self.values += other.values;
         self.blank += other.blank;
@@ -267,7 +268,7 @@ impl State<'_> {
             return Err(Error::Accounting { what });
         }
         self.lines += entry.tally.lines + entry.inner_lines;
-        self.total.add(&entry.tally);
+        self.total += entry.tally;
         Ok(())
     }
 }

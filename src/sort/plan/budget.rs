@@ -6,6 +6,7 @@
 //! | decoders of compressed inputs and of tables | a quarter |
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
+//! | values on their way to an iterator | 2 MiB |
 //! | decoding sets in memory or in files | 256 KiB a thread |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
@@ -17,7 +18,8 @@
 //! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
 //!
 //! Outputs that no limit is named for, such as a set or a filter that a library user saves,
-//! take the fixed [`Spool::MEMORY_BYTES`] and [`Spool::PACK_BYTES`].
+//! take the fixed [`Spool::MEMORY_BYTES`] and [`Spool::PACK_BYTES`]. So do the tables of an index
+//! while it is built: four times [`INDEX_TABLE_BYTES`].
 
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, WAITING_BYTES};
@@ -37,6 +39,10 @@ const MEMORY_PER_THREAD: u64 = 8 << 20;
 /// table of them, and each goes to a temporary file when it is full.
 pub(in crate::sort) const SET_WRITER_BYTES: u64 = 10 << 20;
 const _: () = assert!(2 * Spool::MEMORY_BYTES as u64 <= SET_WRITER_BYTES);
+/// Batches of values that wait for the caller of an iterator, or are on their way to it.
+pub(in crate::sort) const ITERATOR_BYTES: u64 = 2 << 20;
+/// Bytes of a table of an index that stay in memory before they go to a file.
+pub(crate) const INDEX_TABLE_BYTES: usize = 4 << 20;
 /// Program, C library, tables and allocator. Some of it is for malformed lines that wait for
 /// those before them, and for the bytes of a stream that were sampled.
 pub(in crate::sort) const BASE_BYTES: u64 = 9 << 20;
@@ -95,16 +101,19 @@ pub(in crate::sort) struct Beside {
     pub(in crate::sort) packing: u64,
     /// The writer of a set.
     pub(in crate::sort) set_writer: u64,
+    /// Values on their way to an iterator.
+    pub(in crate::sort) iterator: u64,
 }
 
 impl Beside {
     /// The shares with their names for people.
-    pub(in crate::sort) fn named(self) -> [(u64, &'static str); 4] {
+    pub(in crate::sort) fn named(self) -> [(u64, &'static str); 5] {
         [
             (self.unpacking, "unpacking inputs, or reading tables"),
             (self.decoding, "decoding sets"),
             (self.packing, "packing the output, or encoding a table"),
             (self.set_writer, "writing the set"),
+            (self.iterator, "handing values over"),
         ]
     }
 
