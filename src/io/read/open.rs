@@ -48,7 +48,7 @@ pub(crate) enum Content {
     Stream(Mutex<Stream>),
     /// The same, and has no bytes.
     Values(Mutex<Values>),
-    /// Has no bytes either, but can be read in parts, any number of times.
+    /// Has no bytes either, but can be read in pieces, any number of times.
     Set { set: Arc<dyn SetSource>, len: u64 },
 }
 

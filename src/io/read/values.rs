@@ -17,7 +17,7 @@ impl<I: Iterator<Item = u64> + Send> ValueSource for I {
     }
 }
 
-/// gives ascending values by pieces, to many threads at a time and as often as they ask: a set.
+/// Gives ascending values by pieces, to many threads at a time and as often as they ask: a set.
 pub(crate) trait SetSource: Send + Sync {
     /// The name of the set in messages.
     fn name(&self) -> String;
@@ -25,7 +25,7 @@ pub(crate) trait SetSource: Send + Sync {
     /// Number of values.
     fn len(&self) -> Result<u64>;
 
-    /// At most `most` values, and two more: evenly spaced ones, the smallest and the largest.
+    /// At most `most` evenly spaced values, from the smallest to the largest; all of a smaller set.
     fn sample(&self, most: usize) -> Result<Vec<u64>>;
 
     /// The piece that begins with the first value from `from` on and has at most `most`

@@ -39,7 +39,7 @@ pub(super) struct ArrowPiece {
     at: usize,
 }
 
-/// The footer of a file.
+/// The schema and the batches of a file.
 struct Outline {
     schema: Schema,
     version: arrow_ipc::MetadataVersion,
