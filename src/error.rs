@@ -126,6 +126,14 @@ pub enum Error {
         /// Whether more memory would take longer ones.
         by_memory: bool,
     },
+    /// A line is too long to be compared with all others.
+    #[error("a line has {bytes} bytes: lines of more than {limit} are not compared")]
+    LineNotCompared {
+        /// Its length.
+        bytes: u64,
+        /// The longest line that is compared.
+        limit: ByteSize,
+    },
     /// The operating system refused.
     #[error("cannot {action} {path}", path = path.display())]
     Io {

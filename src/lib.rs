@@ -8,7 +8,7 @@
 //!
 //! | to … | there is |
 //! |---|---|
-//! | sort files, readers, iterators | [`sort::Sort`] |
+//! | sort files, readers, iterators, sets | [`sort::Sort`] |
 //! | hold, join, save and ask sets | [`set::IntegerSet`]; [`set::SetFile`], a file |
 //! | work on bits in memory | [`Bitmap`] |
 //! | remember keys of any kind in a few bits each | [`bloom`] |
@@ -19,7 +19,7 @@
 //!
 //! # Sort
 //!
-//! Inputs are files, readers or iterators, and so are outputs. The memory limit is
+//! Inputs are files, readers, iterators or sets, and so are outputs. The memory limit is
 //! that of the whole process. A line that is no number ends the run before any output
 //! exists, unless [`Sort::invalid`](sort::Sort::invalid) says otherwise.
 //!

@@ -37,6 +37,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "lower --mem; of a filter, the keys or the demands on its rate"
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
+        Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
         Error::NoIpv4 { .. } => "leave out --ipv4",
         Error::Unrecognized { .. } => {
             "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"

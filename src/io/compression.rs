@@ -15,7 +15,7 @@ pub(crate) enum Compression {
 /// Bytes that tell the formats apart, and what memory a decoder takes.
 pub(crate) const HEAD_BYTES: usize = 40;
 
-/// What a decoder takes beside its window or dictionary: buffers and tables.
+/// Memory of a decoder beside its window or dictionary: buffers and tables.
 const DECODER_BYTES: u64 = 1 << 20;
 
 impl Compression {
@@ -143,7 +143,7 @@ fn xz_dictionary(head: &[u8]) -> Option<u64> {
     Some(if size == 40 { u64::from(u32::MAX) } else { u64::from(2 | (size & 1)) << bits })
 }
 
-/// What `reader` reads, unpacked, within `memory_bytes`.
+/// Unpacks the bytes of `reader` within `memory_bytes`.
 ///
 /// # Errors
 ///
@@ -154,7 +154,7 @@ pub(crate) fn unpacked(
     reader: Box<dyn Read + Send>,
     memory_bytes: u64,
 ) -> io::Result<Box<dyn Read + Send>> {
-    // What the worst file of these formats needs; the others measure their own.
+    // The worst file of these formats needs so much; the other formats say it in their heads.
     let least = match format {
         Compression::Gzip | Compression::Bzip2 => format.decoder_bytes(b"BZh9"),
         Compression::Zstd | Compression::Xz => DECODER_BYTES + (1 << 10),
@@ -227,7 +227,7 @@ impl<R: io::BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// Says of what kind the error of a decoder is that would need more memory.
+/// Marks the errors of a decoder that needs more memory than it may take.
 #[cfg(feature = "compression")]
 struct Limited(Box<dyn Read + Send>);
 
@@ -241,7 +241,7 @@ impl Read for Limited {
     }
 }
 
-/// Packs what is written; [`finish`](Self::finish) completes the file.
+/// Packs bytes on their way to a file; [`finish`](Self::finish) completes it.
 #[cfg(feature = "compression")]
 pub(crate) enum Packer<W: Write> {
     Gzip(flate2::write::GzEncoder<W>),

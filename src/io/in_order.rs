@@ -1,14 +1,14 @@
-//! Numbered parts that complete in order, whoever works on them.
+//! Numbered parts that threads make in any order, and that complete in order.
 //!
 //! Threads work on parts side by side. The first part that is not complete has the
-//! turn. A thread with a later part waits for its turn, or leaves what it has: the
-//! thread with the turn takes it when it comes to that part.
+//! turn. A thread with a later part waits for its turn, or leaves its items here: the
+//! thread with the turn takes them when it comes to that part.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The order of parts, and what waits of later ones.
+/// The order of parts, and the items of later parts that wait.
 #[derive(Debug)]
 pub(crate) struct InOrder<T> {
     state: Mutex<State<T>>,
@@ -74,9 +74,9 @@ impl<T> InOrder<T> {
         left.unwrap_or_default()
     }
 
-    /// Completes part `number`, of which `last` is the last item. If it has the turn,
-    /// hands its items to `take`, and those of the parts behind it, up to one that is
-    /// not complete. Only one thread at a time is in `take`.
+    /// Completes part `number` with its last item. If it has the turn, its items go to `take`, and
+    /// then the items of the parts behind it, up to an incomplete one. Only one thread at a time
+    /// is in `take`.
     ///
     /// # Errors
     ///

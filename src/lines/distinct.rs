@@ -1,10 +1,9 @@
 //! Lines, each the first time that it comes, exactly and in order.
 //!
-//! A set of the lines decides while it fits in memory. Once it is full it stays
-//! as it is: lines that are in it are known, others go to temporary files, cut
-//! by hash, with their numbers. All of them come behind what was handed over
-//! already. In the end each part is read in the same way, and what is left of
-//! the parts is merged by number.
+//! A set of lines in memory decides whether a line is new. A full set takes no more lines: lines
+//! that it does not know go to temporary files, cut by hash, with their numbers. They all belong
+//! behind the lines that were handed over already. At the end each part is read in the same way,
+//! and the new lines of all parts are merged by number.
 
 use super::exact::{Inserted, LineSet};
 use super::keys::{Batch, LineJob};
@@ -63,7 +62,7 @@ impl Distinct<'_> {
         merge_lines(left, rules.terminator, self.job.chunks.progress, consume)
     }
 
-    /// What differs in each part.
+    /// Finds the lines that differ in each part.
     fn each_part(
         &self,
         set: &mut LineSet,

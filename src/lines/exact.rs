@@ -9,6 +9,7 @@
 use crate::error::{Error, Result};
 use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
+use crate::size::ByteSize;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Lines, each once, as many as fit.
@@ -20,7 +21,7 @@ pub(super) struct LineSet {
     budget_bytes: usize,
 }
 
-/// What became of a line.
+/// The result of adding a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inserted {
     New,
@@ -62,7 +63,7 @@ impl LineSet {
         xxh3_64(line)
     }
 
-    /// The hashes of lines that are going to be looked for, for whose memory it asks.
+    /// Hashes lines that the caller will look for next, and prefetches their slots.
     pub(super) fn hash_ahead(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         let (slots, mask) = (self.table.words(), self.slots() - 1);
         hashes.clear();
@@ -109,7 +110,7 @@ impl LineSet {
             return Ok(Inserted::Known);
         }
         let len = u32::try_from(line.len()).ok().filter(|len| len & MARK == 0);
-        let len = len.ok_or_else(|| Error::usage("a line is longer than 2 GiB"))?;
+        let len = len.ok_or_else(|| not_compared(line, MARK - 1))?;
         let needed = self.used + HEAD_BYTES + line.len();
         if (self.lines + 1) * FULL.1 > self.slots() * FULL.0 {
             // The old table and the new one are there at a time.
@@ -181,6 +182,12 @@ impl LineSet {
         }
         Ok(())
     }
+}
+
+/// Refuses a line of more than `limit` bytes.
+pub(super) fn not_compared(line: &[u8], limit: u32) -> Error {
+    let limit = ByteSize::from_bytes(limit.into());
+    Error::LineNotCompared { bytes: line.len() as u64, limit }
 }
 
 fn pages(bytes: usize) -> Result<Pages> {

@@ -5,7 +5,7 @@
 use crate::bloom::guava;
 use std::str;
 
-/// What of a key's text is hashed.
+/// How the text of a key becomes the bytes that are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Funnel {
@@ -21,7 +21,7 @@ pub enum Funnel {
 }
 
 impl Funnel {
-    /// What texts it takes.
+    /// The texts that it takes.
     #[must_use]
     pub const fn expected(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Funnel {
         }
     }
 
-    /// The bytes that filters hash of a key; none if its text is not what is expected.
+    /// The bytes of a key that filters hash; none if its text has another form.
     ///
     /// # Examples
     ///
@@ -63,7 +63,7 @@ impl Funnel {
     ///
     /// # Errors
     ///
-    /// The index of the first text that is not what is expected.
+    /// The index of the first text that has another form.
     pub(crate) fn keys<R>(
         self,
         texts: &[&[u8]],

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What of a line is its key.
+/// The rules that make a key of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineRules {
     /// The byte that ends a line; it is no part of the key.
@@ -25,7 +25,7 @@ pub(crate) struct LineRules {
     pub(crate) crlf: bool,
     /// Whether lines with an empty key are left out.
     pub(crate) skip_empty: bool,
-    /// What of a key is hashed.
+    /// The part of a key that filters hash.
     pub(crate) funnel: Funnel,
 }
 
@@ -116,15 +116,15 @@ impl LineRules {
         self.keys(bytes).count() as u64
     }
 
-    /// About how many lines a regular file has; 0 of what is none, or cannot be
-    /// opened: reading it says why.
+    /// Guesses the number of lines of a regular file. Gives 0 for other files, and for a file that
+    /// cannot be opened: reading it will report why.
     pub(crate) fn estimated_lines(self, path: &Path) -> Result<u64> {
-        let Ok(file) = File::open(path) else { return Ok(0) };
-        let metadata = file.metadata().map_err(Error::io("read", path))?;
-        if !metadata.is_file() {
+        // Opening a pipe would wait for its writer.
+        if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
             return Ok(0);
         }
-        let len = metadata.len();
+        let Ok(file) = File::open(path) else { return Ok(0) };
+        let len = file.metadata().map_err(Error::io("read", path))?.len();
         let pieces = len.div_ceil(PIECE_BYTES as u64).min(PIECES);
         let step = if pieces == PIECES { len / PIECES } else { PIECE_BYTES as u64 };
         let mut buffer = vec![0; PIECE_BYTES];
@@ -195,7 +195,7 @@ fn located(block: &Block) -> impl Fn(Error) -> Error {
 
 impl LineJob<'_> {
     fn lines(&self, paths: Vec<PathBuf>) -> LineInputs {
-        LineInputs::of_bytes(paths, self.rules.terminator)
+        LineInputs::of_bytes(paths, self.rules.terminator, self.chunks.unpack_bytes)
     }
 
     /// Hands blocks of the lines of `paths` to `work`, in any order, and what it
@@ -253,7 +253,8 @@ impl LineJob<'_> {
             }
             Ok(())
         };
-        let lines = LineInputs::of_text(paths, Some(selector.clone()));
+        let unpack_bytes = self.chunks.unpack_bytes;
+        let lines = LineInputs::of_text(paths, Some(selector.clone()), unpack_bytes);
         self.chunks.run(&lines, || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
@@ -340,6 +341,19 @@ impl LineJob<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_pipe_is_not_opened_to_guess_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, text] = ["pipe", "text"].map(|name| folder.path().join(name));
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::fs::write(&text, "a\nb\n").unwrap();
+        let rules = LineRules::default();
+        assert_eq!(rules.estimated_lines(&pipe).unwrap(), 0); // for ever, if it waited
+        assert_eq!(rules.estimated_lines(&text).unwrap(), 3);
+        assert_eq!(rules.estimated_lines(&folder.path().join("missing")).unwrap(), 0);
+    }
 
     proptest! {
         #[test]

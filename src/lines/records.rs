@@ -3,6 +3,7 @@
 //! Record: the number of the line (8 bytes), its length (4), its bytes. Numbers
 //! ascend in every file.
 
+use super::exact::not_compared;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use std::cmp::Reverse;
@@ -41,8 +42,7 @@ impl Records {
 
     /// Appends a line.
     pub(super) fn push(&mut self, number: u64, line: &[u8]) -> Result<()> {
-        let len = u32::try_from(line.len());
-        let len = len.map_err(|_| Error::usage("a line is longer than 4 GiB"))?;
+        let len = u32::try_from(line.len()).map_err(|_| not_compared(line, u32::MAX))?;
         if self.buffer.len() + HEAD_BYTES + line.len() > self.buffer_bytes {
             self.flush()?;
         }
@@ -69,7 +69,7 @@ impl Records {
         Ok(())
     }
 
-    /// Writes what is left, and reads from the beginning.
+    /// Writes the rest of the buffer, and reads from the beginning.
     pub(super) fn read(mut self) -> Result<RecordReader> {
         self.flush()?;
         let Self { file, folder, buffer_bytes, count, .. } = self;
@@ -82,7 +82,7 @@ impl Records {
 pub(super) struct RecordReader {
     file: File,
     folder: PathBuf,
-    /// Of what comes behind the buffer.
+    /// Place in the file of the bytes behind the buffer.
     offset: u64,
     buffer: Vec<u8>,
     at: usize,

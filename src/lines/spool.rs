@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Spooled(TemporaryFile);
 
 impl Spooled {
-    /// Copies what `path` names, unless it is a regular file: that can be read
-    /// again. `-` is standard input.
+    /// Copies the input that `path` names, `-` for standard input. A regular file is not copied: it
+    /// can be read again.
     fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
         let mut input = open_file(path)?;
         let before = input.metadata().map_err(Error::io("read", path))?;
@@ -59,8 +59,8 @@ pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) 
     }
 }
 
-/// Paths under which the same lines can be read more than once: of files their own, of
-/// streams those of copies, which are gone when they are dropped.
+/// Gives paths whose lines can be read more than once. A file keeps its path. A stream is copied to
+/// a temporary file, which disappears when the copy is dropped.
 pub(crate) fn rereadable(
     paths: Vec<PathBuf>,
     folder: &Path,

@@ -9,7 +9,7 @@ use super::spool::{named_as_typed, rereadable};
 use crate::bloom::growing::Growing;
 use crate::bloom::{self, AnyFilter, Plain, Storage};
 use crate::error::{Error, Result};
-use crate::io::read::{ChunkJob, Unchanged};
+use crate::io::read::{ChunkJob, Unchanged, may_unpack};
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Selector};
 use crate::progress::Progress;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 /// Lines that threads read within their share of the memory.
 pub(super) fn chunk_job(share: LineShare, progress: &Progress) -> ChunkJob<'_> {
-    let LineShare { threads, chunk_bytes, line_bytes } = share;
-    ChunkJob { threads, chunk_bytes, line_bytes, progress }
+    let LineShare { threads, chunk_bytes, unpack_bytes, line_bytes } = share;
+    ChunkJob { threads, chunk_bytes, unpack_bytes, line_bytes, progress }
 }
 
 /// Which lines a filter copies.
@@ -34,8 +34,7 @@ pub enum Keep {
     Unknown,
 }
 
-/// Tools for the lines of files, each of which has a key: all of it, if nothing else is
-/// said.
+/// Tools for the lines of files. Each line has a key: the whole line by default.
 ///
 /// Files are read in their order, compressed ones too; `-` is standard input. Lines are
 /// handed over in their order, many at a time, each with its terminator; a last line that
@@ -120,7 +119,7 @@ impl LineTools {
         self
     }
 
-    /// What of a key filters hash.
+    /// The part of a key that filters hash.
     pub fn funnel(mut self, funnel: Funnel) -> Self {
         self.rules.funnel = funnel;
         self
@@ -242,7 +241,7 @@ impl LineTools {
     ///
     /// # Errors
     ///
-    /// As those of [`filter_by_set`](Self::filter_by_set).
+    /// The errors of [`filter_by_set`](Self::filter_by_set).
     pub fn tell_by_set(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -265,9 +264,9 @@ impl LineTools {
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
         take: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let job = self.job_of_lines()?;
-        let distinct = Distinct { job, memory: self.memory, folder: &self.folder };
-        distinct.run(paths(files), take)
+        let (job, files) = (self.job_of_lines()?, paths(files));
+        let distinct = Distinct { job, memory: self.memory_beside(&files), folder: &self.folder };
+        distinct.run(files, take)
     }
 
     /// Hands over each line the first time that its key comes, but for a share of `rate`
@@ -292,7 +291,7 @@ impl LineTools {
             Ok(counts.sum::<Result<u64>>()?.max(FIRST_KEYS))
         };
         let keys = first.expected_keys().map_or_else(guess, Ok)?;
-        let mut seen = Growing::new(first.keys(keys), self.memory.bytes())?;
+        let mut seen = Growing::new(first.keys(keys), self.memory_beside(&files).bytes())?;
         let mut copied = Vec::new();
         job.each(files, |bytes| {
             copied.clear();
@@ -320,9 +319,10 @@ impl LineTools {
         self.common_lines(files.map(Into::into), rate)?.run(take)
     }
 
-    /// What is known of two files whose common lines are wanted.
+    /// Looks at two files whose common lines are wanted.
     pub(crate) fn common_lines(&self, files: [PathBuf; 2], rate: f64) -> Result<CommonLines<'_>> {
-        CommonLines::new(self.job_of_lines()?, self.memory, &self.folder, files, rate)
+        let memory = self.memory_beside(&files);
+        CommonLines::new(self.job_of_lines()?, memory, &self.folder, files, rate)
     }
 
     /// The number of keys. O(bytes).
@@ -379,6 +379,11 @@ impl LineTools {
         inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
         unchanged.check()?;
         Ok(filter)
+    }
+
+    /// Memory for keys while `files` are read. Compressed files leave less of it.
+    fn memory_beside(&self, files: &[PathBuf]) -> Budget {
+        if may_unpack(files) { self.memory.without_unpacking() } else { self.memory }
     }
 
     /// How lines are read, within the limits.

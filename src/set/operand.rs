@@ -3,9 +3,10 @@
 use super::file::SetFile;
 use super::view::{Damage, SetView};
 use crate::error::Error;
+use std::sync::Arc;
 
 /// A set that takes part in algebra: [`IntegerSet`](super::IntegerSet), [`SetFile`],
-/// [`SetView`], and references to them.
+/// [`SetView`], and references, boxes and [`Arc`]s of them.
 ///
 /// Types of your own implement it by handing on one of these.
 ///
@@ -36,6 +37,12 @@ impl<T: AsSet + ?Sized> AsSet for &T {
 }
 
 impl<T: AsSet + ?Sized> AsSet for Box<T> {
+    fn as_set(&self) -> Operand<'_> {
+        (**self).as_set()
+    }
+}
+
+impl<T: AsSet + ?Sized> AsSet for Arc<T> {
     fn as_set(&self) -> Operand<'_> {
         (**self).as_set()
     }
@@ -86,8 +93,16 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// Its name in messages.
+    pub(crate) fn name(self) -> String {
+        match self.origin {
+            Origin::File(file) => file.path().display().to_string(),
+            Origin::Named(name) => name.to_owned(),
+        }
+    }
+
     /// Names the set in what went wrong with it.
-    pub(super) fn damaged(self, damage: Damage) -> Error {
+    pub(crate) fn damaged(self, damage: Damage) -> Error {
         match self.origin {
             Origin::File(file) => file.damaged()(damage),
             Origin::Named(name) => {

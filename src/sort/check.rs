@@ -1,10 +1,10 @@
 //! Is an input sorted?
 
-use super::options::{RECORD_BLOCK_BYTES, Sort};
+use super::options::Sort;
+use super::plan::budget::{CHECK_BLOCK_BYTES, RECORD_BLOCK_BYTES};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Input, Invalid, Opened, Ordered, ScanOptions, open_all};
-use crate::kernel::Level;
+use crate::io::read::{Input, Invalid, Opened, Ordered, open_all};
 
 /// The first value that is out of order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,17 +20,14 @@ pub struct Disorder {
     pub value: u64,
 }
 
-/// Bytes read at a time.
-const BLOCK_BYTES: usize = 256 << 10;
-
-/// Index of the first value that may not follow the one before it; `previous`
+/// Index of the first value that may not follow the one before it, and that one; `previous`
 /// stands before them all.
 pub(super) fn first_disorder(
     previous: Option<u64>,
     values: &[u64],
     reverse: bool,
     strict: bool,
-) -> Option<usize> {
+) -> Option<(usize, u64)> {
     let wrong = |a: u64, b: u64| {
         let (low, high) = if reverse { (b, a) } else { (a, b) };
         low > high || (strict && low == high)
@@ -38,9 +35,10 @@ pub(super) fn first_disorder(
     if let (Some(previous), Some(&first)) = (previous, values.first())
         && wrong(previous, first)
     {
-        return Some(0);
+        return Some((0, previous));
     }
-    values.windows(2).position(|pair| wrong(pair[0], pair[1])).map(|index| index + 1)
+    let before = values.windows(2).position(|pair| wrong(pair[0], pair[1]))?;
+    Some((before + 1, values[before]))
 }
 
 /// Where the input of a sort is out of order.
@@ -61,12 +59,13 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
         let path = match input {
             Input::Path(path) if path.is_file() => path,
-            // An input that is not there is told of by whoever opens it.
+            // Opening a missing input fails later, with its own error.
             Input::Path(path) if !path.exists() => continue,
             Input::Path(path) => {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
+            Input::Set(_) => continue, // in order by its nature
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {
                 return Err(Error::CannotReread { input: name.clone() });
@@ -86,20 +85,10 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
 fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder>> {
     let block_bytes = sort.tuning.block_bytes.unwrap_or(match sort.column {
         Some(_) => RECORD_BLOCK_BYTES,
-        None => BLOCK_BYTES,
+        None => CHECK_BLOCK_BYTES,
     });
-    let cut = Cut {
-        format: sort.from,
-        terminator: sort.terminator(),
-        column: sort.selector(),
-        block_bytes: block_bytes.next_multiple_of(8), // whole values
-    };
-    let options = ScanOptions {
-        cut: &cut,
-        header: sort.header,
-        level: Level::best(),
-        progress: &sort.progress,
-    };
+    let cut = sort.cut(block_bytes.next_multiple_of(8)); // whole values
+    let options = sort.scan_options(&cut);
     sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
     let fails = sort.invalid == InvalidLines::Fail;
     let invalid = if fails { Invalid::Fail } else { Invalid::Skip };
@@ -108,12 +97,11 @@ fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder
     let mut previous = None;
     let reverse = sort.selection.reverse;
     while ordered.next(&mut values)? {
-        if let Some(index) = first_disorder(previous, &values, reverse, strict) {
-            let before = index.checked_sub(1).map_or(previous, |before| Some(values[before]));
+        if let Some((index, previous)) = first_disorder(previous, &values, reverse, strict) {
             return Ok(Some(Disorder {
                 input: ordered.name().to_owned(),
                 line: ordered.line_of(index),
-                previous: before.unwrap_or(values[index]), // the first value of all is never out of order
+                previous,
                 value: values[index],
             }));
         }

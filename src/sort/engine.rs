@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What all passes of a run share.
+/// The state that all passes of a run share.
 pub(super) struct Context<'a, 'o> {
     pub(super) inputs: &'a [Opened],
     pub(super) cut: &'a Cut,
@@ -52,7 +52,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// What one pass did.
+/// Counts and times of one pass.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub(super) tally: Tally,
@@ -128,8 +128,7 @@ fn run<E: Entry>(
         .collect();
     let ledger = context.ledger(invalid);
     let scanned = scan(context.inputs, &context.scan_options(), &ledger, scatters);
-    // The first malformed line is what the user wants to hear of, even if
-    // something else went wrong too.
+    // Tell the user of the first malformed line, even if something else went wrong too.
     let tally = ledger.finish()?;
     let scatters = scanned?;
     let load = started.elapsed();
@@ -212,15 +211,15 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         self.sum_up(in_threads(self.layout.threads * per_processor, work))
     }
 
-    /// What is to be done for partitions of `lens` values each, in the order of the output,
-    /// and the counters of those that are cut by counting.
+    /// Makes the tasks for partitions of `lens` values each, in the order of the output, and the
+    /// counters of partitions that are cut by counting.
     fn tasks(
         &self,
         lens: &[u64],
         values: u64,
         outside: Outside,
     ) -> Result<(Vec<Task>, Vec<Counted>)> {
-        // A thread that is left alone with a large partition keeps all waiting.
+        // All threads would wait for one that has a large partition to itself.
         let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
         let mut tasks = Vec::with_capacity(lens.len() + 2);
         let mut tables: Vec<Counted> = Vec::new();
@@ -246,11 +245,11 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         Ok((tasks, tables))
     }
 
-    /// Says how long the parts of `tasks` will be, the first of which is part `first`, where
-    /// that is known beforehand.
+    /// Tells the output how long the parts of `tasks` will be, from part `first` on. It leaves out
+    /// parts whose length is not known yet.
     fn announce(&self, first: usize, tasks: &[Task], lens: &[u64]) {
         let Context { style, output, .. } = self.context;
-        // What was absorbed into a bitmap is counted when it is finished.
+        // Values in a bitmap are counted when their partition is finished.
         if !style.selection.keeps_all() || self.relief.was_used() {
             return;
         }
@@ -272,19 +271,15 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
     }
 
-    /// What all threads wrote, or the error of the one that failed.
+    /// Adds up the counts of all threads, or gives the error of the thread that failed.
     fn sum_up(&self, results: Vec<Result<Written>>) -> Result<Written> {
         let dropped = self.relief.dropped.load(Ordering::Relaxed);
         let mut total = Written { values: dropped, ..Written::default() };
         let mut failed = None;
         for result in results {
             match result {
-                Ok(written) => {
-                    total.lines += written.lines;
-                    total.values += written.values;
-                    total.ways += written.ways;
-                }
-                // Others gave up because of the one that failed.
+                Ok(written) => total += written,
+                // The other threads gave up when this one failed.
                 Err(Error::Abandoned | Error::Interrupted) if failed.is_some() => {}
                 Err(error) => failed = Some(error),
             }

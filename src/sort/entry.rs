@@ -1,4 +1,4 @@
-//! What is kept of a value within its partition.
+//! Entries: the bits of a value that its partition keeps.
 
 use crate::error::{Error, Result};
 use crate::kernel::decimal::Low;
@@ -49,7 +49,7 @@ impl Window {
         Self { base, last: base.saturating_add(low_mask(bits)) }
     }
 
-    /// Checks that all values of the window are to be written behind those of `previous`.
+    /// Checks that the output has all values of this window behind the values of `previous`.
     pub(super) fn check_behind(self, previous: Option<Self>, reverse: bool) -> Result<()> {
         let follows = |other: Self| {
             let (lower, upper) = if reverse { (self, other) } else { (other, self) };

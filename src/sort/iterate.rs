@@ -2,6 +2,7 @@
 
 use super::finish::batch::Typed;
 use super::options::Sort;
+use super::plan::budget::ITERATOR_BYTES;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Container;
@@ -11,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches that wait to be taken.
+/// Batches that may wait for the iterator.
 const BATCHES: usize = 2;
 
 /// The values of a run, in order, while it writes them.
@@ -26,17 +27,18 @@ pub struct SortedValues {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a run says to whoever takes its values.
+/// A message from the run to the iterator.
 #[derive(Debug)]
 enum Message {
     Batch(Vec<u64>),
     Failed(Error),
-    /// That was all; without it the run broke off.
+    /// The run is complete. If the channel closes before this message, the run broke off.
     Done,
 }
 
 impl SortedValues {
-    pub(super) fn start(sort: Sort) -> Result<Self> {
+    pub(super) fn start(mut sort: Sort) -> Result<Self> {
+        sort.beside.iterator = ITERATOR_BYTES;
         let (sender, batches) = sync_channel(BATCHES);
         let progress = Arc::clone(&sort.progress);
         let run = move || {
@@ -93,7 +95,7 @@ impl Drop for SortedValues {
     }
 }
 
-/// Sends values to whoever takes them.
+/// Sends values to the iterator.
 struct BatchSender(SyncSender<Message>);
 
 impl ValueSink for BatchSender {

@@ -4,14 +4,13 @@ use super::check::{check_each, first_disorder};
 use super::entry::Window;
 use super::finish::emit::{Emitter, Style};
 use super::finish::output::{Output as Parts, Target};
-use super::options::{RECORD_BLOCK_BYTES, Sort};
-use super::plan::budget::{Budget, in_usize};
+use super::options::Sort;
+use super::plan::budget::{Budget, MergeShare};
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Opened, Ordered, ScanOptions, open_all};
-use crate::kernel::Level;
+use crate::io::read::{Input, Opened, Ordered, Tally, open_all};
 use crate::kernel::sys::peak_resident_bytes;
 use crate::progress::Phase;
 use crate::size::ByteSize;
@@ -19,16 +18,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Bytes of a block of each input, if there are few.
-const BLOCK_BYTES: usize = 256 << 10;
-/// Smaller blocks would make a merge slower than a sort.
-const MIN_BLOCK_BYTES: usize = 16 << 10;
-/// Memory of an input in multiples of its block: the block, and its values at
-/// two bytes a line.
-const MEMORY_PER_BLOCK: usize = 6;
 /// Values gathered before they are formatted.
 const BATCH: usize = 4096;
-const OUTPUT_BYTES: usize = 1 << 20;
 
 /// An input, and where it stands.
 struct Run<'a> {
@@ -57,13 +48,10 @@ impl Run<'_> {
         }
         match first_disorder(self.last, &self.values, self.reverse, false) {
             None => Ok(true),
-            Some(index) => Err(Error::Unsorted {
+            Some((index, previous)) => Err(Error::Unsorted {
                 input: self.ordered.name().to_owned(),
                 line: self.ordered.line_of(index),
-                previous: index
-                    .checked_sub(1)
-                    .map_or(self.last, |i| Some(self.values[i]))
-                    .unwrap_or(0),
+                previous,
                 value: self.values[index],
             }),
         }
@@ -83,36 +71,25 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
 }
 
 /// Merges into `sink`. So many inputs that their buffers or decoders do not fit
-/// are sorted instead, once each was found to be sorted: the output is the same.
+/// are sorted instead, once each was found to be sorted: the output is the same. So are sets
+/// in reverse.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
-    let rest = sort.rest();
     let inputs = sort.inputs.len().max(1);
-    let each = in_usize(rest.merged_blocks()) / MEMORY_PER_BLOCK / inputs;
-    let (smallest, largest) = match sort.column {
-        Some(_) => (RECORD_BLOCK_BYTES, RECORD_BLOCK_BYTES),
-        None => (MIN_BLOCK_BYTES, BLOCK_BYTES),
-    };
+    let share = sort.rest().merge(inputs, sort.column.is_some());
     let count = inputs as u64;
     let unpack_fits = decoders_fit(&sort, count)?;
-    if each < smallest || !unpack_fits {
+    // A set is read from its smallest value on.
+    let descends = sort.selection.reverse && sort.inputs.iter().any(Input::is_set);
+    let Some(MergeShare { block_bytes, output_bytes }) = share.filter(|_| unpack_fits && !descends)
+    else {
         return sort_instead(sort, target, unpack_fits);
-    }
+    };
     let started = Instant::now();
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(count))?;
-    let block_bytes = sort.tuning.block_bytes.unwrap_or(largest.min(each));
-    let cut = Cut {
-        format: sort.from,
-        terminator: sort.terminator(),
-        column: sort.selector(),
-        block_bytes: block_bytes.next_multiple_of(8),
-    };
-    let options = ScanOptions {
-        cut: &cut,
-        header: sort.header,
-        level: Level::best(),
-        progress: &sort.progress,
-    };
+    let block_bytes = sort.tuning.block_bytes.unwrap_or(block_bytes);
+    let cut = sort.cut(block_bytes.next_multiple_of(8));
+    let options = sort.scan_options(&cut);
     let style = Style {
         format: sort.to,
         typed: target.typed(),
@@ -130,12 +107,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     };
     let mut runs: Vec<_> = opened.iter().map(new).collect();
     let mut output = Output {
-        emitter: Emitter::new(
-            &parts,
-            &sort.progress,
-            style,
-            OUTPUT_BYTES.min(in_usize(rest.merged_output())),
-        ),
+        emitter: Emitter::new(&parts, &sort.progress, style, output_bytes),
         style,
         batch: Vec::with_capacity(BATCH),
         current: None,
@@ -144,8 +116,11 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     merge(&mut runs, &mut output)?;
     output.finish()?;
     let written = output.emitter.written;
-    let mut report = Report {
-        written: written.lines,
+    let mut tally = Tally::default();
+    for run in &runs {
+        tally += run.ordered.tally();
+    }
+    let report = Report {
         passes: 1,
         read_bytes: sort.progress.read_bytes(),
         written_bytes: parts.finish()?,
@@ -153,21 +128,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         memory_limit_bytes: sort.limit_bytes(),
         threads: 1,
         emit_time: started.elapsed(),
-        ..Report::default()
+        ..run::account(tally, &written, style.selection.keeps_all())?
     };
-    for run in &runs {
-        let tally = run.ordered.tally();
-        report.lines += tally.lines;
-        report.values += tally.values;
-        report.rejected += tally.rejected;
-        report.blank += tally.blank;
-        report.headers += tally.headers;
-    }
-    if written.values != report.values {
-        let what = format!("{} values read, {} accounted for", report.values, written.values);
-        return Err(Error::Accounting { what });
-    }
-    report.dropped = report.values - report.written;
     drop(runs);
     drop(shared);
     Ok((report, rejects))
@@ -184,7 +146,7 @@ fn sort_instead(
     if !unpack_fits {
         let bytes = Budget::of(ByteSize::from_bytes(sort.limit_bytes())).decoders_left();
         sort.memory = Some(sort.rest().without(bytes)?);
-        sort = sort.reserve(bytes);
+        sort.beside.unpacking += bytes;
     }
     run::run(sort, target)
 }

@@ -19,15 +19,19 @@ mod report;
 mod run;
 mod set;
 mod settle;
+mod values;
 
 pub use check::Disorder;
+#[cfg(any(fuzzing, feature = "_testing"))]
+#[doc(hidden)]
 pub use finish::ways::{Way, Ways};
 pub use iterate::SortedValues;
 pub use options::Sort;
 pub use plan::explain::Explanation;
-#[doc(hidden)]
-pub use plan::layout::Tuning;
 pub use plan::strategy::Strategy;
+#[cfg(any(fuzzing, feature = "_testing"))]
+#[doc(hidden)]
+pub use plan::tuning::Tuning;
 pub use rejects::InvalidLines;
 pub use report::Report;
 #[cfg(feature = "cli")]

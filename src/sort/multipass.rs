@@ -97,7 +97,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         Self { context, facts, wishes, layout, readings: 0, total: Pass::default(), previous: None }
     }
 
-    /// Writes all values; gives what was done and how often the input was read.
+    /// Writes all values. Gives the counts, and the number of readings of the input.
     pub(super) fn run(mut self, invalid: Invalid<'_>) -> Result<(Pass, u64)> {
         let bits = (u64::BITS - self.facts.window.last.leading_zeros()).max(1);
         let (histogram, tally) = self.count(0, bits, invalid)?;
@@ -217,9 +217,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             emitter.begin(number, Window::of_bits(slice.base, 0));
             emitter.run(slice.base, slice.count)?;
             emitter.end()?;
-            self.total.written.lines += emitter.written.lines;
-            self.total.written.values += emitter.written.values;
-            self.total.written.ways += emitter.written.ways;
+            self.total.written += emitter.written;
             self.previous = Some(window);
             return Ok(true);
         }
@@ -243,9 +241,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
                 unit: "values",
             });
         }
-        self.total.written.lines += done.written.lines;
-        self.total.written.values += done.written.values;
-        self.total.written.ways += done.written.ways;
+        self.total.written += done.written;
         self.total.written.ways.take(Way::Slice);
         self.previous = Some(window);
         self.total.load += done.load;

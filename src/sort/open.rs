@@ -68,14 +68,14 @@ impl Sort {
     }
 }
 
-/// What an input turns out to be.
+/// The kind of content that `look` found.
 enum Found {
     Set(SetFile),
-    /// A sort that has it as its input.
+    /// A sort with the numbers as its input.
     Numbers(Sort),
 }
 
-/// Looks at the first bytes of what is no plain set file.
+/// Looks at the first bytes of an input that is no plain set file.
 fn look(path: &Path, sort: Sort) -> Result<Found> {
     let spool = &sort.spool();
     let failed = || Error::io("read", path);
@@ -116,20 +116,21 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
         }
         Some(_) => sort.file(path),
         None => {
-            let sort = sort.reserve(decoder_bytes.min(room));
+            let mut sort = sort;
+            sort.beside.unpacking = decoder_bytes.min(room);
             sort.reader(name, Cursor::new(head).chain(plain))
         }
     }))
 }
 
-/// The first bytes, fewer if it ends before.
+/// The first bytes; fewer if the reader ends before.
 fn head_of(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     reader.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// The set that `reader` reads, in a nameless file.
+/// Copies the set that `reader` reads into a nameless file.
 fn copy(mut reader: impl Read, path: &Path, spool: &Spool) -> Result<Found> {
     let mut file = spool.file()?;
     io::copy(&mut reader, &mut file).map_err(Error::io("read", path))?;

@@ -5,27 +5,28 @@ use super::finish::batch::{Taker, Typed};
 use super::finish::emit::Selection;
 use super::finish::output::Target;
 use super::iterate::SortedValues;
+use super::plan::budget::Beside;
 use super::plan::explain::Explanation;
-use super::plan::layout::Tuning;
 use super::plan::strategy::Strategy;
+use super::plan::tuning::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
+use super::values::SetInput;
 use super::{merge, run};
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Input};
+use crate::io::read::Input;
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
-use crate::number::Format;
-use crate::number::{Column, MAX_RECORD_BYTES};
+use crate::number::{Column, Format};
 use crate::progress::Progress;
-use crate::set::TableSink;
 use crate::set::file::ValueSink;
+use crate::set::{AsSet, TableSink};
 use crate::size::ByteSize;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Sorts natural numbers of files, readers and iterators.
+/// Sorts natural numbers of files, readers, iterators and sets.
 ///
 /// Inputs are added, options are set, and one of [`to_file`](Self::to_file),
 /// [`to_writer`](Self::to_writer) and [`into_values`](Self::into_values) runs
@@ -51,8 +52,8 @@ use std::sync::Arc;
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
-    /// Bytes of the memory limit for whoever takes the output, or feeds the sort.
-    pub(super) reserved: u64,
+    /// The shares of those who take the output, or feed the sort.
+    pub(super) beside: Beside,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
@@ -69,9 +70,6 @@ pub struct Sort {
     pub(super) tuning: Tuning,
     pub(super) progress: Arc<Progress>,
 }
-
-/// Bytes of a block of delimited text.
-pub(super) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 
 impl Sort {
     /// A run without inputs, with the machine's limits.
@@ -97,13 +95,13 @@ impl Sort {
         self
     }
 
-    /// Adds a stream, of which it is looked whether it is compressed.
+    /// Adds a stream that may be compressed: its content tells.
     pub(crate) fn stream(mut self, name: String, reader: impl Read + Send + 'static) -> Self {
         self.inputs.push(Input::Stream(name, Box::new(reader)));
         self
     }
 
-    /// Sorts the values of an iterator; it must be the only input.
+    /// Adds the values of an iterator.
     ///
     /// # Examples
     ///
@@ -118,8 +116,32 @@ impl Sort {
         I: IntoIterator<Item = u64>,
         I::IntoIter: Send + 'static,
     {
-        self.from = Format::U64Le;
         self.inputs.push(Input::Values(Box::new(values.into_iter())));
+        self
+    }
+
+    /// Adds the values of a set in memory, or of one in a file: threads decode parts of it and
+    /// sort them. A set can be read again, so that every strategy takes it. An [`Arc`] of a set
+    /// is a set as well, for callers that keep theirs.
+    ///
+    /// The set's own memory and the mapped pages of its file are not counted towards the
+    /// [memory limit](Self::memory).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// use bitsort::set::IntegerSet;
+    /// use std::sync::Arc;
+    ///
+    /// let known = Arc::new(IntegerSet::from([3, 40]));
+    /// let sort = Sort::new().set(Arc::clone(&known)).values([7, 3]).repeated(true);
+    /// let again: Result<Vec<u64>, _> = sort.into_values()?.collect();
+    /// assert_eq!(again?, [3]);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn set(mut self, set: impl AsSet + Send + Sync + 'static) -> Self {
+        self.inputs.push(Input::Set(Arc::new(SetInput(set))));
         self
     }
 
@@ -128,12 +150,6 @@ impl Sort {
     /// group's limit.
     pub fn memory(mut self, limit: ByteSize) -> Self {
         self.memory = Some(limit);
-        self
-    }
-
-    /// Sets more of the memory limit aside for whoever takes the output, or feeds the sort.
-    pub(super) fn reserve(mut self, bytes: u64) -> Self {
-        self.reserved = self.reserved.saturating_add(bytes);
         self
     }
 
@@ -186,7 +202,7 @@ impl Sort {
         self
     }
 
-    /// The format of all inputs.
+    /// The format of all files and readers.
     pub fn from_format(mut self, format: Format) -> Self {
         self.from = format;
         self
@@ -222,7 +238,7 @@ impl Sort {
         self
     }
 
-    /// What becomes of malformed lines.
+    /// The fate of malformed lines.
     pub fn invalid(mut self, invalid: InvalidLines) -> Self {
         self.invalid = invalid;
         self
@@ -241,7 +257,8 @@ impl Sort {
         self
     }
 
-    /// Overrides sizes that are otherwise derived from the memory limit: for tests.
+    /// Overrides sizes that the plan otherwise derives from the memory limit.
+    #[cfg(any(fuzzing, feature = "_testing"))]
     #[doc(hidden)]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;
@@ -286,7 +303,7 @@ impl Sort {
     fn write(mut self, mut writer: Writer<'_>, pack_bytes: u64) -> Result<Report> {
         let name = writer.path().to_path_buf();
         if writer.packs() || self.table.is_some() {
-            self = self.reserve(pack_bytes);
+            self.beside.packing = pack_bytes;
         }
         let (report, rejects) = if let Some(format) = self.table {
             self.tabulate(format, &mut writer, &name, pack_bytes)?
@@ -343,7 +360,10 @@ impl Sort {
         SortedValues::start(self)
     }
 
-    /// What a run would do, and why; reads no more than a sample.
+    /// A plan of the run, and its reasons, before the output is known; reads no more than a
+    /// sample. A packed output, a table and a set take a share of the memory as well:
+    /// [`explain_to_file`](Self::explain_to_file) and
+    /// [`explain_to_set`](Self::explain_to_set) plan for those.
     ///
     /// # Errors
     ///
@@ -351,6 +371,28 @@ impl Sort {
     pub fn explain(mut self) -> Result<Explanation> {
         self.settle(false)?;
         run::explain(self)
+    }
+
+    /// The plan of [`to_file`](Self::to_file) with this path.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// let plan = Sort::new().values([7, 3]).explain_to_file("ids.txt")?;
+    /// println!("{} and {} bytes of temporary files", plan.strategy(), plan.temporary_bytes());
+    /// assert_eq!(plan.passes(), 1);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`explain`](Self::explain).
+    pub fn explain_to_file(mut self, path: impl AsRef<Path>) -> Result<Explanation> {
+        if self.table.is_some() || Writer::will_pack(path.as_ref()) {
+            self.beside.packing = self.spool().pack_bytes;
+        }
+        self.explain()
     }
 
     /// Looks for the first value that is out of order; with

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What becomes of lines that are no natural number below 2^64.
+/// The fate of lines that are no natural number below 2^64.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum InvalidLines {
     /// The first one ends the run, before any output exists.
@@ -23,8 +23,7 @@ pub enum InvalidLines {
     Reject(PathBuf),
 }
 
-/// Where the lines that a run rejects go; nothing is seen there before
-/// [`commit`](Self::commit).
+/// The file of rejected lines. It appears at the [`commit`](Self::commit).
 #[must_use = "rejected lines are nowhere before the commit"]
 pub(super) struct Rejects {
     file: Option<RejectsFile>,
@@ -32,7 +31,7 @@ pub(super) struct Rejects {
 }
 
 struct RejectsFile {
-    /// Of the file of `whole`, which may be cut off and begun again.
+    /// Writes to the file of `whole`, which a second reading empties and begins again.
     writer: BufWriter<File>,
     whole: Writer<'static>,
     path: PathBuf,
@@ -71,7 +70,7 @@ impl Rejects {
         }
     }
 
-    /// Forgets what was rejected, before the input is read again.
+    /// Empties the file of rejected lines, before a run reads its input again.
     pub(super) fn restart(&mut self) -> Result<()> {
         let Some(RejectsFile { writer, path, .. }) = &mut self.file else { return Ok(()) };
         let mut restart = || -> io::Result<()> {
@@ -81,7 +80,7 @@ impl Rejects {
         restart().map_err(Error::io("write", &*path))
     }
 
-    /// Shows what was rejected; for when the output is safe.
+    /// Gives the file of rejected lines its name. Call it when the output is safe.
     pub(super) fn commit(self) -> Result<()> {
         let Some(RejectsFile { mut writer, whole, path }) = self.file else { return Ok(()) };
         writer.flush().map_err(Error::io("write", &path))?;
@@ -99,7 +98,7 @@ impl RejectsFile {
     }
 }
 
-/// What becomes of malformed lines, for several readers at once.
+/// The fate of malformed lines that several readers meet at once.
 pub(super) enum SharedWriter<'a> {
     Fail,
     Skip,

@@ -1,13 +1,14 @@
-//! What a run did.
+//! The report of a run.
 
+#[cfg(any(fuzzing, feature = "_testing"))]
 use super::finish::ways::Ways;
 use super::plan::strategy::Strategy;
 use std::time::Duration;
 
-/// What a run did, counted.
+/// The counts, sizes and times of a run.
 ///
 /// Every run checks that `lines = values + rejected + blank + headers`, and
-/// that `values` is what was written or dropped.
+/// that every value was written or dropped.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -37,6 +38,8 @@ pub struct Report {
     /// Bytes of temporary files.
     pub spilled_bytes: u64,
     /// How values were finished.
+    #[cfg(any(fuzzing, feature = "_testing"))]
+    #[doc(hidden)]
     pub ways: Ways,
     /// Largest resident memory of the process so far, in bytes, if known.
     pub peak_resident_bytes: Option<u64>,

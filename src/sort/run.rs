@@ -1,11 +1,12 @@
 //! One run from opened inputs to a report.
 
-use super::engine::{Context, Pass, pass};
-use super::finish::emit::Style;
+use super::engine::{Context, pass};
+use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
 use super::load::scatter::{Outside, is_out_of_chunks};
 use super::multipass::Passes;
-use super::options::{RECORD_BLOCK_BYTES, Sort};
+use super::options::Sort;
+use super::plan::budget::{AHEAD_BYTES, Beside, Budget, RECORD_BLOCK_BYTES};
 use super::plan::explain::Explanation;
 use super::plan::facts;
 use super::plan::layout::{Choice, Facts, Layout, Wishes, choose, divide};
@@ -13,15 +14,12 @@ use super::plan::strategy::Strategy;
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Opened, Sample, ScanOptions, Tally, open_all, sample};
+use crate::io::read::{Cut, Opened, Sample, Tally, open_all, sample};
 use crate::io::write::Sink;
 use crate::kernel::Level;
 use crate::kernel::sys::{Machine, peak_resident_bytes};
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Bytes read ahead of a stream to see what it carries.
-const AHEAD_BYTES: usize = 2 << 20;
 
 /// Inputs opened, sampled and planned for.
 struct Prepared {
@@ -37,21 +35,10 @@ struct Prepared {
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
-    let mut cut = Cut {
-        format: sort.from,
-        terminator: sort.terminator(),
-        column: sort.selector(),
-        block_bytes: AHEAD_BYTES / 8,
-    };
-    let options = ScanOptions {
-        cut: &cut,
-        header: sort.header,
-        level: Level::best(),
-        progress: &sort.progress,
-    };
-    let mut sample = sample(&opened, &options, AHEAD_BYTES)?;
+    let mut cut = sort.cut(AHEAD_BYTES / 8);
+    let mut sample = sample(&opened, &sort.scan_options(&cut), AHEAD_BYTES)?;
     if let Some(values) = sort.tuning.sample.take() {
-        (sample.values, sample.complete) = (values, false);
+        (sample.values, sample.complete, sample.of_counted) = (values, false, 0);
     }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
@@ -62,10 +49,11 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
         None => sample.input_bytes,
     };
-    let unpacks = opened.iter().any(Opened::may_unpack);
+    let threads = sort.threads.unwrap_or(1);
     let wishes = Wishes {
-        memory_bytes: sort.rest().beside(if unpacks { sort.rest().unpacking() } else { 0 }),
-        threads: sort.threads.unwrap_or(1),
+        memory_bytes: sort.limit_bytes(),
+        beside: beside(sort, &opened, threads),
+        threads,
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),
         keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
@@ -77,7 +65,19 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     Ok(Prepared { opened, cut, sample, expected_bytes, facts, wishes })
 }
 
-/// What a run would do.
+/// The shares of all that work beside the sort of these inputs.
+fn beside(sort: &Sort, opened: &[Opened], threads: usize) -> Beside {
+    let mut beside = sort.beside;
+    if opened.iter().any(Opened::may_unpack) {
+        beside.unpacking = beside.unpacking.saturating_add(sort.rest().unpacking());
+    }
+    if opened.iter().any(Opened::is_set) {
+        beside.decoding = Budget::decoding_sets(threads);
+    }
+    beside
+}
+
+/// Plans a run without doing it.
 pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
     let Prepared { facts, wishes, sample, .. } = prepare(&mut sort)?;
     let choice = choose(&facts, &wishes);
@@ -101,13 +101,15 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         target
     };
     let output = Output::new(target, 2 * cost.layout.threads);
+    let input_bytes = if sample.sizes_known { sample.input_bytes } else { 0 };
+    drop(sample); // its values take memory
     let context = Context {
         inputs: &opened,
         cut: &cut,
         header: sort.header,
         level: Level::best(),
         progress: &sort.progress,
-        input_bytes: if sample.sizes_known { sample.input_bytes } else { 0 },
+        input_bytes,
         style: Style {
             format: sort.to,
             typed,
@@ -146,37 +148,26 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
             Err(error) => return Err(error),
         }
     };
-    check_account(&done, sort.selection.keeps_all())?;
-    let Pass { tally, written, .. } = &done;
-    let Tally { lines, values, blank, rejected, headers } = *tally;
     let report = Report {
-        lines,
-        values,
-        written: written.lines,
-        dropped: values - written.lines,
-        rejected,
-        blank,
-        headers,
         strategy: Some(used),
         passes,
         read_bytes: sort.progress.read_bytes(),
         written_bytes: output.finish()?,
         spilled_bytes: done.spilled_bytes,
-        ways: written.ways,
         peak_resident_bytes: peak_resident_bytes(),
         memory_limit_bytes: sort.limit_bytes(),
         threads: wishes.threads,
         survey_time,
         load_time: done.load,
         emit_time: done.emit,
+        ..account(done.tally, &done.written, keeps_all)?
     };
     Ok((report, rejects))
 }
 
-/// Nothing may get lost between reading and writing.
-fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
-    let Pass { tally, written, .. } = done;
-    let Tally { lines, values, blank, rejected, headers } = *tally;
+/// The counts of a report. Checks that every value that was read is written or dropped.
+pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Result<Report> {
+    let Tally { lines, values, blank, rejected, headers } = tally;
     let broken = |what: String| Err(Error::Accounting { what });
     if lines != values + blank + rejected + headers {
         return broken(format!(
@@ -192,5 +183,16 @@ fn check_account(done: &Pass, keeps_all: bool) -> Result<()> {
     if written.lines > values {
         return broken(format!("{} lines written of {values} values", written.lines));
     }
-    Ok(())
+    Ok(Report {
+        lines,
+        values,
+        written: written.lines,
+        dropped: values - written.lines,
+        rejected,
+        blank,
+        headers,
+        #[cfg(any(fuzzing, feature = "_testing"))]
+        ways: written.ways,
+        ..Report::default()
+    })
 }

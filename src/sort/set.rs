@@ -2,8 +2,9 @@
 
 use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
-use super::{Report, Sort};
-use crate::error::{Error, Result};
+use super::{Explanation, Report, Sort};
+use crate::error::Result;
+use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 #[cfg(feature = "cli")]
 use crate::set::write_stream;
@@ -17,7 +18,7 @@ impl Sort {
     ///
     /// # Errors
     ///
-    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    /// Anything that [`Error`](crate::Error) lists; what was at `path` is untouched then.
     ///
     /// # Examples
     ///
@@ -33,8 +34,11 @@ impl Sort {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<(Written, Report)> {
-        let spool = self.spool();
-        self.produce(|produce| write_file(path.as_ref(), format, &spool, false, produce))
+        let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        let sort = self.for_set(format, Writer::will_pack(path));
+        let written =
+            write_file(path, format, &spool, false, |sink| sort.collect(sink, &mut report))?;
+        Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
     /// As [`to_set`](Self::to_set), into a stream.
@@ -44,37 +48,47 @@ impl Sort {
         out: impl Write + Send,
         format: SetFormat,
     ) -> Result<(Written, Report)> {
-        let spool = self.spool();
-        self.produce(|produce| write_stream(out, format, &spool, produce))
+        let (spool, mut report) = (self.spool(), Report::default());
+        let sort = self.for_set(format, false);
+        let written = write_stream(out, format, &spool, |sink| sort.collect(sink, &mut report))?;
+        Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
     /// Sorts into a set in a nameless file, which messages call `name`.
     pub(super) fn into_temporary_set(self, name: &Path) -> Result<SetFile> {
-        let spool = self.spool();
-        temporary_set(name, &spool, |sink| self.collect(sink).map(drop))
+        let (spool, mut report) = (self.spool(), Report::default());
+        let sort = self.for_set(SetFormat::RoaringBits, false);
+        temporary_set(name, &spool, |sink| sort.collect(sink, &mut report))
     }
 
-    /// What a writer gives, and what the sort that it writes reports.
-    fn produce(
-        self,
-        write: impl FnOnce(&mut dyn FnMut(&mut dyn ValueSink) -> Result<()>) -> Result<Written>,
-    ) -> Result<(Written, Report)> {
-        let (mut sort, mut report) = (Some(self), None);
-        let written = write(&mut |sink| {
-            report = sort.take().map(|sort| sort.collect(sink)).transpose()?;
-            Ok(())
-        })?;
-        let told = |report| Report { written_bytes: written.bytes, ..report };
-        let nothing = || Error::Accounting { what: "nothing was sorted".into() };
-        report.map(|report| (written, told(report))).ok_or_else(nothing)
+    /// The plan of [`to_set`](Self::to_set) with these arguments.
+    ///
+    /// # Errors
+    ///
+    /// As [`explain`](Self::explain).
+    pub fn explain_to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<Explanation> {
+        self.for_set(format, Writer::will_pack(path.as_ref())).explain()
     }
 
-    /// Sorts into the containers of a set.
-    fn collect(self, sink: &mut dyn ValueSink) -> Result<Report> {
-        let sort = self.reserve(SET_WRITER_BYTES).distinct(true);
-        let (report, rejects) = sort.hand_to(Typed::Containers, sink)?;
-        rejects.commit()?;
-        Ok(report)
+    /// Drops copies, and sets memory aside for the writer of the set.
+    fn for_set(mut self, format: SetFormat, has_packed_name: bool) -> Self {
+        self.beside.set_writer = SET_WRITER_BYTES;
+        let packs = match format {
+            SetFormat::Values(_) => has_packed_name,
+            SetFormat::Table(_) => true,
+            _ => false,
+        };
+        if packs {
+            self.beside.packing = self.budget().packing();
+        }
+        self.distinct(true)
+    }
+
+    /// Sorts into the containers of a set, and tells what it did.
+    fn collect(self, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
+        let rejects;
+        (*report, rejects) = self.hand_to(Typed::Containers, sink)?;
+        rejects.commit()
     }
 }
 

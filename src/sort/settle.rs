@@ -4,8 +4,9 @@ use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{OpenOptions, Purpose};
+use crate::io::read::{Cut, Input, OpenOptions, Purpose, ScanOptions};
 use crate::io::write::Spool;
+use crate::kernel::Level;
 use crate::kernel::sys::Machine;
 use crate::number::Format;
 use crate::number::{Column, Selector};
@@ -34,10 +35,10 @@ impl Sort {
                 needed_bytes: MIN_MEMORY.bytes(),
             });
         }
-        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
+        if !self.has_text() && self.invalid != InvalidLines::Fail {
             return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
         }
-        if self.from != Format::Text && (self.column.is_some() || self.header) {
+        if !self.has_text() && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
         if self.selection.counted && self.to != Format::Text && self.table.is_none() && !is_typed {
@@ -59,11 +60,18 @@ impl Sort {
             return Err(Error::usage("the number of partitions must be a power of two"));
         }
         let machine = Machine::detect();
-        let limit = Budget::on(&machine, self.memory).without(self.reserved)?;
+        let limit = Budget::on(&machine, self.memory).without(self.beside.total())?;
         self.memory = Some(limit);
         let threads = || Budget::of(limit).default_threads(machine.threads);
         self.threads = Some(self.threads.unwrap_or_else(threads));
         Ok(())
+    }
+
+    /// Whether lines may be among the inputs.
+    fn has_text(&self) -> bool {
+        let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Set(_));
+        let only_values = !self.inputs.is_empty() && self.inputs.iter().all(is_typed);
+        self.from == Format::Text && !only_values
     }
 
     /// The memory limit in force, before a part of it was reserved.
@@ -78,13 +86,13 @@ impl Sort {
 
     /// Once options are settled: the limit of the whole process.
     pub(super) fn limit_bytes(&self) -> u64 {
-        self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.reserved))
+        self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.beside.total()))
     }
 
     /// Memory and folder for what cannot be written at once, before options are settled.
     pub(super) fn spool(&self) -> Spool {
         let folder = self.folders.first().cloned().unwrap_or_else(std::env::temp_dir);
-        Spool { pack_bytes: self.budget().packing(), folder, ..Spool::default() }
+        self.budget().spool(folder)
     }
 
     /// Whether its inputs are text, so that other content tells itself apart.
@@ -92,7 +100,7 @@ impl Sort {
         self.from == Format::Text
     }
 
-    /// How inputs are opened, of which `count` are read at the same time.
+    /// Tells how to open inputs if the run reads `count` of them at the same time.
     pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
         OpenOptions {
             purpose: Purpose::Values,
@@ -107,7 +115,18 @@ impl Sort {
         if self.zero_terminated { 0 } else { b'\n' }
     }
 
-    pub(super) fn selector(&self) -> Option<Selector> {
+    /// How inputs are cut into blocks of this size.
+    pub(super) fn cut(&self, block_bytes: usize) -> Cut {
+        let (format, terminator, column) = (self.from, self.terminator(), self.selector());
+        Cut { format, terminator, column, block_bytes }
+    }
+
+    /// How blocks that are cut so are read.
+    pub(super) fn scan_options<'s>(&'s self, cut: &'s Cut) -> ScanOptions<'s> {
+        ScanOptions { cut, header: self.header, level: Level::best(), progress: &self.progress }
+    }
+
+    fn selector(&self) -> Option<Selector> {
         self.column.clone().map(|(column, delimiter)| Selector {
             column,
             delimiter,

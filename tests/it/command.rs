@@ -207,6 +207,65 @@ fn a_plan_is_explained_and_not_carried_out() {
         .refused("temporary files are not allowed");
 }
 
+/// Bytes of a size as the program prints it.
+fn printed_bytes(size: &str, unit: &str) -> f64 {
+    let power = ["B", "KiB", "MiB", "GiB"].iter().position(|known| *known == unit).unwrap();
+    size.parse::<f64>().unwrap() * 1024_f64.powi(i32::try_from(power).unwrap())
+}
+
+#[test]
+fn the_shares_that_a_plan_prints_add_up_to_the_limit() {
+    let work = Workspace::new();
+    work.write("ids", "3\n1\n2\n");
+    let packed = cfg!(feature = "compression");
+    if packed {
+        work.run("ids -o ids.gz").quiet();
+    }
+    for (line, needs_packing, shown) in [
+        ("ids", false, None),
+        ("--to bits ids -o out", false, Some("writing the set")),
+        ("--to bits ids", false, Some("writing the set")),
+        ("ids.gz", true, Some("unpacking inputs")),
+        ("ids -o out.zst", true, Some("packing the output")),
+        ("ids.gz -o out.gz", true, Some("packing the output")),
+        ("--to parquet ids", false, Some("encoding a table")),
+        ("--to arrow ids -o out", false, Some("encoding a table")),
+    ] {
+        if needs_packing && !packed {
+            continue;
+        }
+        for limit in [64, 300] {
+            let text = work.run(&format!("--explain --mem {limit}M {line}")).quiet();
+            let rows = text.lines().skip_while(|line| !line.starts_with("memory"));
+            let rows: Vec<_> = rows.skip(1).take_while(|line| line.starts_with(' ')).collect();
+            let sum: f64 = rows
+                .iter()
+                .map(|row| {
+                    let mut words = row.split_whitespace();
+                    printed_bytes(words.next().unwrap(), words.next().unwrap())
+                })
+                .sum();
+            // Each of up to eight sizes is rounded to a tenth of its unit.
+            let off = (sum / f64::from(1 << 20) - f64::from(limit)).abs();
+            assert!(off < 0.4, "{line}: {text}");
+            assert!(shown.is_none_or(|shown| text.contains(shown)), "{line}: {text}");
+            assert_eq!(rows.len() > 5, shown.is_some(), "{line}: {text}");
+        }
+    }
+    assert_eq!(work.names().len(), if packed { 2 } else { 1 });
+}
+
+#[test]
+fn a_table_is_not_compressed_as_a_whole() {
+    let work = Workspace::new();
+    work.write("ids", "1\n");
+    work.run("--to parquet ids -o x.gz")
+        .refused("x.gz: a table is read from any place, so it cannot be compressed");
+    work.run("--to bits ids -o x.gz")
+        .refused("x.gz: a set file is asked where it lies, so it cannot be compressed");
+    assert_eq!(work.names(), ["ids"]);
+}
+
 #[test]
 fn every_strategy_and_resource_option_sorts_alike() {
     let work = Workspace::new();

@@ -207,3 +207,22 @@ fn stats_state_the_limit_that_was_asked_for() {
         assert!(ran.err.contains("\"memory_limit_bytes\":67108864"), "{flags}: {}", ran.err);
     }
 }
+
+#[test]
+fn commands_for_lines_unpack_within_their_limit() {
+    let work = Workspace::new();
+    // A window of 32 MiB.
+    let Some(packed) = through("zstd", &["--long=25", "-c"], b"b\na\nb\n") else {
+        println!("skipped: there is no zstd");
+        return;
+    };
+    work.write("keys", &packed);
+    for (line, answer) in [
+        ("bloom dedup --exact keys", "b\na\n"),
+        ("bloom common keys keys", "b\na\n"),
+        ("bloom dedup keys", "b\na\n"),
+    ] {
+        assert_eq!(work.set(&format!("{line} --mem 512M"), "").quiet(), answer, "{line}");
+        work.set(&format!("{line} --mem 64M"), "").refused("cannot read keys: ");
+    }
+}

@@ -5,7 +5,7 @@
 //! them, and prints how often each strategy, output and way was taken.
 
 use bitsort::Format;
-use bitsort::set::{SetFile, SetFormat};
+use bitsort::set::{IntegerSet, SetFile, SetFormat};
 use bitsort::sort::{Report, Sort, Strategy as Plan, Tuning, Way};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::Cursor;
+use std::sync::Arc;
 
 /// What is asked of a run.
 #[derive(Debug, Clone)]
@@ -449,5 +450,51 @@ proptest! {
         let mut out = Vec::new();
         sort.to_writer(&mut out).unwrap();
         prop_assert_eq!(out.escape_ascii().to_string(), expected(&case).escape_ascii().to_string());
+    }
+
+    /// Sets in memory and in files, beside lines and values, give what files of the same
+    /// numbers give.
+    #[test]
+    fn sets_are_sorted_like_files_of_their_values(
+        mut case in case(),
+        split in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        shape in prop::sample::select(vec![SetFormat::Bits, SetFormat::Roaring, SetFormat::RoaringBits]),
+        merge: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        case.from = Format::Text;
+        let values: Vec<u64> = case.lines.iter().flatten().copied().collect();
+        let mut ends = [split.0.index(values.len() + 1), split.1.index(values.len() + 1)];
+        ends.sort_unstable();
+        let [owned, filed, lines] =
+            [&values[..ends[0]], &values[ends[0]..ends[1]], &values[ends[1]..]];
+        let [owned, filed] = [owned, filed].map(|part| part.iter().copied().collect::<IntegerSet>());
+        let path = folder.path().join("set");
+        filed.write_as(&path, shape).unwrap();
+        let mut lines = lines.to_vec();
+        if merge {
+            lines.sort_unstable();
+            if case.reverse {
+                lines.reverse();
+            }
+        }
+        case.lines = owned.iter().chain(filed.iter()).chain(lines.iter().copied()).map(Some).collect();
+        let mut sort = options(&case)
+            .temporary_folder(folder.path())
+            .merge(merge)
+            .set(Arc::new(owned))
+            .set(SetFile::open(&path).unwrap());
+        if !lines.is_empty() {
+            let text = folder.path().join("lines");
+            let lines: Vec<_> = lines.into_iter().map(Some).collect();
+            std::fs::write(&text, encode(&case, &lines)).unwrap();
+            sort = sort.file(text);
+        }
+        let (report, found, expected) = run(&case, sort, folder.path());
+        prop_assert_eq!(found.escape_ascii().to_string(), expected.escape_ascii().to_string());
+        if let Some(report) = report {
+            prop_assert_eq!(report.values, case.lines.len() as u64);
+            prop_assert!(report.strategy.is_none() || report.strategy == Some(case.plan));
+        }
     }
 }

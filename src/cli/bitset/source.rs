@@ -211,8 +211,9 @@ impl Source {
         if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    fn spool(&self) -> Spool {
-        Spool { folder: self.folder.clone(), ..Spool::default() }
+    /// Memory and folder for an output of what is no sort.
+    pub(in crate::cli) fn spool(&self) -> Spool {
+        self.memory().command_spool(self.folder.clone())
     }
 
     /// Writes what `produce` makes.

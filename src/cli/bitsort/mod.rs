@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::progress::Progress;
 use crate::set::SetFormat;
-use crate::sort::{Report, Sort};
+use crate::sort::{Explanation, Report, Sort};
 use args::{OutputFormat, SortArgs};
 use clap::CommandFactory;
 use std::path::Path;
@@ -45,6 +45,18 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
     built.map(|(_, report)| report)
 }
 
+/// The plan of the sort with its output.
+fn explain(args: &SortArgs, sort: Sort) -> Result<Explanation> {
+    match (args.output_format(), &args.output) {
+        (OutputFormat::Set(format), output) => {
+            sort.explain_to_set(output.as_deref().unwrap_or(Path::new("-")), format)
+        }
+        (_, Some(path)) => sort.explain_to_file(path),
+        (OutputFormat::Table(_), None) => sort.explain_to_file("-"),
+        (OutputFormat::Values(_), None) => sort.explain(),
+    }
+}
+
 fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     if let Some(what) = args.generate {
         generate::write(SortArgs::command(), what)?;
@@ -53,7 +65,7 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
     let machine = Machine::detect();
     let sort = args.to_sort(&machine)?.progress(Arc::clone(progress));
     if args.explain {
-        print(sort.explain()?)?;
+        print(explain(args, sort)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let when = if args.quiet { When::Never } else { args.progress };

@@ -14,7 +14,7 @@ use super::bitset::{Answer, Source, is_stdin};
 use super::stdout::stdout;
 use crate::bloom::{FilterFile, Opened};
 use crate::error::{Error, Result};
-use crate::io::write::{Encoding, Spool, Writer};
+use crate::io::write::{Encoding, Writer};
 use crate::lines::{Funnel, LineTools};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
@@ -115,8 +115,8 @@ fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
 struct Out(Writer<'static>);
 
 impl Out {
-    fn open(target: &TargetArgs) -> Result<Self> {
-        let spool = Spool::default();
+    fn open(source: &Source, target: &TargetArgs) -> Result<Self> {
+        let spool = source.spool();
         match &target.output {
             None => Writer::stream(stdout()?, Encoding::Lines, &spool),
             Some(path) => Writer::open(path, Encoding::Lines, &spool),

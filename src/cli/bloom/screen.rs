@@ -21,7 +21,7 @@ pub(super) fn contains(
     kind: KeyArgs,
 ) -> Result<Answer> {
     let filter = open(path)?.filter;
-    let mut out = Out::open(&TargetArgs { output: None })?;
+    let mut out = Out::open(source, &TargetArgs { output: None })?;
     kind.check_typed(!keys.is_empty())?;
     let end = if kind.lines.zero { "\0" } else { "\n" };
     if let [key] = keys {
@@ -74,7 +74,7 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
     let tools = columns.of_lines(tools(source, keys));
     let filter = open(&filter)?.filter;
-    let mut out = Out::open(&target)?;
+    let mut out = Out::open(source, &target)?;
     let _bar = source.bar(target.output.is_some());
     let mut count = 0;
     let keep = if invert { Keep::Unknown } else { Keep::Known };
@@ -110,7 +110,7 @@ pub(super) fn dedup(
 ) -> Result<()> {
     let files = or_stdin(files);
     let tools = tools(source, lines);
-    let mut out = Out::open(target)?;
+    let mut out = Out::open(source, target)?;
     let _bar = source.bar(target.output.is_some());
     let mut count = 0;
     let take = |lines: &[u8]| {
@@ -160,7 +160,7 @@ pub(super) fn common(
     target: &TargetArgs,
 ) -> Result<()> {
     let tools = tools(source, lines);
-    let mut out = Out::open(target)?;
+    let mut out = Out::open(source, target)?;
     let _bar = source.bar(target.output.is_some());
     let common = tools.common_lines(files, rate)?;
     if how == How::Explain {

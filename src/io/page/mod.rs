@@ -19,12 +19,12 @@ pub(crate) type Damage = (u64, &'static str);
 
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
-/// What tells files of a format from others.
+/// The marks that tell files of a format from others.
 pub(crate) struct Format {
     /// Its line ends show damage by programs that take it for text.
     pub(crate) magic: [u8; 8],
     pub(crate) version: u32,
-    /// What is said of files of other formats.
+    /// The error text for files of other formats.
     pub(crate) refusal: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl Format {
         page.try_into().ok()
     }
 
-    /// The codes of the page that a file begins with, and what is behind them.
+    /// The codes of a file's first page, and the bytes behind them.
     ///
     /// # Errors
     ///

@@ -1,7 +1,8 @@
-//! What a thread reads of an input at a time.
+//! Blocks: the bytes of an input that a thread reads at a time.
 
 use super::long_line::{LongLine, Overlong, too_long};
 use super::regular::RegularFile;
+use super::values::{SetPiece, SetSource};
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
@@ -64,7 +65,7 @@ impl Cut {
     }
 }
 
-/// What blocks are read for.
+/// The use of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// Numbers. A line that does not fit in a block is scanned in pieces. Regular
@@ -93,7 +94,7 @@ impl Rule {
         (self.block_bytes / 8).max(1)
     }
 
-    /// Bytes that a record of several lines may have.
+    /// Longest record of several lines, in bytes.
     pub(super) fn record_bytes(&self) -> usize {
         match self.taken {
             Taken::Numbers => self.block_bytes / 5 * 4,
@@ -102,11 +103,12 @@ impl Rule {
     }
 }
 
-/// Lines of a regular file: those that begin in these bytes.
-struct Claim {
-    file: Arc<RegularFile>,
-    at: u64,
-    end: u64,
+/// A share of an input that a thread claimed and has not read yet.
+enum Claim {
+    /// The lines of a regular file that begin in these bytes.
+    Lines { file: Arc<RegularFile>, bytes: Range<u64> },
+    /// Values of a set.
+    Piece { set: Arc<dyn SetSource>, piece: SetPiece },
 }
 
 /// Whole lines of one input, in a buffer with padding around them.
@@ -135,9 +137,8 @@ pub(crate) struct Block {
     pub(crate) rows: Option<Rows>,
     /// The piece of the table that they are of, if this has more of them.
     piece: Option<Piece>,
-    /// What is claimed of a regular file, and not read yet.
     claim: Option<Claim>,
-    /// Whether [`next_lines`](Self::next_lines) has still to tell of its lines.
+    /// Whether [`next_lines`](Self::next_lines) has not given its lines yet.
     is_new: bool,
 }
 
@@ -163,7 +164,7 @@ impl Block {
         }
     }
 
-    /// Forgets what was claimed.
+    /// Empties the block, and drops its claim.
     pub(super) fn clear(&mut self) {
         (self.span, self.claimed_bytes) = (PADDING..PADDING, 0);
         (self.overlong, self.rows, self.claim, self.is_new) = (None, None, None, false);
@@ -209,7 +210,7 @@ impl Block {
         PADDING + self.rule.block_bytes
     }
 
-    /// Makes room for a block: with the byte before, and what is read behind.
+    /// Makes room for a block, the byte before it, and the bytes that are read behind it.
     pub(super) fn reserve_block(&mut self) -> Result<()> {
         self.reserve(self.room() + 1 + TAIL_BYTES, 0)
     }
@@ -247,13 +248,19 @@ impl Block {
     }
 
     /// Stands for the lines that begin in these bytes of a regular file, to be read by
-    /// whoever has the block.
+    /// the thread that has the block.
     pub(super) fn claim(&mut self, file: Arc<RegularFile>, bytes: Range<u64>) {
         self.claimed_bytes = bytes.end - bytes.start;
-        self.claim = Some(Claim { file, at: bytes.start, end: bytes.end });
+        self.claim = Some(Claim::Lines { file, bytes });
     }
 
-    /// Stands for what was read of an input in order.
+    /// Stands for a piece of a set, to be read by the thread that has the block.
+    pub(super) fn claim_piece(&mut self, set: Arc<dyn SetSource>, piece: SetPiece) {
+        self.claimed_bytes = piece.len as u64 * VALUE_BYTES;
+        self.claim = Some(Claim::Piece { set, piece });
+    }
+
+    /// Holds bytes that were read from an input in order.
     pub(super) fn hold(&mut self, span: Range<usize>, offset: u64) {
         self.claimed_bytes = span.len() as u64;
         (self.span, self.offset, self.first) = (span, offset, offset == 0);
@@ -288,27 +295,36 @@ impl Block {
     /// Reads the lines that begin in the next `bytes` of what it stands for, if they
     /// are not read yet.
     pub(super) fn read(&mut self, bytes: usize) -> Result<()> {
-        let Some(mut claim) = self.claim.take() else { return Ok(()) };
-        let left = usize::try_from(claim.end - claim.at).unwrap_or(usize::MAX);
+        let (file, claim) = match self.claim.take() {
+            None => return Ok(()),
+            Some(Claim::Lines { file, bytes }) => (file, bytes),
+            Some(Claim::Piece { set, piece }) => {
+                let mut values = Vec::with_capacity(piece.len);
+                set.read(&piece, &mut values)?;
+                self.rows = Some(Rows::from(values));
+                return Ok(());
+            }
+        };
+        let left = usize::try_from(claim.end - claim.start).unwrap_or(usize::MAX);
         let claimed = left.min(bytes.max(1));
-        let from = claim.at;
-        claim.at += claimed as u64;
+        let from = claim.start;
+        let rest = from + claimed as u64..claim.end;
         (self.offset, self.first, self.overlong) = (from, from == 0, None);
         if let Some(width) = self.rule.format.value_bytes() {
-            self.read_values(&claim.file, claimed, width)?;
+            self.read_values(&file, claimed, width)?;
         } else {
-            self.read_lines(&claim.file, claimed)?;
+            self.read_lines(&file, claimed)?;
             self.skip_byte_order_mark();
             self.terminate();
         }
-        if claim.at < claim.end {
-            self.claim = Some(claim);
+        if !rest.is_empty() {
+            self.claim = Some(Claim::Lines { file, bytes: rest });
         }
         Ok(())
     }
 
-    /// Reads what lies behind `end`, at place `at` of a file: at least `least` bytes, at
-    /// most `more` others. Gives where they end, and whether the input does as well.
+    /// Appends bytes behind `end` of the buffer: at least `least` from place `at` of the file, and
+    /// at most `more` others. Gives the new end, and whether the input ends there.
     fn append(
         &mut self,
         file: &RegularFile,
@@ -409,7 +425,7 @@ impl Block {
         part.start + end.map_or(0, |end| end + 1)
     }
 
-    /// Scans a line of a file, of which `part` of the buffer is read.
+    /// Scans a long line of a file. `part` of the buffer holds its beginning.
     fn scan_long_line(&mut self, file: &RegularFile, part: Range<usize>, at: u64) -> Result<()> {
         let bytes = &self.bytes.bytes()[part];
         let mark = if at == 0 && self.rule.has_mark { byte_order_mark(bytes) } else { 0 };

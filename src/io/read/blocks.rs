@@ -16,13 +16,14 @@ use super::lines::LineInputs;
 use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
 use super::serial::{Place, Serial, Source};
+use super::values::SetSource;
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
 use crate::number::{Column, Selector};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fewer bytes, where little is left of a file, cost more than what they gain.
+/// Smaller blocks near the end of a file would cost more than they gain.
 const MIN_SHARE_BYTES: u64 = 8 << 20;
 
 /// Hands out the blocks of all inputs.
@@ -30,7 +31,7 @@ pub(crate) struct Claims<'a> {
     inputs: Inputs<'a>,
     rule: Rule,
     selector: Option<&'a Selector>,
-    /// Blocks that what is left of a file has at least, so that threads end together.
+    /// The rest of a file is cut into at least so many blocks, so that threads end together.
     fewest: u64,
     state: Mutex<State>,
     /// Nobody wants more.
@@ -153,6 +154,7 @@ impl<'a> Claims<'a> {
                     let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                     block.hold_values(values.next(self.rule.block_values()))
                 }
+                Content::Set { set, .. } => self.claim_piece(set, place, block)?,
             };
             if more {
                 if let Some(selector) = self.selector {
@@ -194,12 +196,31 @@ impl<'a> Claims<'a> {
         Ok(true)
     }
 
+    /// Claims the next piece of a set; false if there are no more values.
+    fn claim_piece(
+        &self,
+        set: &Arc<dyn SetSource>,
+        place: &mut Place,
+        block: &mut Block,
+    ) -> Result<bool> {
+        if place.ended {
+            return Ok(false);
+        }
+        let Some(piece) = set.piece(place.offset, self.rule.block_values())? else {
+            return Ok(false);
+        };
+        let next = piece.range.end().checked_add(1);
+        (place.offset, place.ended) = (next.unwrap_or_default(), next.is_none());
+        block.claim_piece(Arc::clone(set), piece);
+        Ok(true)
+    }
+
     fn serial<'s>(&'s self, source: Source<'s>) -> Serial<'s> {
         Serial { source, selector: self.selector, stopped: &self.stopped }
     }
 }
 
-/// What a thread got.
+/// The result of a claim.
 enum Claimed {
     Nothing,
     Lines,

@@ -1,5 +1,5 @@
-//! Threads look at blocks of lines side by side; what comes of each block is
-//! taken in the order of the inputs.
+//! Threads work on blocks of lines side by side; their results are taken in the order of the
+//! inputs.
 
 use super::block::Block;
 use super::blocks::Claims;
@@ -16,6 +16,8 @@ pub(crate) struct ChunkJob<'a> {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
+    /// Memory to unpack a file in.
+    pub(crate) unpack_bytes: u64,
     /// Longest line; at least a MiB is taken.
     pub(crate) line_bytes: usize,
     pub(crate) progress: &'a Progress,
@@ -38,13 +40,13 @@ impl ChunkJob<'_> {
     }
 
     /// Each thread makes a state with `new`, does `work` on the lines that it
-    /// gets, in any order, and hands its state to `take` when it is their turn.
+    /// gets, in any order, and hands its state to `take` when the lines have their turn.
     /// `work` reads them with [`Block::next_lines`].
     ///
     /// # Errors
     ///
-    /// The first in the order of the inputs; what comes before it is taken, and
-    /// nothing behind it.
+    /// The first error in the order of the inputs. `take` gets all results before it and none
+    /// behind it.
     pub(crate) fn run<S>(
         self,
         lines: &LineInputs,

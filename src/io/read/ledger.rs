@@ -1,4 +1,4 @@
-//! The account of lines: what was read, what was no value, and where.
+//! The account of lines: counts of all lines, and the places of malformed ones.
 //!
 //! Threads hand in blocks in any order; the ledger enters them in the order of
 //! the input, which is what makes line numbers and the first error exact.
@@ -7,11 +7,12 @@ use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
 use std::io::Write;
+use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What becomes of malformed lines.
+/// The fate of malformed lines.
 pub(crate) enum Invalid<'a> {
     /// The first one ends the run.
     Fail,
@@ -32,8 +33,8 @@ pub(crate) struct Tally {
     pub(crate) headers: u64,
 }
 
-impl Tally {
-    fn add(&mut self, other: &Self) {
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
         self.lines += other.lines;
         self.values += other.values;
         self.blank += other.blank;
@@ -54,12 +55,12 @@ struct Bad {
     reason: Malformed,
 }
 
-/// What is kept of a rejected line.
+/// Longest excerpt of a rejected line.
 const BAD_TEXT_BYTES: usize = 4096;
-/// What an error message shows of one.
+/// Longest excerpt in an error message.
 const EXCERPT_BYTES: usize = 40;
 
-/// What a block had.
+/// The account of one block.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) input: usize,
@@ -68,9 +69,9 @@ pub(crate) struct Entry {
     pub(crate) inner_lines: u64,
     /// Rows of a table stand for lines; they have no offsets.
     pub(crate) has_rows: bool,
-    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. There may be one
-    /// every two bytes, so what is known of a line takes four bytes before its
-    /// text: differences to the line before.
+    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. Every second byte of a block may
+    /// be one, so a note is short: differences to the line before, about four bytes, then the
+    /// text.
     rejects: Vec<u8>,
     last: Bad,
 }
@@ -98,7 +99,7 @@ impl Entry {
         self.rejects.extend_from_slice(text);
     }
 
-    /// The malformed lines with what is kept of them.
+    /// The malformed lines with their excerpts.
     fn rejects(&self) -> impl Iterator<Item = (Bad, &[u8])> {
         let (mut rest, mut last) = (&self.rejects[..], Bad::default());
         std::iter::from_fn(move || {
@@ -127,7 +128,7 @@ impl Entry {
 }
 
 /// Bytes of noted lines that may wait for the blocks before them.
-const WAITING_BYTES: usize = 1 << 20;
+pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// Enters blocks in order.
 pub(crate) struct Ledger<'a> {
@@ -205,7 +206,7 @@ impl<'a> Ledger<'a> {
                 self.stop();
             })
         };
-        // Nothing is entered behind an error, of which `finish` tells.
+        // Entries behind an error are dropped: `finish` gives the error.
         let _: Result<(), ()> = self.order.complete(sequence, Some(entry), account);
     }
 
@@ -267,7 +268,7 @@ impl State<'_> {
             return Err(Error::Accounting { what });
         }
         self.lines += entry.tally.lines + entry.inner_lines;
-        self.total.add(&entry.tally);
+        self.total += entry.tally;
         Ok(())
     }
 }

@@ -3,15 +3,26 @@
 
 use super::block::{Rule, Taken};
 use super::long_line::MAX_LINE_BYTES;
-use super::open::{Content, Input, OpenOptions, Opened, Opener, Purpose, open_file};
+use super::open::{Content, Input, OpenOptions, Opened, Opener, Purpose, head_of, open_file};
 use crate::error::{Error, Result};
+use crate::io::compression::Compression;
 use crate::number::{Format, Selector};
 use std::path::{Path, PathBuf};
 
-/// What unpacking a compressed input may take.
-const UNPACK_BYTES: u64 = 64 << 20;
 /// Lines of this length are taken in any memory.
 const MIN_LINE_BYTES: usize = 1 << 20;
+
+/// Whether one of these files is compressed, or is a stream, which may be.
+pub(crate) fn may_unpack(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| {
+        // A pipe would wait for its writer. Reading says why a file cannot be opened.
+        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        !is_file
+            || open_file(path)
+                .and_then(|file| head_of(&file, 0).map_err(Error::io("read", path)))
+                .is_ok_and(|head| Compression::of_content(&head).is_some())
+    })
+}
 
 /// Files of lines, which are opened one after the other; `-` is standard input.
 pub(crate) struct LineInputs {
@@ -20,17 +31,23 @@ pub(crate) struct LineInputs {
     terminator: u8,
     /// Of delimited text, whose records may hold terminators in quotes.
     pub(super) selector: Option<Selector>,
+    /// Memory to unpack a compressed file in.
+    unpack_bytes: u64,
 }
 
 impl LineInputs {
     /// Of text: lines, or whole records of delimited text.
-    pub(crate) fn of_text(paths: Vec<PathBuf>, selector: Option<Selector>) -> Self {
-        Self { paths, purpose: Purpose::Text, terminator: b'\n', selector }
+    pub(crate) fn of_text(
+        paths: Vec<PathBuf>,
+        selector: Option<Selector>,
+        unpack_bytes: u64,
+    ) -> Self {
+        Self { paths, purpose: Purpose::Text, terminator: b'\n', selector, unpack_bytes }
     }
 
     /// Of any bytes.
-    pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8) -> Self {
-        Self { paths, purpose: Purpose::Bytes, terminator, selector: None }
+    pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8, unpack_bytes: u64) -> Self {
+        Self { paths, purpose: Purpose::Bytes, terminator, selector: None, unpack_bytes }
     }
 
     /// How they are cut into blocks of about so many bytes; longer lines are refused.
@@ -45,8 +62,8 @@ impl LineInputs {
     }
 
     fn options(&self) -> OpenOptions<'static> {
-        let (purpose, format) = (self.purpose, Format::Text);
-        OpenOptions { purpose, format, unpack_bytes: UNPACK_BYTES, column: None, threads: 1 }
+        let (purpose, unpack_bytes) = (self.purpose, self.unpack_bytes);
+        OpenOptions { purpose, format: Format::Text, unpack_bytes, column: None, threads: 1 }
     }
 
     /// Opens the file of this number, if there is one.

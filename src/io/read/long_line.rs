@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::number::{Line, LineScanner};
 use crate::size::ByteSize;
 
-/// Longest line that is kept whole: what is behind a whole block goes on below 4 GiB.
+/// Longest line that is kept whole. A block grows by doubling, and so stays below 4 GiB.
 pub(super) const MAX_LINE_BYTES: usize = 1 << 31;
 
 /// A line longer than a block.
@@ -33,7 +33,7 @@ impl LongLine {
         Self { scanner: LineScanner::new(), offset, bytes: 0, head: Vec::new(), terminator }
     }
 
-    /// Takes more of the line; gives what is behind its terminator.
+    /// Takes more of the line. Gives the bytes behind its terminator once that comes.
     pub(super) fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
         let end = piece.iter().position(|&byte| byte == self.terminator);
         let line = &piece[..end.unwrap_or(piece.len())];
@@ -49,7 +49,7 @@ impl LongLine {
     }
 }
 
-/// What is said of a line at `offset` that has more than `max_bytes` bytes.
+/// The error for a line at `offset` that has more than `max_bytes` bytes.
 pub(super) fn too_long(name: &str, offset: u64, max_bytes: usize) -> Error {
     Error::LineTooLong {
         input: name.to_owned(),

@@ -31,8 +31,8 @@ mod values;
 pub(crate) use block::Block;
 pub(crate) use block::Cut;
 pub(crate) use chunks::ChunkJob;
-pub(crate) use ledger::{Invalid, Ledger, Tally};
-pub(crate) use lines::LineInputs;
+pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
+pub(crate) use lines::{LineInputs, may_unpack};
 pub(crate) use mapped::map;
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
@@ -41,3 +41,4 @@ pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
 pub(crate) use unchanged::{Unchanged, check_end};
+pub(crate) use values::{SetPiece, SetSource};

@@ -2,7 +2,7 @@
 
 use super::regular::RegularFile;
 use super::stream::{Look, Stream};
-use super::values::{ValueSource, Values};
+use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
@@ -26,8 +26,10 @@ pub(crate) enum Input {
     Reader(String, Box<dyn Read + Send>),
     /// The same; it may be compressed.
     Stream(String, Box<dyn Read + Send>),
-    /// Values as they are.
+    /// Values of an iterator.
     Values(Box<dyn ValueSource>),
+    /// The values of a set.
+    Set(Arc<dyn SetSource>),
 }
 
 /// An input that is open.
@@ -46,12 +48,14 @@ pub(crate) enum Content {
     Stream(Mutex<Stream>),
     /// The same, and has no bytes.
     Values(Mutex<Values>),
+    /// Has no bytes either, but can be read in pieces, any number of times.
+    Set { set: Arc<dyn SetSource>, len: u64 },
 }
 
-/// What an input is opened for.
+/// The use of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its values; those of a table are a column of it.
+    /// Its values: of a table, a column.
     Values,
     /// Its lines of text: a table has none.
     Text,
@@ -60,12 +64,12 @@ pub(crate) enum Purpose {
 }
 
 impl Purpose {
-    /// Whether whole lines are wanted, and not only what they say.
+    /// Whether the reader wants whole lines, and not only their values.
     pub(super) fn is_lines(self) -> bool {
         self != Self::Values
     }
 
-    /// Refuses a table of which lines of text are wanted.
+    /// Refuses a table where the reader wants lines of text.
     pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
         match TableFormat::of_content(head) {
             Some(format) if self == Self::Text => Err(Error::usage(format!(
@@ -76,8 +80,8 @@ impl Purpose {
     }
 }
 
-/// Files of /proc say that they have no bytes, those of /sys that they have a page,
-/// whatever they have: they are read as streams are.
+/// Files of /proc claim a length of 0, and files of /sys a page, whatever they hold: the reader
+/// treats them as streams.
 const MADE_UP_BYTES: usize = 4096;
 
 /// How inputs are opened.
@@ -112,8 +116,8 @@ impl OpenOptions<'_> {
     }
 }
 
-/// Opens inputs; standard input that is named again has nothing left. What they
-/// are, compressed or a table, their content says.
+/// Opens inputs. Their content tells whether they are compressed, or tables. Standard input that
+/// is named a second time is empty.
 #[derive(Default)]
 pub(super) struct Opener {
     stdin_is_open: bool,
@@ -135,7 +139,7 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
 }
 
 /// The first bytes of a file's content, fewer if it ends before.
-fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
+pub(super) fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
     const { assert!(MADE_UP_BYTES >= HEAD_BYTES) };
     let mut head = vec![0; MADE_UP_BYTES];
     let read = file.read_at(&mut head, start)?;
@@ -144,6 +148,11 @@ fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
 }
 
 impl Input {
+    /// Whether it is a set, whose values ascend.
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
     /// Memory that a decoder of this input takes, as its head says: 0 for what
     /// needs none, or is no file.
     ///
@@ -176,6 +185,10 @@ impl Input {
             Self::Values(source) => {
                 let content = Content::Values(Mutex::new(Values::new(source)));
                 return Ok(Opened { name: "values".to_owned(), content });
+            }
+            Self::Set(set) => {
+                let (name, len) = (set.name(), set.len()?);
+                return Ok(Opened { name, content: Content::Set { set, len } });
             }
         };
         Opened::file(name, file, options)
@@ -252,7 +265,7 @@ impl Opened {
     /// Whether it takes memory to unpack it, as far as is known.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
-            Content::Regular(_) | Content::Values(_) => false,
+            Content::Regular(_) | Content::Values(_) | Content::Set { .. } => false,
             Content::Table(_) => true,
             Content::Stream(stream) => {
                 let stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
@@ -261,17 +274,23 @@ impl Opened {
         }
     }
 
+    /// Whether it is a set, which has to be decoded.
+    pub(crate) fn is_set(&self) -> bool {
+        matches!(self.content, Content::Set { .. })
+    }
+
     /// Bytes of the whole input, if that is known before it is read.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.content {
             Content::Regular(file) => Some(file.len),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
+            Content::Set { len, .. } => Some(len.saturating_mul(VALUE_BYTES)),
             Content::Stream(_) | Content::Values(_) => None,
         }
     }
 
     /// Whether it can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
-        matches!(self.content, Content::Regular(_) | Content::Table(_))
+        matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
     }
 }

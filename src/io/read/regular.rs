@@ -9,16 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file that can be read at any place.
 ///
-/// Numbers are read of a file as it was when it was opened. Lines are read to the
-/// end that the file has when a reader comes there, so that lines appended in the
-/// meantime are read as well.
+/// A reader of numbers ends where the file ended when it was opened. A reader of lines goes on to
+/// the present end, and so takes lines that were appended meanwhile.
 pub(crate) struct RegularFile {
     file: File,
     /// Where its content begins: not at 0 if standard input was read before.
     start: u64,
     /// Bytes from there to the end when it was opened.
     pub(super) len: u64,
-    /// Bytes of lines that were claimed.
+    /// End of the bytes that readers of lines claimed.
     claimed: AtomicU64,
     /// Where a reader of lines found the end of the file inside of a line.
     ended: AtomicU64,
@@ -58,7 +57,8 @@ impl RegularFile {
         Ok((read, read < wanted || read as u64 == left))
     }
 
-    /// Leaves nothing of standard input to the next program that has it.
+    /// Moves the shared position of standard input to its end, so that the next program reads
+    /// nothing twice.
     pub(super) fn pass(&self) -> io::Result<()> {
         (&self.file).seek(io::SeekFrom::End(0)).map(drop)
     }
@@ -89,8 +89,8 @@ impl RegularFile {
         self.ended.load(Ordering::SeqCst) > at
     }
 
-    /// Takes note that a line has no end where the file ends. Nobody reads on from
-    /// there. If somebody did already, the rest of the line would be lost.
+    /// Notes that the file ends inside of a line. No block behind it may be claimed: if one is
+    /// already, the rest of the line would be lost, and this is an error.
     pub(super) fn end(&self, name: &str, at: u64) -> Result<()> {
         self.ended.store(at, Ordering::SeqCst);
         if self.claimed.load(Ordering::SeqCst) > at {

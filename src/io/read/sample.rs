@@ -12,14 +12,17 @@ use crate::number::{BYTE_ORDER_MARK, Column, Selector};
 use std::io::{self, Read};
 use std::sync::PoisonError;
 
-/// What a sample of the inputs shows.
+/// A sample of the inputs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
     /// Values met, in no order.
     pub(crate) values: Vec<u64>,
-    /// Bytes that were looked at.
+    /// Values of the inputs that tell how many they have, and how many of `values` are theirs.
+    pub(crate) counted: u64,
+    pub(crate) of_counted: usize,
+    /// Bytes of the other inputs that were looked at.
     pub(crate) bytes: u64,
-    /// Bytes of all inputs, as far as known.
+    /// Bytes of all inputs, as far as they are known.
     pub(crate) input_bytes: u64,
     /// Whether the size of every input is known.
     pub(crate) sizes_known: bool,
@@ -87,12 +90,14 @@ pub(crate) fn sample(
                 sample.can_reread = false;
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
                 let (ahead, is_all) = values.look_ahead(ahead_bytes / 8);
-                let bytes = ahead.len() as u64 * VALUE_BYTES;
-                (sample.bytes, sample.input_bytes) =
-                    (sample.bytes + bytes, sample.input_bytes + bytes);
                 sample.sizes_known &= is_all;
                 sample.complete &= is_all;
-                Keep(&mut sample.values).values(ahead);
+                sample.take_counted(ahead, ahead.len() as u64);
+            }
+            Content::Set { set, len } => {
+                let values = set.sample(SET_VALUES)?;
+                sample.complete &= values.len() as u64 == *len;
+                sample.take_counted(&values, *len);
             }
             Content::Stream(stream) => {
                 sample.can_reread = false;
@@ -121,7 +126,20 @@ pub(crate) fn sample(
 /// Batches looked at in a table: a page has to be unpacked for each.
 const TABLE_PIECES: u64 = 16;
 
+/// Values looked at in a set: all of a small one.
+const SET_VALUES: usize = 1 << 14;
+
 impl Sample {
+    /// Takes `values` of an input that has `len` of them, as far as is known.
+    fn take_counted(&mut self, values: &[u64], len: u64) {
+        let before = self.values.len();
+        Keep(&mut self.values).values(values);
+        self.of_counted += self.values.len() - before;
+        self.counted = self.counted.saturating_add(len);
+        self.input_bytes = self.input_bytes.saturating_add(len.saturating_mul(VALUE_BYTES));
+        self.complete &= self.values.len() - before == values.len();
+    }
+
     /// Takes the first rows of evenly spaced pieces of a table.
     fn look_into(&mut self, table: &Table, pieces: u64) -> Result<()> {
         self.input_bytes =
@@ -145,7 +163,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Parses a piece of an input; what is malformed is left for the reading.
+    /// Parses a piece of an input. The run itself reports malformed lines, not the sample.
     fn look(
         &mut self,
         input: &Opened,
@@ -160,7 +178,7 @@ impl Sample {
         if let Some(width) = is_binary {
             piece.truncate(piece.len() / width * width);
         } else {
-            // Whole lines only: what begins or ends inside would mislead.
+            // Cut off the half lines at both ends: they would mislead.
             if !at_end {
                 let end = piece.iter().rposition(|&byte| byte == terminator);
                 piece.truncate(end.map_or(0, |end| end + 1));

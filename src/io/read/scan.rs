@@ -49,7 +49,7 @@ pub(crate) fn scan<C: Consumer + Send>(
             if options.progress.is_cancelled() {
                 break Err(Error::Interrupted);
             }
-            // What comes before the first malformed line may still be there.
+            // A block before the first malformed line may still be in work.
             if ledger.is_stopped() && !block.is_begun() {
                 break Ok(());
             }

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How far an input is read.
 #[derive(Default)]
 pub(super) struct Place {
-    /// Bytes that were claimed.
+    /// Bytes that were claimed; of a table its pieces, of a set the values below.
     pub(super) offset: u64,
     /// Number (from 0) of the wanted field, once the first record was read.
     pub(super) column: usize,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 /// An input that is read one block after the other.
@@ -37,8 +37,8 @@ pub(super) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Reads what there is at a place, which is where the last reading ended; tells
-    /// whether the input ends behind it.
+    /// Reads the bytes that are ready. `at` is where the last reading ended. Tells whether the
+    /// input ends behind them.
     fn read(&mut self, reader: (Taken, &str), buffer: &mut [u8], at: u64) -> Result<(usize, bool)> {
         match self {
             Self::File(file) => file.read(reader, buffer, at, 0),
@@ -167,7 +167,7 @@ impl Serial<'_> {
         selector.complete(bytes, limit).map(|complete| PADDING + complete)
     }
 
-    /// Scans a line of which the buffer has the beginning.
+    /// Scans a long line. The buffer holds its beginning.
     fn scan_long_line(&mut self, place: &mut Place, block: &mut Block, end: usize) -> Result<()> {
         let rule = block.rule;
         let bytes = &block.bytes.bytes()[PADDING..end];

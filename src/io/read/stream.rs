@@ -14,15 +14,15 @@ const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// How long a reader waits for a stream before it checks whether lines are still wanted.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// What is left of a stream.
+/// The rest of a stream.
 pub(crate) struct Stream {
-    /// Bytes that were looked at already, to be read again.
+    /// Bytes that were sampled, and are read again.
     pub(super) ahead: Vec<u8>,
     source: Source,
     /// A terminal goes on behind its end.
     ended: bool,
-    /// How to look whether it is compressed, before that was done: a decoder is
-    /// made when its first byte is wanted and goes with its last.
+    /// How to find out whether it is compressed; none after that. The first read makes the decoder,
+    /// and the end drops it.
     look: Option<Look>,
     unpacks: bool,
 }
@@ -111,7 +111,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Its buffers are for the next input.
+    /// Takes the source out, so that its buffers are freed for the next input.
     fn take_source(&mut self) -> Source {
         std::mem::replace(&mut self.source, Source::Reader(Box::new(io::empty())))
     }
@@ -161,8 +161,7 @@ impl Stream {
         Ok(filled)
     }
 
-    /// Whether nothing comes for a moment; not at the end. What is unpacked is
-    /// never waited for.
+    /// Whether the stream is silent for a moment. False at the end, and for unpacked content.
     pub(super) fn pauses(&self) -> bool {
         self.is_silent(&PAUSE)
     }

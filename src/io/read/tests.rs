@@ -15,7 +15,7 @@ fn claims(inputs: &LineInputs, bytes: usize) -> Claims<'_> {
 }
 
 fn of_text(path: &Path) -> LineInputs {
-    LineInputs::of_text(vec![path.into()], None)
+    LineInputs::of_text(vec![path.into()], None, 64 << 20)
 }
 
 /// The lines of a file in claims and blocks of about so many bytes.
@@ -47,7 +47,7 @@ fn lines_come_whole_from_blocks_of_any_size() {
         })
         .collect();
     for bytes in 1..24 {
-        let inputs = LineInputs::of_text(paths.clone(), None);
+        let inputs = LineInputs::of_text(paths.clone(), None, 64 << 20);
         let claims = claims(&inputs, bytes);
         let (mut block, mut blocks) = (claims.block(), 0);
         let mut found = vec![String::new(); texts.len()];
@@ -80,7 +80,7 @@ fn broken_records_are_cut_alike_in_blocks_of_any_size() {
         fs::write(&path, text).unwrap();
         let whole: Vec<_> = selector.records(text.as_bytes(), 0, MAX_RECORD_BYTES).collect();
         for bytes in 1..40 {
-            let inputs = LineInputs::of_text(vec![path.clone()], Some(selector.clone()));
+            let inputs = LineInputs::of_text(vec![path.clone()], Some(selector.clone()), 64 << 20);
             let claims = claims(&inputs, bytes);
             let (mut block, mut found) = (claims.block(), Vec::new());
             while claims.claim(&mut block).unwrap() {

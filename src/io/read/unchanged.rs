@@ -6,7 +6,7 @@ use std::io::Seek;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What shows that a file was written to, or that another took its place.
+/// Properties that change when somebody writes to a file or replaces it.
 type Mark = (u64, u64, u64, i64, i64);
 
 /// Regular files as they were when they were first looked at.
@@ -24,7 +24,7 @@ impl Unchanged {
         Self(paths.into_iter().filter_map(marked).collect())
     }
 
-    /// Refuses what was made of a file that is not the same any more.
+    /// Refuses a result if one of the files changed meanwhile.
     pub(crate) fn check(&self) -> Result<()> {
         match self.0.iter().find(|(path, before)| mark(path).as_ref() != Some(before)) {
             None => Ok(()),
@@ -33,9 +33,9 @@ impl Unchanged {
     }
 }
 
-/// Refuses what was read of a regular file up to its end if that lies before what
-/// was read: somebody shortened it, and its last line may be half of one. `before`
-/// is what it was when it was opened: files of /proc always say that they are empty.
+/// Refuses a regular file that now ends before the place that was read: somebody shortened it,
+/// and its last line may be cut. `before` is its state when it was opened. Files of /proc always
+/// claim to be empty, and pass.
 pub(crate) fn check_end(file: &File, before: &fs::Metadata, path: &Path) -> Result<()> {
     let now = file.metadata().map_err(Error::io("read", path))?;
     let at = |mut file: &File| file.stream_position().map_err(Error::io("read", path));

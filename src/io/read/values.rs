@@ -1,6 +1,10 @@
-//! Values that come as such: of iterators, and of what else the caller has in memory.
+//! Values that come as values, not as bytes: from iterators, which give them once, and from
+//! sets, which give any piece of them any number of times.
 
-/// Gives values, a batch at a time.
+use crate::error::Result;
+use std::ops::RangeInclusive;
+
+/// Gives values once, in any order, a batch at a time.
 pub(crate) trait ValueSource: Send {
     /// Appends the next values to `batch`, at most `most` of them, and fewer at the end
     /// only.
@@ -13,7 +17,39 @@ impl<I: Iterator<Item = u64> + Send> ValueSource for I {
     }
 }
 
-/// What is left of a source.
+/// Gives ascending values by pieces, to many threads at a time and as often as they ask: a set.
+pub(crate) trait SetSource: Send + Sync {
+    /// The name of the set in messages.
+    fn name(&self) -> String;
+
+    /// Number of values.
+    fn len(&self) -> Result<u64>;
+
+    /// At most `most` evenly spaced values, from the smallest to the largest; all of a smaller set.
+    fn sample(&self, most: usize) -> Result<Vec<u64>>;
+
+    /// The piece that begins with the first value from `from` on and has at most `most`
+    /// values, at least one; none if there are no more values.
+    fn piece(&self, from: u64, most: usize) -> Result<Option<SetPiece>>;
+
+    /// Appends the values of a piece.
+    ///
+    /// # Errors
+    ///
+    /// If the set does not have as many values there as `piece` said.
+    fn read(&self, piece: &SetPiece, values: &mut Vec<u64>) -> Result<()>;
+}
+
+/// Values of a set that a thread reads together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SetPiece {
+    /// They lie in this range, and no other values do.
+    pub(crate) range: RangeInclusive<u64>,
+    /// Number of values.
+    pub(crate) len: usize,
+}
+
+/// The values of an iterator that nobody took yet.
 pub(crate) struct Values {
     /// Values that were looked at already.
     ahead: std::vec::IntoIter<u64>,

@@ -39,7 +39,7 @@ pub(super) struct ArrowPiece {
     at: usize,
 }
 
-/// What a file says of itself.
+/// The schema and the batches of a file.
 struct Outline {
     schema: Schema,
     version: arrow_ipc::MetadataVersion,
@@ -59,7 +59,7 @@ fn error(error: ArrowError) -> io::Error {
 struct Framed {
     /// The metadata, without what stands before it.
     metadata: Vec<u8>,
-    /// Bytes of the metadata and of what stands before it.
+    /// Bytes of the metadata and of its prefix.
     head_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What stands for tables in a program that was built without them.
+//! Stand-ins for tables in a program that was built without them.
 
 use super::{Rows, TableFormat, TableOptions};
 use crate::error::{Error, Result};

@@ -110,7 +110,7 @@ pub(crate) const VALUE_BYTES: u64 = 8;
 pub(crate) struct TableOptions<'a> {
     /// The wanted column; none if the file has but one of integers.
     pub(crate) column: Option<&'a crate::number::Column>,
-    /// What reading may take.
+    /// Memory for reading.
     pub(crate) memory_bytes: u64,
     /// Pieces that are read at the same time.
     pub(crate) threads: u64,

@@ -32,12 +32,12 @@ pub(super) struct ParquetTable {
 pub(super) struct ParquetPiece {
     column: Raw,
     is_signed: bool,
-    /// Definition level of what is not null.
+    /// Definition level of a value that is not null.
     present: i16,
     levels: Vec<i16>,
 }
 
-/// The two physical types of integers, each with what was read last.
+/// The two physical types of integers, each with the values of the last reading.
 enum Raw {
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),

@@ -40,14 +40,14 @@ enum PieceContent {
     Arrow(ArrowPiece),
 }
 
-/// What an open table has to say.
+/// A table that was opened, and its pieces.
 pub(super) struct Opened<T> {
     pub(super) table: T,
     /// Rows of each piece.
     pub(super) rows: Vec<u64>,
 }
 
-/// What keeps a table from being opened.
+/// The reason why a table cannot be opened.
 pub(super) enum Refused {
     /// It cannot be read.
     Read(io::Error),
@@ -181,7 +181,7 @@ impl Piece {
 /// A column that a file has.
 pub(super) struct Candidate {
     pub(super) name: String,
-    /// What it holds, if that is no integers.
+    /// The type of its content, if that is not integers.
     pub(super) other: Option<String>,
 }
 

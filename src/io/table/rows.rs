@@ -5,16 +5,16 @@
 pub(crate) struct Gap {
     /// Counted from 0 within the rows.
     pub(crate) row: usize,
-    /// What stands there instead; nothing if the row is null.
+    /// The negative number that stands there; none if the row is null.
     pub(crate) negative: Option<i64>,
 }
 
 /// Consecutive rows of a column.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// Those that are natural numbers, in order.
+    /// The natural numbers, in order.
     pub(crate) values: Vec<u64>,
-    /// The others, in order.
+    /// The rows without one, in order.
     pub(crate) gaps: Vec<Gap>,
 }
 
@@ -50,7 +50,7 @@ impl Rows {
         }
     }
 
-    /// Appends rows of which some are null.
+    /// Appends rows; some may be null.
     pub(super) fn extend_some<T: Copy>(
         &mut self,
         raw: impl Iterator<Item = Option<T>>,
@@ -65,7 +65,7 @@ impl Rows {
         }
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub(super) fn clear(&mut self) {
         self.values.clear();
         self.gaps.clear();

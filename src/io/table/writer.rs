@@ -48,7 +48,7 @@ struct Holding<W> {
     holds: bool,
 }
 
-/// What stands before the rows takes less.
+/// The bytes before the rows take less.
 const HELD_BYTES: usize = 4 << 10;
 
 impl<W: Write> Holding<W> {

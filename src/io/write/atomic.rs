@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// What the name of an output stands for.
+/// The target that the name of an output leads to.
 #[derive(Debug)]
 pub(crate) enum Destination {
     /// A regular file, there or not: written beside its place, then moved.
@@ -33,7 +33,7 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
         Ok(found) => {
             // A link stays a link: the file it names is replaced.
             let path = fs::canonicalize(path).map_err(Error::io("find", path))?;
-            // Whoever may not write the file shall not replace it either.
+            // A user who may not write the file must not replace it either.
             OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
             AtomicFile::create(path, Some(&found)).map(Destination::Atomic)
         }
@@ -63,7 +63,7 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
 const MAX_LINKS: usize = 40;
 
 /// Where the last of a chain of links points to, there or not.
-fn end_of_links(path: &Path) -> Result<PathBuf> {
+pub(super) fn end_of_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else { return Ok(path) };
@@ -158,7 +158,7 @@ impl AtomicFile {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("write", folder))
     }
 
-    /// Gives the file its name, in place of what had it before.
+    /// Gives the file its name. It replaces the file that had this name.
     pub(crate) fn commit(self) -> Result<()> {
         let destination = self.destination;
         match self.content {

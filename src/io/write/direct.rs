@@ -46,15 +46,15 @@ impl<'a> DirectFile<'a> {
         // A file that grows with every write locks the others out meanwhile.
         let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
         if reserved.is_err() {
-            // Gives back a part that may be set aside. If that fails, so does `set_len` at the
-            // end, which tells it; as a file that is not direct it would keep what is too much.
+            // `fallocate` may have reserved a part: release it. If that fails, `set_len` at the
+            // end fails as well, and reports it.
             let _ = file.set_len(0);
         }
         let write_bytes = write_bytes.next_multiple_of(ALIGNMENT);
         Some(Self { cached: file, direct, buffers: Mutex::default(), write_bytes })
     }
 
-    /// Cuts off what was set aside in vain.
+    /// Sets the length, and so releases reserved bytes behind it.
     pub(super) fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.cached.set_len(bytes)
     }

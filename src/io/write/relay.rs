@@ -1,7 +1,7 @@
 //! Numbered parts that one taker gets one after the other.
 //!
-//! A thread whose part does not have the turn leaves what it has, takes an empty buffer
-//! and computes on. It waits only where there is no empty one.
+//! A thread whose part does not have the turn leaves its full buffer, takes an empty one and goes
+//! on. It waits only if no buffer is empty.
 
 use crate::error::Result;
 use crate::io::in_order::InOrder;
@@ -15,7 +15,7 @@ pub(crate) trait Carried: Send {
     /// Whether it holds nothing.
     fn is_empty(&self) -> bool;
 
-    /// Forgets what it holds, and keeps its memory.
+    /// Drops its content and keeps its memory.
     fn clear(&mut self);
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Relay<'a, T> {
     taker: Mutex<Taker<'a, T>>,
 }
 
-/// What becomes of a part, a piece at a time.
+/// The state of a part, which comes a piece at a time.
 type Taker<'a, T> = Box<dyn FnMut(&T) -> Result<()> + Send + 'a>;
 
 /// Empty buffers for threads that leave theirs.
@@ -111,8 +111,8 @@ impl<'a, T: Carried> Relay<'a, T> {
         self.take(item)
     }
 
-    /// Ends part `number`. If it has the turn, the taker gets what was left of it and of
-    /// later parts, up to one that is not complete.
+    /// Ends part `number`. If it has the turn, the taker gets the rest of it, and later parts up to
+    /// an incomplete one.
     pub(crate) fn finish(&self, number: usize) -> Result<()> {
         self.order.complete(number as u64, None, |left| self.hand_over(left))
     }

@@ -1,9 +1,8 @@
 //! Many threads write the pieces of one output, each at its place.
 //!
-//! The output is cut into numbered parts. A part's place is known when the
-//! sizes of all parts before it are: so a size is announced as early as it is
-//! known, and a thread waits only if it must. Parts of a stream have turns, not
-//! places: a thread leaves what it has to the one whose turn it is.
+//! The output is cut into numbered parts. The place of a part follows from the sizes of all parts
+//! before it, so threads announce sizes as early as they can, and rarely wait. Parts of a stream
+//! have turns instead of places: a thread leaves its full buffer for the thread with the turn.
 
 use super::direct::{DirectFile, DirectPart};
 use super::relay::{Buffer, Relay};

@@ -1,13 +1,13 @@
 //! One output: where its name leads, how its bytes are packed, and when it appears.
 
-use super::atomic::{AtomicFile, Destination, open_destination};
+use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, Packer};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// What an output holds, as far as its writer has to know.
+/// The kind of an output, as far as its writer has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// Lines or numbers, one after the other.
@@ -32,7 +32,8 @@ impl Encoding {
     fn is_plain(self) -> Option<&'static str> {
         match self {
             Self::Lines => None,
-            Self::Table | Self::Set => Some("a set file is asked where it lies"),
+            Self::Table => Some("a table is read from any place"),
+            Self::Set => Some("a set file is asked where it lies"),
             Self::Filter => Some("a filter is asked where it lies"),
             Self::Index => Some("an index is asked where it lies"),
             Self::Rejects => Some("rejected lines may be forgotten and begun again"),
@@ -47,17 +48,22 @@ impl Encoding {
     }
 }
 
-/// Memory and folder for what cannot be written at once.
+/// Memory and folder for bytes that cannot be written at once.
 #[derive(Debug, Clone)]
 pub(crate) struct Spool {
-    /// What may wait in memory.
+    /// Bytes that may wait in memory.
     pub(crate) memory_bytes: usize,
-    /// What packing an output, or encoding a table, may take.
+    /// Memory for packing an output, or for encoding a table.
     pub(crate) pack_bytes: u64,
     pub(crate) folder: PathBuf,
 }
 
 impl Spool {
+    /// Memory of an output that waits for its place, where nobody limits it.
+    pub(crate) const MEMORY_BYTES: usize = 4 << 20;
+    /// The same of a packer, or of the encoder of a table.
+    pub(crate) const PACK_BYTES: u64 = 16 << 20;
+
     /// A file without a name in the folder.
     pub(crate) fn file(&self) -> Result<File> {
         tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
@@ -66,7 +72,8 @@ impl Spool {
 
 impl Default for Spool {
     fn default() -> Self {
-        Self { memory_bytes: 4 << 20, pack_bytes: 16 << 20, folder: std::env::temp_dir() }
+        let (memory_bytes, pack_bytes) = (Self::MEMORY_BYTES, Self::PACK_BYTES);
+        Self { memory_bytes, pack_bytes, folder: std::env::temp_dir() }
     }
 }
 
@@ -121,6 +128,11 @@ impl<'w> Writer<'w> {
             None => To::Atomic(new),
         };
         Ok(Self { path, to, is_durable: false, written_bytes: 0 })
+    }
+
+    /// Whether lines that are written to `path` are packed, as far as its name tells.
+    pub(crate) fn will_pack(path: &Path) -> bool {
+        end_of_links(path).is_ok_and(|path| Compression::of_name(&path).is_some())
     }
 
     /// Writes to a stream, which messages call `-`.
@@ -265,6 +277,7 @@ mod tests {
         for (name, encoding) in [
             ("x.lz4", Encoding::Lines),
             ("x.gz", Encoding::Set),
+            ("x.gz", Encoding::Table),
             ("x.zst", Encoding::Filter),
             ("x.xz", Encoding::Index),
             ("/dev/null", Encoding::Index),

@@ -56,7 +56,7 @@ struct Survivors<'a> {
     set: LineSet,
     cut: Cut<'a>,
     spilled: Option<Parts>,
-    /// Of what was spilled.
+    /// A filter of the spilled lines.
     screen: Option<BlockedBloomFilter>,
     number: u64,
     plan: Plan,
@@ -118,7 +118,7 @@ impl Survivors<'_> {
 }
 
 impl<'a> CommonLines<'a> {
-    /// Looks at two files, of which streams are copied to temporary ones.
+    /// Looks at two files. It copies streams to temporary files.
     pub(super) fn new(
         job: LineJob<'a>,
         memory: Budget,

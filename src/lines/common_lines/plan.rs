@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::sort::plan::budget::{Budget, CommonShare};
 use std::path::Path;
 
-/// What is known of a file before it is read.
+/// Facts about a file before it is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) bytes: u64,
@@ -36,7 +36,7 @@ impl Facts {
     }
 }
 
-/// How memory is divided, and what comes of it.
+/// The division of memory, and the expected work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     /// Which file is the smaller one.
@@ -52,7 +52,7 @@ pub(crate) struct Plan {
 const LEAST_BITS_PER_KEY: u64 = 2;
 
 impl Plan {
-    /// For files of which this is known.
+    /// Plans for files with these facts.
     pub(crate) fn new(facts: [Facts; 2], rate: f64, memory: Budget) -> Self {
         let [a, b] = facts;
         let smaller = usize::from(b.bytes < a.bytes);

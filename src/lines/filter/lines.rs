@@ -204,7 +204,7 @@ impl<'a> Lines<'a> {
         start
     }
 
-    /// Takes what is still on its way through the screen.
+    /// Takes the lines that are still on their way through the screen.
     fn drain(&mut self) {
         if let Some(screen) = &mut self.screen {
             screen.finish(&mut self.passed);

@@ -17,7 +17,7 @@ use lines::{Counts, Lines};
 use screening::Screening;
 use std::path::PathBuf;
 
-/// What becomes of a line.
+/// The answer to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineAnswer {
     /// Its value is printed, and whether the set has it.
@@ -33,18 +33,19 @@ pub(super) struct Filter<'a> {
     /// The column of delimited text that has the values; a line is a record then.
     column: Option<Selector>,
     skip_invalid: bool,
-    /// Memory that may be spent on telling what is not in the set.
+    /// Memory for a filter in front of the set.
     screen_bytes: usize,
     chunks: ChunkJob<'a>,
 }
 
 /// Bytes of lines that are answered to learn how many the set has.
 const SAMPLE_BYTES: usize = 1 << 14;
-/// Bytes of lines of which few are kept: they are parsed in the second-level cache.
+/// Bytes of lines that are parsed together where few are kept: they fit in the second-level
+/// cache.
 const BLOCK_BYTES: usize = 1 << 19;
 /// Bytes of lines that are kept to be looked up together.
 const MAX_KEPT_BYTES: usize = 4 << 20;
-/// What was found out of lines that a set answered.
+/// Counts of the lines that a set answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answered {
@@ -74,7 +75,8 @@ impl<'a> Filter<'a> {
         paths: Vec<PathBuf>,
         mut consume: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
-        let inputs = LineInputs::of_text(paths, self.column.clone());
+        let unpack_bytes = self.chunks.unpack_bytes;
+        let inputs = LineInputs::of_text(paths, self.column.clone(), unpack_bytes);
         let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {

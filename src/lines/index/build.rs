@@ -123,15 +123,13 @@ impl Builder {
         new.commit()
     }
 
-    /// Takes what was appended to a file into its index: it becomes the one that
-    /// [`build`](Self::build) would make of the whole file. Of what was there
-    /// before only samples and the last blocks are read. The key, the rate and
-    /// the size of blocks are those of the index.
+    /// Adds the rows that were appended to a file to its index. The result equals the index that
+    /// [`build`](Self::build) makes of the whole file. Of the old rows only samples and the last
+    /// blocks are read. The key, the rate and the size of blocks stay.
     ///
     /// # Errors
     ///
-    /// As those of `build`, and if the file is not what the index was made of,
-    /// with something appended.
+    /// The errors of `build`; also if the file does not begin with the data that was indexed.
     pub fn extend(&self, data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Stat> {
         let old = BlockIndex::open_grown(data.as_ref(), index.as_ref())?;
         if old.appended_bytes() == 0 {

@@ -58,7 +58,7 @@ impl Recipe {
     }
 }
 
-/// What an index knows of a group.
+/// Facts about a group that the index keeps.
 #[derive(Debug)]
 pub(super) struct Digest {
     pub(super) shape: Shape,

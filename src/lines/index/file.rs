@@ -37,7 +37,7 @@ pub struct IndexFile {
     sections: Sections,
 }
 
-/// What an index says of itself.
+/// Facts that an index gives about itself.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stat {
@@ -95,7 +95,7 @@ impl IndexFile {
         Ok(Self { path, bytes, header, sections })
     }
 
-    /// What the index says of itself and its data.
+    /// Facts about the index and its data.
     #[must_use]
     pub fn stat(&self) -> Stat {
         let header = &self.header;

@@ -8,19 +8,19 @@ use crate::bloom::sliced::MAX_BLOCKS;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use crate::io::page::{Damage, Format};
 
-/// What every index begins with.
+/// The first bytes of every index.
 const FORMAT: Format =
     Format { magic: *b"\x89BIX\x0D\x0A\x1A\x0A", version: 1, refusal: "this is no index" };
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
-/// Bytes of what is known of a group: place and bits of its filters, rows, keys.
+/// Bytes of an entry for a group: place and bits of its filters, rows, keys.
 pub(super) const GROUP_BYTES: u64 = 32;
-/// Bytes of what is known of a block: place in the data, checksum.
+/// Bytes of an entry for a block: place in the data, checksum.
 pub(super) const BLOCK_BYTES: u64 = 16;
 /// Bytes of a block's place in the bounds.
 pub(super) const PLACE_BYTES: u64 = 8;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Header {
     pub(super) rule: KeyRule,
@@ -119,7 +119,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// What is wrong, and at which byte.
+    /// The defect, and its byte.
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
         let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {

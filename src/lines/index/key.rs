@@ -37,7 +37,7 @@ pub enum KeyRule {
     Columns(Columns),
     /// So many bytes at the begin of the row; all of a shorter one.
     Prefix(u64),
-    /// What is before the first of these bytes; all of a row that has none.
+    /// The bytes before the first of these bytes; the whole row if it has none.
     Until(u8),
 }
 
@@ -58,7 +58,7 @@ impl Columns {
         &self.numbers
     }
 
-    /// What is between two columns.
+    /// The byte between two columns.
     #[must_use]
     pub const fn delimiter(&self) -> u8 {
         self.delimiter
@@ -146,7 +146,7 @@ impl KeyRule {
 pub(super) struct Matcher<'k> {
     rule: &'k KeyRule,
     key: &'k [u8],
-    /// What has to be in the first columns, where it matters.
+    /// Bytes that the first columns must hold, if it matters.
     fields: Vec<Option<Cow<'k, [u8]>>>,
     /// Whether a column would have to be two things at once.
     is_impossible: bool,

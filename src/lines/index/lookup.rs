@@ -27,16 +27,16 @@ pub struct BlockIndex {
     data: Data,
 }
 
-/// The lines of a key, and what it took to find them.
+/// The lines of a key, and the work of finding them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'i> {
     /// As they are in the file, in its order, with their line ends.
     pub lines: Vec<&'i [u8]>,
-    /// What it took.
+    /// The work that it took.
     pub report: LookupReport,
 }
 
-/// What a lookup took.
+/// The work of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LookupReport {
@@ -152,7 +152,7 @@ impl BlockIndex {
         bytes.filter(|bytes| xxh3_64(bytes) == sum).ok_or_else(changed)
     }
 
-    /// What the index says of itself and its data.
+    /// Facts about the index and its data.
     #[must_use]
     pub fn stat(&self) -> Stat {
         self.index.stat()
@@ -208,7 +208,7 @@ impl BlockIndex {
     ///
     /// # Errors
     ///
-    /// As those of `get`, and what `visit` gives.
+    /// The errors of `get`, and the error that `visit` gives.
     pub fn for_each_line<'i>(
         &'i self,
         key: &[u8],

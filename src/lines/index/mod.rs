@@ -26,14 +26,13 @@
 //!
 //! # What a change of the data does
 //!
-//! The index has the length and the checksums of what it was made of.
-//! [`BlockIndex::open`] compares the length and eight blocks, spread over the
-//! file, whatever its size, and all blocks of a file that was written to after its
-//! index; a lookup compares each block that it reads. So only a change that keeps the
-//! length and the time of writing can stay unnoticed until [`BlockIndex::verify`]
-//! reads all, if it is in none of these blocks, and a lookup will not find what it
-//! added. Of the index itself, one of more than 1 MiB, only the header is checked
-//! before. [`Builder::extend`] takes in what was appended.
+//! The index stores the length and the checksums of its data. [`BlockIndex::open`] compares the
+//! length and eight blocks, spread over the file. If the file was written to after its index, it
+//! compares all blocks. A lookup compares each block that it reads. So a change stays unnoticed
+//! only if it keeps the length and the time of writing and lies in none of these blocks: a lookup
+//! does not find rows that it added, and [`BlockIndex::verify`], which reads everything, reports
+//! it. Of an index of more than 1 MiB only the header is checked before that.
+//! [`Builder::extend`] adds rows that were appended.
 //!
 //! # Cost
 //!

@@ -23,8 +23,7 @@ pub(super) fn line_len(mut bytes: &[u8]) -> usize {
     bytes.skip_until(b'\n').unwrap_or(bytes.len())
 }
 
-/// Where the first row begins that is not before what is looked for, in a block
-/// where these come first.
+/// Offset of the first row that does not sort before the wanted key. Rows must be sorted.
 pub(super) fn partition(block: &[u8], mut order: impl FnMut(&[u8]) -> Ordering) -> usize {
     let (mut low, mut high) = (0, block.len());
     while low < high {

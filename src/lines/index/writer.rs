@@ -5,6 +5,7 @@ use super::file::IndexFile;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
+use crate::sort::plan::budget::INDEX_TABLE_BYTES;
 use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -13,11 +14,8 @@ use std::path::Path;
 use tempfile::SpooledTempFile;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Bytes of a table that are kept in memory before they go to a file.
-const SPOOL_BYTES: usize = 4 << 20;
-
 fn spool() -> SpooledTempFile {
-    tempfile::spooled_tempfile(SPOOL_BYTES)
+    tempfile::spooled_tempfile(INDEX_TABLE_BYTES)
 }
 
 /// Takes groups in their order; nothing is valid before

@@ -13,7 +13,7 @@ use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY};
 use crate::set::file::{ValueSink, push_array};
 use crate::sort::entry::Entry;
 
-/// What a sink takes.
+/// The kind of values that a sink takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) enum Typed {
     /// Values, or pairs of a value and its count.
@@ -30,7 +30,7 @@ pub(in crate::sort) struct Batch {
     pieces: Vec<Piece>,
     /// Of all pieces; of a bitmap, its bytes in pairs.
     lows: Vec<[u8; 2]>,
-    /// Of `lows`, from the first one on, what is in use.
+    /// Number of items of `lows` that are in use.
     filled: usize,
 }
 
@@ -45,7 +45,7 @@ struct Piece {
 
 /// Words of a bitmap of all values that share all but 16 bits.
 pub(in crate::sort) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
-/// What a bitmap takes of `lows`, and what is written behind an array.
+/// Items of `lows` for a bitmap, with the slack that kernels write behind an array.
 const BITMAP_LOWS: usize = BITMAP_BYTES / 2 + ones::SLACK;
 
 impl Batch {

@@ -11,6 +11,7 @@ use crate::number::Format;
 use crate::progress::Progress;
 use crate::sort::entry::{Entry, Window};
 use std::io::Write;
+use std::ops::AddAssign;
 
 /// Which values are written, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +43,7 @@ impl Selection {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sort) struct Style {
     pub(in crate::sort) format: Format,
-    /// What the output takes instead of bytes.
+    /// The kind of values that the output takes; none if it takes bytes.
     pub(in crate::sort) typed: Option<Typed>,
     pub(in crate::sort) terminator: u8,
     pub(in crate::sort) selection: Selection,
@@ -64,7 +65,7 @@ impl Style {
     }
 }
 
-/// What was written.
+/// Counts of the output.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::sort) struct Written {
     /// Lines, or values in binary formats.
@@ -73,6 +74,14 @@ pub(in crate::sort) struct Written {
     pub(in crate::sort) values: u64,
     /// How parts were finished.
     pub(in crate::sort) ways: Ways,
+}
+
+impl AddAssign for Written {
+    fn add_assign(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.values += other.values;
+        self.ways += other.ways;
+    }
 }
 
 /// Encodes values into a buffer, or gathers them in a batch, and hands it on, part by

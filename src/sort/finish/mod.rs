@@ -13,5 +13,6 @@ pub(super) mod radix;
 pub(super) mod scan;
 pub(super) mod span;
 pub(super) mod task;
+#[cfg_attr(not(any(fuzzing, feature = "_testing")), expect(unreachable_pub, reason = "for tests"))]
 pub(super) mod ways;
 pub(super) mod workspace;

@@ -17,7 +17,7 @@ pub(in crate::sort) enum Target<'a> {
 pub(in crate::sort) type TakeBatch<'a> = &'a mut (dyn FnMut(&Batch) -> Result<()> + Send);
 
 impl Target<'_> {
-    /// What it takes instead of bytes.
+    /// The kind of values that it takes; none if it takes bytes.
     pub(in crate::sort) fn typed(&self) -> Option<Typed> {
         match self {
             Self::Bytes(..) => None,

@@ -7,7 +7,7 @@
 //! | bitmap | the window is narrow, and most values occur once |
 //! | counting | the window is narrow, and values repeat |
 //! | radix sort | the entries fit, twice |
-//! | split | none of these: sub-windows, for each of which the entries are read again |
+//! | split | none of these: sub-windows, each reads the entries again |
 //!
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
@@ -87,7 +87,7 @@ impl<E: Entry> Finisher<E> {
         self.span(source, span, count, emit)
     }
 
-    /// Writes the values of a span, of which there are `count`.
+    /// Writes the `count` values of a span.
     pub(in crate::sort) fn span(
         &mut self,
         source: &Source<'_, '_, E>,

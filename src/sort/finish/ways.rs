@@ -14,7 +14,7 @@ pub enum Way {
     Counting,
     /// Radix sort.
     Radix,
-    /// Sub-windows, for each of which the entries are read again.
+    /// Sub-windows: each reads the entries again.
     Split,
     /// A span of a large partition, cut by a histogram.
     Span,
@@ -26,7 +26,7 @@ pub enum Way {
     Below,
     /// Values above all partitions.
     Above,
-    /// A partition of which entries come from temporary files.
+    /// A partition with entries in temporary files.
     Spilled,
     /// A slice that was read in a pass of its own.
     Slice,
@@ -56,6 +56,7 @@ pub struct Ways([u64; Way::ALL.len()]);
 
 impl Ways {
     /// How often `way` was taken.
+    #[cfg(any(fuzzing, feature = "_testing"))]
     #[must_use]
     pub fn times(&self, way: Way) -> u64 {
         self.0[way as usize]

@@ -1,4 +1,4 @@
-//! Which partition a value goes to, and what is kept of it there.
+//! The partition of a value, and the bits that it keeps there.
 
 use crate::sort::entry::{Entry, Window, low_mask};
 

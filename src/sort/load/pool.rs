@@ -18,8 +18,8 @@ pub(in crate::sort) struct Pool<'p> {
 }
 
 impl<'p> Pool<'p> {
-    /// Chunks of `memory`, of which the first time only `percent` are given
-    /// out: threads that run out at different times keep the disk busy.
+    /// Cuts `memory` into chunks. At first it gives out only `percent` of them: threads that run out
+    /// at different times keep the disk busy.
     pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
         let fresh = memory.chunks_exact_mut(chunk_words);
         let reserve = fresh.len() * (100 - percent.min(100)) / 100;

@@ -52,7 +52,7 @@ impl<'b> Relief<'b> {
     }
 }
 
-/// What happens to values outside of the window.
+/// The fate of values outside of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) enum Outside {
     /// They are kept apart.
@@ -73,7 +73,7 @@ pub(in crate::sort) struct Scatter<'p, 'r, 'b, E> {
     kept: Kept<'p, 'r, 'b>,
 }
 
-/// What left the stages of one thread's partitions, and memory for more.
+/// Entries that left the stages of one thread's partitions, and memory for more.
 struct Kept<'p, 'r, 'b> {
     /// Low bits of a value, kept as its entry.
     shift: u32,
@@ -218,7 +218,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         self.next[number] = next;
     }
 
-    /// What this thread holds of partition `number`.
+    /// The entries of partition `number` that this thread holds.
     pub(in crate::sort) fn part(&self, number: usize) -> Held<'_, 'p, E> {
         let first = number * self.stage_len;
         Held {
@@ -228,7 +228,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// What this thread holds below or above the window.
+    /// The values below or above the window that this thread holds.
     pub(in crate::sort) fn outside_part(&self, side: usize) -> Held<'_, 'p, u64> {
         let Kept { outside_lists, outside_chains, .. } = &self.kept;
         Held { list: &outside_lists[side], staged: &[], chain: outside_chains[side] }

@@ -107,7 +107,8 @@ impl SpillFiles {
                 }
             }
         }
-        Err(refused.unwrap_or_else(|| Error::usage("no folder for temporary files")))
+        let none = || Error::Accounting { what: "no folder for temporary files".into() };
+        Err(refused.unwrap_or_else(none))
     }
 
     fn read(&self, place: u64, buffer: &mut [u8]) -> Result<()> {
@@ -190,9 +191,8 @@ impl Extents {
         Self { bytes: vec![0; bytes + OVERHANG], filled: 0, starts: Vec::new() }
     }
 
-    /// Appends `entries` of `bits` bits to chain `number`; what is full is
-    /// written. A buffer holds one extent of a chain: numbers that descend
-    /// begin a new one.
+    /// Appends `entries` of `bits` bits to chain `number`, and writes the buffer when it is full. A
+    /// buffer holds one extent of a chain: a smaller number than the last begins a new buffer.
     pub(in crate::sort) fn add<E: Entry>(
         &mut self,
         files: &SpillFiles,
@@ -234,7 +234,7 @@ impl Extents {
         Ok(())
     }
 
-    /// Writes what is gathered.
+    /// Writes the gathered extents.
     pub(in crate::sort) fn flush(
         &mut self,
         files: &SpillFiles,

@@ -1,20 +1,33 @@
-//! Who gets how much of the memory limit. It is divided here and in
-//! [`layout`](super::layout), which divides what is left for the sort itself.
+//! The shares of the memory limit. This file divides it among all that take part;
+//! [`layout`](super::layout) divides the rest for the sort itself.
 //!
 //! | who | share |
 //! |---|---|
 //! | decoders of compressed inputs and of tables | a quarter |
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
+//! | values on their way to an iterator | 2 MiB |
+//! | decoding sets in memory or in files | 256 KiB a thread |
 //! | blocks of the inputs of a merge | a quarter |
+//! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
 //! | lines of keys | a sixteenth of a thread's memory a chunk |
 //! | lines that differ | six eighths for the set of them, one for temporary files |
 //! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
+//! | a decoder of lines | a quarter, at most 64 MiB |
+//! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
+//!
+//! Outputs that no limit is named for, such as a set or a filter that a library user saves,
+//! take the fixed [`Spool::MEMORY_BYTES`] and [`Spool::PACK_BYTES`]. So do the tables of an index
+//! while it is built: four times [`INDEX_TABLE_BYTES`].
 
 use crate::error::{Error, Result};
+use crate::io::read::{Cut, WAITING_BYTES};
+use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
+use crate::number::MAX_RECORD_BYTES;
 use crate::size::ByteSize;
+use std::path::PathBuf;
 
 /// Smallest memory limit that is promised to be kept.
 pub(in crate::sort) const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
@@ -22,8 +35,26 @@ pub(in crate::sort) const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 pub(crate) const MAX_THREADS: usize = 256;
 /// Below this a sorting thread's buffers leave too little for values.
 const MEMORY_PER_THREAD: u64 = 8 << 20;
-/// What the writer of a set takes beside the sort.
+/// Memory of the writer of a set beside the sort: it keeps the containers of a bucket and a
+/// table of them, and each goes to a temporary file when it is full.
 pub(in crate::sort) const SET_WRITER_BYTES: u64 = 10 << 20;
+const _: () = assert!(2 * Spool::MEMORY_BYTES as u64 <= SET_WRITER_BYTES);
+/// Batches of values that wait for the caller of an iterator, or are on their way to it.
+pub(in crate::sort) const ITERATOR_BYTES: u64 = 2 << 20;
+/// Bytes of a table of an index that stay in memory before they go to a file.
+pub(crate) const INDEX_TABLE_BYTES: usize = 4 << 20;
+/// Program, C library, tables and allocator. Some of it is for malformed lines that wait for
+/// those before them, and for the bytes of a stream that were sampled.
+pub(in crate::sort) const BASE_BYTES: u64 = 9 << 20;
+const _: () = assert!((WAITING_BYTES + AHEAD_BYTES) as u64 <= BASE_BYTES / 2);
+/// Bytes of a stream that are sampled, and kept until they are sorted.
+pub(in crate::sort) const AHEAD_BYTES: usize = 2 << 20;
+/// Bytes of a block of delimited text: a record fits.
+pub(in crate::sort) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
+/// Bytes of the only block of a check.
+pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
+/// Most bytes to unpack a compressed file of lines in.
+const UNPACK_LINES_BYTES: u64 = 64 << 20;
 /// A command that is no sort: the program itself, its stacks and small buffers.
 #[cfg(feature = "cli")]
 const OWN_BYTES: u64 = 8 << 20;
@@ -40,11 +71,13 @@ pub(crate) struct LineShare {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
+    /// Memory to unpack a file in.
+    pub(crate) unpack_bytes: u64,
     /// Longest line.
     pub(crate) line_bytes: usize,
 }
 
-/// What the search for common lines takes beside the lines that it reads.
+/// Memory of the search for common lines beside the lines that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the unit")]
 pub(crate) struct CommonShare {
@@ -56,8 +89,49 @@ pub(crate) struct CommonShare {
     pub(crate) spilled_bytes: u64,
 }
 
+/// The shares of all that work beside the sort itself. They are set aside before the rest is
+/// divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::sort) struct Beside {
+    /// Decoders of compressed inputs and of tables.
+    pub(in crate::sort) unpacking: u64,
+    /// Decoding of sets.
+    pub(in crate::sort) decoding: u64,
+    /// The packer of the output, or the encoder of a table.
+    pub(in crate::sort) packing: u64,
+    /// The writer of a set.
+    pub(in crate::sort) set_writer: u64,
+    /// Values on their way to an iterator.
+    pub(in crate::sort) iterator: u64,
+}
+
+impl Beside {
+    /// The shares with their names for people.
+    pub(in crate::sort) fn named(self) -> [(u64, &'static str); 5] {
+        [
+            (self.unpacking, "unpacking inputs, or reading tables"),
+            (self.decoding, "decoding sets"),
+            (self.packing, "packing the output, or encoding a table"),
+            (self.set_writer, "writing the set"),
+            (self.iterator, "handing values over"),
+        ]
+    }
+
+    pub(in crate::sort) fn total(self) -> u64 {
+        self.named().iter().fold(0, |sum, (bytes, _)| sum.saturating_add(*bytes))
+    }
+}
+
+/// The buffers of a merge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sort) struct MergeShare {
+    /// A block of each input.
+    pub(in crate::sort) block_bytes: usize,
+    pub(in crate::sort) output_bytes: usize,
+}
+
 impl Budget {
-    /// What was asked for, or the default, but never more than the machine has.
+    /// The limit that the caller asked for, or the default, but never more than the machine has.
     pub(crate) fn in_force(asked: Option<ByteSize>) -> Self {
         Self::on(&Machine::detect(), asked)
     }
@@ -74,7 +148,7 @@ impl Budget {
         Self { bytes: limit.bytes() }
     }
 
-    /// What is left when `bytes` are set aside.
+    /// The rest of the limit when `bytes` are set aside.
     ///
     /// # Errors
     ///
@@ -87,13 +161,8 @@ impl Budget {
         self.bytes.checked_sub(bytes).map(ByteSize::from_bytes).ok_or(too_small)
     }
 
-    /// The bytes beside `others`, which are a share.
-    pub(in crate::sort) fn beside(self, others: u64) -> u64 {
-        self.bytes.saturating_sub(others)
-    }
-
-    /// The number of threads of a sort for who names none: that of the processors, or
-    /// fewer if the limit has no room for so many.
+    /// The default number of threads of a sort: one for each processor, or fewer if the limit has
+    /// no room for so many.
     pub(in crate::sort) fn default_threads(self, processors: usize) -> usize {
         let room = usize::try_from(self.bytes / MEMORY_PER_THREAD).unwrap_or(MAX_THREADS);
         processors.min(room).clamp(1, MAX_THREADS)
@@ -104,24 +173,62 @@ impl Budget {
         self.bytes / 4
     }
 
-    /// What packs the output, or encodes a table.
+    /// The packer of the output, or the encoder of a table.
     pub(in crate::sort) fn packing(self) -> u64 {
         self.bytes / 4
     }
 
-    /// What the allocator keeps of decoders that are gone.
+    /// Memory of closed decoders that the allocator keeps.
     pub(in crate::sort) fn decoders_left(self) -> u64 {
         self.bytes / 12
     }
 
-    /// Blocks of all inputs of a merge, with their values.
-    pub(in crate::sort) fn merged_blocks(self) -> u64 {
-        self.bytes / 4
+    /// Decoding of sets by so many threads.
+    pub(in crate::sort) fn decoding_sets(threads: usize) -> u64 {
+        const LOWS_BYTES: u64 = 4 << 16; // the values of a container, 4 bytes each
+        LOWS_BYTES * threads as u64
     }
 
-    /// The output buffer of a merge.
-    pub(in crate::sort) fn merged_output(self) -> u64 {
-        self.bytes / 16
+    /// The buffers of a merge of so many inputs, or of so much delimited text; none if they do
+    /// not fit.
+    pub(in crate::sort) fn merge(self, inputs: usize, is_delimited: bool) -> Option<MergeShare> {
+        /// Memory of an input in multiples of its block: the block, and its values at two
+        /// bytes a line.
+        const MEMORY_PER_BLOCK: u64 = 6;
+        /// Smaller blocks would make a merge slower than a sort.
+        const MIN_BLOCK_BYTES: usize = 16 << 10;
+        const MAX_BLOCK_BYTES: usize = 256 << 10;
+        const MAX_OUTPUT_BYTES: usize = 1 << 20;
+        let each = in_usize(self.bytes / 4 / MEMORY_PER_BLOCK / inputs.max(1) as u64);
+        let (least, most) = if is_delimited {
+            (RECORD_BLOCK_BYTES, RECORD_BLOCK_BYTES)
+        } else {
+            (MIN_BLOCK_BYTES, MAX_BLOCK_BYTES)
+        };
+        let output_bytes = in_usize(self.bytes / 16).min(MAX_OUTPUT_BYTES);
+        (each >= least).then(|| MergeShare { block_bytes: most.min(each), output_bytes })
+    }
+
+    /// Memory and folder for an output.
+    pub(in crate::sort) fn spool(self, folder: PathBuf) -> Spool {
+        Spool { memory_bytes: Spool::MEMORY_BYTES, pack_bytes: self.packing(), folder }
+    }
+
+    /// The same for the output of a command that is no sort.
+    #[cfg(feature = "cli")]
+    pub(crate) fn command_spool(self, folder: PathBuf) -> Spool {
+        let spool = self.spool(folder);
+        Spool { pack_bytes: spool.pack_bytes.min(Spool::PACK_BYTES), ..spool }
+    }
+
+    /// The decoder of a compressed file of lines: one is open at a time.
+    fn unpacking_lines(self) -> u64 {
+        self.unpacking().min(UNPACK_LINES_BYTES)
+    }
+
+    /// The limit without the share of a decoder of lines.
+    pub(crate) fn without_unpacking(self) -> Self {
+        Self { bytes: self.bytes - self.unpacking_lines() }
     }
 
     pub(crate) fn bytes(self) -> u64 {
@@ -147,7 +254,8 @@ impl Budget {
         let screen_bytes = if is_screened { bytes / 4 } else { 0 };
         let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
         let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
-        (LineShare { threads, chunk_bytes, line_bytes }, in_usize(screen_bytes))
+        let unpack_bytes = self.unpacking_lines();
+        (LineShare { threads, chunk_bytes, unpack_bytes, line_bytes }, in_usize(screen_bytes))
     }
 
     /// Lines whose keys are asked for, or put into filters, by `threads` threads.
@@ -160,7 +268,7 @@ impl Budget {
         const MAX_CHUNK_BYTES: usize = 1 << 20;
         let line_bytes = in_usize(self.bytes / (FACTOR * threads as u64));
         let chunk_bytes = line_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
-        LineShare { threads, chunk_bytes, line_bytes }
+        LineShare { threads, chunk_bytes, unpack_bytes: self.unpacking_lines(), line_bytes }
     }
 
     /// The set of lines that differ.

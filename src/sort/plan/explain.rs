@@ -7,7 +7,7 @@ use crate::size::ByteSize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a run would do, and why: see [`Sort::explain`](crate::sort::Sort::explain).
+/// The plan of a run, and its reasons: see [`Sort::explain`](crate::sort::Sort::explain).
 ///
 /// `Display` is the text of `bitsort --explain`.
 #[derive(Debug, Clone)]
@@ -81,13 +81,7 @@ impl fmt::Display for Explanation {
         writeln!(f, "temporary  {needed} in {}", folders.join(", "))?;
         let threads = layout.threads as u64;
         writeln!(f, "memory     {} limit, {threads} threads", size(wishes.memory_bytes))?;
-        for (bytes, what) in [
-            (layout.pool_bytes, "partitioned values"),
-            (layout.bitmap_bytes, "bitmap"),
-            (layout.scratch_total(), "finishing partitions"),
-            (layout.buffer_bytes, "reading and writing"),
-            (layout.overhead_bytes, "program and tables"),
-        ] {
+        for (bytes, what) in layout.shares() {
             writeln!(f, "  {:>10}  {what}", size(bytes).to_string())?;
         }
         let parts = &layout.partitioning;

@@ -2,12 +2,13 @@
 
 use super::layout::Facts;
 use crate::io::read::Sample;
+use crate::io::table::VALUE_BYTES;
 use crate::kernel::sys::free_bytes;
 use crate::number::Format;
 use crate::sort::entry::Window;
 use std::path::PathBuf;
 
-/// What `sample` says of inputs in `format`; temporary files may go to
+/// Derives the facts from a sample of inputs in `format`. Temporary files may go to
 /// `folders`.
 pub(in crate::sort) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
     let window = window(sample);
@@ -27,17 +28,19 @@ fn values(sample: &Sample, format: Format) -> u64 {
     if sample.complete {
         return sample.values.len() as u64;
     }
-    match (format.value_bytes(), sample.values.len() as u64) {
-        (Some(width), _) => sample.input_bytes / width as u64,
+    let bytes = sample.input_bytes.saturating_sub(sample.counted.saturating_mul(VALUE_BYTES));
+    let found = sample.values.len().saturating_sub(sample.of_counted) as u64;
+    let others = match (format.value_bytes(), found) {
+        (Some(width), _) => bytes / width as u64,
         // Nothing but junk so far: take the worst, two bytes a line.
-        (None, 0) => sample.input_bytes / 2,
+        (None, 0) => bytes / 2,
         (None, found) => {
-            let scaled = u128::from(sample.input_bytes) * u128::from(found)
-                / u128::from(sample.bytes.max(1));
+            let scaled = u128::from(bytes) * u128::from(found) / u128::from(sample.bytes.max(1));
             // A sample errs by a little: 3 % more.
             u64::try_from(scaled + scaled / 32).unwrap_or(u64::MAX)
         }
-    }
+    };
+    sample.counted.saturating_add(others)
 }
 
 /// The range of values to expect.
@@ -59,7 +62,7 @@ fn window(sample: &Sample) -> Window {
         };
         return Window { base: 0, last };
     }
-    // The extremes of a sample lie inside those of the whole.
+    // The input has smaller and larger values than its sample.
     let margin = (max - min) / 64 + 1;
     let base = rounded(min.saturating_sub(margin), max);
     let mut last = max.saturating_add(margin);

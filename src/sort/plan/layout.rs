@@ -4,14 +4,16 @@
 //! the partitions are finished in order. They differ in what happens to
 //! partitions that outgrow the memory, and in how often the input is read.
 
+use super::budget::{BASE_BYTES, Beside};
 use super::strategy::Strategy;
+use super::tuning::Tuning;
 use crate::error::{Error, Result};
 use crate::io::write::DIRECT_WRITERS;
 use crate::sort::entry::Window;
 use crate::sort::load::partitioning::Partitioning;
 use crate::sort::load::spill::packed_bytes;
 
-/// What is known before the input is read.
+/// Facts that the planner knows before the run reads its input.
 #[derive(Debug, Clone)]
 pub(in crate::sort) struct Facts {
     /// Values of all inputs, estimated; `None` if a stream hides its length.
@@ -25,10 +27,13 @@ pub(in crate::sort) struct Facts {
     pub(in crate::sort) spill_bytes: Result<u64, String>,
 }
 
-/// What the caller asked for.
+/// Wishes of the caller.
 #[derive(Debug, Clone)]
 pub(in crate::sort) struct Wishes {
+    /// The limit of the whole process.
     pub(in crate::sort) memory_bytes: u64,
+    /// Shares of it that are not the sort's.
+    pub(in crate::sort) beside: Beside,
     pub(in crate::sort) threads: usize,
     pub(in crate::sort) strategy: Option<Strategy>,
     /// Copies need not be kept.
@@ -40,26 +45,6 @@ pub(in crate::sort) struct Wishes {
     pub(in crate::sort) tuning: Tuning,
 }
 
-/// Sizes that are otherwise derived from the memory limit; for tests, which
-/// make them tiny, and for measurements.
-#[derive(Debug, Clone, Default)]
-pub struct Tuning {
-    /// What the planner takes for a sample of the inputs, true or not.
-    pub sample: Option<Vec<u64>>,
-    /// Bytes of input that a thread claims at a time.
-    pub block_bytes: Option<usize>,
-    /// Bytes of all partitioned values in memory.
-    pub pool_bytes: Option<usize>,
-    /// Upper bound on the number of partitions; a power of two.
-    pub partitions: Option<usize>,
-    /// Bytes that a thread may use to finish a partition.
-    pub scratch_bytes: Option<usize>,
-    /// Bytes of a thread's output buffer.
-    pub output_bytes: Option<usize>,
-    /// Values of a partition that is worth cutting for several threads.
-    pub cut_values: Option<u64>,
-}
-
 /// How the memory is divided, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::sort) struct Layout {
@@ -69,7 +54,7 @@ pub(in crate::sort) struct Layout {
     pub(in crate::sort) entry_bits: u32,
     pub(in crate::sort) block_bytes: usize,
     pub(in crate::sort) output_bytes: usize,
-    /// Blocks, output buffers and what is noted of malformed lines, of all threads.
+    /// Blocks, output buffers and notes of malformed lines, of all threads.
     pub(in crate::sort) buffer_bytes: u64,
     /// Bytes of one write past the page cache.
     pub(in crate::sort) direct_bytes: usize,
@@ -81,6 +66,8 @@ pub(in crate::sort) struct Layout {
     pub(in crate::sort) pool_bytes: u64,
     /// 0 without a bitmap.
     pub(in crate::sort) bitmap_bytes: u64,
+    /// Set aside for others.
+    pub(in crate::sort) beside: Beside,
     /// Everything else: code, stacks, tables.
     pub(in crate::sort) overhead_bytes: u64,
     /// Values of a partition that is worth cutting for several threads.
@@ -93,11 +80,11 @@ pub(in crate::sort) struct Layout {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::sort) struct Estimate {
     pub(in crate::sort) strategy: Strategy,
-    /// Why not, or what it takes.
+    /// Its cost, or the reason why it cannot be used.
     pub(in crate::sort) verdict: Result<Cost, String>,
 }
 
-/// What a strategy takes.
+/// Memory, passes and disk that a strategy takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::sort) struct Cost {
     pub(in crate::sort) layout: Layout,
@@ -107,7 +94,7 @@ pub(in crate::sort) struct Cost {
     pub(in crate::sort) disk_bytes: u64,
 }
 
-/// The choice, and what it was chosen from.
+/// The chosen strategy, and the prospects of all.
 #[derive(Debug, Clone)]
 pub(in crate::sort) struct Choice {
     pub(in crate::sort) strategy: Strategy,
@@ -115,14 +102,13 @@ pub(in crate::sort) struct Choice {
     pub(in crate::sort) estimates: Vec<Estimate>,
 }
 
-/// Program, C library, tables and allocator.
-const BASE_BYTES: u64 = 9 << 20;
 /// A thread's stack, write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
-/// Of a thread beside those that load: its stack, and buffers for temporary files.
+/// A thread that only writes: its stack, and its buffers for temporary files.
 const WRITER_BYTES: usize = 192 << 10;
-/// What is noted of malformed lines, five bytes of each, if every second byte of
-/// a block is one, in multiples of the block: twice that while a vector grows.
+/// Memory for notes of malformed lines, in multiples of the block. The worst block has a
+/// malformed line in every second byte; a note takes five bytes, and twice that while its vector
+/// grows.
 const REJECTS_PER_BLOCK: usize = 5;
 /// Partitions with fewer values are not worth cutting.
 const MIN_CUT: u64 = 1 << 20;
@@ -145,8 +131,8 @@ const EXTENT_BYTES: u64 = 16 << 10;
 const STAGES_BYTES: usize = 128 << 10;
 const MIN_STAGE_BYTES: usize = 64;
 const MAX_STAGE_BYTES: usize = 256;
-/// What a partition takes in each thread beside its chunks and its stage: its next place,
-/// its list and its chain.
+/// Bytes of a partition in each thread beside its chunks and its stage: its next place, its
+/// list and its chain.
 const PARTITION_OVERHEAD: u64 = 4 + 64 + 16;
 
 /// Divides the memory; `None` if nothing is left for values.
@@ -156,7 +142,7 @@ pub(in crate::sort) fn divide(
     bitmap: bool,
     spill: bool,
 ) -> Option<Layout> {
-    let memory = wishes.memory_bytes;
+    let memory = wishes.memory_bytes.checked_sub(wishes.beside.total())?;
     let threads = wishes.threads as u64;
     let tuning = &wishes.tuning;
     let large = memory >= 256 << 20;
@@ -228,6 +214,7 @@ pub(in crate::sort) fn divide(
         stage_bytes,
         pool_bytes: pool,
         bitmap_bytes,
+        beside: wishes.beside,
         overhead_bytes: overhead_bytes + tables,
         cut_values: tuning.cut_values.unwrap_or(MIN_CUT),
         overflows: false,
@@ -237,6 +224,18 @@ pub(in crate::sort) fn divide(
 }
 
 impl Layout {
+    /// All shares, which add up to the limit, with their names for people.
+    pub(in crate::sort) fn shares(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let own = [
+            (self.pool_bytes, "partitioned values"),
+            (self.bitmap_bytes, "bitmap"),
+            (self.scratch_total(), "finishing partitions"),
+            (self.buffer_bytes, "reading and writing"),
+            (self.overhead_bytes, "program and tables"),
+        ];
+        own.into_iter().chain(self.beside.named().into_iter().filter(|(bytes, _)| *bytes > 0))
+    }
+
     /// Bytes in which threads finish partitions.
     pub(in crate::sort) fn scratch_total(&self) -> u64 {
         self.threads as u64 * self.scratch_bytes as u64
@@ -286,8 +285,7 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
     let may_spill = facts.spill_bytes.as_ref().is_ok_and(|bytes| *bytes > 0);
     match strategy {
         Strategy::InMemory => {
-            // A bitmap beside it, if there is room for both, is a cheap way out
-            // should there be more values than foreseen.
+            // With room for a bitmap as well, more values than foreseen cost little.
             let fits = |layout: &Layout| {
                 facts.values.is_some_and(|values| layout.value_bytes(values) <= layout.pool_bytes)
             };
@@ -338,7 +336,7 @@ fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, 
             }
             let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
             let width = packed_bytes(layout.partitioning.shift) as u64;
-            // What is not known may fit: a full disk is an error when it is met.
+            // An unknown number of values may fit: a full disk ends the run when it comes.
             let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
             if disk_bytes > spill_bytes {
                 return Err(format!(

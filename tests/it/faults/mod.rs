@@ -234,6 +234,26 @@ fn a_signal_ends_the_run_and_leaves_nothing() {
     }
 }
 
+/// Sends SIGINT so many times to a program that waits for its input; gives its last words.
+fn interrupt(work: &Workspace, program: &str, line: &str, times: u32) -> String {
+    let mut command = Command::new(program);
+    command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let stdin = child.stdin.take();
+    wait_until_it_handles_signals(&child);
+    std::thread::sleep(Duration::from_millis(90));
+    for _ in 0..times {
+        signal(&child, Signal::INT);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
+    assert_eq!(work.names(), ["ids"], "{line}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
 fn a_signal_ends_a_program_that_waits() {
     let work = Workspace::new();
@@ -249,47 +269,27 @@ fn a_signal_ends_a_program_that_waits() {
         (bitset, "bloom dedup --exact -o out"),
         (bitset, "bloom common ids -"),
     ] {
-        let mut command = Command::new(program);
-        command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let stdin = child.stdin.take();
-        wait_until_it_handles_signals(&child);
-        std::thread::sleep(Duration::from_millis(90));
-        signal(&child, Signal::INT);
-        let output = child.wait_with_output().unwrap();
-        drop(stdin);
-        assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let message = interrupt(&work, program, line, 1);
         assert!(message.ends_with(INTERRUPTED), "{message}");
-        assert_eq!(work.names(), ["ids"]);
     }
 }
 
+/// The first signal lets the program end by itself for a while, and then say so. A busy
+/// machine may take that long to send the second one, but not each time.
 #[test]
-fn a_second_signal_ends_a_program_at_once_and_leaves_nothing() {
+fn a_second_signal_ends_a_program_without_a_word_and_leaves_nothing() {
     let work = Workspace::new();
     work.write("ids", lines(1000));
     for (program, line) in [
         (env!("CARGO_BIN_EXE_bitsort"), "-o out"),
         (env!("CARGO_BIN_EXE_bitset"), "bloom common ids - -o out"),
     ] {
-        let mut command = Command::new(program);
-        command.args(line.split(' ')).current_dir(work.path()).env("TMPDIR", work.path());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let stdin = child.stdin.take();
-        wait_until_it_handles_signals(&child);
-        std::thread::sleep(Duration::from_millis(90));
-        let start = std::time::Instant::now();
-        signal(&child, Signal::INT);
-        std::thread::sleep(Duration::from_millis(20));
-        signal(&child, Signal::INT);
-        let output = child.wait_with_output().unwrap();
-        drop(stdin);
-        assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{line}: {output:?}");
-        assert!(output.stderr.is_empty() || start.elapsed() > Duration::from_secs(1));
-        assert_eq!(work.names(), ["ids"], "{line}");
+        let ended_at_once = (0..20).any(|_| {
+            let message = interrupt(&work, program, line, 2);
+            assert!(message.is_empty() || message.ends_with(INTERRUPTED), "{message}");
+            message.is_empty()
+        });
+        assert!(ended_at_once, "{line}");
     }
 }
 

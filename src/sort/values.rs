@@ -1,0 +1,171 @@
+//! Sets as inputs of a sort: the threads that sort decode them, each a piece at a time.
+
+use crate::error::Result;
+use crate::io::read::{SetPiece, SetSource};
+use crate::set::AsSet;
+use crate::set::view::{Damage, Selection, SetView};
+
+/// A set that a sort reads.
+pub(super) struct SetInput<S>(pub(super) S);
+
+impl<S: AsSet + Send + Sync> SetInput<S> {
+    /// Asks the set; names it in an error.
+    fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
+        let set = self.0.as_set();
+        question(set.view()).map_err(|damage| set.damaged(damage))
+    }
+}
+
+impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
+    fn name(&self) -> String {
+        self.0.as_set().name()
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.ask(SetView::len)
+    }
+
+    fn sample(&self, most: usize) -> Result<Vec<u64>> {
+        self.ask(|set| {
+            let (len, most) = (set.len()?, most.max(2) as u64);
+            let Some(last) = len.checked_sub(1) else { return Ok(Vec::new()) };
+            let mut selection = Selection::new(set);
+            let count = len.min(most);
+            (0..count)
+                .map(|index| u128::from(index) * u128::from(last) / u128::from((count - 1).max(1)))
+                .map(|rank| selection.select(u64::try_from(rank).unwrap_or(last)))
+                .collect()
+        })
+    }
+
+    fn piece(&self, from: u64, most: usize) -> Result<Option<SetPiece>> {
+        self.ask(|set| piece_of(set, from, most.max(1)))
+    }
+
+    fn read(&self, piece: &SetPiece, values: &mut Vec<u64>) -> Result<()> {
+        self.ask(|set| read_piece(set, piece, values))
+    }
+}
+
+/// Whole containers as long as they fit into `most` values; a piece of a container that is
+/// larger on its own.
+fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>, Damage> {
+    let Some(first) = set.next(from)? else { return Ok(None) };
+    let key = first >> 16;
+    let mut cursor = set.cursor();
+    cursor.seek(key);
+    let begins_container = from <= key << 16;
+    let passed = if begins_container { cursor.pass(most as u64)? } else { 0 };
+    if passed > 0 {
+        let last = match cursor.next()? {
+            Some((next, _)) if next <= key => return Err(Damage::of(DISORDER)),
+            Some((next, _)) => (next << 16) - 1,
+            None => u64::MAX,
+        };
+        let len = usize::try_from(passed).unwrap_or(most);
+        return Ok(Some(SetPiece { range: from..=last, len }));
+    }
+    let Some(container) = set.container(key)? else { return Err(Damage::of(DISORDER)) };
+    if !set.is_sound()
+        && let Some(what) = container.disorder()
+    {
+        return Err(Damage::of(what));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
+    let before = container.rank(first as u16).saturating_sub(1);
+    let len = (container.len().saturating_sub(before) as usize).min(most);
+    if len == 0 {
+        return Err(Damage::of(MISCOUNTED));
+    }
+    // The next piece begins with the next value.
+    let next = u32::try_from(len).ok().and_then(|len| container.select(before + len));
+    let last = next.map_or(u16::MAX, |next| next.saturating_sub(1));
+    Ok(Some(SetPiece { range: from..=key << 16 | u64::from(last), len }))
+}
+
+/// Reads a piece. A damaged file may have more values there than `piece_of` counted: that is an
+/// error, and takes no more memory.
+fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Result<(), Damage> {
+    let (first, last) = (*piece.range.start(), *piece.range.end());
+    let end = values.len() + piece.len;
+    let (mut cursor, mut lows) = (set.cursor(), Vec::new());
+    cursor.seek(first >> 16);
+    while values.len() < end
+        && let Some((key, container)) = cursor.next_sound()?
+        && key <= last >> 16
+    {
+        let count = container.positions(0, &mut lows);
+        let value = |low: &u32| key << 16 | u64::from(*low);
+        let begin = lows[..count].partition_point(|low| value(low) < first);
+        let inside = lows[begin..count].partition_point(|low| value(low) <= last);
+        if inside > end - values.len() {
+            return Err(Damage::of(MISCOUNTED));
+        }
+        values.extend(lows[begin..begin + inside].iter().map(value));
+    }
+    if values.len() == end { Ok(()) } else { Err(Damage::of(MISCOUNTED)) }
+}
+
+const DISORDER: &str = "the keys of the containers do not ascend";
+const MISCOUNTED: &str = "the number of values is not that of the set";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::IntegerSet;
+    use proptest::prelude::*;
+
+    /// Arrays, bitmaps and runs, alone and in a row, up to the last value of all.
+    fn sets() -> impl Strategy<Value = IntegerSet> {
+        let piece = (any::<u16>(), 0_u64..9, 1_u64..70, 0_usize..9000);
+        prop::collection::vec(piece, 0..6).prop_map(|pieces| {
+            let values = pieces.into_iter().flat_map(|(start, key, gap, count)| {
+                let key = if key == 8 { u64::MAX >> 16 } else { key };
+                let start = key << 16 | u64::from(start);
+                (0..count as u64).filter_map(move |index| start.checked_add(index * gap))
+            });
+            values.collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_have_all_values_once_in_order(set in sets(), most in 1_usize..20_000) {
+            let expected: Vec<u64> = set.iter().collect();
+            let most = most.max(expected.len() / 200); // not too many pieces
+            let source = SetInput(set);
+            let (mut found, mut from) = (Vec::new(), 0);
+            while let Some(piece) = source.piece(from, most).unwrap() {
+                prop_assert!((1..=most).contains(&piece.len), "{piece:?}");
+                source.read(&piece, &mut found).unwrap();
+                let Some(next) = piece.range.end().checked_add(1) else { break };
+                prop_assert!(next > from);
+                from = next;
+            }
+            prop_assert!(found == expected);
+            prop_assert_eq!(source.len().unwrap(), expected.len() as u64);
+            let sample = source.sample(100).unwrap();
+            prop_assert_eq!(sample.len(), expected.len().min(100));
+            prop_assert_eq!(sample.first(), expected.first());
+            prop_assert_eq!(sample.last(), expected.last());
+            prop_assert!(sample.is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_bitmap_with_more_values_than_its_head_says_is_refused() {
+        let set: IntegerSet = (0..30_000).map(|index| 2 * index).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set");
+        set.write_as(&path, crate::set::SetFormat::Roaring).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] = 0xFF;
+        let source = SetInput(SetView::roaring(bytes.leak()).unwrap());
+        let piece = source.piece(0, 1 << 20).unwrap().unwrap();
+        let told = source.read(&piece, &mut Vec::new()).unwrap_err().to_string();
+        assert!(told.contains(MISCOUNTED), "{told}");
+    }
+}
