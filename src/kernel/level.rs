@@ -78,6 +78,18 @@ impl Level {
         }
     }
 
+    /// Whether loops over many values at once are known to pay. They do not with the
+    /// instructions that every x86-64 has; with NEON nobody has measured them.
+    pub(crate) fn is_vector(self) -> bool {
+        match self.0 {
+            Isa::Scalar => false,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 | Isa::Avx512 => true,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => false,
+        }
+    }
+
     /// For dispatchers.
     pub(super) const fn isa(self) -> Isa {
         self.0

@@ -18,6 +18,7 @@ mod level;
 pub(crate) mod line;
 pub(crate) mod low_halves;
 pub(crate) mod ones;
+pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod places;
 pub(crate) mod popcount;

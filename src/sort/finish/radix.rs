@@ -2,10 +2,11 @@
 //! sparse for a bitmap.
 //!
 //! One pass with about as many buckets as there are values leaves evenly spread
-//! values almost sorted; insertion sort finishes them.
+//! values almost sorted; exchanges of neighbours and insertion sort finish them.
 //! Where a bucket holds many values (clusters, duplicates) it is sorted the same
 //! way.
 
+use crate::kernel::{Level, order};
 use crate::sort::entry::Entry;
 
 /// Up to this many values insertion sort wins.
@@ -13,6 +14,9 @@ const SMALL: usize = 24;
 /// 2^16 counters fill a quarter of a second-level cache; twice as many leave less
 /// to exchange, and take as long.
 const MAX_DIGIT_BITS: u32 = 16;
+/// After these, insertion sort seldom has to move a value where each bucket has
+/// two at most on average, and so is seldom guessed wrong.
+const ROUNDS: usize = 5;
 
 /// Counters that sorting so many values at once takes at most.
 pub(in crate::sort) fn counters_for(values: usize) -> usize {
@@ -134,6 +138,10 @@ impl Buckets<'_> {
 
     fn sort_each<E: Entry>(self, digits: &Digits, values: &mut [E], scratch: &mut [E]) {
         if self.largest as usize <= SMALL {
+            let level = Level::best();
+            if level.is_vector() {
+                order::transpose(level, ROUNDS, values);
+            }
             insertion_sort(values);
             return;
         }
