@@ -26,6 +26,7 @@ mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;
+pub(crate) mod sparse;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -41,8 +42,6 @@ pub use integer_set::IntegerSet;
 pub use join::{Joined, and, andnot, at_least, or, xor};
 pub use operand::{AsSet, Operand};
 pub use operators::{IntoIter, Iter};
-#[cfg(feature = "cli")]
-pub(crate) use sink::dense_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};

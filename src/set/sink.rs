@@ -6,9 +6,7 @@ use crate::io::write::{Buffer, Encoding, Writer};
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Container;
-use crate::set::file::{
-    BitsWriter, Portable, PortableWriter, Representation, SetFile, Spool, ValueSink, in_order,
-};
+use crate::set::file::{BitsWriter, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -18,12 +16,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetFormat {
-    /// A `.bits` file, dense or roaring, whichever is smaller.
+    /// A `.bits` file, dense or roaring, whichever is smaller, or sparse where that takes
+    /// less than four fifths of it.
     Bits,
     /// A `.bits` file with a plain bitmap.
     DenseBits,
     /// A `.bits` file with a roaring bitmap.
     RoaringBits,
+    /// A `.bits` file with a sparse set: at most 2.3 bits a value more than the logarithm of
+    /// the range over the number of values.
+    SparseBits,
     /// A bare roaring bitmap in the portable format, of 64 bits if a value
     /// needs them.
     Roaring,
@@ -37,7 +39,9 @@ impl SetFormat {
     /// What this is for a writer.
     fn encoding(self) -> Encoding {
         match self {
-            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::Roaring => Encoding::Set,
+            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::SparseBits | Self::Roaring => {
+                Encoding::Set
+            }
             Self::Values(_) => Encoding::Lines,
             Self::Table(_) => Encoding::Table,
         }
@@ -148,41 +152,24 @@ fn write_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
-    let mut writer = match format {
-        SetFormat::DenseBits => BitsWriter::dense(file, path),
-        _ => BitsWriter::roaring(file, path, spool.clone()),
-    };
+    let mut writer = BitsWriter::new(file, path, format, spool.clone());
     produce(&mut writer)?;
-    let (bytes, extent) = writer.finish()?;
-    if format == SetFormat::Bits {
-        shrink(file, path, spool, bytes)?;
+    let finished = writer.finish()?;
+    if let Some(better) = finished.better {
+        rewrite(file, path, spool, better)?;
     }
-    Ok(extent.cardinality)
+    Ok(finished.extent.cardinality)
 }
 
-/// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
-pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
-    let pieces = (last >> 16) - (first >> 16) + 1;
-    // Ranks: 8 bytes a piece; checksums: 8 bytes for 64 KiB of both.
-    4096 + pieces * 8200 + (pieces * 8200).div_ceil(1 << 16) * 8 + 8
-}
-
-/// Makes a roaring `.bits` file of so many bytes dense if that is smaller.
-fn shrink(file: &File, path: &Path, spool: &Spool, bytes: u64) -> Result<()> {
+/// Gives a `.bits` file another representation.
+fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
     let set = SetFile::from_file(file, path)?;
-    let view = set.view();
-    let blame = set.damaged();
-    let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);
-    let Some((min, max)) = ends else { return Ok(()) };
-    if set.representation() == Representation::Dense || dense_bytes(min, max) >= bytes {
-        return Ok(());
-    }
-    let smaller = spool.file()?;
-    let mut writer = BitsWriter::dense(&smaller, path);
+    let better = spool.file()?;
+    let mut writer = BitsWriter::new(&better, path, format, spool.clone());
     super::plan::Plan::of(&set).run(&mut writer, &Progress::default())?;
     writer.finish()?;
     let copy = || -> io::Result<()> {
-        let (mut from, mut to) = (&smaller, file);
+        let (mut from, mut to) = (&better, file);
         from.rewind()?;
         to.rewind()?;
         to.set_len(0)?;

@@ -5,8 +5,9 @@
 //! come together are put in the order of pieces of the set first; a piece fits
 //! the second-level cache, and is read into it once for all its values.
 
+use super::cursor::Keyed;
 use super::query::{difference, split};
-use super::{Cursor, Damage, SetView, Shape};
+use super::{Cursor, Damage, SetView, Shape, SparseView};
 use crate::kernel::read_lines;
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;
@@ -68,6 +69,7 @@ impl SetView<'_> {
             Shape::Dense(dense) => dense.len() * crate::set::container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
+            Shape::Sparse(sparse) => sparse.bytes(),
             Shape::Memory(containers) => containers.bytes(),
             Shape::Damaged(_) => 0,
         }
@@ -260,7 +262,8 @@ impl<'a> Prober<'a> {
         let entries: &[E] = bytemuck::cast_slice(self.entries.words());
         let Pieces { base, shift, count, .. } = self.pieces;
         let containers_of_piece = 1_u64 << (shift - 16);
-        if containers_of_piece > MAX_CONTAINERS as u64 {
+        let is_sparse = matches!(self.view.0, Shape::Sparse(_));
+        if is_sparse || containers_of_piece > MAX_CONTAINERS as u64 {
             let end = self.ends[count - 1];
             let mut values = [0; BATCH];
             let mut is_in = [false; BATCH];
@@ -330,7 +333,7 @@ fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
 /// A cursor, and the container that was met too early.
 struct Ahead<'a> {
     cursor: Cursor<'a>,
-    ahead: Option<(u64, Container<'a>)>,
+    ahead: Option<Keyed<'a>>,
 }
 
 impl<'a> Ahead<'a> {
@@ -343,8 +346,8 @@ impl<'a> Ahead<'a> {
         containers.fill(None);
         let mut bytes = 0;
         if self.ahead.is_none_or(|(key, _)| key < first_key) {
-            self.cursor.seek(first_key);
-            self.ahead = self.cursor.next()?;
+            self.cursor.seek(first_key)?;
+            self.ahead = self.next()?;
         }
         let mut ahead = self.ahead; // here, not in memory that was written just now
         while let Some((key, container)) = ahead {
@@ -355,10 +358,15 @@ impl<'a> Ahead<'a> {
                 None => return Err(Damage::of("the keys of the containers do not ascend")),
             }
             bytes += container.bytes().len();
-            ahead = self.cursor.next()?;
+            ahead = self.next()?;
         }
         self.ahead = ahead;
         Ok(bytes)
+    }
+
+    fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        let Some(key) = self.cursor.advance()? else { return Ok(None) };
+        Ok(self.cursor.lent().ok().map(|container| (key, container)))
     }
 }
 
@@ -370,6 +378,9 @@ impl SetView<'_> {
 
     /// Answers up to [`BATCH`] values, waiting for their memory once.
     fn batch(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        if let Shape::Sparse(sparse) = self.0 {
+            return sparse_batch(sparse, values, found);
+        }
         let mut containers = [None; BATCH];
         let mut touched = 0;
         for (slot, &value) in containers.iter_mut().zip(values) {
@@ -384,4 +395,23 @@ impl SetView<'_> {
         }
         Ok(())
     }
+}
+
+/// Answers up to [`BATCH`] values. Each step asks for the memory of the next one.
+fn sparse_batch(view: SparseView<'_>, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+    let mut groups = [None; BATCH];
+    for (slot, &value) in groups.iter_mut().zip(values) {
+        *slot = view.group_of(value)?;
+        slot.iter().for_each(|group| group.prefetch_sample(value));
+    }
+    for (group, &value) in groups.iter().zip(values) {
+        group.iter().for_each(|group| group.prefetch_upper(value));
+    }
+    for ((found, group), &value) in found.iter_mut().zip(groups).zip(values) {
+        *found = match group {
+            Some(group) => group.find(value)?.is_ok(),
+            None => false,
+        };
+    }
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! The values of a set, in order, from either end.
 
+use super::by_rank::ByRank;
 use super::query::ends_of;
-use super::{Cursor, Damage, SetView};
+use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
@@ -11,7 +12,18 @@ use std::ops::RangeBounds;
 ///
 /// The iterator ends with the first error.
 #[derive(Debug, Clone)]
-pub struct Values<'a> {
+pub struct Values<'a>(Kind<'a>);
+
+#[derive(Debug, Clone)]
+enum Kind<'a> {
+    ByContainer(ByContainer<'a>),
+    /// Of a sparse set.
+    ByRank(Box<ByRank<'a>>),
+}
+
+/// Values of one container after the other.
+#[derive(Debug, Clone)]
+struct ByContainer<'a> {
     view: SetView<'a>,
     cursor: Cursor<'a>,
     /// No value outside of these is wanted.
@@ -83,10 +95,22 @@ impl<'a> SetView<'a> {
     pub fn range(self, range: impl RangeBounds<u64>) -> Values<'a> {
         let ends = ends_of(&range);
         let (first, last) = ends.unwrap_or_default();
+        if let Shape::Sparse(sparse) = self.0 {
+            return Values(Kind::ByRank(Box::new(ByRank::new(sparse, ends))));
+        }
         let mut cursor = self.cursor();
-        cursor.seek(first >> 16);
+        // Only a sparse set tells damage then.
+        let ended = ends.is_none() || cursor.seek(first >> 16).is_err();
         let (front, back) = (Decoded::default(), Decoded::default());
-        Values { view: self, cursor, first, last, front, back, ended: ends.is_none() }
+        Values(Kind::ByContainer(ByContainer {
+            view: self,
+            cursor,
+            first,
+            last,
+            front,
+            back,
+            ended,
+        }))
     }
 }
 
@@ -99,7 +123,7 @@ impl<'a> IntoIterator for SetView<'a> {
     }
 }
 
-impl Values<'_> {
+impl ByContainer<'_> {
     /// Decodes the next container at the front; tells whether there was one.
     fn refill(&mut self) -> Result<bool, Damage> {
         if self.ended {
@@ -159,11 +183,9 @@ impl Values<'_> {
     }
 }
 
-impl Iterator for Values<'_> {
-    type Item = Result<u64, Damage>;
-
+impl ByContainer<'_> {
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Result<u64, Damage>> {
         if self.front.next == self.front.end
             && let Err(damage) = self.more()?
         {
@@ -175,7 +197,7 @@ impl Iterator for Values<'_> {
     }
 
     /// Faster than `next`: what is left of a container stays in registers.
-    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut visit: F) -> B {
+    fn fold<B>(mut self, init: B, mut visit: impl FnMut(B, Result<u64, Damage>) -> B) -> B {
         let mut state = init;
         loop {
             for &low in &self.front.lows[self.front.next..self.front.end] {
@@ -189,10 +211,8 @@ impl Iterator for Values<'_> {
             }
         }
     }
-}
 
-impl DoubleEndedIterator for Values<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
+    fn next_back(&mut self) -> Option<Result<u64, Damage>> {
         loop {
             if let Some(value) = self.back.pop() {
                 return Some(Ok(value));
@@ -205,6 +225,35 @@ impl DoubleEndedIterator for Values<'_> {
                     return Some(Err(damage));
                 }
             }
+        }
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = Result<u64, Damage>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Kind::ByContainer(values) => values.next(),
+            Kind::ByRank(values) => values.next(),
+        }
+    }
+
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, visit: F) -> B {
+        match self.0 {
+            Kind::ByContainer(values) => values.fold(init, visit),
+            Kind::ByRank(values) => values.fold(init, visit),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Values<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Kind::ByContainer(values) => values.next_back(),
+            Kind::ByRank(values) => values.next_back(),
         }
     }
 }
