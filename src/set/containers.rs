@@ -261,6 +261,18 @@ impl Containers {
         self.put(Slot { block, index }, key, container);
     }
 
+    /// Appends ascending values, all of which are larger than all others; those that share a
+    /// key come together.
+    pub(crate) fn push_values(&mut self, values: &[u64]) {
+        let mut scratch = Scratch::default();
+        for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
+            scratch.clear();
+            scratch.append(alike);
+            scratch.close();
+            self.push(alike[0] >> 16, scratch.take());
+        }
+    }
+
     /// The values of `key` become `values op container`; for [`Op::And`] see `retain`.
     pub(crate) fn join(
         &mut self,

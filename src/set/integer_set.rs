@@ -292,8 +292,8 @@ impl IntegerSet {
         moved.filter_map(|value| u64::try_from(value).ok()).collect()
     }
 
-    /// Writes a `.bits` file, dense or roaring, whichever is smaller; it appears
-    /// whole or not at all.
+    /// Writes a `.bits` file in the representation that [`SetFormat::Bits`] chooses; it
+    /// appears whole or not at all.
     ///
     /// # Errors
     ///

@@ -18,6 +18,7 @@ pub(crate) mod file;
 pub mod foreign;
 mod integer_set;
 mod join;
+mod merge;
 mod operand;
 mod operators;
 mod pieces;

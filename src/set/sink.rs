@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{Buffer, Encoding, Writer};
+use crate::kernel::decimal::Low;
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Container;
@@ -203,6 +204,24 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         Ok(())
     }
 
+    /// Writes `base + low` of all `lows`.
+    fn put<L: Low>(&mut self, base: u64, mut lows: &[L]) -> Result<()> {
+        self.cardinality += lows.len() as u64;
+        while !lows.is_empty() {
+            let room = self.format.fitting(self.buffer.room().len());
+            if room < lows.len().min(64) {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = lows.split_at(lows.len().min(room));
+            lows = later;
+            let encoded = self.format.encode(base, now, b'\n', self.buffer.room());
+            self.buffer.filled += encoded
+                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
+        }
+        Ok(())
+    }
+
     /// Writes what waits; gives the number of values.
     fn finish(mut self) -> Result<u64> {
         self.flush()?;
@@ -213,22 +232,15 @@ impl<'p, W: Write> EncodingSink<'p, W> {
 impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", self.path))?;
-        let count = container.positions(0, &mut self.lows);
-        self.cardinality += count as u64;
-        let mut start = 0;
-        while start < count {
-            let room = self.format.fitting(self.buffer.room().len());
-            if room < (count - start).min(64) {
-                self.flush()?;
-                continue;
-            }
-            let lows = &self.lows[start..count.min(start + room)];
-            start += lows.len();
-            let encoded = self.format.encode(key << 16, lows, b'\n', self.buffer.room());
-            self.buffer.filled += encoded
-                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
-        }
-        Ok(())
+        let mut lows = std::mem::take(&mut self.lows);
+        let count = container.positions(0, &mut lows);
+        let put = self.put(key << 16, &lows[..count]);
+        self.lows = lows;
+        put
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.put(0, values)
     }
 }
 

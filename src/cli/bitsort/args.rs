@@ -182,7 +182,7 @@ impl FromStr for OutputFormat {
                 None => other
                     .parse()
                     .map(Self::Values)
-                    .map_err(|error| format!("{error}, bits, roaring, parquet, arrow")),
+                    .map_err(|error| format!("{error}, bits, roaring, sparse, parquet, arrow")),
             },
         }
     }

@@ -39,6 +39,7 @@ pub(crate) use selection::Selection;
 pub(crate) use sparse::SparseView;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 pub use values::Values;
+pub(crate) use walk::Walk;
 
 use crate::set::containers::Containers;
 
@@ -121,6 +122,14 @@ impl<'a> SetView<'a> {
     /// Whether it is a set in memory, which nothing can damage.
     pub(crate) fn is_sound(self) -> bool {
         matches!(self.0, Shape::Memory(_))
+    }
+
+    /// The values of a sparse set, a block at a time.
+    pub(crate) fn walk(self) -> Option<Walk<'a>> {
+        match self.0 {
+            Shape::Sparse(sparse) => Some(Walk::new(sparse)),
+            _ => None,
+        }
     }
 
     /// The containers, in order.

@@ -33,6 +33,16 @@ impl<'a> Walk<'a> {
         Self { view, rank: 0, block, filled: 0, next: 0, wanted, met: None }
     }
 
+    /// Number of values of the set.
+    pub(crate) fn len(&self) -> u64 {
+        self.view.len()
+    }
+
+    /// The largest value of the set.
+    pub(crate) fn last(&self) -> Option<u64> {
+        Some(self.view.ends()?.1)
+    }
+
     /// The values that come next; none at the end.
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<&[u64], Damage> {
@@ -81,8 +91,10 @@ impl<'a> Walk<'a> {
             if let Some(&last) = rest.last() {
                 self.met = Some(last);
             }
+            if rank - self.rank > BLOCK as u64 {
+                self.wanted = FIRST_BLOCK;
+            }
             (self.next, self.filled, self.rank) = (0, 0, rank);
-            self.wanted = FIRST_BLOCK;
         } else if self.next < self.filled {
             return Err(DISORDER);
         }
@@ -111,7 +123,7 @@ impl<'a> Walk<'a> {
 
 /// Values of `ascending` that are below `value`: mostly one of the first is not.
 #[inline]
-pub(crate) fn gallop(ascending: &[u64], value: u64) -> usize {
+fn gallop(ascending: &[u64], value: u64) -> usize {
     let mut end = 1;
     while end < ascending.len() && ascending[end - 1] < value {
         end *= 2;
