@@ -14,13 +14,14 @@ use super::task::{Task, run};
 #[inline]
 pub(crate) fn select(word: u64, index: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
     // Set bits of each byte and of all bytes below it.
     let mut sums = word - (word >> 1 & 0x5555_5555_5555_5555);
     sums = (sums & 0x3333_3333_3333_3333) + (sums >> 2 & 0x3333_3333_3333_3333);
-    sums = (sums + (sums >> 4) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES);
+    sums = ((sums + (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES);
     let index = index.min(127);
     // The high bit of each byte whose sum is not above the index.
-    let passed = ((u64::from(index) * ONES | ONES << 7) - sums) & ONES << 7;
+    let passed = (((u64::from(index) * ONES) | HIGH) - sums) & HIGH;
     let place = passed.count_ones() * 8;
     if place == 64 {
         return 64;

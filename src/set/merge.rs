@@ -197,7 +197,7 @@ impl<'a> Merge<'a> {
             values.extend_from_slice(&rest[..count]);
             sparse.walk.pass(count);
         }
-        values.sort(); // runs, which it merges
+        values.sort_by_key(|&value| value); // runs: the stable sort merges them
         let (mut read, mut written) = (0, 0);
         while let Some(&value) = values.get(read) {
             let copies = values[read..].iter().take_while(|&&other| other == value).count();

@@ -8,6 +8,7 @@
 //! `view/query.rs` and `plan.rs` first.
 
 pub mod bitmap;
+mod block;
 pub(crate) mod changes;
 pub(crate) mod container;
 mod containers;

@@ -56,10 +56,9 @@ impl<'a> ByRank<'a> {
         Self { view, ranks, front, back, met: (None, None), damage }
     }
 
-    /// Ends the iterator with `damage`.
-    fn fail(&mut self, damage: Damage) -> Option<Result<u64, Damage>> {
+    /// Leaves no values.
+    fn end(&mut self) {
         (self.ranks, self.front.left, self.back.left) = (0..0, 0..0, 0..0);
-        Some(Err(damage))
     }
 
     /// Makes the front have a value, if there is one.
@@ -89,7 +88,8 @@ impl<'a> ByRank<'a> {
         if self.front.left.is_empty()
             && let Err(damage) = self.more()
         {
-            return self.fail(damage);
+            self.end();
+            return Some(Err(damage));
         }
         let index = self.front.left.next()?;
         Some(Ok(self.front.values[index]))
@@ -121,7 +121,8 @@ impl<'a> ByRank<'a> {
         if self.back.left.is_empty()
             && let Err(damage) = self.more_back()
         {
-            return self.fail(damage);
+            self.end();
+            return Some(Err(damage));
         }
         if let Some(index) = self.back.left.next_back() {
             return Some(Ok(self.back.values[index]));

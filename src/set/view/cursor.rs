@@ -196,7 +196,7 @@ impl<'a> Cursor<'a> {
             Shape::Memory(containers) => {
                 let found = containers.get(self.slot);
                 self.slot = containers.after(self.slot);
-                Ok(found.map(|(key, owned)| (key, owned.container())))
+                Ok(found)
             }
             Shape::Dense(dense) => {
                 let found = dense.get(self.next);
@@ -239,10 +239,10 @@ impl<'a> Cursor<'a> {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(_) => {} // a value of a rank is found without going to it
             Shape::Memory(containers) => {
-                while let Some((_, owned)) = containers.get(self.slot)
-                    && passed + u64::from(owned.len()) <= count
+                while let Some(len) = containers.len_at(self.slot)
+                    && passed + u64::from(len) <= count
                 {
-                    passed += u64::from(owned.len());
+                    passed += u64::from(len);
                     self.slot = containers.after(self.slot);
                 }
             }

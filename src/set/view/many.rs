@@ -402,10 +402,14 @@ fn sparse_batch(view: SparseView<'_>, values: &[u64], found: &mut [bool]) -> Res
     let mut groups = [None; BATCH];
     for (slot, &value) in groups.iter_mut().zip(values) {
         *slot = view.group_of(value)?;
-        slot.iter().for_each(|group| group.prefetch_sample(value));
+        if let Some(group) = slot {
+            group.prefetch_sample(value);
+        }
     }
     for (group, &value) in groups.iter().zip(values) {
-        group.iter().for_each(|group| group.prefetch_upper(value));
+        if let Some(group) = group {
+            group.prefetch_upper(value);
+        }
     }
     for ((found, group), &value) in found.iter_mut().zip(groups).zip(values) {
         *found = match group {

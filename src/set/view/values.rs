@@ -15,6 +15,7 @@ use std::ops::RangeBounds;
 pub struct Values<'a>(Kind<'a>);
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
 enum Kind<'a> {
     ByContainer(ByContainer<'a>),
     /// Of a sparse set.
