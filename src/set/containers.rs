@@ -129,13 +129,29 @@ impl Containers {
         Some(self.blocks[block].container(index))
     }
 
-    /// The last container of a key up to `key`.
-    pub(crate) fn last_up_to(&self, key: u64) -> Option<(u64, Container<'_>)> {
+    /// The place of the last container of a key up to `key`.
+    pub(crate) fn place_up_to(&self, key: u64) -> Option<Slot> {
         let slot = match self.find(key) {
             Ok(slot) => slot,
             Err(slot) => Slot { index: slot.index.checked_sub(1)?, ..slot },
         };
-        self.get(slot)
+        Some(slot)
+    }
+
+    /// The last container of a key up to `key`.
+    pub(crate) fn last_up_to(&self, key: u64) -> Option<(u64, Container<'_>)> {
+        self.get(self.place_up_to(key)?)
+    }
+
+    /// The place before `slot`, at which there is a container.
+    pub(crate) fn before(&self, slot: Slot) -> Option<Slot> {
+        match slot.index.checked_sub(1) {
+            Some(index) => Some(Slot { index, ..slot }),
+            None => {
+                let block = slot.block.checked_sub(1)?;
+                Some(Slot { block, index: self.blocks.get(block)?.keys().len() - 1 })
+            }
+        }
     }
 
     /// The key of the last container.

@@ -316,7 +316,10 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
     for set in sets {
         let memory: IntegerSet = set.iter().copied().collect();
         for format in [SetFormat::RoaringBits, SetFormat::SparseBits, SetFormat::DenseBits] {
-            if format == SetFormat::DenseBits && set.contains(&(1 << 50)) {
+            let is_far = set.contains(&(1 << 50));
+            if format == SetFormat::DenseBits && is_far
+                || format == SetFormat::SparseBits && !is_far
+            {
                 continue;
             }
             memory.write_as(&path, format).unwrap();
@@ -466,5 +469,40 @@ fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
         let written = SetFile::open(&path).unwrap();
         written.verify().unwrap();
         assert!(written.view().iter().map(Result::unwrap).eq(set));
+    }
+}
+
+#[test]
+fn all_values_choose_the_representation_and_not_the_first_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let far = |first: u64, count: u64| -> IntegerSet {
+        (0..count).map(|index| first + (index << 30) + index * index % 7919).collect()
+    };
+    let run = |first: u64| IntegerSet::from_ranges([first..first + 9_000_000]);
+    for (set, expected) in [
+        (far(0, 100_000), Representation::Sparse),
+        (&far(0, 70_000) | &run(1 << 50), Representation::Treemap),
+        (&run(0) | &far(1 << 33, 70_000), Representation::Treemap),
+        ((0..100_000).map(|index| 3 * index).collect(), Representation::Dense),
+        (
+            &(0..100_000).map(|index| 3 * index).collect() | &far(1 << 33, 70_000),
+            Representation::Sparse,
+        ),
+    ] {
+        let written = set.write(&path).unwrap();
+        let file = SetFile::open(&path).unwrap();
+        file.verify().unwrap();
+        assert_eq!(file.representation(), expected, "{} bytes", written.bytes);
+        assert_eq!((file.len(), written.bytes), (set.len(), file.file_bytes()));
+        assert!(file.is_subset(&set).unwrap());
+        for format in [SetFormat::RoaringBits, SetFormat::SparseBits] {
+            let other = folder.path().join("other.bits");
+            let bytes = set.write_as(&other, format).unwrap().bytes;
+            let is_small =
+                written.bytes * 5 < bytes * 4 || file.representation() != Representation::Sparse;
+            assert!(written.bytes <= bytes || format == SetFormat::SparseBits);
+            assert!(is_small || format == SetFormat::SparseBits, "{bytes}, not {}", written.bytes);
+        }
     }
 }

@@ -409,7 +409,7 @@ fn every_strategy_writes_what_the_model_says_whatever_the_sample_shows() {
         assert!(times > 0, "no case took the way {way:?}");
     }
     assert!(tally.spilled > 0, "no case wrote temporary files");
-    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 4);
+    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 6);
 }
 
 /// Values that a sample of every tenth block does not show, at both ends of the range.

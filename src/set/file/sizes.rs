@@ -33,6 +33,8 @@ impl Sizes {
     /// Counts a container of `len` values, at least one, the largest of which is `last`.
     pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
         self.add_sparse(key, container, len, last);
+        self.roaring = self.closed();
+        self.open = None;
         self.roaring.add(key, len, container.runs_up_to(plain_bytes(len) / 4));
     }
 
@@ -61,6 +63,7 @@ impl Sizes {
     }
 
     /// Bytes of a portable roaring file.
+    #[cfg(feature = "cli")]
     pub(crate) fn portable_bytes(self) -> u64 {
         self.closed().bytes()
     }

@@ -100,6 +100,9 @@ impl Extent {
     }
 }
 
+/// Values of a container that are taken as they are.
+const FEW: usize = 16;
+
 /// Writes a `.bits` file; nothing is valid before [`finish`](Self::finish).
 #[derive(Debug)]
 pub(crate) struct BitsWriter<'f> {
@@ -163,7 +166,9 @@ impl<'f> BitsWriter<'f> {
 
     /// Completes the file.
     pub(crate) fn finish(mut self) -> Result<Finished> {
-        if let (Body::Waiting(_), Some(sizes)) = (&self.body, self.sizes.take()) {
+        if let Body::Waiting(_) = self.body
+            && let Some(sizes) = self.sizes.take()
+        {
             self.choose(sizes.best(self.extent, sizes.roaring_bytes()))?;
         }
         let Self { file, path, body, extent, .. } = self;
@@ -219,6 +224,15 @@ impl<'f> BitsWriter<'f> {
         pushed.map_err(Error::io("write", &self.path))
     }
 
+    /// Takes values into a body that takes values.
+    fn take(&mut self, values: &[u64]) -> Result<()> {
+        self.extent.add_values(values);
+        if let Some(sizes) = &mut self.sizes {
+            sizes.add_values(values);
+        }
+        self.put_values(values)
+    }
+
     fn put_values(&mut self, values: &[u64]) -> Result<()> {
         match &mut self.body {
             Body::Sparse(sparse) => {
@@ -249,6 +263,18 @@ impl ValueSink for BitsWriter<'_> {
         if len == 0 {
             return Ok(());
         }
+        if let (Container::Array(lows), Body::Sparse(_) | Body::Waiting(_)) =
+            (container, &self.body)
+            && lows.len() <= FEW
+        {
+            // As most containers of a sparse set are.
+            in_order(container).map_err(Error::io("write", &self.path))?;
+            let mut values = [key << 16; FEW];
+            for (value, &low) in values.iter_mut().zip(lows) {
+                *value |= u64::from(u16::from_le_bytes(low));
+            }
+            return self.take(&values[..lows.len()]);
+        }
         self.extent.add(key, container, len);
         match (&mut self.sizes, &self.body) {
             // A roaring body knows its own size.
@@ -274,11 +300,7 @@ impl ValueSink for BitsWriter<'_> {
                 continue;
             }
             debug_assert!(first <= *now.last().unwrap_or(&first), "values ascend");
-            self.extent.add_values(now);
-            if let Some(sizes) = &mut self.sizes {
-                sizes.add_values(now);
-            }
-            self.put_values(now)?;
+            self.take(now)?;
         }
         Ok(())
     }

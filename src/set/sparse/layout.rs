@@ -55,7 +55,10 @@ impl Layout {
     /// the group smallest, but for less than a bit in 2^7.
     #[inline]
     pub(crate) fn of(count: usize, span: u64) -> Self {
-        let low_bits = (span / (count.max(1) as u64)).checked_ilog2().unwrap_or(0);
+        // Most groups are full, and a division takes as long as a load.
+        let each =
+            if count == GROUP_VALUES { span >> GROUP_LOG } else { span / count.max(1) as u64 };
+        let low_bits = each.checked_ilog2().unwrap_or(0);
         #[expect(clippy::cast_possible_truncation, reason = "less than twice the count")]
         let last_high = (span >> low_bits) as usize;
         Self { count, low_bits, last_high }

@@ -7,7 +7,7 @@
 
 use super::cursor::Keyed;
 use super::query::{difference, split};
-use super::{Cursor, Damage, SetView, Shape, SparseView};
+use super::{Cursor, Damage, SetView, Shape, SparseView, Walk};
 use crate::kernel::read_lines;
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;
@@ -29,6 +29,8 @@ const MAX_CONTAINERS: usize = 1 << 12;
 /// A piece is read from front to back if one in that many of its cache lines
 /// are asked for.
 const SPARSE: usize = 4;
+/// Values of a sparse set that are walked over for each one that is asked for, at most.
+const NEAR_VALUES: u64 = 64;
 /// Values of a piece that is not read whose cache lines are waited for.
 const AHEAD: usize = 16;
 
@@ -258,7 +260,12 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn look_up<E: Entry>(&self, found: &mut [bool]) -> Result<(), Damage> {
+    fn look_up<E: Entry>(&mut self, found: &mut [bool]) -> Result<(), Damage> {
+        if let Shape::Sparse(sparse) = self.view.0
+            && self.len as u64 * NEAR_VALUES > sparse.len()
+        {
+            return self.walk_to::<E>(sparse, found);
+        }
         let entries: &[E] = bytemuck::cast_slice(self.entries.words());
         let Pieces { base, shift, count, .. } = self.pieces;
         let containers_of_piece = 1_u64 << (shift - 16);
@@ -314,6 +321,30 @@ impl<'a> Prober<'a> {
                 if let (Some(container), low) = find(entry) {
                     found[entry.place()] = container.contains(low);
                 }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Prober<'_> {
+    /// Looks values up in a sparse set by walking over it: each piece in order.
+    fn walk_to<E: Entry>(
+        &mut self,
+        sparse: SparseView<'_>,
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let Pieces { base, count, .. } = self.pieces;
+        let entries: &mut [E] = bytemuck::cast_slice_mut(self.entries.words_mut());
+        let (mut walk, mut start) = (Walk::new(sparse), 0);
+        for &end in &self.ends[..count] {
+            let entries = &mut entries[start..end];
+            start = end;
+            entries.sort_unstable_by_key(|entry| entry.offset());
+            for &entry in &*entries {
+                let value = base.wrapping_add(entry.offset()); // as it was subtracted
+                walk.seek(value)?;
+                found[entry.place()] = walk.rest()?.first() == Some(&value);
             }
         }
         Ok(())

@@ -4,6 +4,7 @@ use super::by_rank::ByRank;
 use super::query::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
+use crate::set::containers::Slot;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 
@@ -32,6 +33,8 @@ struct ByContainer<'a> {
     last: u64,
     front: Decoded,
     back: Decoded,
+    /// Of the back's container in memory.
+    place: Option<Slot>,
     ended: bool,
 }
 
@@ -110,6 +113,7 @@ impl<'a> SetView<'a> {
             last,
             front,
             back,
+            place: None,
             ended,
         }))
     }
@@ -167,7 +171,19 @@ impl ByContainer<'_> {
             (true, _) => (self.back.base >> 16).checked_sub(1),
             (false, _) => Some(self.last >> 16),
         };
-        let found = key.map_or(Ok(None), |key| self.view.last_up_to(key))?;
+        let mut place = None;
+        let found = match (self.view.0, key) {
+            (_, None) => None,
+            // The place before the last one needs no search.
+            (Shape::Memory(containers), Some(key)) => {
+                place = match self.place {
+                    Some(place) => containers.before(place),
+                    None => containers.place_up_to(key),
+                };
+                place.and_then(|place| containers.get(place))
+            }
+            (_, Some(key)) => self.view.last_up_to(key)?,
+        };
         if let Some((_, container)) = found
             && !self.view.is_sound()
             && let Some(what) = container.disorder()
@@ -177,6 +193,7 @@ impl ByContainer<'_> {
         match found {
             Some((key, container)) if key >= self.first >> 16 && !self.front.is_of(key) => {
                 self.back.fill(key, container, self.first, self.last);
+                self.place = place;
                 Ok(true)
             }
             _ => Ok(false),
