@@ -76,7 +76,13 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
         if let Here::Made(made) = &mut self.here {
-            return made.0.seek(key << 16);
+            return match key.checked_mul(1 << 16) {
+                Some(value) => made.0.seek(value),
+                None => {
+                    made.0.end();
+                    Ok(())
+                }
+            };
         }
         self.seek_container(key);
         Ok(())

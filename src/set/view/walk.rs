@@ -79,6 +79,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Passes all values.
+    pub(super) fn end(&mut self) {
+        (self.next, self.filled, self.rank) = (0, 0, self.view.len());
+    }
+
     /// Goes on with the first value from `value` on; never back.
     pub(crate) fn seek(&mut self, value: u64) -> Result<(), Damage> {
         let rest = &self.block[self.next..self.filled];
@@ -88,8 +93,8 @@ impl<'a> Walk<'a> {
         }
         let rank = self.view.position(value)?.0;
         if rank >= self.rank {
-            if let Some(&last) = rest.last() {
-                self.met = Some(last);
+            if let Some(last) = self.filled.checked_sub(1) {
+                self.met = Some(self.block[last]);
             }
             if rank - self.rank > BLOCK as u64 {
                 self.wanted = FIRST_BLOCK;
