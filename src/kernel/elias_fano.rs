@@ -231,7 +231,7 @@ mod tests {
                 next += step & !(u64::MAX << step_bits.min(40));
                 next
             }).collect();
-            let upper_bits = (((next - base) >> low_bits) as usize) + numbers.len();
+            let upper_bits = usize::try_from((next - base) >> low_bits).unwrap() + numbers.len();
             prop_assume!(upper_bits < 1 << 23);
             let mut lows = vec![0; (numbers.len() * low_bits as usize).div_ceil(64)];
             let mut uppers = vec![0; upper_bits.div_ceil(64)];

@@ -145,13 +145,11 @@ impl Containers {
 
     /// The place before `slot`, at which there is a container.
     pub(crate) fn before(&self, slot: Slot) -> Option<Slot> {
-        match slot.index.checked_sub(1) {
-            Some(index) => Some(Slot { index, ..slot }),
-            None => {
-                let block = slot.block.checked_sub(1)?;
-                Some(Slot { block, index: self.blocks.get(block)?.keys().len() - 1 })
-            }
+        if let Some(index) = slot.index.checked_sub(1) {
+            return Some(Slot { index, ..slot });
         }
+        let block = slot.block.checked_sub(1)?;
+        Some(Slot { block, index: self.blocks.get(block)?.keys().len() - 1 })
     }
 
     /// The key of the last container.

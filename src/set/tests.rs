@@ -311,7 +311,7 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
         (0..70_000).step_by(3).collect(),
         vec![1, 2, 3, 70_000],
         vec![5, 1 << 40, 1 << 50],
-        (0..300).map(|index| index << 33 | index * index).chain([1 << 50]).collect(),
+        (0..300).map(|index| (index << 33) | (index * index)).chain([1 << 50]).collect(),
     ];
     for set in sets {
         let memory: IntegerSet = set.iter().copied().collect();
@@ -479,7 +479,11 @@ fn all_values_choose_the_representation_and_not_the_first_ones() {
     let far = |first: u64, count: u64| -> IntegerSet {
         (0..count).map(|index| first + (index << 30) + index * index % 7919).collect()
     };
-    let run = |first: u64| IntegerSet::from_ranges([first..first + 9_000_000]);
+    let run = |first: u64| {
+        let mut run = IntegerSet::new();
+        run.insert_range(first..first + 9_000_000);
+        run
+    };
     for (set, expected) in [
         (far(0, 100_000), Representation::Sparse),
         (&far(0, 70_000) | &run(1 << 50), Representation::Treemap),

@@ -76,13 +76,11 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
         if let Here::Made(made) = &mut self.here {
-            return match key.checked_mul(1 << 16) {
-                Some(value) => made.0.seek(value),
-                None => {
-                    made.0.end();
-                    Ok(())
-                }
-            };
+            if let Some(value) = key.checked_mul(1 << 16) {
+                return made.0.seek(value);
+            }
+            made.0.end();
+            return Ok(());
         }
         self.seek_container(key);
         Ok(())
