@@ -180,7 +180,8 @@ impl Emitter<'_, '_> {
     fn whole<E: Entry>(&mut self, base: u64, mut values: &[E]) -> Result<()> {
         while let Some(first) = values.first() {
             let room = self.batch.room().len() / PAIRS;
-            if room < values.len().min(64) {
+            // No batch is too small for as many.
+            if room < values.len().min(64 / PAIRS) {
                 self.flush()?;
                 continue;
             }
