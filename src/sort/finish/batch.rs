@@ -180,8 +180,8 @@ impl Emitter<'_, '_> {
     fn whole<E: Entry>(&mut self, base: u64, mut values: &[E]) -> Result<()> {
         while let Some(first) = values.first() {
             let room = self.batch.room().len() / PAIRS;
-            // No batch is too small for as many.
-            if room < values.len().min(64 / PAIRS) {
+            let is_narrow = room < values.len().min(64) && self.batch.filled > 0;
+            if is_narrow || room == 0 {
                 self.flush()?;
                 continue;
             }
