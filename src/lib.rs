@@ -50,7 +50,7 @@
 //! # let path = folder.path().join("monday.bits");
 //! let mut monday = IntegerSet::from([3, 40]);
 //! monday.insert(41);
-//! monday.write(&path)?; // the smaller of plain and roaring
+//! monday.write(&path)?; // plain, roaring or sparse, as it suits
 //!
 //! let monday = SetFile::open(&path)?; // mapped: nothing is read yet
 //! let tuesday = IntegerSet::from([41, 7]);

@@ -23,6 +23,7 @@ enum Form {
     Joined,
     DenseFile,
     RoaringFile,
+    SparseFile,
     SmallerFile,
     PortableFile,
 }
@@ -44,6 +45,7 @@ fn made(form: Form, model: &BTreeSet<u64>) -> Box<dyn AsSet> {
         Form::DenseFile if !is_near => return Box::new(appended),
         Form::DenseFile => SetFormat::DenseBits,
         Form::RoaringFile => SetFormat::RoaringBits,
+        Form::SparseFile => SetFormat::SparseBits,
         Form::SmallerFile => SetFormat::Bits,
         Form::PortableFile => SetFormat::Roaring,
     };

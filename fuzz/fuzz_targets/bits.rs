@@ -26,6 +26,7 @@ enum Base<'a> {
 enum Written {
     Dense,
     Roaring,
+    Sparse,
     Portable,
 }
 
@@ -52,6 +53,7 @@ fn bytes_of(base: &Base) -> Vec<u8> {
             let format = match format {
                 Written::Dense => SetFormat::DenseBits,
                 Written::Roaring => SetFormat::RoaringBits,
+                Written::Sparse => SetFormat::SparseBits,
                 Written::Portable => SetFormat::Roaring,
             };
             let path = folder().join("set");

@@ -14,6 +14,7 @@
 
 pub(crate) mod arrays;
 pub(crate) mod decimal;
+pub(crate) mod elias_fano;
 mod level;
 pub(crate) mod line;
 pub(crate) mod low_halves;

@@ -3,23 +3,22 @@
 //! They lie in blocks, as in a search tree of two levels: a block has up to
 //! [`MAX_KEYS`] keys, so that a key that comes between others moves few of them. Keys
 //! lie together, apart from their containers, so that a search touches little memory.
-//! Containers of a few values lie in the block itself.
 //!
 //! # Invariants
 //! 1. Keys ascend, within a block and from block to block.
 //! 2. No block and no container is empty.
-//! 3. `firsts` has the first key of each block, `len` is the number of values.
+//! 3. `firsts` has the first key of each block, `lens` its number of values.
 //!
 //! # Cost
 //! With c containers a search takes O(log c) and a new key O(√c) while c is below 10^9.
-//! A container takes 40 bytes, and its array, bitmap or runs.
+//! A container takes 10 bytes beside its values where it and its neighbours have few of
+//! them, else 40 bytes, and its array, bitmap or runs.
 
+use super::block::{Block, MAX_KEYS};
 use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
 
-/// Most keys of a block.
-const MAX_KEYS: usize = 512;
 /// Keys that are looked at before one is searched for.
 const NEAR: usize = 4;
 
@@ -27,15 +26,12 @@ const NEAR: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Containers {
     firsts: Vec<u64>,
-    blocks: Vec<Block>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Block {
-    keys: Vec<u64>,
-    containers: Vec<Owned>,
-    /// Number of values.
-    len: u64,
+    lens: Vec<u64>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a block that comes between others moves their places only"
+    )]
+    blocks: Vec<Box<Block>>,
 }
 
 /// A container's block, and its number in it.
@@ -53,16 +49,12 @@ fn split(value: u64) -> (u64, u16) {
 impl Containers {
     /// Number of values. O(blocks).
     pub(crate) fn len(&self) -> u64 {
-        self.blocks.iter().map(|block| block.len).sum()
+        self.lens.iter().sum()
     }
 
     /// Bytes of memory, about.
     pub(crate) fn bytes(&self) -> usize {
-        let block = |block: &Block| {
-            let heap: usize = block.containers.iter().map(Owned::heap_bytes).sum();
-            heap + block.keys.capacity() * 8 + block.containers.capacity() * size_of::<Owned>()
-        };
-        self.blocks.iter().map(block).sum()
+        self.blocks.iter().map(|block| block.bytes()).sum()
     }
 
     /// The place of `key`, or where it would be: in a block that there is, unless there
@@ -72,7 +64,7 @@ impl Containers {
         let behind = self.firsts.partition_point(|&first| first <= key);
         let block = behind.saturating_sub(1);
         let Some(found) = self.blocks.get(block) else { return Err(Slot::default()) };
-        let keys = &found.keys;
+        let keys = found.keys();
         find_key(keys.len(), key, |index| keys[index])
             .map(|index| Slot { block, index })
             .map_err(|index| Slot { block, index })
@@ -99,7 +91,7 @@ impl Containers {
     /// The same place, not behind the end of a block.
     fn normal(&self, slot: Slot) -> Slot {
         match self.blocks.get(slot.block) {
-            Some(block) if slot.index >= block.keys.len() => {
+            Some(block) if slot.index >= block.keys().len() => {
                 Slot { block: slot.block + 1, index: 0 }
             }
             _ => slot,
@@ -113,57 +105,79 @@ impl Containers {
 
     /// The key at `slot`, if there is one.
     fn key(&self, slot: Slot) -> Option<u64> {
-        self.blocks.get(slot.block)?.keys.get(slot.index).copied()
+        self.blocks.get(slot.block)?.keys().get(slot.index).copied()
     }
 
     /// The container at `slot`, if there is one.
-    pub(crate) fn get(&self, slot: Slot) -> Option<(u64, &Owned)> {
+    #[inline]
+    pub(crate) fn get(&self, slot: Slot) -> Option<(u64, Container<'_>)> {
         let block = self.blocks.get(slot.block)?;
-        block.keys.get(slot.index).copied().zip(block.containers.get(slot.index))
+        let key = block.keys().get(slot.index)?;
+        Some((*key, block.container(slot.index)))
+    }
+
+    /// Number of values of the container at `slot`, if there is one. O(1).
+    pub(crate) fn len_at(&self, slot: Slot) -> Option<u32> {
+        let block = self.blocks.get(slot.block)?;
+        (slot.index < block.keys().len()).then(|| block.len_of(slot.index))
     }
 
     /// The container of `key`.
     #[inline]
     pub(crate) fn container(&self, key: u64) -> Option<Container<'_>> {
         let Slot { block, index } = self.find(key).ok()?;
-        self.blocks.get(block)?.containers.get(index).map(Owned::container)
+        Some(self.blocks[block].container(index))
     }
 
-    /// The last container of a key up to `key`.
-    pub(crate) fn last_up_to(&self, key: u64) -> Option<(u64, Container<'_>)> {
+    /// The place of the last container of a key up to `key`.
+    pub(crate) fn place_up_to(&self, key: u64) -> Option<Slot> {
         let slot = match self.find(key) {
             Ok(slot) => slot,
             Err(slot) => Slot { index: slot.index.checked_sub(1)?, ..slot },
         };
-        self.get(slot).map(|(key, container)| (key, container.container()))
+        Some(slot)
+    }
+
+    /// The last container of a key up to `key`.
+    pub(crate) fn last_up_to(&self, key: u64) -> Option<(u64, Container<'_>)> {
+        self.get(self.place_up_to(key)?)
+    }
+
+    /// The place before `slot`, at which there is a container.
+    pub(crate) fn before(&self, slot: Slot) -> Option<Slot> {
+        if let Some(index) = slot.index.checked_sub(1) {
+            return Some(Slot { index, ..slot });
+        }
+        let block = slot.block.checked_sub(1)?;
+        Some(Slot { block, index: self.blocks.get(block)?.keys().len() - 1 })
     }
 
     /// The key of the last container.
     pub(crate) fn last_key(&self) -> Option<u64> {
-        self.blocks.last()?.keys.last().copied()
+        self.blocks.last()?.keys().last().copied()
     }
 
     /// Values in containers with keys below `key`. O(blocks and keys of a block).
     pub(crate) fn rank_of_key(&self, key: u64) -> u64 {
         let (Ok(slot) | Err(slot)) = self.find(key);
-        let before: u64 = self.blocks.iter().take(slot.block).map(|block| block.len).sum();
-        let here = self.blocks.get(slot.block).map(|block| &block.containers[..slot.index]);
-        before + here.map_or(0, |here| here.iter().map(|owned| u64::from(owned.len())).sum())
+        let before: u64 = self.lens.iter().take(slot.block).sum();
+        before + self.blocks.get(slot.block).map_or(0, |block| block.len_in(0..slot.index))
     }
 
     /// The container with the value that has `index` values before it, and the number of
     /// values before the container. O(blocks and keys of a block).
     pub(crate) fn holder(&self, index: u64) -> Option<(u64, Container<'_>, u64)> {
         let mut before = 0;
-        let block = self.blocks.iter().find(|block| {
-            let is_here = index - before < block.len;
-            before += if is_here { 0 } else { block.len };
+        let block = self.lens.iter().position(|&len| {
+            let is_here = index - before < len;
+            before += if is_here { 0 } else { len };
             is_here
         })?;
-        for (&key, owned) in block.keys.iter().zip(&block.containers) {
-            let len = u64::from(owned.len());
+        let block = self.blocks.get(block)?;
+        for (place, &key) in block.keys().iter().enumerate() {
+            let len = u64::from(block.len_of(place));
             if index - before < len {
-                return Some((key, owned.container(), before));
+                return Some((key, block.container(place), before));
             }
             before += len;
         }
@@ -175,9 +189,8 @@ impl Containers {
         let (key, low) = split(value);
         match self.find(key) {
             Ok(Slot { block, index }) => {
-                let block = &mut self.blocks[block];
-                let is_new = block.containers[index].insert(low);
-                block.len += u64::from(is_new);
+                let is_new = self.blocks[block].insert(index, low);
+                self.lens[block] += u64::from(is_new);
                 is_new
             }
             Err(slot) => {
@@ -193,9 +206,9 @@ impl Containers {
         let (key, low) = split(value);
         let Ok(slot) = self.find(key) else { return false };
         let block = &mut self.blocks[slot.block];
-        let was_there = block.containers[slot.index].remove(low);
-        block.len -= u64::from(was_there);
-        if block.containers[slot.index].len() == 0 {
+        let was_there = block.remove(slot.index, low);
+        self.lens[slot.block] -= u64::from(was_there);
+        if block.len_of(slot.index) == 0 {
             self.drop_keys(slot.block, slot.index..slot.index + 1);
         }
         was_there
@@ -208,12 +221,13 @@ impl Containers {
         if len == 0 {
             return;
         }
-        let is_full = self.blocks.get(block).is_none_or(|block| block.keys.len() == MAX_KEYS);
+        let is_full = self.blocks.get(block).is_none_or(|block| block.keys().len() == MAX_KEYS);
         let is_behind_all = index == MAX_KEYS && block + 1 == self.blocks.len();
         if self.blocks.is_empty() || is_behind_all {
             // Keys that ascend fill their blocks.
             self.firsts.push(key);
-            self.blocks.push(Block { keys: vec![key], containers: vec![container], len });
+            self.lens.push(len);
+            self.blocks.push(Box::new(Block::new(key, container)));
             return;
         }
         if is_full {
@@ -223,33 +237,31 @@ impl Containers {
             }
         }
         let found = &mut self.blocks[block];
-        found.keys.insert(index, key);
-        found.containers.insert(index, container);
-        found.len += len;
-        self.firsts[block] = found.keys[0];
+        found.insert_key(index, key, container);
+        self.lens[block] += len;
+        self.firsts[block] = found.keys()[0];
     }
 
     fn split(&mut self, block: usize) {
-        let full = &mut self.blocks[block];
-        let keys = full.keys.split_off(MAX_KEYS / 2);
-        let containers = full.containers.split_off(MAX_KEYS / 2);
-        let len = containers.iter().map(|owned| u64::from(owned.len())).sum();
-        full.len -= len;
-        self.firsts.insert(block + 1, keys[0]);
-        self.blocks.insert(block + 1, Block { keys, containers, len });
+        let behind = self.blocks[block].split_off(MAX_KEYS / 2);
+        let len = behind.len();
+        self.lens[block] -= len;
+        self.firsts.insert(block + 1, behind.keys()[0]);
+        self.lens.insert(block + 1, len);
+        self.blocks.insert(block + 1, Box::new(behind));
     }
 
     /// Drops keys of a block, and the block if none are left.
     fn drop_keys(&mut self, block: usize, keys: Range<usize>) {
         let found = &mut self.blocks[block];
-        found.keys.drain(keys.clone());
-        let dropped = found.containers.drain(keys);
-        found.len -= dropped.map(|owned| u64::from(owned.len())).sum::<u64>();
-        if let Some(&first) = found.keys.first() {
+        self.lens[block] -= found.len_in(keys.clone());
+        found.drop_keys(keys);
+        if let Some(&first) = found.keys().first() {
             self.firsts[block] = first;
         } else {
             self.blocks.remove(block);
             self.firsts.remove(block);
+            self.lens.remove(block);
         }
     }
 
@@ -257,8 +269,20 @@ impl Containers {
     pub(crate) fn push(&mut self, key: u64, container: Owned) {
         debug_assert!(self.last_key().is_none_or(|last| last < key), "keys ascend");
         let block = self.blocks.len().saturating_sub(1);
-        let index = self.blocks.last().map_or(0, |block| block.keys.len());
+        let index = self.blocks.last().map_or(0, |block| block.keys().len());
         self.put(Slot { block, index }, key, container);
+    }
+
+    /// Appends ascending values, all of which are larger than all others; those that share a
+    /// key come together.
+    pub(crate) fn push_values(&mut self, values: &[u64]) {
+        let mut scratch = Scratch::default();
+        for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
+            scratch.clear();
+            scratch.append(alike);
+            scratch.close();
+            self.push(alike[0] >> 16, scratch.take());
+        }
     }
 
     /// The values of `key` become `values op container`; for [`Op::And`] see `retain`.
@@ -272,11 +296,11 @@ impl Containers {
         match self.find(key) {
             Ok(slot) => {
                 let block = &mut self.blocks[slot.block];
-                let owned = &mut block.containers[slot.index];
-                block.len -= u64::from(owned.len());
-                owned.join(op, container, scratch);
-                block.len += u64::from(owned.len());
-                if owned.len() == 0 {
+                let len = &mut self.lens[slot.block];
+                *len -= u64::from(block.len_of(slot.index));
+                block.join(slot.index, op, container, scratch);
+                *len += u64::from(block.len_of(slot.index));
+                if block.len_of(slot.index) == 0 {
                     self.drop_keys(slot.block, slot.index..slot.index + 1);
                 }
             }
@@ -295,12 +319,12 @@ impl Containers {
         let mut block = self.seek(*keys.start()).block;
         let mut whole = block..block;
         while let Some(found) = self.blocks.get(block) {
-            let start = found.keys.partition_point(|key| key < keys.start());
-            let end = found.keys.partition_point(|key| key <= keys.end());
+            let start = found.keys().partition_point(|key| key < keys.start());
+            let end = found.keys().partition_point(|key| key <= keys.end());
             if start == end {
                 break;
             }
-            if end - start < found.keys.len() {
+            if end - start < found.keys().len() {
                 self.drop_keys(block, start..end);
             } else {
                 let first = if whole.is_empty() { block } else { whole.start };
@@ -309,14 +333,15 @@ impl Containers {
             block += 1;
         }
         self.blocks.drain(whole.clone());
+        self.lens.drain(whole.clone());
         self.firsts.drain(whole);
     }
 
     /// Brings every container into its smallest form; tells whether one changed its form.
     pub(crate) fn optimize(&mut self) -> bool {
         let mut scratch = Scratch::default();
-        let containers = self.blocks.iter_mut().flat_map(|block| &mut block.containers);
-        containers.fold(false, |changed, owned| owned.optimize(&mut scratch) | changed)
+        let blocks = self.blocks.iter_mut();
+        blocks.fold(false, |changed, block| block.optimize(&mut scratch) | changed)
     }
 }
 
@@ -335,7 +360,7 @@ impl<'a> Pairs<'a> {
 }
 
 impl<'a> Iterator for Pairs<'a> {
-    type Item = (u64, Option<&'a Owned>, Option<&'a Owned>);
+    type Item = (u64, Option<Container<'a>>, Option<Container<'a>>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -376,10 +401,12 @@ impl Containers {
         for (key, ours, theirs) in Pairs::new(op, a, b) {
             match (ours, theirs) {
                 (Some(ours), Some(theirs)) => {
-                    scratch.join(op, ours.container(), theirs.container());
+                    scratch.join(op, ours, theirs);
                     found.push(key, scratch.take());
                 }
-                (Some(one), None) | (None, Some(one)) => found.push(key, one.clone()),
+                (Some(one), None) | (None, Some(one)) => {
+                    found.push(key, Owned::copy(one, &mut scratch));
+                }
                 (None, None) => {}
             }
         }
@@ -389,26 +416,22 @@ impl Containers {
     /// Number of values in both.
     pub(crate) fn intersection_len(a: &Self, b: &Self) -> u64 {
         let pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
-        pairs.map(|(ours, theirs)| u64::from(common(ours, theirs))).sum()
+        pairs.map(|(ours, theirs)| u64::from(intersection_len(ours, theirs))).sum()
     }
 
     /// Whether all values of `a` are in `b`.
     pub(crate) fn is_subset(a: &Self, b: &Self) -> bool {
         Pairs::new(Op::AndNot, a, b).all(|(_, ours, theirs)| {
             let pair = ours.zip(theirs);
-            pair.is_some_and(|(ours, theirs)| common(ours, theirs) == ours.len())
+            pair.is_some_and(|(ours, theirs)| intersection_len(ours, theirs) == ours.len())
         })
     }
 
     /// Whether no value is in both.
     pub(crate) fn is_disjoint(a: &Self, b: &Self) -> bool {
         let mut pairs = Pairs::new(Op::And, a, b).filter_map(|(_, ours, theirs)| ours.zip(theirs));
-        pairs.all(|(ours, theirs)| !intersects(ours.container(), theirs.container()))
+        pairs.all(|(ours, theirs)| !intersects(ours, theirs))
     }
-}
-
-fn common(a: &Owned, b: &Owned) -> u32 {
-    intersection_len(a.container(), b.container())
 }
 
 #[cfg(test)]
@@ -417,14 +440,18 @@ mod tests {
 
     fn check(containers: &Containers) {
         let keys: Vec<u64> =
-            containers.blocks.iter().flat_map(|block| block.keys.iter().copied()).collect();
+            containers.blocks.iter().flat_map(|block| block.keys().iter().copied()).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
-        for (block, &first) in containers.blocks.iter().zip(&containers.firsts) {
-            assert!(block.keys[0] == first && block.keys.len() == block.containers.len());
-            assert!(block.keys.len() <= MAX_KEYS);
-            let lens = block.containers.iter().map(|owned| u64::from(owned.len()));
-            assert!(lens.clone().all(|len| len > 0));
-            assert_eq!(block.len, lens.sum::<u64>());
+        assert_eq!(containers.lens.len(), containers.blocks.len());
+        let heads = containers.firsts.iter().zip(&containers.lens);
+        for (block, (&first, &sum)) in containers.blocks.iter().zip(heads) {
+            let count = block.keys().len();
+            assert!(block.keys()[0] == first && count <= MAX_KEYS);
+            let lens = (0..count).map(|index| block.container(index).len());
+            assert!(
+                lens.clone().zip(0..).all(|(len, index)| len > 0 && len == block.len_of(index))
+            );
+            assert_eq!(sum, lens.map(u64::from).sum::<u64>());
         }
         assert_eq!(containers.firsts.len(), containers.blocks.len());
     }

@@ -1,5 +1,6 @@
 //! How many values the result of a plan has, without making them where that can be.
 
+use super::merge::Merge;
 use super::pieces::Pool;
 use super::plan::Plan;
 use crate::error::{Error, Result};
@@ -11,6 +12,13 @@ impl Plan<'_> {
     /// the size of what they share.
     pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
         let mut count = 0;
+        if let Some(merge) = Merge::of(&self) {
+            merge.run(progress, |values| {
+                count += values.len() as u64;
+                Ok(())
+            })?;
+            return Ok(count);
+        }
         let mut pool = Pool::default();
         self.walk(progress, |plan, key| {
             let pair = match plan {

@@ -106,8 +106,8 @@ impl Joined<'_> {
         self.0.count(&Progress::default())
     }
 
-    /// Writes a `.bits` file, dense or roaring, whichever is smaller; it appears whole or
-    /// not at all.
+    /// Writes a `.bits` file in the representation that [`SetFormat::Bits`] chooses; it
+    /// appears whole or not at all.
     ///
     /// # Errors
     ///

@@ -8,6 +8,7 @@
 //! `view/query.rs` and `plan.rs` first.
 
 pub mod bitmap;
+mod block;
 pub(crate) mod changes;
 pub(crate) mod container;
 mod containers;
@@ -18,6 +19,7 @@ pub(crate) mod file;
 pub mod foreign;
 mod integer_set;
 mod join;
+mod merge;
 mod operand;
 mod operators;
 mod pieces;
@@ -26,6 +28,7 @@ mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
 mod sink;
+pub(crate) mod sparse;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -41,8 +44,6 @@ pub use integer_set::IntegerSet;
 pub use join::{Joined, and, andnot, at_least, or, xor};
 pub use operand::{AsSet, Operand};
 pub use operators::{IntoIter, Iter};
-#[cfg(feature = "cli")]
-pub(crate) use sink::dense_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};

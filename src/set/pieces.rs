@@ -71,7 +71,8 @@ impl Pool {
 /// A set with the container that comes next.
 pub(crate) struct Leaf<'a> {
     cursor: Cursor<'a>,
-    ahead: Option<(u64, Container<'a>)>,
+    /// The key of the container that the cursor met, which comes next.
+    ahead: Option<u64>,
     set: Operand<'a>,
 }
 
@@ -87,29 +88,36 @@ impl<'a> Leaf<'a> {
 
     /// The smallest key from `from` on; `from` must not descend from call to call.
     pub(super) fn key(&mut self, from: u64) -> Result<Option<u64>> {
-        if self.ahead.is_none_or(|(key, _)| key < from) {
-            self.cursor.seek(from);
-            self.ahead = self.cursor.next().map_err(|damage| self.set.damaged(damage))?;
-            if self.ahead.is_some_and(|(key, _)| key < from) {
+        if self.ahead.is_none_or(|key| key < from) {
+            let sought = self.cursor.seek(from).and_then(|()| self.cursor.advance());
+            self.ahead = sought.map_err(|damage| self.set.damaged(damage))?;
+            if self.ahead.is_some_and(|key| key < from) {
                 let what = "the keys of the containers do not ascend";
                 return Err(self.set.damaged(Damage::of(what)));
             }
         }
-        Ok(self.ahead.map(|(key, _)| key))
+        Ok(self.ahead)
     }
 
     /// The values at `key`, if there are any.
     pub(super) fn piece(&mut self, key: u64, pool: &mut Pool) -> Result<Piece<'a>> {
         self.key(key)?;
-        Ok(match self.ahead {
-            Some((found, container)) if found == key => Piece::Borrowed(container),
-            _ => pool.empty(),
+        if self.ahead != Some(key) {
+            return Ok(pool.empty());
+        }
+        Ok(match self.cursor.lent() {
+            Ok(container) => Piece::Borrowed(container),
+            Err(made) => {
+                let mut copy = pool.take();
+                copy.copy_from(made);
+                Piece::Computed(copy)
+            }
         })
     }
 
     /// What is wrong with the order of the container that came last.
     pub(super) fn disorder(&self) -> Option<Error> {
-        let what = self.ahead.and_then(|(_, container)| container.disorder())?;
+        let what = self.ahead.and_then(|_| self.cursor.here().disorder())?;
         Some(self.set.damaged(Damage::of(what)))
     }
 

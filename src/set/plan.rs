@@ -5,6 +5,7 @@
 //! never more than one result is in memory, whatever the size of the sets.
 
 use super::containers::Containers;
+use super::merge::Merge;
 use super::operand::{AsSet, Operand};
 use super::pieces::{Leaf, Piece, Pool};
 use crate::error::{Error, Result};
@@ -187,6 +188,9 @@ impl<'a> Plan<'a> {
         sink: &mut (impl ValueSink + ?Sized),
         progress: &Progress,
     ) -> Result<()> {
+        if let Some(merge) = Merge::of(&self) {
+            return merge.run(progress, |values| sink.values(values));
+        }
         let (mut pool, mut sets) = (Pool::default(), Vec::new());
         self.sets(&mut sets);
         let ran = self.walk(progress, |plan, key| {
@@ -206,6 +210,14 @@ impl<'a> Plan<'a> {
     /// The result in memory. Containers of files are looked at, whether their values
     /// ascend: a set in memory is never damaged.
     pub(super) fn collect(self) -> Result<Containers> {
+        if let Some(merge) = Merge::of(&self) {
+            let mut found = Containers::default();
+            merge.run(&Progress::default(), |values| {
+                found.push_values(values);
+                Ok(())
+            })?;
+            return Ok(found);
+        }
         let (mut pool, mut sets) = (Pool::default(), Vec::new());
         self.sets(&mut sets);
         sets.retain(|set| !set.view().is_sound());
@@ -243,6 +255,11 @@ impl<'a> Members<'a> {
     fn new(plans: Vec<Plan<'a>>) -> Self {
         let unasked = 0..plans.len();
         Self { plans, next: BinaryHeap::new(), unasked }
+    }
+
+    /// The plans, of which none may have been walked yet.
+    pub(super) fn plans(&self) -> &[Plan<'a>] {
+        &self.plans
     }
 
     /// The smallest key from `from` on that a plan may have values of.

@@ -3,12 +3,11 @@
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{Buffer, Encoding, Writer};
+use crate::kernel::decimal::Low;
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::container::Container;
-use crate::set::file::{
-    BitsWriter, Portable, PortableWriter, Representation, SetFile, Spool, ValueSink, in_order,
-};
+use crate::set::file::{BitsWriter, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -18,12 +17,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetFormat {
-    /// A `.bits` file, dense or roaring, whichever is smaller.
+    /// A `.bits` file, dense or roaring, whichever is smaller, or sparse where that takes
+    /// less than four fifths of it.
     Bits,
     /// A `.bits` file with a plain bitmap.
     DenseBits,
     /// A `.bits` file with a roaring bitmap.
     RoaringBits,
+    /// A `.bits` file with a sparse set: at most 2.3 bits a value more than the logarithm of
+    /// the range over the number of values.
+    SparseBits,
     /// A bare roaring bitmap in the portable format, of 64 bits if a value
     /// needs them.
     Roaring,
@@ -37,7 +40,9 @@ impl SetFormat {
     /// What this is for a writer.
     fn encoding(self) -> Encoding {
         match self {
-            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::Roaring => Encoding::Set,
+            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::SparseBits | Self::Roaring => {
+                Encoding::Set
+            }
             Self::Values(_) => Encoding::Lines,
             Self::Table(_) => Encoding::Table,
         }
@@ -148,41 +153,24 @@ fn write_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
-    let mut writer = match format {
-        SetFormat::DenseBits => BitsWriter::dense(file, path),
-        _ => BitsWriter::roaring(file, path, spool.clone()),
-    };
+    let mut writer = BitsWriter::new(file, path, format, spool.clone());
     produce(&mut writer)?;
-    let (bytes, extent) = writer.finish()?;
-    if format == SetFormat::Bits {
-        shrink(file, path, spool, bytes)?;
+    let finished = writer.finish()?;
+    if let Some(better) = finished.better {
+        rewrite(file, path, spool, better)?;
     }
-    Ok(extent.cardinality)
+    Ok(finished.extent.cardinality)
 }
 
-/// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
-pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
-    let pieces = (last >> 16) - (first >> 16) + 1;
-    // Ranks: 8 bytes a piece; checksums: 8 bytes for 64 KiB of both.
-    4096 + pieces * 8200 + (pieces * 8200).div_ceil(1 << 16) * 8 + 8
-}
-
-/// Makes a roaring `.bits` file of so many bytes dense if that is smaller.
-fn shrink(file: &File, path: &Path, spool: &Spool, bytes: u64) -> Result<()> {
+/// Gives a `.bits` file another representation.
+fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
     let set = SetFile::from_file(file, path)?;
-    let view = set.view();
-    let blame = set.damaged();
-    let ends = view.min().map_err(&blame)?.zip(view.max().map_err(&blame)?);
-    let Some((min, max)) = ends else { return Ok(()) };
-    if set.representation() == Representation::Dense || dense_bytes(min, max) >= bytes {
-        return Ok(());
-    }
-    let smaller = spool.file()?;
-    let mut writer = BitsWriter::dense(&smaller, path);
+    let better = spool.file()?;
+    let mut writer = BitsWriter::new(&better, path, format, spool.clone());
     super::plan::Plan::of(&set).run(&mut writer, &Progress::default())?;
     writer.finish()?;
     let copy = || -> io::Result<()> {
-        let (mut from, mut to) = (&smaller, file);
+        let (mut from, mut to) = (&better, file);
         from.rewind()?;
         to.rewind()?;
         to.set_len(0)?;
@@ -216,6 +204,24 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         Ok(())
     }
 
+    /// Writes `base + low` of all `lows`.
+    fn put<L: Low>(&mut self, base: u64, mut lows: &[L]) -> Result<()> {
+        self.cardinality += lows.len() as u64;
+        while !lows.is_empty() {
+            let room = self.format.fitting(self.buffer.room().len());
+            if room < lows.len().min(64) {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = lows.split_at(lows.len().min(room));
+            lows = later;
+            let encoded = self.format.encode(base, now, b'\n', self.buffer.room());
+            self.buffer.filled += encoded
+                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
+        }
+        Ok(())
+    }
+
     /// Writes what waits; gives the number of values.
     fn finish(mut self) -> Result<u64> {
         self.flush()?;
@@ -226,22 +232,15 @@ impl<'p, W: Write> EncodingSink<'p, W> {
 impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", self.path))?;
-        let count = container.positions(0, &mut self.lows);
-        self.cardinality += count as u64;
-        let mut start = 0;
-        while start < count {
-            let room = self.format.fitting(self.buffer.room().len());
-            if room < (count - start).min(64) {
-                self.flush()?;
-                continue;
-            }
-            let lows = &self.lows[start..count.min(start + room)];
-            start += lows.len();
-            let encoded = self.format.encode(key << 16, lows, b'\n', self.buffer.room());
-            self.buffer.filled += encoded
-                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
-        }
-        Ok(())
+        let mut lows = std::mem::take(&mut self.lows);
+        let count = container.positions(0, &mut lows);
+        let put = self.put(key << 16, &lows[..count]);
+        self.lows = lows;
+        put
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.put(0, values)
     }
 }
 

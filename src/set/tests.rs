@@ -9,13 +9,33 @@ fn values() -> impl Strategy<Value = BTreeSet<u64>> {
     let singles = prop::collection::vec((high.clone(), 0_u64..300_000), 0..80);
     let length = prop_oneof![4 => 0_u64..20_000, 1 => 60_000_u64..140_000]; // whole containers
     let runs = prop::collection::vec((high, 0_u64..200_000, length), 0..3);
-    (singles, runs).prop_map(|(singles, runs)| {
+    let near = (singles, runs).prop_map(|(singles, runs)| {
         let mut set: BTreeSet<u64> = singles.into_iter().map(|(high, low)| high | low).collect();
         for (high, start, length) in runs {
             set.extend((start..=start + length).map(|low| high | low));
         }
         set
-    })
+    });
+    prop_oneof![4 => near, 2 => far()]
+}
+
+/// Values all over the 64 bits: random, evenly spaced, in clusters, and the ends.
+fn far() -> impl Strategy<Value = BTreeSet<u64>> {
+    let random = prop::collection::btree_set(any::<u64>(), 0..200);
+    let even = (1_u64..3000, any::<u64>()).prop_map(|(count, first)| {
+        let step = (u64::MAX - first) / count;
+        (0..=count).map(|index| first + index * step).collect()
+    });
+    let clusters = prop::collection::vec((any::<u64>(), 0_u64..500, 1_u64..9), 1..5);
+    let clusters = clusters.prop_map(|clusters| {
+        let values = clusters.into_iter().flat_map(|(first, count, step)| {
+            (0..count).filter_map(move |index| first.checked_add(index * step))
+        });
+        values.collect()
+    });
+    let ends = prop::sample::subsequence(vec![0, 1, u64::MAX - 1, u64::MAX], 0..=4);
+    (prop_oneof![random, even, clusters], ends)
+        .prop_map(|(set, ends): (BTreeSet<u64>, _)| set.into_iter().chain(ends).collect())
 }
 
 /// Sets in memory whose containers took their forms in different ways.
@@ -43,9 +63,15 @@ fn in_memory(set: &BTreeSet<u64>) -> Vec<IntegerSet> {
 fn files(set: &BTreeSet<u64>, folder: &std::path::Path, name: &str) -> Vec<SetFile> {
     let memory: IntegerSet = set.iter().copied().collect();
     let mut all = Vec::new();
-    let dense = set.last().is_none_or(|&last| last < 1 << 33);
-    let formats =
-        [SetFormat::RoaringBits, SetFormat::Roaring, SetFormat::Bits, SetFormat::DenseBits];
+    let ends = set.first().copied().zip(set.last().copied());
+    let dense = ends.is_none_or(|(first, last)| last < 1 << 33 || last - first < 1 << 23);
+    let formats = [
+        SetFormat::RoaringBits,
+        SetFormat::Roaring,
+        SetFormat::Bits,
+        SetFormat::SparseBits,
+        SetFormat::DenseBits,
+    ];
     for (number, format) in formats.into_iter().enumerate() {
         if format == SetFormat::DenseBits && !dense {
             continue;
@@ -281,12 +307,19 @@ proptest! {
 fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
-    let sets: [Vec<u64>; 3] =
-        [(0..70_000).step_by(3).collect(), vec![1, 2, 3, 70_000], vec![5, 1 << 40, 1 << 50]];
+    let sets: [Vec<u64>; 4] = [
+        (0..70_000).step_by(3).collect(),
+        vec![1, 2, 3, 70_000],
+        vec![5, 1 << 40, 1 << 50],
+        (0..300).map(|index| (index << 33) | (index * index)).chain([1 << 50]).collect(),
+    ];
     for set in sets {
         let memory: IntegerSet = set.iter().copied().collect();
-        for format in [SetFormat::RoaringBits, SetFormat::DenseBits] {
-            if format == SetFormat::DenseBits && set.contains(&(1 << 50)) {
+        for format in [SetFormat::RoaringBits, SetFormat::SparseBits, SetFormat::DenseBits] {
+            let is_far = set.contains(&(1 << 50));
+            if format == SetFormat::DenseBits && is_far
+                || format == SetFormat::SparseBits && !is_far
+            {
                 continue;
             }
             memory.write_as(&path, format).unwrap();
@@ -332,6 +365,7 @@ fn values_in_disorder_are_neither_copied_nor_written() {
         for format in [
             SetFormat::Bits,
             SetFormat::RoaringBits,
+            SetFormat::SparseBits,
             SetFormat::DenseBits,
             SetFormat::Roaring,
             SetFormat::Values(Format::Text),
@@ -435,5 +469,44 @@ fn a_large_roaring_bitmap_is_written_as_it_comes_and_may_turn_out_wide() {
         let written = SetFile::open(&path).unwrap();
         written.verify().unwrap();
         assert!(written.view().iter().map(Result::unwrap).eq(set));
+    }
+}
+
+#[test]
+fn all_values_choose_the_representation_and_not_the_first_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bits");
+    let far = |first: u64, count: u64| -> IntegerSet {
+        (0..count).map(|index| first + (index << 30) + index * index % 7919).collect()
+    };
+    let run = |first: u64| {
+        let mut run = IntegerSet::new();
+        run.insert_range(first..first + 9_000_000);
+        run
+    };
+    for (set, expected) in [
+        (far(0, 100_000), Representation::Sparse),
+        (&far(0, 70_000) | &run(1 << 50), Representation::Treemap),
+        (&run(0) | &far(1 << 33, 70_000), Representation::Treemap),
+        ((0..100_000).map(|index| 3 * index).collect(), Representation::Dense),
+        (
+            &(0..100_000).map(|index| 3 * index).collect() | &far(1 << 33, 70_000),
+            Representation::Sparse,
+        ),
+    ] {
+        let written = set.write(&path).unwrap();
+        let file = SetFile::open(&path).unwrap();
+        file.verify().unwrap();
+        assert_eq!(file.representation(), expected, "{} bytes", written.bytes);
+        assert_eq!((file.len(), written.bytes), (set.len(), file.file_bytes()));
+        assert!(file.is_subset(&set).unwrap());
+        for format in [SetFormat::RoaringBits, SetFormat::SparseBits] {
+            let other = folder.path().join("other.bits");
+            let bytes = set.write_as(&other, format).unwrap().bytes;
+            let is_small =
+                written.bytes * 5 < bytes * 4 || file.representation() != Representation::Sparse;
+            assert!(written.bytes <= bytes || format == SetFormat::SparseBits);
+            assert!(is_small || format == SetFormat::SparseBits, "{bytes}, not {}", written.bytes);
+        }
     }
 }

@@ -66,8 +66,8 @@ impl<'a> Update<'a> {
     ///
     /// The new set is written beside the old one, forced to the disk, and renamed over it:
     /// readers, and a power cut, see the old set or the new one. A `.bits` file is written
-    /// dense or roaring, whichever is smaller; a bare roaring file stays one. Updates of one
-    /// file wait for each other. O(bytes of the file and of the changes).
+    /// in the representation that suits it then; a bare roaring file stays one. Updates of
+    /// one file wait for each other. O(bytes of the file and of the changes).
     ///
     /// # Errors
     ///

@@ -53,7 +53,7 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     let Some(first) = set.next(from)? else { return Ok(None) };
     let key = first >> 16;
     let mut cursor = set.cursor();
-    cursor.seek(key);
+    cursor.seek(key)?;
     let begins_container = from <= key << 16;
     let passed = if begins_container { cursor.pass(most as u64)? } else { 0 };
     if passed > 0 {
@@ -89,7 +89,7 @@ fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Resu
     let (first, last) = (*piece.range.start(), *piece.range.end());
     let end = values.len() + piece.len;
     let (mut cursor, mut lows) = (set.cursor(), Vec::new());
-    cursor.seek(first >> 16);
+    cursor.seek(first >> 16)?;
     while values.len() < end
         && let Some((key, container)) = cursor.next_sound()?
         && key <= last >> 16

@@ -50,6 +50,15 @@ enum Output {
     Writer,
     Values,
     Set,
+    /// In the representation that suits it.
+    BestSet,
+    SparseSet,
+}
+
+impl Output {
+    fn is_set(self) -> bool {
+        matches!(self, Self::Set | Self::BestSet | Self::SparseSet)
+    }
 }
 
 fn value() -> impl Strategy<Value = u64> {
@@ -161,7 +170,14 @@ fn case() -> impl Strategy<Value = Case> {
         1_usize..4,
     );
     let blanks = prop::collection::vec(any::<prop::sample::Index>(), 0..4);
-    let outputs = vec![Output::File, Output::Writer, Output::Values, Output::Set];
+    let outputs = vec![
+        Output::File,
+        Output::Writer,
+        Output::Values,
+        Output::Set,
+        Output::BestSet,
+        Output::SparseSet,
+    ];
     let taken = (lie(), prop::sample::select(outputs));
     (values(), blanks, shape, style, taken).prop_map(|(values, blanks, shape, style, taken)| {
         let (lie, output) = taken;
@@ -197,11 +213,11 @@ fn case() -> impl Strategy<Value = Case> {
             }
         }
         let selection = match output {
-            Output::Set => (true, false, false),
+            Output::Set | Output::BestSet | Output::SparseSet => (true, false, false),
             _ if to == Format::Text => selection,
             _ => (selection.0, false, selection.2),
         };
-        let reverse = reverse && output != Output::Set;
+        let reverse = reverse && !output.is_set();
         Case {
             lines,
             complete,
@@ -312,8 +328,13 @@ fn run(case: &Case, sort: Sort, folder: &std::path::Path) -> (Option<Report>, Ve
             let values = sort.into_values().unwrap().map(Result::unwrap);
             (None, values.flat_map(u64::to_le_bytes).collect(), expected(case))
         }
-        Output::Set => {
-            let (_, report) = sort.to_set(&out, SetFormat::RoaringBits).unwrap();
+        Output::Set | Output::BestSet | Output::SparseSet => {
+            let format = match case.output {
+                Output::BestSet => SetFormat::Bits,
+                Output::SparseSet => SetFormat::SparseBits,
+                _ => SetFormat::RoaringBits,
+            };
+            let (_, report) = sort.to_set(&out, format).unwrap();
             let set = SetFile::open(&out).unwrap();
             set.verify().unwrap();
             let values = set.view().iter().map(Result::unwrap).flat_map(u64::to_le_bytes).collect();
@@ -361,7 +382,7 @@ fn every_strategy(case: &Case, tally: &RefCell<Tally>) -> Result<(), TestCaseErr
     prop_assert_eq!(report.values, case.lines.iter().flatten().count() as u64);
     prop_assert_eq!(report.lines, report.values + report.blank);
     prop_assert_eq!(report.values, report.written + report.dropped);
-    if case.output != Output::Set {
+    if !case.output.is_set() {
         prop_assert_eq!(report.written_bytes, found.len() as u64);
     }
     Ok(())
@@ -389,7 +410,7 @@ fn every_strategy_writes_what_the_model_says_whatever_the_sample_shows() {
         assert!(times > 0, "no case took the way {way:?}");
     }
     assert!(tally.spilled > 0, "no case wrote temporary files");
-    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 4);
+    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 6);
 }
 
 /// Values that a sample of every tenth block does not show, at both ends of the range.

@@ -82,7 +82,7 @@ fn sets_of_any_kind_are_joined_into_any_format() {
     ] {
         assert_eq!(work.set(line, "").quiet(), expected, "{line}");
     }
-    for format in ["bits", "dense", "roaring", "u64le"] {
+    for format in ["bits", "dense", "sparse", "roaring", "u64le"] {
         assert_eq!(work.set(&format!("or a c.roaring --to {format} -o out"), "").quiet(), "");
         if format == "u64le" {
             let values: Vec<u8> =
@@ -116,13 +116,104 @@ fn a_sort_may_end_in_a_set() {
     let work = workspace();
     assert_eq!(work.run("a --to bits -o s.bits").quiet(), "");
     assert_eq!(work.run("a --to roaring -o s.roaring").quiet(), "");
-    for name in ["s.bits", "s.roaring"] {
+    assert_eq!(work.run("a --to sparse -o s.sparse").quiet(), "");
+    for name in ["s.bits", "s.roaring", "s.sparse"] {
         assert_eq!(work.set(&format!("cat {name}"), "").quiet(), "3\n7\n35\n40\n");
     }
     let ran = work.run("a --to bits --count -o x");
     assert!(ran.err.contains("a set has no counts"), "{}", ran.err);
     let ran = work.run("a --to bit");
     assert!(ran.err.contains("u64be, bits, roaring"), "{}", ran.err);
+}
+
+/// The example of docs/format.md.
+#[test]
+fn a_sparse_file_has_the_bytes_that_its_specification_says() {
+    let work = workspace();
+    work.set("build --to sparse -o five.bits", "3\n5\n20\n35\n40\n").quiet();
+    let file = fs::read(work.file("five.bits")).unwrap();
+    let words = [0x118_u64, 0x2843, 3, 40, 0, 2];
+    let words: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+    assert_eq!((file[12], file[4096..4144] == words[..], file.len()), (4, true, 4160));
+    assert_eq!(work.set("cat five.bits", "").quiet(), "3\n5\n20\n35\n40\n");
+}
+
+#[test]
+fn values_far_apart_become_a_sparse_set_and_behave_as_any_other() {
+    let work = workspace();
+    let value = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let text = |values: std::collections::BTreeSet<u64>| {
+        values.iter().fold(String::new(), |text, value| text + &value.to_string() + "\n")
+    };
+    let (left, right) =
+        (text((0..3000).map(value).collect()), text((2000..5000).map(value).collect()));
+    for (name, lines) in [("x", &left), ("y", &right)] {
+        work.write(name, lines);
+        work.set(&format!("build {name} -o {name}.bits"), "").quiet();
+        work.set(&format!("build {name} --to roaring -o {name}.roaring"), "").quiet();
+        assert_eq!(&work.set(&format!("cat {name}.bits"), "").quiet(), lines);
+        work.set(&format!("verify {name}.bits"), "").quiet();
+    }
+    work.run("x --to bits -o sorted.bits").quiet();
+    assert_eq!(fs::read(work.file("sorted.bits")).unwrap(), fs::read(work.file("x.bits")).unwrap());
+    assert_eq!(work.set("identify x.bits", "").quiet(), "x.bits: .bits file, sparse\n");
+    let info = work.set("info x.bits", "").quiet().clone();
+    assert!(
+        info.contains("kind         .bits (sparse)") && info.contains(" as a sparse one"),
+        "{info}"
+    );
+    let json = work.set("info --json x.bits", "").quiet().clone();
+    let bytes = fs::metadata(work.file("x.bits")).unwrap().len();
+    assert!(json.contains(&format!("\"sparse_bytes\":{bytes},")), "{json}");
+    // A portable file is the model of each question.
+    for line in [
+        "contains SET 0 11400714819323198485 7",
+        "count SET",
+        "min SET",
+        "max SET",
+        "count SET 5 1000000000000000000",
+        "rank SET 9223372036854775807",
+        "select SET 1234",
+        "range SET 5 100000000000000000",
+        "gaps SET",
+        "sample SET 17",
+        "and SET OTHER",
+        "or SET OTHER",
+        "xor SET y.roaring",
+        "andnot SET OTHER",
+        "at-least 2 SET OTHER x.roaring",
+        "compare SET OTHER",
+        "compare SET y.roaring",
+        "diff SET OTHER",
+        "diff OTHER SET",
+        "eval '(a & b) | (b - 5..9999999999999)' a=SET b=OTHER",
+        "eval 'a ^ b' a=SET b=OTHER --count",
+        "and SET OTHER --count",
+        "andnot SET OTHER SET OTHER",
+        "or SET b.bits",
+        "andnot b.bits SET",
+        "and SET b.bits OTHER",
+        "filter SET y",
+    ] {
+        let ask = |kind: &str| {
+            let line =
+                line.replace("SET", &format!("x.{kind}")).replace("OTHER", &format!("y.{kind}"));
+            let ran = work.set(&line, "");
+            (ran.out, ran.code, ran.err)
+        };
+        assert_eq!(ask("bits"), ask("roaring"), "{line}");
+    }
+    work.set("eval 0..2000000 -o near", "").quiet();
+    for (line, kind) in [
+        ("add x.bits y.bits 7", "sparse"),
+        ("add x.bits near", "roaring64"),
+        ("remove x.bits near", "sparse"),
+    ] {
+        work.set(line, "").quiet();
+        let info = work.set("info x.bits", "").quiet().clone();
+        assert!(info.contains(&format!("({kind})")), "{line}: {info}");
+        work.set("verify x.bits", "").quiet();
+    }
 }
 
 #[test]

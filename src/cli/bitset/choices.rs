@@ -14,10 +14,12 @@ use std::path::PathBuf;
 pub(super) enum FormatChoice {
     /// One number a line
     Text,
-    /// A .bits file, dense or roaring, whichever is smaller
+    /// A .bits file, dense, roaring or sparse, whichever is smaller
     Bits,
     /// A .bits file with a plain bitmap
     Dense,
+    /// A .bits file for values that are far apart
+    Sparse,
     /// A portable roaring file, of 64 bits if a value needs them
     Roaring,
     /// 4 bytes a value, least significant byte first
@@ -38,6 +40,7 @@ impl From<FormatChoice> for SetFormat {
             FormatChoice::Text => Self::Values(Format::Text),
             FormatChoice::Bits => Self::Bits,
             FormatChoice::Dense => Self::DenseBits,
+            FormatChoice::Sparse => Self::SparseBits,
             FormatChoice::Roaring => Self::Roaring,
             FormatChoice::U32le => Self::Values(Format::U32Le),
             FormatChoice::U64le => Self::Values(Format::U64Le),

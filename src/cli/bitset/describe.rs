@@ -6,10 +6,10 @@ use crate::cli::exit::tell_error;
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::set::container::{Container, Op};
-use crate::set::file::PortableSize;
+use crate::set::file::{Sizes, dense_bytes};
 use crate::set::plan::Plan;
 use crate::set::view::Damage;
-use crate::set::{Representation, SetFile, SetKind, dense_bytes, proportion};
+use crate::set::{Representation, SetFile, SetKind, proportion};
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -30,8 +30,8 @@ struct Survey {
     run_containers: u64,
     runs: u64,
     containers: u64,
-    /// Of a portable roaring file of the set.
-    roaring: PortableSize,
+    /// Of files of the set.
+    sizes: Sizes,
     /// Values in equal ranges between the smallest and the largest.
     histogram: [u64; BARS],
 }
@@ -68,7 +68,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
             Container::Bitmap(_) => found.bitmaps += 1,
             Container::Runs(_) => found.run_containers += 1,
         }
-        found.roaring.add(key, len, runs);
+        found.sizes.add(key, container, len, last);
         // Ranges are cut inside of a container where they are narrow.
         let mut from = first;
         while from <= last {
@@ -143,7 +143,8 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
             "array": found.arrays, "bitmap": found.bitmaps, "run": found.run_containers,
         },
         "dense_bytes": found.dense_bytes(),
-        "roaring_bytes": found.roaring.bytes(),
+        "roaring_bytes": found.sizes.portable_bytes(),
+        "sparse_bytes": found.sizes.sparse_bytes(),
         "histogram": found.histogram,
     })
 }
@@ -158,7 +159,7 @@ fn text_of(set: &SetFile, found: &Survey) -> String {
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
          largest      {max}\nuniverse     {first} to {last}\ndensity      {:.6} between \
          smallest and largest\nruns         {}\n{}   {}: {} arrays, {} bitmaps, {} of runs\n\
-         would take   {} as a dense .bits file, {} as a portable roaring file\n",
+         would take   {} as a dense .bits file, {} as a sparse one, {} as a portable roaring file\n",
         kind(set),
         set.representation().name(),
         size(set.file_bytes()),
@@ -171,7 +172,8 @@ fn text_of(set: &SetFile, found: &Survey) -> String {
         found.bitmaps,
         found.run_containers,
         size(found.dense_bytes()),
-        size(found.roaring.bytes()),
+        size(found.sizes.sparse_bytes()),
+        size(found.sizes.portable_bytes()),
     );
     if let Some((min, max)) = found.ends {
         histogram(&mut text, min, max, &found.histogram);

@@ -6,6 +6,7 @@ use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::io::read::map;
+use crate::set::SetFile;
 use crate::set::foreign::{self, BadBase, Foreign};
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,13 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
             Foreign::Unknown => " (convert --from bitmap-lsb or bitmap-msb)",
             _ => "",
         };
-        print_line(format_args!("{}: {found}{hint}", path.display()))?;
+        // A damaged file of this kind is one, too.
+        let representation = match found {
+            Foreign::Bits => SetFile::open(path).ok().map(|set| set.representation().name()),
+            _ => None,
+        };
+        let representation = representation.map_or(String::new(), |name| format!(", {name}"));
+        print_line(format_args!("{}: {found}{representation}{hint}", path.display()))?;
     }
     Ok(())
 }

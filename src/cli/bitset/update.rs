@@ -13,6 +13,7 @@ use crate::set::container::{Container, Op};
 use crate::set::file::ValueSink;
 use crate::set::file::in_order;
 use crate::set::plan::Plan;
+use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
@@ -76,7 +77,9 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
     let plans = Plan::all([old, new]);
-    let mut printer = Printer { old, out: buffered()?, lows: Vec::new(), differ: false };
+    let cursor = old.view().cursor();
+    let mut printer =
+        Printer { old, cursor, met: None, out: buffered()?, lows: Vec::new(), differ: false };
     Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
     printer.out.flush().map_err(Error::io("write", "-"))?;
     Ok((!printer.differ).into())
@@ -85,6 +88,9 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
 /// Prints values that are in one of two sets, each with its sign.
 struct Printer<'s> {
     old: &'s SetFile,
+    cursor: Cursor<'s>,
+    /// The key of the container that the cursor met.
+    met: Option<u64>,
     out: BufWriter<Stdout>,
     lows: Vec<u32>,
     differ: bool,
@@ -92,10 +98,17 @@ struct Printer<'s> {
 
 impl ValueSink for Printer<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
-        let old = self.old.view().container(key).map_err(self.old.damaged())?;
         in_order(container).map_err(Error::io("write", "-"))?;
         let count = container.positions(0, &mut self.lows);
-        self.differ |= count > 0;
+        if count == 0 {
+            return Ok(());
+        }
+        self.differ = true;
+        if self.met.is_none_or(|met| met < key) {
+            let sought = self.cursor.seek(key).and_then(|()| self.cursor.advance());
+            self.met = sought.map_err(self.old.damaged())?;
+        }
+        let old = (self.met == Some(key)).then(|| self.cursor.here());
         let is_old = |low: u32| {
             let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
             old.is_some_and(|old| old.contains(low))

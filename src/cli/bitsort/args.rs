@@ -175,13 +175,14 @@ impl FromStr for OutputFormat {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "bits" => Ok(Self::Set(SetFormat::Bits)),
+            "sparse" => Ok(Self::Set(SetFormat::SparseBits)),
             "roaring" => Ok(Self::Set(SetFormat::Roaring)),
             other => match TableFormat::ALL.into_iter().find(|format| format.name() == other) {
                 Some(format) => Ok(Self::Table(format)),
                 None => other
                     .parse()
                     .map(Self::Values)
-                    .map_err(|error| format!("{error}, bits, roaring, parquet, arrow")),
+                    .map_err(|error| format!("{error}, bits, roaring, sparse, parquet, arrow")),
             },
         }
     }

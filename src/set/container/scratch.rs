@@ -149,6 +149,45 @@ impl Scratch {
         self.kind = Kind::default();
     }
 
+    /// Adds the low 16 bits of values that are above all it has, to an array. `close` comes
+    /// after the last of them.
+    pub(crate) fn append(&mut self, values: &[u64]) {
+        let Kind::Array(count) = self.kind else { return };
+        self.values.truncate(count);
+        self.values.extend(values.iter().map(|value| {
+            let [first, second, ..] = value.to_le_bytes();
+            [first, second]
+        }));
+        self.kind = Kind::Array(self.values.len());
+    }
+
+    /// Ends what was appended: an array of many values becomes a bitmap.
+    pub(crate) fn close(&mut self) {
+        if let Kind::Array(count) = self.kind
+            && count > MAX_ARRAY
+        {
+            let words = clear(&mut self.words);
+            Container::Array(&self.values[..count]).join_in(Op::Or, words);
+            self.kind = Kind::Bitmap;
+        }
+    }
+
+    /// Makes this a copy of an array or a bitmap.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        match other.container() {
+            Container::Bitmap(words) => {
+                clear(&mut self.words).copy_from_slice(words);
+                self.kind = Kind::Bitmap;
+            }
+            Container::Array(values) => {
+                self.values.clear();
+                self.values.extend_from_slice(values);
+                self.kind = Kind::Array(values.len());
+            }
+            Container::Runs(runs) => self.set_runs(runs.iter().copied()),
+        }
+    }
+
     /// Makes this the result of `a op b`, whatever it was.
     pub(crate) fn join(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
         use Container::{Array, Bitmap, Runs};

@@ -108,7 +108,7 @@ impl<'f> Roaring<'f> {
             min: 0,
             max: 0,
             payload: Section { offset: HEADER_END, len: 0 },
-            buckets: Section::default(),
+            table: Section::default(),
             ranks: Section::default(),
             checksums: Section::default(),
         };
@@ -133,16 +133,16 @@ impl<'f> Roaring<'f> {
         let end = header.payload.end();
         let aligned = end.next_multiple_of(8);
         out.write_all(&[0; 8][..usize::try_from(aligned - end).unwrap_or(0)])?;
-        header.buckets.offset = aligned;
+        header.table.offset = aligned;
         if let Some(buckets) = buckets {
             out.flush()?;
             file.write_all_at(&buckets.count().to_le_bytes(), header.payload.offset)?;
-            header.buckets.len = buckets.write_to(&mut out)?;
+            header.table.len = buckets.write_to(&mut out)?;
             header.representation = Representation::Treemap;
         }
         out.write_all(&ranks)?;
         out.flush()?;
-        header.ranks = Section { offset: header.buckets.end(), len: ranks.len() as u64 };
+        header.ranks = Section { offset: header.table.end(), len: ranks.len() as u64 };
         Ok((header, out.take_sums()))
     }
 }

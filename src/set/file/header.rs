@@ -1,6 +1,7 @@
 //! The first page of a `.bits` file; specified in `docs/format.md`.
 
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
+use crate::set::sparse::{self, GROUP_VALUES};
 use crate::set::view::ENTRY_BYTES;
 
 /// What every `.bits` file begins with.
@@ -19,6 +20,8 @@ pub enum Representation {
     Roaring,
     /// A roaring bitmap of 64-bit values.
     Treemap,
+    /// Values that are far apart, by Elias–Fano.
+    Sparse,
 }
 
 impl Representation {
@@ -29,6 +32,7 @@ impl Representation {
             Self::Dense => "dense",
             Self::Roaring => "roaring",
             Self::Treemap => "roaring64",
+            Self::Sparse => "sparse",
         }
     }
 
@@ -37,6 +41,7 @@ impl Representation {
             Self::Dense => 1,
             Self::Roaring => 2,
             Self::Treemap => 3,
+            Self::Sparse => 4,
         }
     }
 }
@@ -55,8 +60,9 @@ pub(crate) struct Header {
     /// 0 if the set is empty.
     pub(crate) max: u64,
     pub(crate) payload: Section,
-    /// Table of buckets of a [`Representation::Treemap`].
-    pub(crate) buckets: Section,
+    /// Table of buckets of a [`Representation::Treemap`], or of groups of a
+    /// [`Representation::Sparse`].
+    pub(crate) table: Section,
     /// Values before each piece or container.
     pub(crate) ranks: Section,
     pub(crate) checksums: Section,
@@ -73,8 +79,8 @@ impl Header {
             self.max,
             self.payload.offset,
             self.payload.len,
-            self.buckets.offset,
-            self.buckets.len,
+            self.table.offset,
+            self.table.len,
             self.ranks.offset,
             self.ranks.len,
             self.checksums.offset,
@@ -96,6 +102,7 @@ impl Header {
             1 => Representation::Dense,
             2 => Representation::Roaring,
             3 => Representation::Treemap,
+            4 => Representation::Sparse,
             _ => return Err((12, "this kind of set is not known to this program")),
         };
         if block_log != BLOCK_LOG {
@@ -105,7 +112,7 @@ impl Header {
         let mut next = || fields.next().unwrap_or(0); // a page has many more
         let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
         let mut section = || Section { offset: next(), len: next() };
-        let [payload, buckets, ranks, checksums] = std::array::from_fn(|_| section());
+        let [payload, table, ranks, checksums] = std::array::from_fn(|_| section());
         if next() != file.len() as u64 {
             return Err((120, "the length of the file is not what its header says"));
         }
@@ -117,7 +124,7 @@ impl Header {
             min,
             max,
             payload,
-            buckets,
+            table,
             ranks,
             checksums,
         };
@@ -129,7 +136,7 @@ impl Header {
     /// follow from each other.
     fn check(&self, file_len: u64) -> Result<(), Damage> {
         let mut end = HEADER_BYTES as u64;
-        let sections = [self.payload, self.buckets, self.ranks, self.checksums];
+        let sections = [self.payload, self.table, self.ranks, self.checksums];
         for (at, section) in (56..).step_by(16).zip(sections) {
             let fits = section.offset.checked_add(section.len).is_some_and(|end| end <= file_len);
             if !fits || section.offset < end {
@@ -140,7 +147,7 @@ impl Header {
         if self.checksums.len != 8 * blocks(self.checksums.offset) + 8 {
             return Err((112, "the number of checksums is wrong"));
         }
-        let (pieces, entries) = match self.representation {
+        let (pieces, table) = match self.representation {
             Representation::Dense => {
                 let whole = self.base.is_multiple_of(1 << 16) && self.bits.is_multiple_of(1 << 16);
                 let fits = match self.bits.checked_sub(1) {
@@ -153,13 +160,19 @@ impl Header {
                 (Some(self.bits >> 16), 0)
             }
             Representation::Roaring => (None, 0),
-            Representation::Treemap => (Some(0), self.buckets.len / ENTRY_BYTES as u64),
+            Representation::Treemap => {
+                (Some(0), self.table.len / ENTRY_BYTES as u64 * ENTRY_BYTES as u64)
+            }
+            Representation::Sparse => {
+                let groups = self.cardinality.div_ceil(GROUP_VALUES as u64);
+                (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
+            }
         };
         if pieces.is_some_and(|pieces| self.ranks.len != 8 * pieces) {
             return Err((96, "the number of ranks is wrong"));
         }
-        if self.buckets.len != entries * ENTRY_BYTES as u64 {
-            return Err((80, "the size of the table of buckets is wrong"));
+        if self.table.len != table {
+            return Err((80, "the size of the table of buckets or groups is wrong"));
         }
         Ok(())
     }

@@ -9,14 +9,16 @@ mod header;
 mod portable;
 mod questions;
 mod set_file;
+mod sizes;
+mod sparse;
 mod summed;
 mod writer;
 
 pub(crate) use crate::io::write::Spool;
 pub(crate) use bucket::{BucketEncoder, in_order};
 pub use header::Representation;
-#[cfg(feature = "cli")]
-pub(crate) use portable::PortableSize;
 pub(crate) use portable::{Portable, PortableWriter};
 pub use set_file::{SetFile, SetKind};
+#[cfg(feature = "cli")]
+pub(crate) use sizes::{Sizes, dense_bytes};
 pub(crate) use writer::{BitsWriter, ValueSink, push_array};

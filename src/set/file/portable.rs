@@ -1,11 +1,9 @@
 //! Ascending containers → the portable roaring format.
 
-use super::bucket::{BucketEncoder, out_of_order};
-#[cfg(feature = "cli")]
-use super::bucket::{container_bytes, head_bytes};
+use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
 use crate::io::write::Spool;
 use crate::set::container::Container;
-use crate::set::view::Bucket;
+use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::SpooledTempFile;
 
@@ -29,11 +27,11 @@ pub(crate) struct PortableWriter<W> {
 pub(super) const FIRST_BUCKET: u64 = 12;
 
 /// Counts what [`PortableWriter`] would write, by ascending containers.
-#[cfg(feature = "cli")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PortableSize {
     /// Of buckets that are complete, with their keys.
     finished_bytes: u64,
+    finished_buckets: u64,
     has_buckets: bool,
     high: u64,
     /// Of the last bucket.
@@ -42,7 +40,6 @@ pub(crate) struct PortableSize {
     body_bytes: u64,
 }
 
-#[cfg(feature = "cli")]
 impl PortableSize {
     /// Counts a container of `len` values, at least one, in `runs` runs.
     pub(crate) fn add(&mut self, key: u64, len: u32, runs: usize) {
@@ -60,6 +57,7 @@ impl PortableSize {
         if self.containers > 0 {
             let head = head_bytes(self.containers, self.has_runs);
             self.finished_bytes += 4 + head + self.body_bytes;
+            self.finished_buckets += 1;
         }
         (self.containers, self.has_runs, self.body_bytes) = (0, false, 0);
     }
@@ -71,6 +69,15 @@ impl PortableSize {
             return 8 + self.finished_bytes;
         }
         head_bytes(self.containers, self.has_runs) + self.body_bytes
+    }
+
+    /// Bytes of the table of buckets, or of the ranks, that a `.bits` file has with it.
+    pub(super) fn table_bytes(mut self) -> u64 {
+        if self.has_buckets {
+            self.end_bucket();
+            return self.finished_buckets * ENTRY_BYTES as u64;
+        }
+        8 * self.containers
     }
 }
 

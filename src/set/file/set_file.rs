@@ -6,9 +6,10 @@ use crate::io::page::verify_checksums;
 use crate::io::read::map;
 use crate::kernel::sys::map_file;
 use crate::progress::{Phase, Progress};
+use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
-    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape, Table,
-    TreemapView, walk,
+    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape,
+    SparseView, Table, TreemapView, walk,
 };
 use memmap2::Mmap;
 use std::fs::File;
@@ -19,8 +20,9 @@ use std::path::{Path, PathBuf};
 ///
 /// Opening maps the file and looks at its structure; nothing is decoded. The
 /// cost is the same for any size of a `.bits` file: its header, the last piece or
-/// bucket, whose values make up the number that the header says, and for a
-/// 32-bit roaring bitmap the heads of its containers, at most 2^16. A bare
+/// bucket, whose values make up the number that the header says, for a 32-bit
+/// roaring bitmap the heads of its containers, at most 2^16, and for a sparse set
+/// 32 bytes for 2^16 values. A bare
 /// 64-bit file has no table of its buckets and is walked once.
 ///
 /// The file must not be shortened in place while it is open: the kernel ends
@@ -147,11 +149,21 @@ impl SetFile {
             }),
             Representation::Treemap => {
                 let count = payload.first_chunk().map(|&count| u64::from_le_bytes(count));
-                let entries = header.buckets.len / crate::set::view::ENTRY_BYTES as u64;
+                let entries = header.table.len / crate::set::view::ENTRY_BYTES as u64;
                 if count == Some(entries) {
                     Ok(())
                 } else {
                     wrong("the number of buckets is not that of their table")
+                }
+            }
+            Representation::Sparse => {
+                let sparse = self.sparse(header);
+                let ends = sparse.ends().unwrap_or_default();
+                match sparse.check() {
+                    Ok(()) if ends != (header.min, header.max) => {
+                        wrong("smallest or largest value are not those of the set")
+                    }
+                    checked => checked,
                 }
             }
         };
@@ -204,7 +216,7 @@ impl SetFile {
                 // Without bits it is one value that the set does not have.
                 (header.base, header.base + header.bits.saturating_sub(1))
             }
-            (_, Representation::Treemap) => (0, u64::MAX),
+            (_, Representation::Treemap | Representation::Sparse) => (0, u64::MAX),
             _ => (0, u32::MAX.into()),
         }
     }
@@ -234,9 +246,10 @@ impl SetFile {
                         RoaringView::new(payload).map(|view| Shape::Roaring(view.with_ranks(ranks)))
                     }
                     Representation::Treemap => {
-                        let table = header.buckets.of(&self.map).as_chunks().0;
+                        let table = header.table.of(&self.map).as_chunks().0;
                         Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
                     }
+                    Representation::Sparse => Ok(Shape::Sparse(self.sparse(header))),
                 }
             }
             Content::Roaring { .. } => RoaringView::new(&self.map).map(Shape::Roaring),
@@ -246,6 +259,12 @@ impl SetFile {
         };
         // Its head was in order when the file was opened: somebody changed it since.
         SetView(shape.unwrap_or_else(Shape::Damaged))
+    }
+
+    /// The sparse set that the header says the file has.
+    fn sparse(&self, header: &Header) -> SparseView<'_> {
+        let table = header.table.of(&self.map).as_chunks().0;
+        SparseView::new(header.payload.of(&self.map), table, header.cardinality)
     }
 
     /// Names this file in what went wrong with its view.
@@ -273,6 +292,26 @@ impl SetFile {
             verify_checksums(&self.map, header.checksums)
                 .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
         }
+        if let SetView(Shape::Sparse(sparse)) = self.view() {
+            return self.verify_groups(sparse, progress);
+        }
+        self.verify_containers(progress)
+    }
+
+    fn verify_groups(&self, sparse: SparseView<'_>, progress: &Progress) -> Result<()> {
+        let (mut values, mut encoder) = (Vec::new(), GroupEncoder::default());
+        progress.enter(Phase::Walk, sparse.groups() as u64);
+        for index in 0..sparse.groups() {
+            sparse.verify_group(index, &mut values, &mut encoder).map_err(self.damaged())?;
+            progress.advance(1);
+            if progress.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_containers(&self, progress: &Progress) -> Result<()> {
         let damaged = self.damaged();
         let mut cursor = self.view().cursor();
         let max = self.view().max().map_err(&damaged)?;

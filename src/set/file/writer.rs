@@ -3,12 +3,16 @@
 use super::body::Roaring;
 use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
+use super::sizes::Sizes;
+use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
 use crate::io::write::Spool;
 use crate::kernel::low_halves::low_halves;
 use crate::kernel::{Level, on_each};
-use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
+use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
+use crate::set::sink::SetFormat;
+use crate::set::sparse::GROUP_VALUES;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZero;
@@ -28,13 +32,7 @@ pub(crate) trait ValueSink: Send {
     /// Takes the next values. Here they are those of a set: they ascend, and all of an
     /// aligned range of 2^16 come in one batch.
     fn values(&mut self, values: &[u64]) -> Result<()> {
-        let mut lows = Vec::new();
-        for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
-            lows.resize(alike.len(), [0; 2]);
-            low_halves(Level::best(), 0, alike, &mut lows);
-            push_array(self, alike[0] >> 16, &lows)?;
-        }
-        Ok(())
+        in_containers(values, |key, container| self.container(key, container))
     }
 
     /// Takes values that come with their numbers of copies.
@@ -49,11 +47,29 @@ pub(crate) fn push_array(
     key: u64,
     lows: &[[u8; 2]],
 ) -> Result<()> {
+    in_container(lows, |container| sink.container(key, container))
+}
+
+fn in_container<T>(lows: &[[u8; 2]], take: impl FnOnce(Container<'_>) -> T) -> T {
     let container = Container::Array(lows);
     match lows.len() {
-        0..=MAX_ARRAY => sink.container(key, container),
-        _ => sink.container(key, Scratch::from(container).container()),
+        0..=MAX_ARRAY => take(container),
+        _ => take(Scratch::from(container).container()),
     }
+}
+
+/// Hands over ascending values as containers.
+fn in_containers<E>(
+    values: &[u64],
+    mut take: impl FnMut(u64, Container<'_>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    let mut lows = Vec::new();
+    for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
+        lows.resize(alike.len(), [0; 2]);
+        low_halves(Level::best(), 0, alike, &mut lows);
+        in_container(&lows, |container| take(alike[0] >> 16, container))?;
+    }
+    Ok(())
 }
 
 /// What was written.
@@ -65,6 +81,15 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
+    fn add_values(&mut self, values: &[u64]) {
+        let Some((&first, &last)) = values.first().zip(values.last()) else { return };
+        if self.cardinality == 0 {
+            self.min = first;
+        }
+        self.max = last;
+        self.cardinality += values.len() as u64;
+    }
+
     fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
         let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // it has values
         if self.cardinality == 0 {
@@ -75,45 +100,85 @@ impl Extent {
     }
 }
 
+/// Values of a container that are taken as they are.
+const FEW: usize = 16;
+
 /// Writes a `.bits` file; nothing is valid before [`finish`](Self::finish).
 #[derive(Debug)]
 pub(crate) struct BitsWriter<'f> {
     file: &'f File,
     path: PathBuf,
+    spool: Spool,
     body: Body<'f>,
+    /// Of all values that came, and of those that the body has.
     extent: Extent,
+    put: u64,
+    /// To choose the representation by.
+    sizes: Option<Sizes>,
+    values: Vec<u64>,
 }
 
 #[derive(Debug)]
 enum Body<'f> {
+    /// Values of the first group, by which the representation is chosen to begin with.
+    Waiting(Vec<u64>),
     Dense(Dense<'f>),
     Roaring(Roaring<'f>),
+    Sparse(Sparse<'f>),
+}
+
+/// A file that is complete.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Finished {
+    pub(crate) extent: Extent,
+    /// The representation to choose, if it is another one.
+    pub(crate) better: Option<SetFormat>,
 }
 
 impl<'f> BitsWriter<'f> {
-    /// A plain bitmap; its universe begins and ends with what is pushed.
-    pub(crate) fn dense(file: &'f File, path: &Path) -> Self {
-        let dense = Dense {
-            out: BufWriter::with_capacity(1 << 20, file),
-            keys: None,
-            ranks: tempfile::spooled_tempfile(1 << 20),
-        };
-        Self { file, path: path.into(), body: Body::Dense(dense), extent: Extent::default() }
+    /// A set in the representation that `format` names; of any other it is one that looks
+    /// best when 2^16 values have come, and the end tells whether another one is better.
+    ///
+    /// The universe of a plain bitmap begins and ends with what is pushed; a roaring bitmap
+    /// is of 64-bit values if one needs them.
+    pub(crate) fn new(file: &'f File, path: &Path, format: SetFormat, spool: Spool) -> Self {
+        let (extent, path, values) = (Extent::default(), path.into(), Vec::new());
+        let body = Body::Waiting(Vec::new());
+        let sizes = Some(Sizes::default());
+        let mut writer = Self { file, path, spool, body, extent, put: 0, sizes, values };
+        if matches!(format, SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::SparseBits) {
+            (writer.body, writer.sizes) = (writer.body_of(format), None);
+        }
+        writer
     }
 
-    /// A roaring bitmap, of 64-bit values if one needs them.
-    pub(crate) fn roaring(file: &'f File, path: &Path, spool: Spool) -> Self {
-        let roaring = Roaring::new(file, spool);
-        Self { file, path: path.into(), body: Body::Roaring(roaring), extent: Extent::default() }
+    fn body_of(&self, format: SetFormat) -> Body<'f> {
+        match format {
+            SetFormat::DenseBits => Body::Dense(Dense {
+                out: BufWriter::with_capacity(1 << 20, self.file),
+                keys: None,
+                ranks: tempfile::spooled_tempfile(1 << 20),
+            }),
+            SetFormat::SparseBits => Body::Sparse(Sparse::new(self.file, &self.spool)),
+            _ => Body::Roaring(Roaring::new(self.file, self.spool.clone())),
+        }
     }
 
-    /// Completes the file; gives its number of bytes and what it holds.
-    pub(crate) fn finish(self) -> Result<(u64, Extent)> {
-        let Self { file, path, body, extent } = self;
+    /// Completes the file.
+    pub(crate) fn finish(mut self) -> Result<Finished> {
+        if let Body::Waiting(_) = self.body
+            && let Some(sizes) = self.sizes.take()
+        {
+            self.choose(sizes.best(self.extent, sizes.roaring_bytes()))?;
+        }
+        let Self { file, path, body, extent, .. } = self;
+        let is_roaring = matches!(body, Body::Roaring(_));
         let finish = || -> io::Result<u64> {
             let (mut header, sums) = match body {
                 Body::Dense(dense) => (dense.finish()?, Vec::new()),
                 Body::Roaring(roaring) => roaring.finish()?,
+                Body::Sparse(sparse) => sparse.finish()?,
+                Body::Waiting(_) => return Err(io::ErrorKind::InvalidData.into()), // was chosen
             };
             header.cardinality = extent.cardinality;
             (header.min, header.max) = (extent.min, extent.max);
@@ -124,7 +189,71 @@ impl<'f> BitsWriter<'f> {
             Ok(header.checksums.end())
         };
         let bytes = finish().map_err(Error::io("write", path))?;
-        Ok((bytes, extent))
+        let best = self.sizes.map(|sizes| {
+            sizes.best(extent, if is_roaring { bytes } else { sizes.roaring_bytes() })
+        });
+        let is = if is_roaring { SetFormat::RoaringBits } else { SetFormat::SparseBits };
+        Ok(Finished { extent, better: best.filter(|&best| best != is) })
+    }
+
+    /// Begins the body with the values that wait.
+    fn choose(&mut self, format: SetFormat) -> Result<()> {
+        let body = self.body_of(format);
+        let Body::Waiting(values) = std::mem::replace(&mut self.body, body) else { return Ok(()) };
+        self.put_values(&values)
+    }
+
+    /// Puts a container of `len` values, at least one, into the body.
+    fn put(&mut self, key: u64, container: Container<'_>, len: u32) -> Result<()> {
+        let pushed = match &mut self.body {
+            Body::Dense(dense) => dense.push(key, container, self.put),
+            Body::Roaring(roaring) => roaring.push(key, container, len),
+            Body::Sparse(_) | Body::Waiting(_) => {
+                in_order(container).map_err(Error::io("write", &self.path))?;
+                let mut lows = Vec::new();
+                let count = container.positions(0, &mut lows);
+                let mut values = std::mem::take(&mut self.values);
+                values.clear();
+                values.extend(lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+                let put = self.put_values(&values);
+                self.values = values;
+                return put;
+            }
+        };
+        self.put += u64::from(len);
+        pushed.map_err(Error::io("write", &self.path))
+    }
+
+    /// Takes values into a body that takes values.
+    fn take(&mut self, values: &[u64]) -> Result<()> {
+        self.extent.add_values(values);
+        if let Some(sizes) = &mut self.sizes {
+            sizes.add_values(values);
+        }
+        self.put_values(values)
+    }
+
+    fn put_values(&mut self, values: &[u64]) -> Result<()> {
+        match &mut self.body {
+            Body::Sparse(sparse) => {
+                sparse.push(values).map_err(Error::io("write", &self.path))?;
+                self.put += values.len() as u64;
+                Ok(())
+            }
+            Body::Waiting(waiting) => {
+                waiting.extend_from_slice(values);
+                if waiting.len() < GROUP_VALUES {
+                    return Ok(());
+                }
+                // A plain bitmap is not begun: one value may be far away from all others.
+                let sizes = self.sizes.unwrap_or_default();
+                let wide = Extent { min: 0, max: u64::MAX, cardinality: 1 };
+                self.choose(sizes.best(wide, sizes.roaring_bytes()))
+            }
+            Body::Dense(_) | Body::Roaring(_) => {
+                in_containers(values, |key, container| self.put(key, container, container.len()))
+            }
+        }
     }
 }
 
@@ -134,14 +263,46 @@ impl ValueSink for BitsWriter<'_> {
         if len == 0 {
             return Ok(());
         }
-        self.extent.add(key, container, len);
-        let pushed = match &mut self.body {
-            Body::Dense(dense) => {
-                dense.push(key, container, self.extent.cardinality - u64::from(len))
+        if let (Container::Array(lows), Body::Sparse(_) | Body::Waiting(_)) =
+            (container, &self.body)
+            && lows.len() <= FEW
+        {
+            // As most containers of a sparse set are.
+            in_order(container).map_err(Error::io("write", &self.path))?;
+            let mut values = [key << 16; FEW];
+            for (value, &low) in values.iter_mut().zip(lows) {
+                *value |= u64::from(u16::from_le_bytes(low));
             }
-            Body::Roaring(roaring) => roaring.push(key, container, len),
-        };
-        pushed.map_err(Error::io("write", &self.path))
+            return self.take(&values[..lows.len()]);
+        }
+        self.extent.add(key, container, len);
+        match (&mut self.sizes, &self.body) {
+            // A roaring body knows its own size.
+            (Some(sizes), Body::Roaring(_)) => {
+                sizes.add_sparse(key, container, len, self.extent.max);
+            }
+            (Some(sizes), _) => sizes.add(key, container, len, self.extent.max),
+            (None, _) => {}
+        }
+        self.put(key, container, len)
+    }
+
+    fn values(&mut self, mut values: &[u64]) -> Result<()> {
+        while let Some(&first) = values.first() {
+            // What waits is no more than two groups.
+            let behind = values.get(GROUP_VALUES).map_or(u64::MAX, |next| next | 0xFFFF);
+            let count = values.len().min(GROUP_VALUES + SPAN as usize);
+            let (now, later) =
+                values.split_at(values[..count].partition_point(|&value| value <= behind).max(1));
+            values = later;
+            if let Body::Roaring(_) | Body::Dense(_) = self.body {
+                in_containers(now, |key, container| self.container(key, container))?;
+                continue;
+            }
+            debug_assert!(first <= *now.last().unwrap_or(&first), "values ascend");
+            self.take(now)?;
+        }
+        Ok(())
     }
 }
 
@@ -202,7 +363,7 @@ impl Dense<'_> {
             min: 0,
             max: 0,
             payload,
-            buckets: empty,
+            table: empty,
             ranks: Section { offset: payload.end(), len: 8 * pieces },
             checksums: empty,
         })

@@ -2,9 +2,10 @@
 
 use super::query::{difference, sum};
 use super::roaring::RoaringView;
+use super::walk::Walk;
 use super::{Damage, Shape};
 use crate::kernel::steps;
-use crate::set::container::Container;
+use crate::set::container::{Container, Scratch};
 use crate::set::containers::Slot;
 
 /// Walks over the containers of a set.
@@ -19,6 +20,16 @@ pub(crate) struct Cursor<'a> {
     slot: Slot,
     /// The bucket before `next`, and its next container.
     bucket: Option<(u32, RoaringView<'a>, usize)>,
+    /// The container that was met last.
+    here: Here<'a>,
+}
+
+/// Where a container lies.
+#[derive(Debug, Clone)]
+enum Here<'a> {
+    Lent(Container<'a>),
+    /// Of a sparse set, which has no containers: they are made of its values.
+    Made(Box<(Walk<'a>, Scratch)>),
 }
 
 /// Containers that are looked at before one is searched for.
@@ -34,7 +45,11 @@ fn low_key(key: u64) -> u16 {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(shape: Shape<'a>) -> Self {
-        Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None }
+        let here = match shape {
+            Shape::Sparse(sparse) => Here::Made(Box::new((Walk::new(sparse), Scratch::default()))),
+            _ => Here::Lent(Container::Array(&[])),
+        };
+        Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None, here }
     }
 
     /// The key of the last container.
@@ -47,14 +62,31 @@ impl<'a> Cursor<'a> {
                 let bucket = treemap.bucket(treemap.len().checked_sub(1)?);
                 Some(u64::from(bucket.key) << 16 | 0xFFFF)
             }
+            Shape::Sparse(sparse) => Some(sparse.ends()?.1 >> 16),
             // Any container may be asked for, so that the damage is met.
             Shape::Damaged(_) => Some(u64::MAX >> 16),
         }
     }
 
     /// Goes on with the first container of `key` or a larger key; never back.
-    pub(crate) fn seek(&mut self, key: u64) {
+    ///
+    /// # Errors
+    ///
+    /// If a sparse set is damaged where the key is looked for; others tell it by `next`.
+    pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
+        if let Here::Made(made) = &mut self.here {
+            if let Some(value) = key.checked_mul(1 << 16) {
+                return made.0.seek(value);
+            }
+            made.0.end();
+            return Ok(());
+        }
+        self.seek_container(key);
+        Ok(())
+    }
+
+    fn seek_container(&mut self, key: u64) {
         match self.shape {
             Shape::Memory(containers) => self.slot = containers.advance(self.slot, key),
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
@@ -102,7 +134,7 @@ impl<'a> Cursor<'a> {
                     self.next += 1;
                 }
             }
-            Shape::Damaged(_) => {} // `next` tells
+            Shape::Damaged(_) | Shape::Sparse(_) => {} // `next` tells, `seek` goes
         }
     }
 
@@ -112,9 +144,20 @@ impl<'a> Cursor<'a> {
     ///
     /// If it is damaged, or its key is not larger than all before: who goes from container
     /// to container would take values twice, or in a wrong order.
-    pub(crate) fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
-        let found = self.following()?;
-        if let Some((key, _)) = found
+    pub(crate) fn next(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
+        Ok(self.advance()?.map(|key| (key, self.here())))
+    }
+
+    /// The same; gives the key only.
+    pub(crate) fn advance(&mut self) -> Result<Option<u64>, Damage> {
+        let found = match &mut self.here {
+            Here::Made(made) => made.0.container(&mut made.1)?,
+            Here::Lent(_) => self.following()?.map(|(key, container)| {
+                self.here = Here::Lent(container);
+                key
+            }),
+        };
+        if let Some(key) = found
             && self.met.replace(key) >= Some(key)
         {
             return Err(Damage::of("the keys of the containers do not ascend"));
@@ -122,16 +165,32 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
+    /// The container that was met last.
+    pub(crate) fn here(&self) -> Container<'_> {
+        match &self.here {
+            Here::Lent(container) => *container,
+            Here::Made(made) => made.1.container(),
+        }
+    }
+
+    /// The same where it lies, or where it was made of values.
+    pub(crate) fn lent(&self) -> Result<Container<'a>, &Scratch> {
+        match &self.here {
+            Here::Lent(container) => Ok(*container),
+            Here::Made(made) => Err(&made.1),
+        }
+    }
+
     /// The same; refuses a container whose values do not ascend, for whoever goes from
     /// value to value.
-    pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
-        let found = self.next()?;
-        if let Shape::Memory(_) = self.shape {
-            return Ok(found);
-        }
-        match found.and_then(|(_, container)| container.disorder()) {
+    pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
+        let Some(key) = self.advance()? else { return Ok(None) };
+        // What is made of values was looked at then.
+        let is_sound = matches!(self.shape, Shape::Memory(_) | Shape::Sparse(_));
+        let disorder = if is_sound { None } else { self.here().disorder() };
+        match disorder {
             Some(what) => Err(Damage::of(what)),
-            None => Ok(found),
+            None => Ok(Some((key, self.here()))),
         }
     }
 
@@ -141,7 +200,7 @@ impl<'a> Cursor<'a> {
             Shape::Memory(containers) => {
                 let found = containers.get(self.slot);
                 self.slot = containers.after(self.slot);
-                Ok(found.map(|(key, owned)| (key, owned.container())))
+                Ok(found)
             }
             Shape::Dense(dense) => {
                 let found = dense.get(self.next);
@@ -170,6 +229,7 @@ impl<'a> Cursor<'a> {
                 self.bucket = Some((high, roaring, 0));
                 self.next += 1;
             },
+            Shape::Sparse(_) => Ok(None), // its containers are made
             Shape::Damaged(damage) => Err(damage),
         }
     }
@@ -181,11 +241,12 @@ impl<'a> Cursor<'a> {
         let mut passed = 0;
         match self.shape {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Sparse(_) => {} // a value of a rank is found without going to it
             Shape::Memory(containers) => {
-                while let Some((_, owned)) = containers.get(self.slot)
-                    && passed + u64::from(owned.len()) <= count
+                while let Some(len) = containers.len_at(self.slot)
+                    && passed + u64::from(len) <= count
                 {
-                    passed += u64::from(owned.len());
+                    passed += u64::from(len);
                     self.slot = containers.after(self.slot);
                 }
             }

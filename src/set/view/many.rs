@@ -5,8 +5,9 @@
 //! come together are put in the order of pieces of the set first; a piece fits
 //! the second-level cache, and is read into it once for all its values.
 
+use super::cursor::Keyed;
 use super::query::{difference, split};
-use super::{Cursor, Damage, SetView, Shape};
+use super::{Cursor, Damage, SetView, Shape, SparseView, Walk};
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;
 use std::io;
@@ -27,6 +28,8 @@ const MAX_CONTAINERS: usize = 1 << 12;
 /// A piece is read from front to back if one in that many of its cache lines
 /// are asked for.
 const SPARSE: usize = 4;
+/// Values of a sparse set that are walked over for each one that is asked for, at most.
+const NEAR_VALUES: u64 = 64;
 /// Values of a piece that is not read whose cache lines are waited for.
 const AHEAD: usize = 16;
 
@@ -67,6 +70,7 @@ impl SetView<'_> {
             Shape::Dense(dense) => dense.len() * crate::set::container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
+            Shape::Sparse(sparse) => sparse.bytes(),
             Shape::Memory(containers) => containers.bytes(),
             Shape::Damaged(_) => 0,
         }
@@ -255,11 +259,17 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn look_up<E: Entry>(&self, found: &mut [bool]) -> Result<(), Damage> {
+    fn look_up<E: Entry>(&mut self, found: &mut [bool]) -> Result<(), Damage> {
+        if let Shape::Sparse(sparse) = self.view.0
+            && self.len as u64 * NEAR_VALUES > sparse.len()
+        {
+            return self.walk_to::<E>(sparse, found);
+        }
         let entries: &[E] = bytemuck::cast_slice(self.entries.words());
         let Pieces { base, shift, count, .. } = self.pieces;
         let containers_of_piece = 1_u64 << (shift - 16);
-        if containers_of_piece > MAX_CONTAINERS as u64 {
+        let is_sparse = matches!(self.view.0, Shape::Sparse(_));
+        if is_sparse || containers_of_piece > MAX_CONTAINERS as u64 {
             let end = self.ends[count - 1];
             let mut values = [0; BATCH];
             let mut is_in = [false; BATCH];
@@ -313,6 +323,30 @@ impl<'a> Prober<'a> {
     }
 }
 
+impl Prober<'_> {
+    /// Looks values up in a sparse set by walking over it: each piece in order.
+    fn walk_to<E: Entry>(
+        &mut self,
+        sparse: SparseView<'_>,
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let Pieces { base, count, .. } = self.pieces;
+        let entries: &mut [E] = bytemuck::cast_slice_mut(self.entries.words_mut());
+        let (mut walk, mut start) = (Walk::new(sparse), 0);
+        for &end in &self.ends[..count] {
+            let entries = &mut entries[start..end];
+            start = end;
+            entries.sort_unstable_by_key(|entry| entry.offset());
+            for &entry in &*entries {
+                let value = base.wrapping_add(entry.offset()); // as it was subtracted
+                walk.seek(value)?;
+                found[entry.place()] = walk.rest()?.first() == Some(&value);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Makes `pages` at least that large; what they hold is lost.
 fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
     if pages.words().len() < words {
@@ -326,7 +360,7 @@ fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
 /// A cursor, and the container that was met too early.
 struct Ahead<'a> {
     cursor: Cursor<'a>,
-    ahead: Option<(u64, Container<'a>)>,
+    ahead: Option<Keyed<'a>>,
 }
 
 impl<'a> Ahead<'a> {
@@ -339,8 +373,8 @@ impl<'a> Ahead<'a> {
         containers.fill(None);
         let mut bytes = 0;
         if self.ahead.is_none_or(|(key, _)| key < first_key) {
-            self.cursor.seek(first_key);
-            self.ahead = self.cursor.next()?;
+            self.cursor.seek(first_key)?;
+            self.ahead = self.next()?;
         }
         let mut ahead = self.ahead; // here, not in memory that was written just now
         while let Some((key, container)) = ahead {
@@ -351,10 +385,15 @@ impl<'a> Ahead<'a> {
                 None => return Err(Damage::of("the keys of the containers do not ascend")),
             }
             bytes += container.bytes().len();
-            ahead = self.cursor.next()?;
+            ahead = self.next()?;
         }
         self.ahead = ahead;
         Ok(bytes)
+    }
+
+    fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
+        let Some(key) = self.cursor.advance()? else { return Ok(None) };
+        Ok(self.cursor.lent().ok().map(|container| (key, container)))
     }
 }
 
@@ -366,6 +405,9 @@ impl SetView<'_> {
 
     /// Answers up to [`BATCH`] values, waiting for their memory once.
     fn batch(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        if let Shape::Sparse(sparse) = self.0 {
+            return sparse_batch(sparse, values, found);
+        }
         let mut containers = [None; BATCH];
         let mut touched = 0;
         for (slot, &value) in containers.iter_mut().zip(values) {
@@ -380,4 +422,27 @@ impl SetView<'_> {
         }
         Ok(())
     }
+}
+
+/// Answers up to [`BATCH`] values. Each step asks for the memory of the next one.
+fn sparse_batch(view: SparseView<'_>, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+    let mut groups = [None; BATCH];
+    for (slot, &value) in groups.iter_mut().zip(values) {
+        *slot = view.group_of(value)?;
+        if let Some(group) = slot {
+            group.prefetch_sample(value);
+        }
+    }
+    for (group, &value) in groups.iter().zip(values) {
+        if let Some(group) = group {
+            group.prefetch_upper(value);
+        }
+    }
+    for ((found, group), &value) in found.iter_mut().zip(groups).zip(values) {
+        *found = match group {
+            Some(group) => group.find(value)?.is_ok(),
+            None => false,
+        };
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Sets that are read where they lie: a plain bitmap or a roaring bitmap of 32
-//! or 64 bits in borrowed bytes, such as a mapped file; or the containers of a set in
-//! memory. Every query is written here, once for all of them.
+//! or 64 bits, or a sparse set, in borrowed bytes, such as a mapped file; or the
+//! containers of a set in memory. Every query is written here, once for all of them.
 //!
 //! Nothing is decoded beforehand. A query touches what it needs: a word, or the
 //! head of the file and one container. Every access is checked against the
@@ -8,8 +8,10 @@
 //! never a panic.
 //!
 //! Flow: bytes → [`DenseView`], [`RoaringView`], [`TreemapView`] → [`SetView`],
-//! which speaks of containers by their keys (`value >> 16`) → queries.
+//! which speaks of containers by their keys (`value >> 16`) → queries. A [`SparseView`]
+//! has no containers: it finds values by their ranks.
 
+mod by_rank;
 mod cursor;
 mod dense;
 mod many;
@@ -18,10 +20,12 @@ mod roaring;
 mod runs;
 mod screen;
 mod selection;
+mod sparse;
 #[cfg(test)]
 mod tests;
 mod treemap;
 mod values;
+mod walk;
 
 use crate::set::container::WORDS;
 pub(crate) use cursor::Cursor;
@@ -32,8 +36,10 @@ pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, Roari
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use selection::Selection;
+pub(crate) use sparse::SparseView;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
 pub use values::Values;
+pub(crate) use walk::Walk;
 
 use crate::set::containers::Containers;
 
@@ -65,6 +71,7 @@ pub(crate) enum Shape<'a> {
     Dense(DenseView<'a>),
     Roaring(RoaringView<'a>),
     Treemap(TreemapView<'a>),
+    Sparse(SparseView<'a>),
     /// Containers in memory: no question to them fails.
     Memory(&'a Containers),
     /// Bytes that were in order when they were opened, and are not any more: every
@@ -115,6 +122,14 @@ impl<'a> SetView<'a> {
     /// Whether it is a set in memory, which nothing can damage.
     pub(crate) fn is_sound(self) -> bool {
         matches!(self.0, Shape::Memory(_))
+    }
+
+    /// The values of a sparse set, a block at a time.
+    pub(crate) fn walk(self) -> Option<Walk<'a>> {
+        match self.0 {
+            Shape::Sparse(sparse) => Some(Walk::new(sparse)),
+            _ => None,
+        }
     }
 
     /// The containers, in order.

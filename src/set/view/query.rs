@@ -27,6 +27,9 @@ pub(super) fn difference(rank: u64, before: u64) -> Result<u64, Damage> {
     rank.checked_sub(before).ok_or(Damage::of("the numbers of values before places do not ascend"))
 }
 
+/// A sparse set answers by ranks: nothing asks it for a container.
+const NO_CONTAINERS: Damage = Damage { offset: 0, what: "a sparse set has no containers" };
+
 const WRONG_RANKS: Damage =
     Damage { offset: 0, what: "the number of values before a container is wrong" };
 
@@ -35,6 +38,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Sparse(_) => return Err(NO_CONTAINERS),
             Shape::Memory(containers) => containers.container(key),
             Shape::Dense(dense) => match dense.get(dense.place(key)) {
                 Some((found, container)) if found == key => Some(container),
@@ -58,15 +62,17 @@ impl<'a> SetView<'a> {
     }
 
     /// Whether `value` is in the set. O(log containers); touches one container,
-    /// of a plain bitmap one word.
+    /// of a plain bitmap one word, of a sparse set two or three cache lines.
     ///
     /// # Errors
     ///
     /// If the bytes are damaged where the answer is looked for.
     #[inline]
     pub fn contains(self, value: u64) -> Result<bool, Damage> {
-        if let Shape::Dense(dense) = self.0 {
-            return Ok(dense.contains(value));
+        match self.0 {
+            Shape::Dense(dense) => return Ok(dense.contains(value)),
+            Shape::Sparse(sparse) => return sparse.contains(value),
+            _ => {}
         }
         let (key, low) = split(value);
         Ok(self.container(key)?.is_some_and(|container| container.contains(low)))
@@ -77,6 +83,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Sparse(_) => return Err(NO_CONTAINERS),
             Shape::Memory(containers) => containers.last_up_to(key),
             Shape::Dense(dense) => {
                 let behind = dense.place(key.saturating_add(1));
@@ -115,6 +122,7 @@ impl<'a> SetView<'a> {
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Sparse(sparse) => sparse.position(key << 16)?.0,
             Shape::Memory(containers) => containers.rank_of_key(key),
             Shape::Dense(dense) => dense.rank(dense.place(key))?,
             Shape::Roaring(roaring) => match u16::try_from(key) {
@@ -150,6 +158,10 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn rank(self, value: u64) -> Result<u64, Damage> {
+        if let Shape::Sparse(sparse) = self.0 {
+            let (before, is_there) = sparse.position(value)?;
+            return sum(before, is_there.into());
+        }
         let (key, low) = split(value);
         let here = self.container(key)?.map_or(0, |container| container.rank(low));
         sum(self.rank_of_key(key)?, here.into())
@@ -163,6 +175,7 @@ impl<'a> SetView<'a> {
     pub fn len(self) -> Result<u64, Damage> {
         match self.0 {
             Shape::Memory(containers) => Ok(containers.len()),
+            Shape::Sparse(sparse) => Ok(sparse.len()),
             Shape::Dense(dense) => dense.rank(dense.len()),
             _ => self.rank(u64::MAX),
         }
@@ -201,6 +214,7 @@ impl<'a> SetView<'a> {
     pub fn select(self, index: u64) -> Result<Option<u64>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
+            Shape::Sparse(sparse) => return sparse.select(index),
             Shape::Memory(containers) => {
                 containers.holder(index).map(|(key, c, before)| (key, c, before, true))
             }
@@ -238,9 +252,12 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn next(self, value: u64) -> Result<Option<u64>, Damage> {
+        if let Shape::Sparse(sparse) = self.0 {
+            return sparse.select(sparse.position(value)?.0);
+        }
         let (wanted, low) = split(value);
         let mut cursor = self.cursor();
-        cursor.seek(wanted);
+        cursor.seek(wanted)?;
         while let Some((key, container)) = cursor.next()? {
             let low = if key == wanted { low } else { 0 };
             if let Some(low) = container.next(low) {
@@ -256,8 +273,8 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
-        if let Shape::Dense(_) = self.0 {
-            // There may be many pieces without values; the table of ranks tells.
+        if let Shape::Dense(_) | Shape::Sparse(_) = self.0 {
+            // There may be many pieces without values; the ranks tell.
             return match self.rank(value)?.checked_sub(1) {
                 Some(index) => self.select(index),
                 None => Ok(None),

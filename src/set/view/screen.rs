@@ -32,6 +32,8 @@ const WORD_BYTES: usize = 8;
 const MAX_WORD_BITS: u32 = 32;
 /// Fewest bytes of the buckets of a 64-bit set, on the average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
+/// Fewest values of the containers of a sparse set, on the average.
+const MIN_CONTAINER_VALUES: u64 = 4;
 /// Smaller sets are in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
 /// Bits to a byte of the set, at least, and at most twice as many, where there is
@@ -60,7 +62,14 @@ impl Screen {
         max_bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let wanted = view.bytes().saturating_mul(BITS_PER_BYTE) / 8;
+        let bytes = match view.0 {
+            // What their values would take as arrays.
+            Shape::Sparse(sparse) => {
+                usize::try_from(sparse.len().saturating_mul(2)).unwrap_or(usize::MAX)
+            }
+            _ => view.bytes(),
+        };
+        let wanted = bytes.saturating_mul(BITS_PER_BYTE) / 8;
         let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
         if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
             return Ok(None);
@@ -217,7 +226,13 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
 
 /// Whether it takes as long to walk over the set as to ask it.
 fn has_small_buckets(view: SetView<'_>) -> bool {
-    matches!(view.0, Shape::Treemap(treemap) if treemap.bytes() / MIN_BUCKET_BYTES < treemap.len())
+    match view.0 {
+        Shape::Treemap(treemap) => treemap.bytes() / MIN_BUCKET_BYTES < treemap.len(),
+        Shape::Sparse(sparse) => sparse.ends().is_none_or(|(first, last)| {
+            sparse.len() / MIN_CONTAINER_VALUES <= last.saturating_sub(first) >> 16
+        }),
+        _ => false,
+    }
 }
 
 /// Where the words of a value lie.

@@ -1,19 +1,20 @@
 //! Many values selected, their ranks ascending, in one pass.
 
-use super::cursor::Keyed;
 use super::query::difference;
-use super::{Cursor, Damage, SetView};
+use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 
 /// Selects values whose ranks ascend: each container is looked at once. O(containers)
 /// in all, and for a container that has one of the values its size.
 #[derive(Debug)]
 pub(crate) struct Selection<'a> {
+    view: SetView<'a>,
     cursor: Cursor<'a>,
     /// Values before the container, and in it.
     before: u64,
     len: u64,
-    here: Option<Keyed<'a>>,
+    /// Its key, once there is one.
+    key: Option<u64>,
     /// Of the container, unless it is an array; longer than they are.
     lows: Vec<u32>,
     decoded: usize,
@@ -26,8 +27,8 @@ const DECODING_WORDS: usize = 1 << 13;
 
 impl<'a> Selection<'a> {
     pub(crate) fn new(view: SetView<'a>) -> Self {
-        let (here, lows) = (None, Vec::new());
-        Self { cursor: view.cursor(), before: 0, len: 0, here, lows, decoded: 0, walked: 0 }
+        let (key, lows) = (None, Vec::new());
+        Self { view, cursor: view.cursor(), before: 0, len: 0, key, lows, decoded: 0, walked: 0 }
     }
 
     /// The value that has `rank` values before it; not less than for the last call.
@@ -38,16 +39,20 @@ impl<'a> Selection<'a> {
     pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
         let what = "there are fewer values than the file says";
         let fewer = Damage::of(what);
+        if let Shape::Sparse(sparse) = self.view.0 {
+            return sparse.select(rank)?.ok_or(fewer);
+        }
         while rank >= self.before + self.len {
             self.before += self.len;
             self.before += self.cursor.pass(difference(rank, self.before)?)?;
-            let next = self.cursor.next()?.ok_or(fewer)?;
-            self.len = u64::from(next.1.len());
-            self.here = Some(next);
+            let (key, container) = self.cursor.next()?.ok_or(fewer)?;
+            self.len = u64::from(container.len());
+            self.key = Some(key);
             (self.walked, self.decoded) = (0, 0);
         }
         let index = rank.checked_sub(self.before).and_then(|index| usize::try_from(index).ok());
-        let (index, (key, container)) = index.zip(self.here).ok_or(fewer)?;
+        let (index, key) = index.zip(self.key).ok_or(fewer)?;
+        let container = self.cursor.here();
         self.walked += container.bytes().len() / 8;
         let is_array = matches!(container, Container::Array(_));
         if self.walked > DECODING_WORDS && self.decoded == 0 && !is_array {

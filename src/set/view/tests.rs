@@ -1,4 +1,5 @@
 use super::*;
+use crate::set::sparse::{self, Entry, GROUP_VALUES, GroupEncoder};
 use ::roaring::{RoaringBitmap, RoaringTreemap};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -147,6 +148,64 @@ proptest! {
     }
 
     #[test]
+    fn a_sparse_set_answers_like_the_model(
+        near in sets(),
+        far in prop::collection::btree_set(any::<u64>(), 0..if cfg!(miri) { 30 } else { 300 }),
+        shift in 0_u32..64,
+        probes in prop::collection::vec(any::<u64>(), PROBES),
+    ) {
+        let set: BTreeSet<u64> = near.into_iter().chain(far.into_iter().map(|v| v >> shift)).collect();
+        let (payload, table) = sparse_of(&set.iter().copied().collect::<Vec<_>>());
+        let view = SparseView::new(&payload, &table, set.len() as u64);
+        prop_assert_eq!(view.check(), Ok(()));
+        check(SetView(Shape::Sparse(view)), &set, &probes)?;
+    }
+
+    #[test]
+    fn a_damaged_sparse_set_gives_errors_or_answers(
+        set in prop::collection::btree_set(any::<u64>(), 1..400),
+        shift in 0_u32..50,
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
+        of_table: bool,
+        probes in prop::collection::vec(any::<u64>(), 5),
+    ) {
+        let set: BTreeSet<u64> = set.into_iter().map(|value| value >> shift).collect();
+        let (mut payload, mut table) = sparse_of(&set.iter().copied().collect::<Vec<_>>());
+        let (sound, sound_table) = (payload.clone(), table.clone());
+        for (place, value) in flips {
+            let bytes = if of_table { table.as_flattened_mut() } else { &mut payload[..] };
+            if let len @ 1.. = bytes.len() {
+                bytes[place.index(len)] ^= value;
+            }
+        }
+        let same = (&payload, &table) == (&sound, &sound_table);
+        let sparse = SparseView::new(&payload, &table, set.len() as u64);
+        let view = SetView(Shape::Sparse(sparse));
+        for probe in probes.into_iter().map(|probe| probe >> shift).chain(set.iter().copied().take(40)) {
+            let _ = (view.contains(probe), view.rank(probe), view.next(probe), view.previous(probe));
+            let _ = view.select(probe % 500);
+            let _ = (view.range(probe..).count(), view.range(..probe).rev().count());
+            let mut cursor = view.cursor();
+            let _ = cursor.seek(probe >> 16).and_then(|()| cursor.next().map(|_| ()));
+        }
+        for values in [
+            view.iter().map_while(Result::ok).collect::<Vec<_>>(),
+            view.iter().rev().map_while(Result::ok).collect::<Vec<_>>().into_iter().rev().collect(),
+        ] {
+            prop_assert!(values.is_sorted_by(|a, b| a < b));
+        }
+        let _ = (view.runs().count(), view.to_set());
+        let mut values = Vec::new();
+        let verified = sparse.check().and_then(|()| {
+            (0..sparse.groups()).try_for_each(|index| {
+                sparse.verify_group(index, &mut values, &mut GroupEncoder::default())
+            })
+        });
+        // One representation stands for other values, or is damaged.
+        prop_assert!(same || verified.is_err() || view.iter().map(Result::unwrap).ne(set.iter().copied()));
+    }
+
+    #[test]
     fn damaged_bytes_give_errors_or_answers(
         set in sets(),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
@@ -191,6 +250,63 @@ proptest! {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The groups of ascending values, and their table.
+fn sparse_of(values: &[u64]) -> (Vec<u8>, Vec<[u8; sparse::ENTRY_BYTES]>) {
+    let (mut encoder, mut payload, mut table) = (GroupEncoder::default(), Vec::new(), Vec::new());
+    for group in values.chunks(GROUP_VALUES) {
+        let offset = payload.len() as u64;
+        let (layout, bytes) = encoder.encode(group);
+        payload.extend_from_slice(bytes);
+        let (base, last, low_bits) = (group[0], group[group.len() - 1], layout.low_bits.into());
+        table.push(Entry { base, last, offset, low_bits }.to_bytes());
+    }
+    (payload, table)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn values_of_many_groups_are_found() {
+    let mut random = fastrand::Rng::with_seed(3);
+    for shift in [0, 20, 46] {
+        let set: BTreeSet<u64> = (0..150_000).map(|_| random.u64(..) >> shift).collect();
+        let sorted: Vec<u64> = set.iter().copied().collect();
+        let (payload, table) = sparse_of(&sorted);
+        let sparse = SparseView::new(&payload, &table, sorted.len() as u64);
+        sparse.check().unwrap();
+        let view = SetView(Shape::Sparse(sparse));
+        assert!(view.iter().map(Result::unwrap).eq(sorted.iter().copied()));
+        assert!(view.iter().rev().map(Result::unwrap).eq(sorted.iter().rev().copied()));
+        assert!(view.to_set().unwrap().iter().eq(sorted.iter().copied()));
+        let asked: Vec<u64> =
+            (0..20_000).map(|_| sorted[random.usize(..sorted.len())] + random.u64(..2)).collect();
+        let mut found = vec![false; asked.len()];
+        view.contains_many(&asked, &mut found).unwrap();
+        let mut cursor = view.cursor();
+        let mut seeks = asked.clone();
+        seeks.sort_unstable();
+        seeks.dedup_by_key(|value| *value >> 16);
+        for (&value, found) in asked.iter().zip(found) {
+            let place = sorted.partition_point(|&other| other < value);
+            let is_there = sorted.get(place) == Some(&value);
+            assert_eq!((view.contains(value), found), (Ok(is_there), is_there));
+            assert_eq!(view.rank(value), Ok((place + usize::from(is_there)) as u64));
+            assert_eq!(view.next(value), Ok(sorted.get(place).copied()));
+            assert_eq!(view.select(place as u64), Ok(sorted.get(place).copied()));
+        }
+        for value in seeks {
+            cursor.seek(value >> 16).unwrap();
+            let from = sorted.partition_point(|&other| other < value >> 16 << 16);
+            let Some((key, container)) = cursor.next().unwrap() else {
+                assert_eq!(from, sorted.len());
+                break;
+            };
+            let alike = sorted[from..].iter().take_while(|other| **other >> 16 == key).count();
+            assert_eq!(sorted[from] >> 16, key);
+            assert_eq!(container.len() as usize, alike);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The values of a set, in order, from either end.
 
+use super::by_rank::ByRank;
 use super::query::ends_of;
-use super::{Cursor, Damage, SetView};
+use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
+use crate::set::containers::Slot;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 
@@ -11,7 +13,19 @@ use std::ops::RangeBounds;
 ///
 /// The iterator ends with the first error.
 #[derive(Debug, Clone)]
-pub struct Values<'a> {
+pub struct Values<'a>(Kind<'a>);
+
+#[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
+enum Kind<'a> {
+    ByContainer(ByContainer<'a>),
+    /// Of a sparse set.
+    ByRank(Box<ByRank<'a>>),
+}
+
+/// Values of one container after the other.
+#[derive(Debug, Clone)]
+struct ByContainer<'a> {
     view: SetView<'a>,
     cursor: Cursor<'a>,
     /// No value outside of these is wanted.
@@ -19,6 +33,8 @@ pub struct Values<'a> {
     last: u64,
     front: Decoded,
     back: Decoded,
+    /// Of the back's container in memory.
+    place: Option<Slot>,
     ended: bool,
 }
 
@@ -83,10 +99,23 @@ impl<'a> SetView<'a> {
     pub fn range(self, range: impl RangeBounds<u64>) -> Values<'a> {
         let ends = ends_of(&range);
         let (first, last) = ends.unwrap_or_default();
+        if let Shape::Sparse(sparse) = self.0 {
+            return Values(Kind::ByRank(Box::new(ByRank::new(sparse, ends))));
+        }
         let mut cursor = self.cursor();
-        cursor.seek(first >> 16);
+        // Only a sparse set tells damage then.
+        let ended = ends.is_none() || cursor.seek(first >> 16).is_err();
         let (front, back) = (Decoded::default(), Decoded::default());
-        Values { view: self, cursor, first, last, front, back, ended: ends.is_none() }
+        Values(Kind::ByContainer(ByContainer {
+            view: self,
+            cursor,
+            first,
+            last,
+            front,
+            back,
+            place: None,
+            ended,
+        }))
     }
 }
 
@@ -99,7 +128,7 @@ impl<'a> IntoIterator for SetView<'a> {
     }
 }
 
-impl Values<'_> {
+impl ByContainer<'_> {
     /// Decodes the next container at the front; tells whether there was one.
     fn refill(&mut self) -> Result<bool, Damage> {
         if self.ended {
@@ -142,7 +171,19 @@ impl Values<'_> {
             (true, _) => (self.back.base >> 16).checked_sub(1),
             (false, _) => Some(self.last >> 16),
         };
-        let found = key.map_or(Ok(None), |key| self.view.last_up_to(key))?;
+        let mut place = None;
+        let found = match (self.view.0, key) {
+            (_, None) => None,
+            // The place before the last one needs no search.
+            (Shape::Memory(containers), Some(key)) => {
+                place = match self.place {
+                    Some(place) => containers.before(place),
+                    None => containers.place_up_to(key),
+                };
+                place.and_then(|place| containers.get(place))
+            }
+            (_, Some(key)) => self.view.last_up_to(key)?,
+        };
         if let Some((_, container)) = found
             && !self.view.is_sound()
             && let Some(what) = container.disorder()
@@ -152,6 +193,7 @@ impl Values<'_> {
         match found {
             Some((key, container)) if key >= self.first >> 16 && !self.front.is_of(key) => {
                 self.back.fill(key, container, self.first, self.last);
+                self.place = place;
                 Ok(true)
             }
             _ => Ok(false),
@@ -159,11 +201,9 @@ impl Values<'_> {
     }
 }
 
-impl Iterator for Values<'_> {
-    type Item = Result<u64, Damage>;
-
+impl ByContainer<'_> {
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Result<u64, Damage>> {
         if self.front.next == self.front.end
             && let Err(damage) = self.more()?
         {
@@ -175,7 +215,7 @@ impl Iterator for Values<'_> {
     }
 
     /// Faster than `next`: what is left of a container stays in registers.
-    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, init: B, mut visit: F) -> B {
+    fn fold<B>(mut self, init: B, mut visit: impl FnMut(B, Result<u64, Damage>) -> B) -> B {
         let mut state = init;
         loop {
             for &low in &self.front.lows[self.front.next..self.front.end] {
@@ -189,10 +229,8 @@ impl Iterator for Values<'_> {
             }
         }
     }
-}
 
-impl DoubleEndedIterator for Values<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
+    fn next_back(&mut self) -> Option<Result<u64, Damage>> {
         loop {
             if let Some(value) = self.back.pop() {
                 return Some(Ok(value));
@@ -205,6 +243,35 @@ impl DoubleEndedIterator for Values<'_> {
                     return Some(Err(damage));
                 }
             }
+        }
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = Result<u64, Damage>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Kind::ByContainer(values) => values.next(),
+            Kind::ByRank(values) => values.next(),
+        }
+    }
+
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, visit: F) -> B {
+        match self.0 {
+            Kind::ByContainer(values) => values.fold(init, visit),
+            Kind::ByRank(values) => values.fold(init, visit),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Values<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Kind::ByContainer(values) => values.next_back(),
+            Kind::ByRank(values) => values.next_back(),
         }
     }
 }

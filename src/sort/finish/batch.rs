@@ -2,7 +2,8 @@
 //!
 //! A thread gathers values in a [`Batch`], which a relay hands to the [`Taker`] in the
 //! order of the output. A set gets its containers: the lower 16 bits of the values that
-//! share the upper ones, or a bitmap of them if they come all at once and are many.
+//! share the upper ones, or a bitmap of them if they come all at once and are many; where
+//! most values would be alone, the values as they are.
 
 use super::emit::Emitter;
 use crate::error::{Error, Result};
@@ -28,23 +29,36 @@ pub(in crate::sort) struct Batch {
     values: Vec<u64>,
     counted: Vec<[u64; 2]>,
     pieces: Vec<Piece>,
-    /// Of all pieces; of a bitmap, its bytes in pairs.
+    /// Of all pieces; of a bitmap and of whole values, their bytes in pairs.
     lows: Vec<[u8; 2]>,
     /// Number of items of `lows` that are in use.
     filled: usize,
 }
 
-/// Values that share their upper bits.
+/// Values that share their upper bits, or follow each other.
 #[derive(Debug)]
 struct Piece {
+    /// Of the first value.
     key: u64,
     /// Pairs of bytes.
     len: u32,
-    is_bitmap: bool,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Lows,
+    Bitmap,
+    /// Whole values, little-endian.
+    Values,
 }
 
 /// Words of a bitmap of all values that share all but 16 bits.
 pub(in crate::sort) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
+/// Pairs of bytes of a whole value.
+const PAIRS: usize = 4;
+/// Most whole values of a piece.
+const MAX_WHOLE: usize = 1 << 20;
 /// Items of `lows` for a bitmap, with the slack that kernels write behind an array.
 const BITMAP_LOWS: usize = BITMAP_BYTES / 2 + ones::SLACK;
 
@@ -69,10 +83,10 @@ impl Batch {
     }
 
     /// Ends a piece whose lower bits stand behind those of all others.
-    fn end_piece(&mut self, key: u64, len: usize, is_bitmap: bool) {
+    fn end_piece(&mut self, key: u64, len: usize, form: Form) {
         self.filled += len;
         #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
-        self.pieces.push(Piece { key, len: len as u32, is_bitmap });
+        self.pieces.push(Piece { key, len: len as u32, form });
     }
 }
 
@@ -127,7 +141,8 @@ impl Emitter<'_, '_> {
         } else {
             ones::lows(self.level, words, room)
         };
-        self.batch.end_piece(key, len, is_bitmap);
+        let form = if is_bitmap { Form::Bitmap } else { Form::Lows };
+        self.batch.end_piece(key, len, form);
         self.written.lines += count;
         self.written.values += count;
         Ok(count)
@@ -136,6 +151,12 @@ impl Emitter<'_, '_> {
     /// Takes `base + value` of ascending `values` in pieces of containers.
     pub(in crate::sort) fn pieces<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         let mut rest = values;
+        if let Some((first, last)) = values.first().zip(values.last())
+            && (last.widen() >> 16).saturating_sub(first.widen() >> 16) >= values.len() as u64 / 2
+            && values.len() > 1
+        {
+            return self.whole(base, values);
+        }
         while let Some(first) = rest.first() {
             let key = (base + first.widen()) >> 16;
             let alike = match rest.last() {
@@ -149,8 +170,29 @@ impl Emitter<'_, '_> {
             }
             let (now, later) = rest.split_at(alike.min(room.len()));
             low_halves(self.level, base, now, &mut room[..now.len()]);
-            self.batch.end_piece(key, now.len(), false);
+            self.batch.end_piece(key, now.len(), Form::Lows);
             rest = later;
+        }
+        Ok(())
+    }
+
+    /// Takes `base + value` of ascending `values` that are far apart.
+    fn whole<E: Entry>(&mut self, base: u64, mut values: &[E]) -> Result<()> {
+        while let Some(first) = values.first() {
+            let room = self.batch.room().len() / PAIRS;
+            let is_narrow = room < values.len().min(64) && self.batch.filled > 0;
+            if is_narrow || room == 0 {
+                self.flush()?;
+                continue;
+            }
+            let (now, later) = values.split_at(values.len().min(room).min(MAX_WHOLE));
+            let slots = self.batch.room().as_chunks_mut::<PAIRS>().0;
+            for (slot, value) in slots.iter_mut().zip(now) {
+                *slot = bytemuck::cast((base + value.widen()).to_le_bytes());
+            }
+            let key = (base + first.widen()) >> 16;
+            self.batch.end_piece(key, now.len() * PAIRS, Form::Values);
+            values = later;
         }
         Ok(())
     }
@@ -187,11 +229,13 @@ pub(in crate::sort) struct Taker<'s> {
     sink: &'s mut dyn ValueSink,
     key: u64,
     lows: Vec<[u8; 2]>,
+    /// Whole values, of whose last container more may follow.
+    values: Vec<u64>,
 }
 
 impl<'s> Taker<'s> {
     pub(in crate::sort) fn new(sink: &'s mut dyn ValueSink) -> Self {
-        Self { sink, key: 0, lows: Vec::new() }
+        Self { sink, key: 0, lows: Vec::new(), values: Vec::new() }
     }
 
     pub(in crate::sort) fn take(&mut self, batch: &Batch) -> Result<()> {
@@ -222,7 +266,12 @@ impl<'s> Taker<'s> {
             self.end()?;
             self.key = piece.key;
         }
-        if piece.is_bitmap {
+        if piece.form == Form::Values {
+            return self.whole(lows);
+        }
+        // Those that came as whole values are of the same container.
+        self.lows.extend(self.values.drain(..).map(low_half));
+        if piece.form == Form::Bitmap {
             debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
             let words: &[[u8; 8]] = bytemuck::cast_slice(lows);
             let words = words.try_into().map_err(|_| Error::Accounting {
@@ -237,12 +286,45 @@ impl<'s> Taker<'s> {
         Ok(())
     }
 
+    /// Takes whole values, the first of which may go on with the last container.
+    fn whole(&mut self, bytes: &[[u8; 2]]) -> Result<()> {
+        let values = bytes.as_flattened().as_chunks().0;
+        let mut values = values.iter().map(|&value| u64::from_le_bytes(value)).peekable();
+        if !self.lows.is_empty() {
+            let key = self.key;
+            while let Some(value) = values.next_if(|value| value >> 16 == key) {
+                self.lows.push(low_half(value));
+            }
+            if values.peek().is_none() {
+                return Ok(());
+            }
+            self.end()?;
+        }
+        self.values.extend(values);
+        if let Some(last) = self.values.last() {
+            self.key = last >> 16;
+            let whole = self.values.partition_point(|value| value >> 16 < self.key);
+            self.sink.values(&self.values[..whole])?;
+            self.values.drain(..whole);
+        }
+        Ok(())
+    }
+
     /// Hands over what waits.
     pub(in crate::sort) fn end(&mut self) -> Result<()> {
         if !self.lows.is_empty() {
             push_array(self.sink, self.key, &self.lows)?;
             self.lows.clear();
         }
+        if !self.values.is_empty() {
+            self.sink.values(&self.values)?;
+            self.values.clear();
+        }
         Ok(())
     }
+}
+
+fn low_half(value: u64) -> [u8; 2] {
+    let [first, second, ..] = value.to_le_bytes();
+    [first, second]
 }

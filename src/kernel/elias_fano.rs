@@ -1,0 +1,262 @@
+//! Ascending numbers as low bits, packed, and high parts in unary.
+//!
+//! Number `i` of a sequence has its lowest `low_bits` bits at bit `i * low_bits` of the
+//! lows. The rest of it, its high part `h`, is bit `h + i` of the uppers: each one stands
+//! for a number, each zero before it for a step of the high part.
+//!
+//! Source: Elias, "Efficient storage and retrieval by content and address of static
+//! files", J. ACM 21 (1974); Fano, MIT Project MAC Memorandum 61 (1971).
+
+use super::Level;
+use super::task::{Task, run};
+
+/// The place of the set bit that has `index` set bits below it; 64 if there is none.
+#[inline]
+pub(crate) fn select(word: u64, index: u32) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    // Set bits of each byte and of all bytes below it.
+    let mut sums = word - (word >> 1 & 0x5555_5555_5555_5555);
+    sums = (sums & 0x3333_3333_3333_3333) + (sums >> 2 & 0x3333_3333_3333_3333);
+    sums = ((sums + (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES);
+    let index = index.min(127);
+    // The high bit of each byte whose sum is not above the index.
+    let passed = (((u64::from(index) * ONES) | HIGH) - sums) & HIGH;
+    let place = passed.count_ones() * 8;
+    if place == 64 {
+        return 64;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a byte")]
+    let before = ((sums << 8) >> place) as u8;
+    let mut rest = word >> place;
+    for _ in u32::from(before)..index {
+        rest &= rest - 1;
+    }
+    place + rest.trailing_zeros()
+}
+
+/// A sequence in borrowed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sequence<'a> {
+    /// The lows, and at least eight bytes behind them.
+    pub(crate) lows: &'a [u8],
+    pub(crate) uppers: &'a [[u8; 8]],
+    /// At most 63.
+    pub(crate) low_bits: u32,
+}
+
+impl Sequence<'_> {
+    /// The lowest bits of number `index`.
+    ///
+    /// # Panics
+    ///
+    /// If the lows have no such number.
+    #[inline]
+    pub(crate) fn low(self, index: usize) -> u64 {
+        let bit = index * self.low_bits as usize;
+        #[expect(clippy::cast_possible_truncation, reason = "below 8")]
+        let (bytes, shift) = (&self.lows[bit >> 3..], (bit & 7) as u32);
+        let mut low = u64::from_le_bytes(bytes[..8].as_chunks().0[0]) >> shift;
+        if shift + self.low_bits > 64 {
+            low |= u64::from(bytes[8]) << (64 - shift);
+        }
+        low & !(u64::MAX << self.low_bits)
+    }
+
+    /// The uppers from bit `place` on, and zeros; none behind their end.
+    #[inline]
+    fn word(self, place: usize) -> Option<u64> {
+        let word = self.uppers.get(place >> 6)?;
+        Some(u64::from_le_bytes(*word) & u64::MAX << (place & 63))
+    }
+
+    /// The place behind the next `count` bits that are `wanted`, from `place` on.
+    #[inline]
+    fn behind(self, place: usize, mut count: u32, wanted: bool) -> Option<usize> {
+        let flip = if wanted { 0 } else { u64::MAX };
+        if count == 0 {
+            return Some(place);
+        }
+        let mut word =
+            (u64::from_le_bytes(*self.uppers.get(place >> 6)?) ^ flip) & u64::MAX << (place & 63);
+        let mut index = place >> 6;
+        loop {
+            let here = word.count_ones();
+            if count <= here {
+                return Some((index << 6) + select(word, count - 1) as usize + 1);
+            }
+            count -= here;
+            index += 1;
+            word = u64::from_le_bytes(*self.uppers.get(index)?) ^ flip;
+        }
+    }
+
+    /// The place behind `count` zeros from `place` on, if there are as many.
+    #[inline]
+    pub(crate) fn behind_zeros(self, place: usize, count: u32) -> Option<usize> {
+        self.behind(place, count, false)
+    }
+
+    /// The place of the one that has `count` ones before it from `place` on, if there is one.
+    #[inline]
+    pub(crate) fn one(self, place: usize, count: u32) -> Option<usize> {
+        Some(self.behind(place, count + 1, true)? - 1)
+    }
+
+    /// Number of ones from `place` to the next zero, or to the end.
+    #[inline]
+    pub(crate) fn ones_at(self, mut place: usize) -> usize {
+        let start = place;
+        while let Some(word) = self.uppers.get(place >> 6) {
+            let shift = place & 63;
+            let ones = (u64::from_le_bytes(*word) >> shift).trailing_ones() as usize;
+            place += ones;
+            if ones < 64 - shift {
+                break;
+            }
+        }
+        place - start
+    }
+
+    /// Fills `out` with the numbers from `index` on, whose first one is looked for from bit
+    /// `place` on, each plus `base`, wrapping. Gives how many there were.
+    ///
+    /// # Panics
+    ///
+    /// If `out` is longer than the lows are from `index` on.
+    pub(crate) fn decode(
+        self,
+        level: Level,
+        base: u64,
+        index: usize,
+        place: usize,
+        out: &mut [u64],
+    ) -> usize {
+        run(level, Decode { sequence: self, base, index, place, out })
+    }
+}
+
+struct Decode<'a, 'o> {
+    sequence: Sequence<'a>,
+    base: u64,
+    index: usize,
+    place: usize,
+    out: &'o mut [u64],
+}
+
+impl Task for Decode<'_, '_> {
+    type Output = usize;
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Self { sequence, base, index, place, out } = self;
+        let Some(mut word) = sequence.word(place) else { return 0 };
+        let mut first = place >> 6 << 6;
+        for (number, slot) in out.iter_mut().enumerate() {
+            while word == 0 {
+                first += 64;
+                let Some(next) = sequence.word(first) else { return number };
+                word = next;
+            }
+            let place = first + word.trailing_zeros() as usize;
+            word &= word - 1;
+            let number = index + number;
+            // Of damaged bits there may be fewer zeros than the index says.
+            let high = (place as u64).wrapping_sub(number as u64);
+            let value = high.wrapping_shl(sequence.low_bits) | sequence.low(number);
+            *slot = base.wrapping_add(value);
+        }
+        out.len()
+    }
+}
+
+/// Writes `numbers`, which ascend and are at least `base`, less it: their lows and uppers,
+/// which are zeros, and their high parts to `high`, one by one.
+///
+/// # Panics
+///
+/// If lows or uppers have not the room.
+pub(crate) fn encode(
+    numbers: &[u64],
+    base: u64,
+    low_bits: u32,
+    lows: &mut [u64],
+    uppers: &mut [u64],
+    mut high: impl FnMut(u64),
+) {
+    let mask = !(u64::MAX << low_bits);
+    for (index, &number) in numbers.iter().enumerate() {
+        let offset = number - base;
+        let (low, upper) = (offset & mask, offset >> low_bits);
+        if low_bits > 0 {
+            let bit = index * low_bits as usize;
+            #[expect(clippy::cast_possible_truncation, reason = "below 64")]
+            let shift = (bit & 63) as u32;
+            lows[bit >> 6] |= low << shift;
+            if shift + low_bits > 64 {
+                lows[(bit >> 6) + 1] |= low >> (64 - shift);
+            }
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
+        let place = upper as usize + index;
+        uppers[place >> 6] |= 1 << (place & 63);
+        high(upper);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bit_is_selected_by_its_number(word in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)]) {
+            let places: Vec<u32> = (0..64).filter(|bit| word >> bit & 1 == 1).collect();
+            for index in 0..130 {
+                let expected = places.get(index as usize).copied().unwrap_or(64);
+                prop_assert_eq!(select(word, index), expected);
+            }
+        }
+
+        #[test]
+        fn numbers_come_back(
+            steps in prop::collection::vec(0_u64..1 << 20, 1..300), base: u64, low_bits in 0_u32..64,
+        ) {
+            let step_bits = low_bits.min(35) + 3;
+            let base = base >> 2;
+            let mut next = base;
+            let numbers: Vec<u64> = steps.iter().map(|step| {
+                next += step & !(u64::MAX << step_bits.min(40));
+                next
+            }).collect();
+            let upper_bits = usize::try_from((next - base) >> low_bits).unwrap() + numbers.len();
+            prop_assume!(upper_bits < 1 << 23);
+            let mut lows = vec![0; (numbers.len() * low_bits as usize).div_ceil(64)];
+            let mut uppers = vec![0; upper_bits.div_ceil(64)];
+            let mut highs = Vec::new();
+            encode(&numbers, base, low_bits, &mut lows, &mut uppers, |high| highs.push(high));
+            prop_assert!(numbers.iter().zip(&highs).all(|(n, high)| (n - base) >> low_bits == *high));
+            lows.push(u64::MAX);
+            let uppers: Vec<[u8; 8]> = uppers.iter().map(|word| word.to_le_bytes()).collect();
+            let sequence = Sequence { lows: bytemuck::cast_slice(&lows), uppers: &uppers, low_bits };
+            for &level in Level::available() {
+                let mut out = vec![0; numbers.len()];
+                prop_assert_eq!(sequence.decode(level, base, 0, 0, &mut out), numbers.len());
+                prop_assert_eq!(&out, &numbers);
+                let half = numbers.len() / 2;
+                let place = sequence.one(0, u32::try_from(half).unwrap()).unwrap();
+                let rest = &mut out[half..];
+                rest.fill(0);
+                prop_assert_eq!(sequence.decode(level, base, half, place, rest), numbers.len() - half);
+                prop_assert_eq!(&out, &numbers);
+            }
+            prop_assert_eq!(sequence.one(0, u32::try_from(numbers.len()).unwrap()), None);
+            let high = *highs.last().unwrap();
+            let start = sequence.behind_zeros(0, u32::try_from(high).unwrap()).unwrap();
+            let alike = highs.iter().filter(|other| **other == high).count();
+            prop_assert_eq!((start - usize::try_from(high).unwrap(), sequence.ones_at(start)), (highs.len() - alike, alike));
+        }
+    }
+}

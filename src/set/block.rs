@@ -1,0 +1,259 @@
+//! Some hundred neighbouring containers of a set in memory.
+//!
+//! Where all of them have few values, these lie one behind the other: a value that is
+//! alone in its container takes 12 bytes. Else each container owns its memory.
+
+use super::container::{Container, MAX_ARRAY, Op, Owned, Scratch};
+use std::ops::Range;
+
+/// Most keys of a block.
+pub(super) const MAX_KEYS: usize = 512;
+/// Most values of a container that lies with the others.
+const MAX_FEW: usize = 15;
+/// Most values that lie together: one that comes moves those behind it.
+const MAX_LOWS: usize = 4 * MAX_KEYS;
+
+/// Containers by ascending keys; none is empty.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    keys: Vec<u64>,
+    body: Body,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    /// The values of all containers, and where those of each end.
+    Few {
+        ends: Vec<u16>,
+        lows: Vec<[u8; 2]>,
+    },
+    Many(Vec<Owned>),
+}
+
+/// The places of the values of container `index`.
+#[inline]
+fn places(ends: &[u16], index: usize) -> Range<usize> {
+    let start = index.checked_sub(1).map_or(0, |before| usize::from(ends[before]));
+    start..usize::from(ends[index])
+}
+
+/// Moves the ends from `index` on by as many values as a container got or lost.
+fn shift(ends: &mut [u16], index: usize, old: usize, new: usize) {
+    #[expect(clippy::cast_possible_truncation, reason = "at most MAX_LOWS")]
+    let more = (new as u16).wrapping_sub(old as u16);
+    for end in &mut ends[index..] {
+        *end = end.wrapping_add(more);
+    }
+}
+
+impl Block {
+    /// A block of one container.
+    pub(super) fn new(key: u64, container: Owned) -> Self {
+        let body = Body::Few { ends: Vec::new(), lows: Vec::new() };
+        let mut block = Self { keys: Vec::new(), body };
+        block.insert_key(0, key, container);
+        block
+    }
+
+    #[inline]
+    pub(super) fn keys(&self) -> &[u64] {
+        &self.keys
+    }
+
+    /// Container `index`, which there is.
+    #[inline]
+    pub(super) fn container(&self, index: usize) -> Container<'_> {
+        match &self.body {
+            Body::Few { ends, lows } => Container::Array(&lows[places(ends, index)]),
+            Body::Many(containers) => containers[index].container(),
+        }
+    }
+
+    /// Number of values of container `index`. O(1).
+    #[inline]
+    pub(super) fn len_of(&self, index: usize) -> u32 {
+        match &self.body {
+            #[expect(clippy::cast_possible_truncation, reason = "at most MAX_LOWS")]
+            Body::Few { ends, .. } => places(ends, index).len() as u32,
+            Body::Many(containers) => containers[index].len(),
+        }
+    }
+
+    /// Number of values of some containers.
+    pub(super) fn len_in(&self, indexes: Range<usize>) -> u64 {
+        match &self.body {
+            Body::Few { ends, .. } => {
+                let before = |index: usize| index.checked_sub(1).map_or(0, |last| ends[last]);
+                u64::from(before(indexes.end) - before(indexes.start))
+            }
+            Body::Many(containers) => {
+                containers[indexes].iter().map(|owned| u64::from(owned.len())).sum()
+            }
+        }
+    }
+
+    /// Number of values.
+    pub(super) fn len(&self) -> u64 {
+        self.len_in(0..self.keys.len())
+    }
+
+    /// Bytes of memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let body = match &self.body {
+            Body::Few { ends, lows } => 2 * (ends.capacity() + lows.capacity()),
+            Body::Many(containers) => {
+                let heap: usize = containers.iter().map(Owned::heap_bytes).sum();
+                heap + containers.capacity() * size_of::<Owned>()
+            }
+        };
+        body + 8 * self.keys.capacity() + size_of::<Self>()
+    }
+
+    /// The containers, each with memory of its own.
+    fn many(&mut self) -> &mut Vec<Owned> {
+        if let Body::Few { ends, lows } = &self.body {
+            let mut scratch = Scratch::default();
+            let mut own =
+                |index| Owned::copy(Container::Array(&lows[places(ends, index)]), &mut scratch);
+            let mut containers = Vec::with_capacity(self.keys.len());
+            containers.extend((0..ends.len()).map(&mut own));
+            self.body = Body::Many(containers);
+        }
+        match &mut self.body {
+            Body::Many(containers) => containers,
+            Body::Few { .. } => unreachable!("its containers own their memory"),
+        }
+    }
+
+    /// Adds a value to container `index`; tells whether it is new.
+    pub(super) fn insert(&mut self, index: usize, low: u16) -> bool {
+        if let Body::Few { ends, lows } = &mut self.body {
+            let here = places(ends, index);
+            let Err(place) =
+                lows[here.clone()].binary_search_by_key(&low, |&low| u16::from_le_bytes(low))
+            else {
+                return false;
+            };
+            if here.len() < MAX_FEW && lows.len() < MAX_LOWS {
+                lows.insert(here.start + place, low.to_le_bytes());
+                shift(ends, index, 0, 1);
+                return true;
+            }
+        }
+        self.many()[index].insert(low)
+    }
+
+    /// Takes a value out of container `index`, which may be empty then; tells whether it
+    /// was there.
+    pub(super) fn remove(&mut self, index: usize, low: u16) -> bool {
+        match &mut self.body {
+            Body::Few { ends, lows } => {
+                let here = places(ends, index);
+                let found =
+                    lows[here.clone()].binary_search_by_key(&low, |&low| u16::from_le_bytes(low));
+                if let Ok(place) = found {
+                    lows.remove(here.start + place);
+                    shift(ends, index, 1, 0);
+                }
+                found.is_ok()
+            }
+            Body::Many(containers) => containers[index].remove(low),
+        }
+    }
+
+    /// Puts a container before container `index`.
+    pub(super) fn insert_key(&mut self, index: usize, key: u64, container: Owned) {
+        self.keys.insert(index, key);
+        if let (Body::Few { ends, lows }, Container::Array(values)) =
+            (&mut self.body, container.container())
+            && values.len() <= MAX_FEW
+            && lows.len() + values.len() <= MAX_LOWS
+        {
+            let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+            let place = usize::from(start);
+            match values {
+                [one] => lows.insert(place, *one),
+                _ => drop(lows.splice(place..place, values.iter().copied())),
+            }
+            ends.insert(index, start);
+            shift(ends, index, 0, values.len());
+            return;
+        }
+        // Its keys have one more already.
+        self.many().insert(index, container);
+    }
+
+    /// Makes container `index` what `op` makes of it and of `other`; it may be empty then.
+    pub(super) fn join(
+        &mut self,
+        index: usize,
+        op: Op,
+        other: Container<'_>,
+        scratch: &mut Scratch,
+    ) {
+        if let Body::Few { ends, lows } = &mut self.body {
+            let here = places(ends, index);
+            scratch.join(op, Container::Array(&lows[here.clone()]), other);
+            if let Container::Array(values) = scratch.container()
+                && values.len() <= MAX_FEW
+                && lows.len() - here.len() + values.len() <= MAX_LOWS
+            {
+                shift(ends, index, here.len(), values.len());
+                lows.splice(here, values.iter().copied());
+                return;
+            }
+            let joined = scratch.take();
+            self.many()[index] = joined;
+            return;
+        }
+        self.many()[index].join(op, other, scratch);
+    }
+
+    /// Takes the containers from `index` on into a block of their own.
+    pub(super) fn split_off(&mut self, index: usize) -> Self {
+        let keys = self.keys.split_off(index);
+        let body = match &mut self.body {
+            Body::Few { ends, lows } => {
+                let before = index.checked_sub(1).map_or(0, |last| ends[last]);
+                let mut behind = ends.split_off(index);
+                shift(&mut behind, 0, before.into(), 0);
+                Body::Few { ends: behind, lows: lows.split_off(before.into()) }
+            }
+            Body::Many(containers) => Body::Many(containers.split_off(index)),
+        };
+        Self { keys, body }
+    }
+
+    /// Drops some containers.
+    pub(super) fn drop_keys(&mut self, indexes: Range<usize>) {
+        self.keys.drain(indexes.clone());
+        match &mut self.body {
+            Body::Few { ends, lows } => {
+                let start = indexes.start.checked_sub(1).map_or(0, |last| ends[last]);
+                let end = indexes.end.checked_sub(1).map_or(0, |last| ends[last]);
+                lows.drain(usize::from(start)..usize::from(end));
+                ends.drain(indexes.clone());
+                shift(ends, indexes.start, end.into(), start.into());
+            }
+            Body::Many(containers) => drop(containers.drain(indexes)),
+        }
+    }
+
+    /// Brings every container into its smallest form; tells whether one changed its form.
+    pub(super) fn optimize(&mut self, scratch: &mut Scratch) -> bool {
+        if let Body::Few { ends, lows } = &mut self.body {
+            let as_runs = |index| {
+                let values = &lows[places(ends, index)];
+                let plain = 2 * values.len();
+                debug_assert!(values.len() <= MAX_ARRAY);
+                2 + 4 * Container::Array(values).runs_up_to(plain / 4) < plain
+            };
+            if !(0..ends.len()).any(as_runs) {
+                lows.shrink_to_fit();
+                return false;
+            }
+        }
+        let containers = self.many().iter_mut();
+        containers.fold(false, |changed, owned| owned.optimize(scratch) | changed)
+    }
+}

@@ -1,0 +1,106 @@
+//! What a `.bits` file of each representation would take.
+
+use super::portable::PortableSize;
+use super::writer::Extent;
+use crate::io::page::{HEADER_BYTES, blocks};
+use crate::set::container::{Container, plain_bytes};
+use crate::set::sink::SetFormat;
+use crate::set::sparse::SparseSize;
+
+/// Counts the bytes of a set, by ascending containers or values.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sizes {
+    roaring: PortableSize,
+    sparse: SparseSize,
+    /// The container of the values that came last: its key, its values and their runs, and
+    /// the last of them.
+    open: Option<(u64, u32, usize, u64)>,
+}
+
+/// Bytes of a file with such sections.
+fn file_bytes(sections: u64) -> u64 {
+    let end = HEADER_BYTES as u64 + sections;
+    end + 8 * blocks(end) + 8
+}
+
+/// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
+pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
+    // 2^13 bytes a piece, and its rank.
+    file_bytes(((last >> 16) - (first >> 16) + 1) * 8200)
+}
+
+impl Sizes {
+    /// Counts a container of `len` values, at least one, the largest of which is `last`.
+    pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
+        self.add_sparse(key, container, len, last);
+        self.roaring = self.closed();
+        self.open = None;
+        self.roaring.add(key, len, container.runs_up_to(plain_bytes(len) / 4));
+    }
+
+    /// The same for what a sparse set takes only.
+    pub(super) fn add_sparse(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
+        self.sparse.add(key, container, len, last);
+    }
+
+    /// Counts values, which ascend.
+    pub(crate) fn add_values(&mut self, values: &[u64]) {
+        self.sparse.add_values(values);
+        for &value in values {
+            let key = value >> 16;
+            match &mut self.open {
+                Some((open, len, runs, last)) if *open == key => {
+                    *runs += usize::from(*last + 1 != value);
+                    (*len, *last) = (*len + 1, value);
+                }
+                open => {
+                    if let Some((key, len, runs, _)) = open.replace((key, 1, 1, value)) {
+                        self.roaring.add(key, len, runs);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes of a portable roaring file.
+    #[cfg(feature = "cli")]
+    pub(crate) fn portable_bytes(self) -> u64 {
+        self.closed().bytes()
+    }
+
+    fn closed(mut self) -> PortableSize {
+        if let Some((key, len, runs, _)) = self.open.take() {
+            self.roaring.add(key, len, runs);
+        }
+        self.roaring
+    }
+
+    /// Bytes of a roaring `.bits` file.
+    pub(crate) fn roaring_bytes(self) -> u64 {
+        let roaring = self.closed();
+        file_bytes(roaring.bytes().next_multiple_of(8) + roaring.table_bytes())
+    }
+
+    /// Bytes of a sparse `.bits` file.
+    pub(crate) fn sparse_bytes(self) -> u64 {
+        file_bytes(self.sparse.bytes())
+    }
+
+    /// The representation to choose for a set that takes `roaring` bytes as a roaring file:
+    /// the smaller one. A sparse set is chosen only where it is much smaller, as joins take
+    /// longer.
+    pub(super) fn best(self, extent: Extent, roaring: u64) -> SetFormat {
+        if extent.cardinality == 0 {
+            return SetFormat::RoaringBits;
+        }
+        let dense = dense_bytes(extent.min, extent.max);
+        // 4 fifths of the others.
+        if self.sparse_bytes().saturating_mul(5) < dense.min(roaring).saturating_mul(4) {
+            SetFormat::SparseBits
+        } else if dense < roaring {
+            SetFormat::DenseBits
+        } else {
+            SetFormat::RoaringBits
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The sparse payload of a `.bits` file: groups of 2^16 values, then their table.
+
+use super::bucket::out_of_order;
+use super::header::{Header, Representation};
+use super::summed::Summed;
+use crate::io::page::{HEADER_BYTES, Section};
+use crate::io::write::Spool;
+use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
+use std::fs::File;
+use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
+use tempfile::SpooledTempFile;
+
+/// Ascending values → groups. Memory for one of them.
+#[derive(Debug)]
+pub(super) struct Sparse<'f> {
+    out: Summed<'f>,
+    /// Of the group that is not full.
+    values: Vec<u64>,
+    /// The last value of the groups before.
+    before: Option<u64>,
+    encoder: GroupEncoder,
+    /// Bytes of the groups.
+    bytes: u64,
+    table: BufWriter<SpooledTempFile>,
+    table_bytes: u64,
+}
+
+impl<'f> Sparse<'f> {
+    pub(super) fn new(file: &'f File, spool: &Spool) -> Self {
+        let table = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
+        Self {
+            out: Summed::new(file, HEADER_BYTES as u64),
+            values: Vec::with_capacity(GROUP_VALUES),
+            before: None,
+            encoder: GroupEncoder::default(),
+            bytes: 0,
+            table: BufWriter::new(table),
+            table_bytes: 0,
+        }
+    }
+
+    /// Appends values, which are above all before.
+    pub(super) fn push(&mut self, mut values: &[u64]) -> io::Result<()> {
+        while !values.is_empty() {
+            let (now, later) = values.split_at(values.len().min(GROUP_VALUES - self.values.len()));
+            self.values.extend_from_slice(now);
+            values = later;
+            if self.values.len() == GROUP_VALUES {
+                self.end_group()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> io::Result<()> {
+        let Some((&base, &last)) = self.values.first().zip(self.values.last()) else {
+            return Ok(());
+        };
+        let ascend = self.values.is_sorted_by(|a, b| a < b);
+        if !ascend || self.before.is_some_and(|before| before >= base) {
+            return Err(out_of_order("the values do not ascend"));
+        }
+        let (layout, bytes) = self.encoder.encode(&self.values);
+        let low_bits = u64::from(layout.low_bits);
+        let entry = Entry { base, last, offset: self.bytes, low_bits }.to_bytes();
+        self.out.write_all(bytes)?;
+        self.bytes += bytes.len() as u64;
+        self.table.write_all(&entry)?;
+        self.table_bytes += entry.len() as u64;
+        self.before = Some(last);
+        self.values.clear();
+        Ok(())
+    }
+
+    /// Completes payload and table; gives checksums of some of the blocks, too, by their
+    /// numbers, which ascend.
+    pub(super) fn finish(mut self) -> io::Result<(Header, Vec<(u64, u64)>)> {
+        self.end_group()?;
+        let payload = Section { offset: HEADER_BYTES as u64, len: self.bytes };
+        let mut table = self.table.into_inner().map_err(IntoInnerError::into_error)?;
+        table.rewind()?;
+        io::copy(&mut table, &mut self.out)?;
+        self.out.flush()?;
+        let table = Section { offset: payload.end(), len: self.table_bytes };
+        let empty = Section { offset: table.end(), len: 0 };
+        let header = Header {
+            representation: Representation::Sparse,
+            base: 0,
+            bits: 0,
+            cardinality: 0,
+            min: 0,
+            max: 0,
+            payload,
+            table,
+            ranks: empty,
+            checksums: empty,
+        };
+        Ok((header, self.out.take_sums()))
+    }
+}

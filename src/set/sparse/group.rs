@@ -1,0 +1,208 @@
+//! The values of a group, where they lie.
+#![deny(clippy::indexing_slicing)]
+
+use super::encoder::GroupEncoder;
+use super::layout::{Entry, Layout, SAMPLE_LOG};
+use crate::kernel::elias_fano::Sequence;
+use crate::kernel::{self, Level, steps};
+use crate::set::view::Damage;
+
+/// A bucket has the values that share their high parts. Of one with more values than
+/// these the low bits are searched, not read.
+const FEW: usize = 16;
+
+/// The values of a group in borrowed bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Group<'a> {
+    base: u64,
+    last: u64,
+    /// From the start of the payload.
+    offset: u64,
+    layout: Layout,
+    sequence: Sequence<'a>,
+    samples: &'a [[u8; 2]],
+}
+
+/// The values of a group that share their high parts.
+#[derive(Debug, Clone, Copy)]
+struct Bucket {
+    /// Index of the first value.
+    first: usize,
+    /// Its bit in the uppers.
+    place: usize,
+}
+
+impl<'a> Group<'a> {
+    /// The group of `count` values that `entry` says lies in `payload`.
+    #[inline]
+    pub(crate) fn new(payload: &'a [u8], entry: Entry, count: usize) -> Result<Self, Damage> {
+        let Entry { base, last, offset, low_bits } = entry;
+        let damage = Damage { offset, what: "the table of groups points to no group" };
+        let layout = Layout::of(count, last.checked_sub(base).ok_or(damage)?);
+        if u64::from(layout.low_bits) != low_bits || count == 0 {
+            return Err(damage);
+        }
+        let start = usize::try_from(offset).ok();
+        let lows = start.and_then(|start| payload.get(start..)?.get(..layout.bytes()));
+        let lows = lows.ok_or(damage)?;
+        let (uppers, samples) = lows
+            .get(layout.low_bytes()..)
+            .and_then(|rest| rest.split_at_checked(layout.upper_bytes()))
+            .ok_or(damage)?;
+        let samples = samples.as_chunks().0.get(..layout.samples()).ok_or(damage)?;
+        let sequence = Sequence { lows, uppers: uppers.as_chunks().0, low_bits: layout.low_bits };
+        Ok(Self { base, last, offset, layout, sequence, samples })
+    }
+
+    fn damage(self, what: &'static str) -> Damage {
+        Damage { offset: self.offset, what }
+    }
+
+    fn misplaced(self) -> Damage {
+        self.damage("the high parts of a group are not those that its table says")
+    }
+
+    /// Number of values.
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        self.layout.count
+    }
+
+    /// The high part of `value`, which is from the smallest to the largest.
+    #[inline]
+    fn high(self, value: u64) -> usize {
+        #[expect(clippy::cast_possible_truncation, reason = "at most the last high part")]
+        let high = ((value - self.base) >> self.layout.low_bits) as usize;
+        high
+    }
+
+    /// Number of values whose high parts are below `sample << SAMPLE_LOG`.
+    #[inline]
+    fn sample(self, sample: usize) -> usize {
+        let before = sample.checked_sub(1).and_then(|index| self.samples.get(index));
+        before.map_or(0, |&before| usize::from(u16::from_le_bytes(before)))
+    }
+
+    /// Asks for the sample by which `value`, from the smallest to the largest, is found.
+    #[inline]
+    pub(crate) fn prefetch_sample(self, value: u64) {
+        kernel::prefetch(self.samples, (self.high(value) >> SAMPLE_LOG).saturating_sub(1));
+    }
+
+    /// Asks for the bits by which `value` is found; about: they may go on in the next line.
+    #[inline]
+    pub(crate) fn prefetch_upper(self, value: u64) {
+        let high = self.high(value);
+        kernel::prefetch(self.sequence.uppers, (self.sample(high >> SAMPLE_LOG) + high) >> 6);
+        let index = self.sample(high >> SAMPLE_LOG);
+        kernel::prefetch(self.sequence.lows, (index * self.layout.low_bits as usize) >> 3);
+    }
+
+    #[inline]
+    fn bucket(self, high: usize) -> Result<Bucket, Damage> {
+        steps::count(2);
+        let sample = high >> SAMPLE_LOG;
+        let place = (sample << SAMPLE_LOG) + self.sample(sample);
+        #[expect(clippy::cast_possible_truncation, reason = "below a sample's zeros")]
+        let zeros = (high & ((1 << SAMPLE_LOG) - 1)) as u32;
+        let place = self.sequence.behind_zeros(place, zeros);
+        // As many zeros as the high part lie before the place if the samples are right.
+        let bucket =
+            place.and_then(|place| Some(Bucket { first: place.checked_sub(high)?, place }));
+        bucket.filter(|bucket| bucket.first <= self.layout.count).ok_or_else(|| self.misplaced())
+    }
+
+    /// The index of `value`, or where it would be. It is from the smallest to the largest.
+    #[inline]
+    pub(crate) fn find(self, value: u64) -> Result<Result<usize, usize>, Damage> {
+        let Bucket { first, place } = self.bucket(self.high(value))?;
+        let wanted = (value - self.base) & !(u64::MAX << self.layout.low_bits);
+        let count = self.sequence.ones_at(place);
+        let mut end = first + count;
+        if end > self.layout.count {
+            return Err(self.misplaced());
+        }
+        let mut from = first;
+        while end - from > FEW {
+            let middle = from.midpoint(end);
+            if self.sequence.low(middle) < wanted {
+                from = middle + 1;
+            } else {
+                end = middle + 1;
+            }
+        }
+        for index in from..end {
+            let low = self.sequence.low(index);
+            if low >= wanted {
+                return Ok(if low == wanted { Ok(index) } else { Err(index) });
+            }
+        }
+        Ok(Err(end))
+    }
+
+    /// The bit of value `index` in the uppers.
+    fn place(self, index: usize) -> Result<usize, Damage> {
+        steps::count(2);
+        let mut passed = self.samples.len();
+        let mut from = 0;
+        while from < passed {
+            let middle = from.midpoint(passed);
+            if self.sample(middle + 1) <= index {
+                from = middle + 1;
+            } else {
+                passed = middle;
+            }
+        }
+        let before = self.sample(passed);
+        let ones = index.checked_sub(before).and_then(|ones| u32::try_from(ones).ok());
+        let place = ones
+            .and_then(|ones| self.sequence.one((passed << SAMPLE_LOG) + before, ones))
+            .filter(|place| {
+                let high = place.checked_sub(index);
+                high.is_some_and(|high| high <= self.layout.last_high)
+            });
+        place.ok_or_else(|| self.misplaced())
+    }
+
+    /// Value `index`, which there is.
+    pub(crate) fn select(self, index: usize) -> Result<u64, Damage> {
+        let mut value = [0];
+        self.decode(index, &mut value)?;
+        let [value] = value;
+        Ok(value)
+    }
+
+    /// Fills `out` with the values from `index` on, of which there are as many.
+    pub(crate) fn decode(self, index: usize, out: &mut [u64]) -> Result<(), Damage> {
+        steps::count(1 + out.len() / 8);
+        let place = self.place(index)?;
+        let found = self.sequence.decode(Level::best(), self.base, index, place, out);
+        let in_range =
+            |value: Option<&u64>| value.is_none_or(|value| (self.base..=self.last).contains(value));
+        if found < out.len() || !in_range(out.first()) || !in_range(out.last()) {
+            return Err(self.misplaced());
+        }
+        if !out.is_sorted_by(|a, b| a < b) {
+            return Err(self.damage("the values of a group do not ascend"));
+        }
+        Ok(())
+    }
+
+    /// Reads all of it: it must be what a writer makes of its values.
+    pub(crate) fn verify(
+        self,
+        values: &mut Vec<u64>,
+        encoder: &mut GroupEncoder,
+    ) -> Result<(), Damage> {
+        values.clear();
+        values.resize(self.layout.count, 0);
+        self.decode(0, values)?;
+        if values.first() != Some(&self.base) || values.last() != Some(&self.last) {
+            return Err(self.damage("the ends of a group are not those that its table says"));
+        }
+        if encoder.encode(values).1 != self.sequence.lows {
+            return Err(self.damage("a group has samples or unused bits that are wrong"));
+        }
+        Ok(())
+    }
+}

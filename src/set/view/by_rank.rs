@@ -1,0 +1,154 @@
+//! The values of a sparse set, in order, from either end.
+
+use super::walk::{BLOCK, DISORDER};
+use super::{Damage, SparseView};
+use std::ops::Range;
+
+/// Values by their ranks, decoded a block at a time.
+#[derive(Debug, Clone)]
+pub(super) struct ByRank<'a> {
+    view: SparseView<'a>,
+    /// Ranks that neither side has decoded.
+    ranks: Range<u64>,
+    front: Block,
+    back: Block,
+    /// The last value that came from the front, and from the back.
+    met: (Option<u64>, Option<u64>),
+    damage: Option<Damage>,
+}
+
+/// Values of a side; those of `left` are left.
+#[derive(Debug, Clone, Default)]
+struct Block {
+    values: Vec<u64>,
+    left: Range<usize>,
+}
+
+impl Block {
+    /// Decodes `count` values from `rank` on, or fewer where their group ends.
+    fn fill(&mut self, view: SparseView<'_>, rank: u64, count: u64) -> Result<u64, Damage> {
+        let count = usize::try_from(count).map_or(BLOCK, |count| count.min(BLOCK));
+        if self.values.len() < count {
+            self.values.resize(count, 0);
+        }
+        let found = view.decode(rank, &mut self.values[..count])?;
+        self.left = 0..found;
+        Ok(found as u64)
+    }
+
+    fn rest(&self) -> &[u64] {
+        &self.values[self.left.clone()]
+    }
+}
+
+impl<'a> ByRank<'a> {
+    /// The values from the first to the last of `ends`.
+    pub(super) fn new(view: SparseView<'a>, ends: Option<(u64, u64)>) -> Self {
+        let ranks = ends.map_or(Ok(0..0), |(first, last)| {
+            let (end, is_there) = view.position(last)?;
+            Ok(view.position(first)?.0..end + u64::from(is_there))
+        });
+        let (ranks, damage) = match ranks {
+            Ok(ranks) => (ranks, None),
+            Err(damage) => (0..0, Some(damage)),
+        };
+        let (front, back) = (Block::default(), Block::default());
+        Self { view, ranks, front, back, met: (None, None), damage }
+    }
+
+    /// Leaves no values.
+    fn end(&mut self) {
+        (self.ranks, self.front.left, self.back.left) = (0..0, 0..0, 0..0);
+    }
+
+    /// Makes the front have a value, if there is one.
+    #[cold]
+    #[inline(never)]
+    fn more(&mut self) -> Result<(), Damage> {
+        if let Some(damage) = self.damage.take() {
+            return Err(damage);
+        }
+        if self.ranks.is_empty() {
+            self.front = std::mem::take(&mut self.back);
+            return Ok(());
+        }
+        let (start, count) = (self.ranks.start, self.ranks.end - self.ranks.start);
+        self.ranks.start += self.front.fill(self.view, start, count)?;
+        let first = self.front.rest().first().copied();
+        let follows = first.is_none_or(|first| self.met.0.is_none_or(|met| met < first));
+        let last = self.front.rest().last().copied();
+        let behind = self.met.1;
+        let precedes = last.is_none_or(|last| behind.is_none_or(|behind| last < behind));
+        self.met.0 = last.or(self.met.0);
+        if follows && precedes { Ok(()) } else { Err(DISORDER) }
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Result<u64, Damage>> {
+        if self.front.left.is_empty()
+            && let Err(damage) = self.more()
+        {
+            self.end();
+            return Some(Err(damage));
+        }
+        let index = self.front.left.next()?;
+        Some(Ok(self.front.values[index]))
+    }
+
+    /// Makes the back have a value, if there is one.
+    #[cold]
+    fn more_back(&mut self) -> Result<(), Damage> {
+        if let Some(damage) = self.damage.take() {
+            return Err(damage);
+        }
+        if self.ranks.is_empty() {
+            return Ok(());
+        }
+        // A block does not cross the start of a group.
+        let end = self.ranks.end;
+        let block = BLOCK as u64;
+        let start = self.ranks.start.max((end - 1) / block * block);
+        let found = self.back.fill(self.view, start, end - start)?;
+        self.ranks.end = start;
+        let (first, last) = (self.back.rest().first().copied(), self.back.rest().last().copied());
+        let precedes = last.is_none_or(|last| self.met.1.is_none_or(|met| last < met));
+        let follows = first.is_none_or(|first| self.met.0.is_none_or(|met| met < first));
+        self.met.1 = first.or(self.met.1);
+        if precedes && follows && found == end - start { Ok(()) } else { Err(DISORDER) }
+    }
+
+    pub(super) fn next_back(&mut self) -> Option<Result<u64, Damage>> {
+        if self.back.left.is_empty()
+            && let Err(damage) = self.more_back()
+        {
+            self.end();
+            return Some(Err(damage));
+        }
+        if let Some(index) = self.back.left.next_back() {
+            return Some(Ok(self.back.values[index]));
+        }
+        let index = self.front.left.next_back()?;
+        Some(Ok(self.front.values[index]))
+    }
+
+    /// Faster than `next`.
+    pub(super) fn fold<B>(
+        mut self,
+        init: B,
+        mut visit: impl FnMut(B, Result<u64, Damage>) -> B,
+    ) -> B {
+        let mut state = init;
+        loop {
+            for &value in self.front.rest() {
+                state = visit(state, Ok(value));
+            }
+            self.front.left = 0..0;
+            if let Err(damage) = self.more() {
+                return visit(state, Err(damage));
+            }
+            if self.front.left.is_empty() {
+                return state;
+            }
+        }
+    }
+}

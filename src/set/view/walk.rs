@@ -1,0 +1,138 @@
+//! The values of a sparse set, ascending, a block at a time.
+
+use super::{Damage, SparseView};
+use crate::set::container::Scratch;
+
+/// Values that are decoded at once, at most.
+pub(super) const BLOCK: usize = 512;
+/// The same where the walk just went ahead, and may do so again.
+const FIRST_BLOCK: usize = 16;
+
+pub(super) const DISORDER: Damage =
+    Damage { offset: 0, what: "the values of a sparse set do not ascend" };
+
+/// Goes over the values of a sparse set.
+#[derive(Debug, Clone)]
+pub(crate) struct Walk<'a> {
+    view: SparseView<'a>,
+    /// Of the value behind the block.
+    rank: u64,
+    block: Vec<u64>,
+    /// Values of the block; those before `next` were passed.
+    filled: usize,
+    next: usize,
+    /// Values of the next block.
+    wanted: usize,
+    /// The last value of the block before.
+    met: Option<u64>,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(view: SparseView<'a>) -> Self {
+        let (block, wanted) = (Vec::new(), FIRST_BLOCK);
+        Self { view, rank: 0, block, filled: 0, next: 0, wanted, met: None }
+    }
+
+    /// Number of values of the set.
+    pub(crate) fn len(&self) -> u64 {
+        self.view.len()
+    }
+
+    /// The largest value of the set.
+    pub(crate) fn last(&self) -> Option<u64> {
+        Some(self.view.ends()?.1)
+    }
+
+    /// The values that come next; none at the end.
+    #[inline]
+    pub(crate) fn rest(&mut self) -> Result<&[u64], Damage> {
+        if self.next == self.filled {
+            self.fill()?;
+        }
+        Ok(&self.block[self.next..self.filled])
+    }
+
+    /// Passes the first `count` of the rest.
+    #[inline]
+    pub(crate) fn pass(&mut self, count: usize) {
+        self.next = (self.next + count).min(self.filled);
+    }
+
+    fn fill(&mut self) -> Result<(), Damage> {
+        if self.filled > 0 {
+            self.met = Some(self.block[self.filled - 1]);
+        }
+        (self.next, self.filled) = (0, 0);
+        if self.rank >= self.view.len() {
+            return Ok(());
+        }
+        if self.block.len() < self.wanted {
+            self.block.resize(self.wanted, 0);
+        }
+        let filled = self.view.decode(self.rank, &mut self.block[..self.wanted])?;
+        if self.met.is_some_and(|met| met >= self.block[0]) {
+            return Err(DISORDER);
+        }
+        self.filled = filled;
+        self.rank += filled as u64;
+        self.wanted = (2 * self.wanted).min(BLOCK);
+        Ok(())
+    }
+
+    /// Passes all values.
+    pub(super) fn end(&mut self) {
+        (self.next, self.filled, self.rank) = (0, 0, self.view.len());
+    }
+
+    /// Goes on with the first value from `value` on; never back.
+    pub(crate) fn seek(&mut self, value: u64) -> Result<(), Damage> {
+        let rest = &self.block[self.next..self.filled];
+        if rest.last().is_some_and(|&last| last >= value) {
+            self.next += gallop(rest, value);
+            return Ok(());
+        }
+        let rank = self.view.position(value)?.0;
+        if rank >= self.rank {
+            if let Some(last) = self.filled.checked_sub(1) {
+                self.met = Some(self.block[last]);
+            }
+            if rank - self.rank > BLOCK as u64 {
+                self.wanted = FIRST_BLOCK;
+            }
+            (self.next, self.filled, self.rank) = (0, 0, rank);
+        } else if self.next < self.filled {
+            return Err(DISORDER);
+        }
+        Ok(())
+    }
+
+    /// Takes all values of an aligned range of 2^16, which the next one lies in, into
+    /// `scratch`; gives their upper bits.
+    pub(super) fn container(&mut self, scratch: &mut Scratch) -> Result<Option<u64>, Damage> {
+        let Some(&first) = self.rest()?.first() else { return Ok(None) };
+        let key = first >> 16;
+        scratch.clear();
+        loop {
+            let rest = self.rest()?;
+            let alike = rest.iter().take_while(|&&value| value >> 16 == key).count();
+            scratch.append(&rest[..alike]);
+            let is_last = alike < rest.len() || rest.is_empty();
+            self.pass(alike);
+            if is_last {
+                scratch.close();
+                return Ok(Some(key));
+            }
+        }
+    }
+}
+
+/// Values of `ascending` that are below `value`: mostly one of the first is not.
+#[inline]
+fn gallop(ascending: &[u64], value: u64) -> usize {
+    let mut end = 1;
+    while end < ascending.len() && ascending[end - 1] < value {
+        end *= 2;
+    }
+    let (from, to) = (end / 2, end.min(ascending.len()));
+    from + ascending[from..to].partition_point(|&other| other < value)
+}
