@@ -86,14 +86,34 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Names the set in what went wrong with it.
-    pub(super) fn damaged(self, damage: Damage) -> Error {
+    /// Names the set in what a query to its view met.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{AsSet, Damage, SetView};
+    ///
+    /// let (words, damage) = ([[1; 8]; 1024], Damage { offset: 12, what: "the keys do not ascend" });
+    /// let error = SetView::dense(&words, 0).as_set().damaged(damage);
+    /// assert_eq!(error.to_string(), "a set in memory: byte 12: the keys do not ascend");
+    /// ```
+    #[must_use]
+    pub fn damaged(self, damage: Damage) -> Error {
         match self.origin {
             Origin::File(file) => file.damaged()(damage),
             Origin::Named(name) => {
                 let Damage { offset, what } = damage;
                 Error::Damaged { input: name.to_owned(), offset, what }
             }
+        }
+    }
+
+    /// What messages and pictures call the set: of a file its path.
+    #[cfg(feature = "plot")]
+    pub(crate) fn name(self) -> &'a std::path::Path {
+        match self.origin {
+            Origin::File(file) => file.path(),
+            Origin::Named(name) => name.as_ref(),
         }
     }
 }
