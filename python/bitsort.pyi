@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, Self, SupportsIndex, TypedDict, Unpack,
 __all__ = [
     "AbstractBitSet",
     "Array",
+    "ArrowAnswers",
     "ArrowValues",
     "BitSet",
     "Bloom",
@@ -230,6 +231,11 @@ class Array:
     @property
     def dtype(self) -> str: ...
     def tolist(self) -> list[int]: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class ArrowAnswers:
+    def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
 
 @final

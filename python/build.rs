@@ -2,6 +2,9 @@
 //!
 //! `maturin` makes a wheel of a library or of programs, not of both; but it takes whatever
 //! lies in the folder `data` of pyproject.toml. It reads that folder after this has run.
+//!
+//! The two programs have most of their code in common, and a wheel has no links. So `bitset`
+//! is both of them, by the name it is called by, and `bitsort` calls it so.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -14,15 +17,15 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         return Ok(());
     }
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    for watched in ["../src", "../Cargo.toml", "../Cargo.lock"] {
+    for watched in ["../src", "../Cargo.toml", "../Cargo.lock", "launcher"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let built = build(&here.join("../Cargo.toml"))?;
     let scripts = here.join("bitsort.data/scripts");
     fs::create_dir_all(&scripts)?;
-    for program in ["bitsort", "bitset"] {
-        println!("cargo::rerun-if-changed=bitsort.data/scripts/{program}");
-        fs::copy(built.join(program), scripts.join(program))?;
+    for (program, script) in [("bitset", "bitset"), ("bitsort-launcher", "bitsort")] {
+        println!("cargo::rerun-if-changed=bitsort.data/scripts/{script}");
+        fs::copy(built.join(program), scripts.join(script))?;
     }
     Ok(())
 }
@@ -35,7 +38,9 @@ fn build(manifest: &Path) -> Result<PathBuf, Box<dyn error::Error>> {
     let folder = target_folder.join("programs");
     let (host, target) = (env::var("HOST")?, env::var("TARGET")?);
     let mut cargo = Command::new(env::var_os("CARGO").ok_or("cargo sets CARGO")?);
-    cargo.args(["build", "--release", "--locked", "--package", "bitsort", "--bins"]);
+    cargo.args(["build", "--locked", "--profile", "wheel-programs"]);
+    cargo.args(["--package", "bitsort", "--package", "bitsort-launcher"]);
+    cargo.args(["--bin", "bitset", "--bin", "bitsort-launcher"]);
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&folder);
     if host != target {
         cargo.arg("--target").arg(&target);
@@ -44,5 +49,5 @@ fn build(manifest: &Path) -> Result<PathBuf, Box<dyn error::Error>> {
         return Err("the programs bitsort and bitset could not be built".into());
     }
     let folder = if host == target { folder } else { folder.join(target) };
-    Ok(folder.join("release"))
+    Ok(folder.join("wheel-programs"))
 }

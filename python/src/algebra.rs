@@ -63,6 +63,7 @@ pub(crate) fn at_least<'py>(
 /// bytes of the output. For formats see `AbstractBitSet.write`.
 #[pyfunction]
 #[pyo3(signature = (source, output, *, format=None))]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn convert(
     py: Python<'_>,
     source: PathBuf,
@@ -76,6 +77,7 @@ pub(crate) fn convert(
 
 /// Reads the whole file of a set or of a Bloom filter; `bitsort.Error` tells the first damage.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let is_filter = bitsort::bloom::FilterKind::of(&path).is_ok();
     py.detach(|| {

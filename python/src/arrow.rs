@@ -123,6 +123,18 @@ const EMPTY_CHUNK: Chunk = Chunk {
     private_data: ptr::null_mut(),
 };
 
+/// An item of an array of C, aligned or not.
+///
+/// # Safety
+///
+/// `array` must have an item `index`.
+unsafe fn item<T: Copy>(array: *const T, index: usize) -> T {
+    // SAFETY: the caller says that it is there.
+    let place = unsafe { array.add(index) };
+    // SAFETY: as above.
+    unsafe { place.read_unaligned() }
+}
+
 /// What came through the interface.
 pub(crate) enum Imported {
     Numbers(Vec<Column>),
@@ -178,7 +190,7 @@ impl Texts {
 
     fn buffer(&self, number: usize) -> *const u8 {
         // SAFETY: `texts_of` looked at the number of buffers; views name only those there are.
-        unsafe { *self.buffers.add(number) }
+        unsafe { item(self.buffers, number) }
     }
 
     /// The bytes of a row; empty for a null.
@@ -190,15 +202,11 @@ impl Texts {
         let row = self.offset + row;
         let (start, len) = match self.layout {
             Layout::Short => {
-                let ends = self.buffer(1).cast::<[i32; 2]>();
-                // SAFETY: a row has the offset of its begin, and behind it that of its end.
-                let [from, to] = unsafe { ends.byte_add(4 * row).read_unaligned() };
-                (self.part(2, i64::from(from)), i64::from(to) - i64::from(from))
+                let [from, to] = self.ends::<i32>(row).map(i64::from);
+                (self.part(2, from), to - from)
             }
             Layout::Long => {
-                let ends = self.buffer(1).cast::<[i64; 2]>();
-                // SAFETY: as above.
-                let [from, to] = unsafe { ends.byte_add(8 * row).read_unaligned() };
+                let [from, to] = self.ends::<i64>(row);
                 (self.part(2, from), to - from)
             }
             Layout::Fixed(bytes) => {
@@ -208,8 +216,9 @@ impl Texts {
             Layout::View => {
                 // SAFETY: there is a view of 16 bytes for each row.
                 let view = unsafe { self.buffer(1).add(16 * row) };
-                // SAFETY: it begins with a length and four bytes of the text.
-                let [len, _, number, from] = unsafe { view.cast::<[i32; 4]>().read_unaligned() };
+                let words: *const [i32; 4] = view.cast();
+                // SAFETY: it is a length, four bytes of the text, a buffer and an offset.
+                let [len, _, number, from] = unsafe { item(words, 0) };
                 let start = if len <= 12 {
                     // SAFETY: a short text lies in the view itself.
                     unsafe { view.add(4) }
@@ -227,6 +236,13 @@ impl Texts {
         unsafe { std::slice::from_raw_parts(start, len) }
     }
 
+    /// Where a row begins and ends.
+    fn ends<T: Copy>(&self, row: usize) -> [T; 2] {
+        let offsets: *const T = self.buffer(1).cast();
+        // SAFETY: there is an offset for each row, and one behind the last row.
+        [row, row + 1].map(|index| unsafe { item(offsets, index) })
+    }
+
     fn part(&self, number: usize, from: i64) -> *const u8 {
         self.buffer(number).wrapping_offset(isize::try_from(from).unwrap_or(0))
     }
@@ -239,7 +255,7 @@ struct Field {
     child: Option<usize>,
 }
 
-/// What an object gives that has the Arrow PyCapsule interface; nothing if it has not. Of a
+/// What an object gives that has the Arrow capsule interface; nothing if it has not. Of a
 /// table, the column of this name, or the only one.
 pub(crate) fn import(
     object: &Bound<'_, PyAny>,
@@ -334,9 +350,9 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
     let children: Vec<&Schema> = (0..count(schema.n_children)?)
         .map(|child| {
             // SAFETY: there are so many children.
-            let place = unsafe { schema.children.add(child) };
+            let child = unsafe { item(schema.children, child) };
             // SAFETY: each is a schema that lives as long as its parent.
-            unsafe { &**place }
+            unsafe { &*child }
         })
         .collect();
     let names = || children.iter().map(|child| text_of(child.name)).collect::<Vec<_>>().join(", ");
@@ -400,9 +416,9 @@ fn part_of(chunk: &Chunk, child: Option<usize>) -> PyResult<Part> {
             return Err(invalid("the Arrow table has fewer columns than its schema"));
         }
         // SAFETY: there are more children.
-        let place = unsafe { chunk.children.add(child) };
+        let child = unsafe { item(chunk.children, child) };
         // SAFETY: each is an array that lives as long as its parent.
-        array = unsafe { &**place };
+        array = unsafe { &*child };
         offset += count(array.offset)?;
         len = len.min(count(array.length)?);
     }
@@ -432,7 +448,7 @@ fn has_nulls(chunk: &Chunk) -> PyResult<bool> {
 fn column_of(chunk: Chunk, child: Option<usize>, kind: Kind) -> PyResult<Column> {
     let Part { len, offset, validity, buffers, .. } = part_of(&chunk, child)?;
     // SAFETY: `part_of` looked whether there are two buffers.
-    let values = unsafe { *buffers.add(1) };
+    let values = unsafe { item(buffers, 1) };
     if values.is_null() && len > 0 {
         return Err(invalid("the Arrow data has no values"));
     }
@@ -454,7 +470,7 @@ fn texts_of(chunk: Chunk, child: Option<usize>, layout: Layout) -> PyResult<Text
 struct Kept<T> {
     children: Vec<*mut T>,
     buffers: Vec<*const c_void>,
-    _name: CString,
+    name: CString,
     _owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -486,12 +502,12 @@ fn schema(format: &'static CStr, name: &CStr, children: Vec<Schema>) -> Schema {
     let mut kept = Box::new(Kept::<Schema> {
         children,
         buffers: Vec::new(),
-        _name: name.to_owned(),
+        name: name.to_owned(),
         _owner: None,
     });
     Schema {
         format: format.as_ptr(),
-        name: kept._name.as_ptr(),
+        name: kept.name.as_ptr(),
         n_children: i64::try_from(kept.children.len()).unwrap_or(0),
         children: kept.children.as_mut_ptr(),
         release: Some(release_schema),
@@ -508,7 +524,7 @@ fn chunk(
 ) -> Chunk {
     let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
     let mut kept =
-        Box::new(Kept::<Chunk> { children, buffers, _name: CString::default(), _owner: owner });
+        Box::new(Kept::<Chunk> { children, buffers, name: CString::default(), _owner: owner });
     Chunk {
         length: i64::try_from(len).unwrap_or(0),
         n_buffers: i64::try_from(kept.buffers.len()).unwrap_or(0),

@@ -419,12 +419,12 @@ impl Bloom {
 
     /// Adds all keys of another filter of the same size, hash function and seed.
     fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
-        Self::join(slf, other, |ours, theirs| ours.union_assign(theirs))
+        Self::join(slf, other, AnyFilter::union_assign)
     }
 
     /// Keeps the keys that the other filter has, too, and maybe others.
     fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
-        Self::join(slf, other, |ours, theirs| ours.intersection_assign(theirs))
+        Self::join(slf, other, AnyFilter::intersection_assign)
     }
 
     /// A copy that can be changed.
@@ -441,7 +441,7 @@ impl Bloom {
     /// estimated_keys, expected_rate, and the keys and the rate it was made for.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let facts = PyDict::new(py);
-        let (design, spec, goal, bytes, keys, fill, estimated, rate) = self.look(py, |state| {
+        let (design, spec, goal, bytes, keys, full, estimated, rate) = self.look(py, |state| {
             with!(state, filter => (
                 filter.design(), filter.spec(), filter.goal(), filter.size_bytes(),
                 filter.key_count(), filter.fill_ratio(), filter.estimated_keys(),
@@ -461,7 +461,7 @@ impl Bloom {
         facts.set_item("seed", spec.scheme().seed())?;
         facts.set_item("bytes", bytes)?;
         facts.set_item("keys", keys)?;
-        facts.set_item("fill", fill)?;
+        facts.set_item("fill", full)?;
         facts.set_item("estimated_keys", estimated)?;
         facts.set_item("expected_rate", rate)?;
         facts.set_item("for_keys", goal.map(|goal| goal.keys))?;

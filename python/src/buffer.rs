@@ -484,6 +484,7 @@ impl Array {
     /// # Safety
     ///
     /// As Python calls it: `view` is there to be filled.
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 has it")]
     unsafe fn __getbuffer__(
         slf: Bound<'_, Self>,
         view: *mut ffi::Py_buffer,

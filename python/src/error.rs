@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::error::Error as _;
 use std::fmt::Display;
+use std::io;
 
 create_exception!(
     bitsort,
@@ -24,7 +25,9 @@ pub(crate) fn raise(fault: Fault) -> PyErr {
     match fault {
         Fault::Io { action, path, source } => {
             let Some(code) = source.raw_os_error() else {
-                return PyOSError::new_err(format!("cannot {action} {}: {source}", path.display()));
+                // The kind of the error chooses the subclass of OSError.
+                let text = format!("cannot {action} {}: {source}", path.display());
+                return io::Error::new(source.kind(), text).into();
             };
             let text = source.to_string();
             let text = text.split(" (os error").next().unwrap_or_default().to_owned();

@@ -84,14 +84,14 @@ impl FrozenBitSet {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        reduced(slf.as_super(), slf.py().get_type::<Self>())
+        reduced(slf.as_super(), &slf.py().get_type::<Self>())
     }
 }
 
 /// How pickle makes the set again.
 pub(crate) fn reduced<'py>(
     set: &Bound<'py, AbstractBitSet>,
-    class: Bound<'py, PyType>,
+    class: &Bound<'py, PyType>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
     let bytes = set.call_method0("serialize")?.cast_into::<PyBytes>()?;
     Ok((class.getattr("deserialize")?, PyTuple::new(set.py(), [bytes])?))

@@ -57,6 +57,8 @@ mod package {
     #[pymodule_export]
     use crate::plot::Plot;
     #[pymodule_export]
+    use crate::probe::ArrowAnswers;
+    #[pymodule_export]
     use crate::sets::{AbstractBitSet, ArrowValues};
     #[pymodule_export]
     use crate::sort::{Report, explain, sort};

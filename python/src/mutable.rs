@@ -296,7 +296,7 @@ impl BitSet {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        reduced(slf.as_super(), slf.py().get_type::<Self>())
+        reduced(slf.as_super(), &slf.py().get_type::<Self>())
     }
 
     /// Adds the values of all others: sets, ranges, arrays, iterables.

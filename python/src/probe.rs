@@ -4,12 +4,12 @@ use crate::arrow::export_answers;
 use crate::buffer::{Array, Column, each_block};
 use crate::error::raise;
 use crate::numbers::Numbers;
-use crate::source::Source;
+use crate::source::{Source, source_of};
 use crate::work::watched;
 use bitsort::Progress;
 use bitsort::set::AsSet;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyMemoryView, PyTuple};
+use pyo3::types::{PyList, PyMemoryView, PyRange, PyTuple};
 use std::sync::Arc;
 
 /// Values that a set is asked for at once: it answers many several times faster.
@@ -28,6 +28,9 @@ pub(crate) enum Asker {
 
 impl Asker {
     pub(crate) fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if source_of(values)?.is_some() || values.is_instance_of::<PyRange>() {
+            return Ok(Self::Other);
+        }
         let module: String = values.get_type().getattr("__module__")?.extract()?;
         let library = module.split('.').next().unwrap_or_default().to_owned();
         Ok(match library.as_str() {
@@ -60,8 +63,10 @@ impl Asker {
         match self {
             Self::Numpy => py.import("numpy")?.call_method1("asarray", (array,)),
             Self::Arrow(library) => {
-                let answers =
-                    Answers { array: array.cast_into()?.unbind(), questions: questions.to_vec() };
+                let answers = ArrowAnswers {
+                    array: array.cast_into()?.unbind(),
+                    questions: questions.to_vec(),
+                };
                 let answers = Bound::new(py, answers)?;
                 match library.as_str() {
                     "pyarrow" => py.import("pyarrow")?.call_method1("array", (answers,)),
@@ -79,15 +84,17 @@ impl Asker {
     }
 }
 
-/// Truth values, null where the question was.
+/// Answers to Arrow data of a library that is not known: truth values, null where the question
+/// was, for whatever reads Arrow arrays.
 #[pyclass(frozen, module = "bitsort")]
-pub(crate) struct Answers {
+pub(crate) struct ArrowAnswers {
     array: Py<Array>,
     questions: Vec<Column>,
 }
 
 #[pymethods]
-impl Answers {
+impl ArrowAnswers {
+    /// The Arrow array: a pair of capsules.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

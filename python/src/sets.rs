@@ -10,7 +10,7 @@ use crate::numbers::{BLOCK, natural, natural_or_other};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
-use bitsort::set::{Expression, IntegerSet, SetFormat, Written};
+use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyOverflowError, PyValueError};
@@ -173,18 +173,19 @@ fn count(
 fn hash_of(source: &Source) -> PyResult<isize> {
     /// Numbers are hashed modulo this prime, 2^61 − 1.
     const MODULUS: u64 = (1 << 61) - 1;
+    const SHUFFLE: u64 = 0x055B_4DB3;
     let mut hash = 1_927_868_237_u64.wrapping_mul(source.len()?.wrapping_add(1));
     source.each(|values| {
         for value in values {
             let one = value % MODULUS;
-            hash ^= (one ^ (one << 16) ^ 89_869_747).wrapping_mul(3_644_798_167);
+            hash ^= (one ^ (one << 16) ^ SHUFFLE).wrapping_mul(3_644_798_167);
         }
         Ok(())
     })?;
     hash ^= (hash >> 11) ^ (hash >> 25);
     hash = hash.wrapping_mul(69_069).wrapping_add(907_133_923);
     #[expect(clippy::cast_possible_truncation, reason = "as C casts it")]
-    let hash = hash as isize;
+    let hash = hash.cast_signed() as isize;
     Ok(if hash == -1 { 590_923_713 } else { hash })
 }
 
@@ -471,13 +472,13 @@ impl AbstractBitSet {
     /// The smallest value; `ValueError` if there is none.
     fn min(&self, py: Python<'_>) -> PyResult<u64> {
         let empty = || PyValueError::new_err("an empty set has no smallest value");
-        self.source(py)?.ask(|view| view.min())?.ok_or_else(empty)
+        self.source(py)?.ask(SetView::min)?.ok_or_else(empty)
     }
 
     /// The largest value; `ValueError` if there is none.
     fn max(&self, py: Python<'_>) -> PyResult<u64> {
         let empty = || PyValueError::new_err("an empty set has no largest value");
-        self.source(py)?.ask(|view| view.max())?.ok_or_else(empty)
+        self.source(py)?.ask(SetView::max)?.ok_or_else(empty)
     }
 
     /// Number of values up to and including `value`.
@@ -721,7 +722,7 @@ impl AbstractBitSet {
         if len <= SHOWN as u64 {
             return Ok(format!("{name}([{}])", values.join(", ")));
         }
-        let last = source.ask(|view| view.max())?.unwrap_or(0);
+        let last = source.ask(SetView::max)?.unwrap_or(0);
         Ok(format!("<{name} of {len} values: {}, …, {last}>", values[..3].join(", ")))
     }
 
@@ -730,8 +731,8 @@ impl AbstractBitSet {
         let shown = |value: Option<u64>| value.map_or("–".to_owned(), |value| value.to_string());
         let mut rows = vec![
             ("values", source.len()?.to_string()),
-            ("smallest", shown(source.ask(|view| view.min())?)),
-            ("largest", shown(source.ask(|view| view.max())?)),
+            ("smallest", shown(source.ask(SetView::min)?)),
+            ("largest", shown(source.ask(SetView::max)?)),
         ];
         if let Source::File(mapped) = &source {
             rows.push(("file", mapped.path().display().to_string()));
@@ -761,8 +762,8 @@ fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResu
     let first = indices.start.min(last).cast_unsigned() as u64;
     let step = indices.step.unsigned_abs() as u64;
     let select = |index: u64| {
-        let lost = || invalid("the file changed while it was read");
-        source.ask(|view| view.select(index))?.ok_or_else(lost)
+        let changed = || invalid("the file changed while it was read");
+        source.ask(|view| view.select(index))?.ok_or_else(changed)
     };
     if step == 1 {
         return between(py, source, select(first)?, select(first + count - 1)?);

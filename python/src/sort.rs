@@ -433,20 +433,35 @@ pub(crate) fn explain(
 /// `lines = values + rejected + blank + headers`, and `values = written + dropped`.
 #[pyclass(frozen, get_all, module = "bitsort")]
 pub(crate) struct Report {
+    /// Lines of all inputs; in binary formats and arrays, values.
     lines: u64,
+    /// Values among them.
     values: u64,
+    /// Lines of the output; in binary formats, values.
     written: u64,
+    /// Values that were not written, because an equal one was, or because they occur once.
     dropped: u64,
+    /// Malformed lines.
     rejected: u64,
+    /// Lines without anything on them.
     blank: u64,
+    /// Header lines that were skipped.
     headers: u64,
+    /// How it was sorted: "in-memory", "dense", "spill" or "multi-pass"; None for a merge.
     strategy: Option<&'static str>,
+    /// Times that the input was read.
     passes: u64,
+    /// Bytes of input, each pass counted.
     read_bytes: u64,
+    /// Bytes of output.
     written_bytes: u64,
+    /// Bytes of temporary files.
     spilled_bytes: u64,
+    /// Largest resident memory of the process so far.
     peak_resident_bytes: Option<u64>,
+    /// The memory limit.
     memory_limit_bytes: u64,
+    /// Threads used.
     threads: usize,
     /// Seconds of each phase.
     seconds: BTreeMap<&'static str, f64>,
