@@ -91,12 +91,12 @@ impl Keys {
         Ok(Self::Objects(keys))
     }
 
-    fn len(&self) -> PyResult<usize> {
-        Ok(match self {
+    fn len(&self) -> usize {
+        match self {
             Self::Texts(texts) => texts.iter().map(Texts::len).sum(),
-            Self::Numbers(numbers) => usize::try_from(numbers.len()?).unwrap_or(usize::MAX),
+            Self::Numbers(numbers) => usize::try_from(numbers.len()).unwrap_or(usize::MAX),
             Self::Objects(keys) => keys.len(),
-        })
+        }
     }
 
     /// Gives the keys, a block at a time.
@@ -409,7 +409,7 @@ impl Bloom {
     ) -> PyResult<Bound<'py, PyAny>> {
         let asker = Asker::of(keys)?;
         let keys = Keys::of(keys)?;
-        let len = keys.len()?;
+        let len = keys.len();
         let found = self.look(py, |state| {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)

@@ -117,13 +117,13 @@ impl Numbers {
     }
 
     /// Number of numbers, with duplicates.
-    pub(crate) fn len(&self) -> PyResult<u64> {
-        Ok(match self {
-            Self::Set(source) => source.len()?,
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Set(source) => source.len(),
             Self::Range(first, last, step) => (last - first) / step + 1,
             Self::Columns(columns) => columns.iter().map(|column| column.len() as u64).sum(),
             Self::Values(values) => values.len() as u64,
-        })
+        }
     }
 
     /// Gives the numbers, a block at a time.

@@ -121,7 +121,7 @@ pub(crate) fn contains_many<'py>(
     let progress = Arc::new(Progress::default());
     let ask = || answers(source, &numbers, &progress, matches!(asker, Asker::Arrow(_)));
     let found =
-        if numbers.len()? > FEW { watched(py, &progress, None, ask)? } else { py.detach(ask)? };
+        if numbers.len() > FEW { watched(py, &progress, None, ask)? } else { py.detach(ask)? };
     let columns = match &numbers {
         Numbers::Columns(columns) => &columns[..],
         _ => &[],
@@ -135,7 +135,7 @@ fn answers(
     progress: &Progress,
     null_is_allowed: bool,
 ) -> PyResult<Vec<bool>> {
-    let len = usize::try_from(numbers.len()?).unwrap_or(usize::MAX);
+    let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
     let (mut found, mut done) = (vec![false; len], 0);
     let set = source.as_set();
     let mut ask = |values: &[u64]| {

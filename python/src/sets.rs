@@ -174,7 +174,7 @@ fn hash_of(source: &Source) -> PyResult<isize> {
     /// Numbers are hashed modulo this prime, 2^61 − 1.
     const MODULUS: u64 = (1 << 61) - 1;
     const SHUFFLE: u64 = 0x055B_4DB3;
-    let mut hash = 1_927_868_237_u64.wrapping_mul(source.len()?.wrapping_add(1));
+    let mut hash = 1_927_868_237_u64.wrapping_mul(source.len().wrapping_add(1));
     source.each(|values| {
         for value in values {
             let one = value % MODULUS;
@@ -193,7 +193,7 @@ fn hash_of(source: &Source) -> PyResult<isize> {
 impl AbstractBitSet {
     /// The number of values.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let len = self.source(py)?.len()?;
+        let len = self.source(py)?.len();
         let too_many = || PyOverflowError::new_err("more values than len() can tell: use count()");
         usize::try_from(len).ok().filter(|len| isize::try_from(*len).is_ok()).ok_or_else(too_many)
     }
@@ -230,7 +230,7 @@ impl AbstractBitSet {
         }
         let index: i128 =
             index.extract().map_err(|_| wrong_type("an index is an int or a slice"))?;
-        let place = if index < 0 { index + i128::from(source.len()?) } else { index };
+        let place = if index < 0 { index + i128::from(source.len()) } else { index };
         let found = match u64::try_from(place) {
             Ok(place) => source.ask(|view| view.select(place))?,
             Err(_) => None,
@@ -257,7 +257,7 @@ impl AbstractBitSet {
             }
             (Err(error), _) => return Err(error),
         };
-        let (len, other_len) = (ours.len()?, theirs.len()?);
+        let (len, other_len) = (ours.len(), theirs.len());
         let within =
             |a: &Source, b: &Source| Ok::<_, PyErr>(Operation::AndNot.count(py, a, b)? == 0);
         let answer = match op {
@@ -455,7 +455,7 @@ impl AbstractBitSet {
         let py = slf.py();
         let (ours, theirs) = (slf.get().source(py)?, operand(other)?);
         let both = Operation::And.count(py, &ours, &theirs)?;
-        let either = u128::from(ours.len()?) + u128::from(theirs.len()?) - u128::from(both);
+        let either = u128::from(ours.len()) + u128::from(theirs.len()) - u128::from(both);
         Ok(if either == 0 { 1.0 } else { both as f64 / either as f64 })
     }
 
@@ -466,7 +466,7 @@ impl AbstractBitSet {
 
     /// Number of values, of any size.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        self.source(py)?.len()
+        Ok(self.source(py)?.len())
     }
 
     /// The smallest value; `ValueError` if there is none.
@@ -624,7 +624,7 @@ impl AbstractBitSet {
     fn values(&self, py: Python<'_>) -> PyResult<Array> {
         let source = self.source(py)?;
         let values = py.detach(|| {
-            let len = usize::try_from(source.len()?).unwrap_or(usize::MAX);
+            let len = usize::try_from(source.len()).unwrap_or(usize::MAX);
             let mut all = Vec::new();
             all.try_reserve_exact(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err(()))?;
             source.each(|values| {
@@ -714,7 +714,7 @@ impl AbstractBitSet {
         const SHOWN: usize = 12;
         let source = slf.get().source(slf.py())?;
         let name = slf.get_type().name()?;
-        let len = source.len()?;
+        let len = source.len();
         if let Source::File(mapped) = &source {
             return Ok(format!("<{name} {}: {len} values>", mapped.path().display()));
         }
@@ -730,7 +730,7 @@ impl AbstractBitSet {
         let source = slf.get().source(slf.py())?;
         let shown = |value: Option<u64>| value.map_or("–".to_owned(), |value| value.to_string());
         let mut rows = vec![
-            ("values", source.len()?.to_string()),
+            ("values", source.len().to_string()),
             ("smallest", shown(source.ask(SetView::min)?)),
             ("largest", shown(source.ask(SetView::max)?)),
         ];
@@ -739,18 +739,19 @@ impl AbstractBitSet {
             rows.push(("bytes", mapped.set.file_bytes().to_string()));
         }
         let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
-        let rows: String = rows
-            .iter()
-            .map(|(name, value)| format!("<tr><th>{name}</th><td>{}</td></tr>", escaped(value)))
-            .collect();
+        let mut body = String::new();
+        for (name, value) in rows {
+            let value = escaped(&value);
+            body.extend(["<tr><th>", name, "</th><td>", &value, "</td></tr>"]);
+        }
         let name = slf.get_type().name()?;
-        Ok(format!("<table><caption>{name}</caption><tbody>{rows}</tbody></table>"))
+        Ok(format!("<table><caption>{name}</caption><tbody>{body}</tbody></table>"))
     }
 }
 
 /// The values of a set at the indices of a slice.
 fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResult<IntegerSet> {
-    let len = isize::try_from(source.len()?)
+    let len = isize::try_from(source.len())
         .map_err(|_| PyOverflowError::new_err("more values than slices can tell"))?;
     let indices = slice.indices(len)?;
     let count = indices.slicelength as u64;
@@ -836,7 +837,7 @@ impl ArrowValues {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let len = self.set.get().source(py)?.len()?;
+        let len = self.set.get().source(py)?.len();
         Ok(format!("<bitsort.ArrowValues of {len} values>"))
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 /// What a caller asks of a sort.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
     memory: Option<ByteSize>,
     threads: Option<usize>,
@@ -347,7 +348,7 @@ fn narrowed(words: &[u64], len: usize, bytes: usize) -> Vec<u64> {
 /// Bytes in words of memory.
 #[derive(Default)]
 struct Words {
-    words: Vec<u64>,
+    full: Vec<u64>,
     /// Bytes that fill no word yet.
     rest: [u8; 8],
     filled: usize,
@@ -363,11 +364,11 @@ impl Words {
             if self.filled < 8 {
                 return;
             }
-            self.words.push(u64::from_le_bytes(self.rest));
+            self.full.push(u64::from_le_bytes(self.rest));
             self.filled = 0;
         }
         let (words, rest) = bytes.as_chunks::<8>();
-        self.words.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        self.full.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
         self.rest[..rest.len()].copy_from_slice(rest);
         self.filled = rest.len();
     }
@@ -375,16 +376,16 @@ impl Words {
     fn finish(mut self) -> Vec<u64> {
         if self.filled > 0 {
             self.rest[self.filled..].fill(0);
-            self.words.push(u64::from_le_bytes(self.rest));
+            self.full.push(u64::from_le_bytes(self.rest));
         }
-        self.words
+        self.full
     }
 }
 
 impl Write for Words {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let full = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-        self.words.try_reserve(bytes.len() / 8 + 1).map_err(full)?;
+        self.full.try_reserve(bytes.len() / 8 + 1).map_err(full)?;
         self.push(bytes);
         Ok(bytes.len())
     }

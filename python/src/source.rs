@@ -96,7 +96,7 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Source> {
 /// The numbers as a set in memory; Ctrl-C ends it.
 pub(crate) fn set_of(py: Python<'_>, numbers: Numbers) -> PyResult<IntegerSet> {
     const FEW: u64 = 1 << 16;
-    if numbers.len()? <= FEW {
+    if numbers.len() <= FEW {
         return py.detach(|| numbers.into_set(&Arc::default()));
     }
     let progress = Arc::new(Progress::default());
@@ -131,10 +131,10 @@ impl Source {
         question(set.view()).map_err(|damage| raise(set.damaged(damage)))
     }
 
-    pub(crate) fn len(&self) -> PyResult<u64> {
+    pub(crate) fn len(&self) -> u64 {
         match self {
-            Self::Memory(set) => Ok(set.len()),
-            Self::File(mapped) => Ok(mapped.set.len()),
+            Self::Memory(set) => set.len(),
+            Self::File(mapped) => mapped.set.len(),
         }
     }
 
