@@ -4,6 +4,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, SupportsIndex, TypedDict, Unpack, final, overload
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "AbstractBitSet",
     "Array",
@@ -79,6 +81,7 @@ class Error(Exception):
     expected: int
     found: int
 
+@disjoint_base
 class AbstractBitSet:
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
