@@ -3,6 +3,7 @@
 import doctest
 import pathlib
 import re
+import runpy
 
 import pytest
 
@@ -56,3 +57,14 @@ def test_snippets_of_the_document(code, tmp_path, monkeypatch):
 
 def test_the_document_has_ten_tasks():
     assert len(list(tasks())) >= 10
+
+
+def test_the_example_draws_a_map(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("192.0.2.1\n192.0.2.2\n\n")
+    for arguments, drawn in [([], 17_895_680), (["a.txt", "b.svg"], 2)]:
+        monkeypatch.setattr("sys.argv", ["draw_map.py", *arguments])
+        runpy.run_path(str(ROOT / "python/examples/draw_map.py"), run_name="__main__")
+        assert int(capsys.readouterr().out.split()[0]) >= drawn
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "b.svg").read_text().startswith("<svg")
