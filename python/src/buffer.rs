@@ -263,6 +263,33 @@ impl Column {
         Ok(())
     }
 
+    /// Whether the values lie one after the other, `bytes` each, and none is null.
+    pub(crate) fn is_plain(&self, bytes: usize) -> bool {
+        let is_number = self.kind != Kind::Bool && self.kind.bytes() == bytes;
+        is_number && self.stride == bytes.cast_signed() && self.validity.is_none()
+    }
+
+    /// Copies the values of a plain column from row `from` on as bytes into `out`, which has
+    /// whole values.
+    pub(crate) fn copy_bytes(&self, from: usize, out: &mut [u8]) -> Result<(), Refused> {
+        let bytes = self.kind.bytes();
+        assert!(self.is_plain(bytes), "a column of other values");
+        assert!(from + out.len().div_ceil(bytes) <= self.len, "rows that are not there");
+        // SAFETY: the row is there.
+        let start = unsafe { self.start.add(from * bytes) };
+        // SAFETY: so are the rows from it on, one after the other; nobody else has `out`.
+        unsafe { start.copy_to_nonoverlapping(out.as_mut_ptr(), out.len()) };
+        let negative = match self.kind {
+            Kind::I32 => first_negative(out.as_chunks().0.iter().map(|v| i32::from_ne_bytes(*v))),
+            Kind::I64 => first_negative(out.as_chunks().0.iter().map(|v| i64::from_ne_bytes(*v))),
+            _ => None,
+        };
+        match negative {
+            Some((row, value)) => Err(Refused::Negative(from + row, value)),
+            None => Ok(()),
+        }
+    }
+
     fn widen<T: Integer>(&self, from: usize, count: usize, values: &mut Vec<u64>) {
         assert!(from + count <= self.len, "rows that are not there");
         if self.stride == size_of::<T>().cast_signed() {
@@ -284,6 +311,18 @@ impl Column {
             unsafe { place.cast::<T>().read_unaligned() }.widen()
         }));
     }
+}
+
+/// The first negative number, and its index.
+fn first_negative<T: Into<i64> + Copy>(
+    mut values: impl Iterator<Item = T> + Clone,
+) -> Option<(usize, i64)> {
+    let all = values.clone().fold(0, |all, value| all | value.into());
+    if all >= 0 {
+        return None; // the usual case, without a branch for each value
+    }
+    let row = values.clone().position(|value| value.into() < 0)?;
+    Some((row, values.nth(row)?.into()))
 }
 
 /// The type of a buffer's items.

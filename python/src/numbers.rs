@@ -219,28 +219,54 @@ impl ColumnReader {
         if self.narrow { Format::U32Le } else { Format::U64Le }
     }
 
+    /// Notes why the reader fails.
+    fn refuse(&self, refused: Refused) -> io::Error {
+        let error = refused.later(self.at.2).into();
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        io::ErrorKind::InvalidData.into()
+    }
+
+    /// Goes on by so many rows.
+    fn advance(&mut self, rows: usize) {
+        let (column, row, before) = self.at;
+        let len = self.columns[column].len();
+        self.at = if row + rows < len {
+            (column, row + rows, before)
+        } else {
+            (column + 1, 0, before + len)
+        };
+    }
+
+    /// Copies values that lie as they are read; tells the bytes, none if they lie otherwise.
+    fn copy(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = if self.narrow { 4 } else { 8 };
+        let Some(column) = self.columns.get(self.at.0).filter(|column| column.is_plain(bytes))
+        else {
+            return Ok(0);
+        };
+        let rows = (out.len() / bytes).min(column.len() - self.at.1);
+        let copied = column.copy_bytes(self.at.1, &mut out[..rows * bytes]);
+        copied.map_err(|refused| self.refuse(refused))?;
+        if rows > 0 {
+            self.advance(rows);
+        }
+        Ok(rows * bytes)
+    }
+
     fn fill(&mut self) -> io::Result<()> {
         self.bytes.clear();
         self.given = 0;
-        let (column, row, before) = self.at;
-        let Some(found) = self.columns.get(column) else { return Ok(()) };
+        let Some(found) = self.columns.get(self.at.0) else { return Ok(()) };
         self.values.clear();
-        if let Err(refused) = found.copy(row, BLOCK, false, &mut self.values) {
-            let error = refused.later(before).into();
-            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            return Err(io::ErrorKind::InvalidData.into());
-        }
+        let copied = found.copy(self.at.1, BLOCK, false, &mut self.values);
+        copied.map_err(|refused| self.refuse(refused))?;
         if self.narrow {
             #[expect(clippy::cast_possible_truncation, reason = "all columns are narrow")]
             self.bytes.extend(self.values.iter().flat_map(|value| (*value as u32).to_le_bytes()));
         } else {
             self.bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
         }
-        self.at = if row + self.values.len() < found.len() {
-            (column, row + self.values.len(), before)
-        } else {
-            (column + 1, 0, before + found.len())
-        };
+        self.advance(self.values.len());
         Ok(())
     }
 }
@@ -250,6 +276,10 @@ impl Read for ColumnReader {
         while self.given == self.bytes.len() {
             if self.at.0 == self.columns.len() {
                 return Ok(0);
+            }
+            let copied = self.copy(out)?;
+            if copied > 0 {
+                return Ok(copied);
             }
             self.fill()?;
         }

@@ -281,14 +281,14 @@ pub(crate) fn sort<'py>(
     if options.count || options.to.is_some() {
         return Err(invalid("count and format take an output file"));
     }
-    let (asker, kind) = match &input {
-        Input::Files(_) => (None, Kind::U64),
-        Input::Numbers(numbers) => (Some(Asker::of(source)?), kind_of(numbers)),
+    let (asker, kind, most) = match &input {
+        Input::Files(_) => (None, Kind::U64, 0),
+        Input::Numbers(numbers) => (Some(Asker::of(source)?), kind_of(numbers), numbers.len()),
     };
     let sort = options.apply()?.progress(watch);
     let array = watched(py, &progress, callback.as_ref(), move || {
         let (sort, refusal) = with_input(sort, input)?;
-        into_array(sort, kind, &refusal)
+        into_array(sort, kind, most, &refusal)
     })?;
     for_caller(py, array, asker)
 }
@@ -321,11 +321,14 @@ fn into_file(sort: Sort, output: &Path, format: Option<&str>) -> PyResult<Outcom
     })
 }
 
-/// The sorted values in memory.
-fn into_array(sort: Sort, kind: Kind, refusal: &Refusal) -> PyResult<Array> {
+/// The sorted values in memory, at most so many.
+fn into_array(sort: Sort, kind: Kind, most: u64, refusal: &Refusal) -> PyResult<Array> {
     let wide = kind.bytes() == 8;
     let format = if wide { Format::U64Le } else { Format::U32Le };
     let mut words = Words::default();
+    let bytes = most.saturating_mul(if wide { 8 } else { 4 });
+    let no_memory = |_| pyo3::exceptions::PyMemoryError::new_err("no memory for the sorted array");
+    words.full.try_reserve_exact(usize::try_from(bytes / 8).unwrap_or(0)).map_err(no_memory)?;
     let report = told(sort.to_format(format).to_writer(&mut words), refusal)?;
     let len = usize::try_from(report.written).map_err(invalid)?;
     let words = words.finish();
