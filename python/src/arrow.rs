@@ -135,7 +135,7 @@ unsafe fn item<T: Copy>(array: *const T, index: usize) -> T {
     unsafe { place.read_unaligned() }
 }
 
-/// What came through the interface.
+/// Columns that came through the interface.
 pub(crate) enum Imported {
     Numbers(Vec<Column>),
     Texts(Vec<Texts>),
@@ -154,7 +154,7 @@ enum Layout {
     Fixed(usize),
 }
 
-/// What a column has.
+/// The type of a column's rows.
 #[derive(Clone, Copy)]
 enum Content {
     Numbers(Kind),
@@ -255,7 +255,7 @@ struct Field {
     child: Option<usize>,
 }
 
-/// What an object gives that has the Arrow capsule interface; nothing if it has not. Of a
+/// The columns of an object with the Arrow capsule interface; nothing without it. Of a
 /// table, the column of this name, or the only one.
 pub(crate) fn import(
     object: &Bound<'_, PyAny>,
@@ -339,7 +339,7 @@ fn count(number: i64) -> PyResult<usize> {
     usize::try_from(number).map_err(|_| invalid("the Arrow data has a negative length"))
 }
 
-/// What is meant of a type: itself, or a column of a table.
+/// The field that a caller means: the data itself, or a column of a table.
 fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
     if text_of(schema.format) != "+s" {
         return match column {
@@ -466,7 +466,7 @@ fn texts_of(chunk: Chunk, child: Option<usize>, layout: Layout) -> PyResult<Text
     Ok(Texts { layout, len, offset, validity, buffers, _owner: Arc::new(chunk) })
 }
 
-/// What a structure of ours keeps until it is released.
+/// Memory that a structure of ours keeps until it is released.
 struct Kept<T> {
     children: Vec<*mut T>,
     buffers: Vec<*const c_void>,

@@ -202,7 +202,7 @@ pub(crate) struct Bloom {
     state: RwLock<State>,
 }
 
-/// What a filter is to be.
+/// The size of a filter, as a caller describes it.
 #[derive(Default)]
 struct Wish {
     keys: Option<u64>,

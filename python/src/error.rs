@@ -66,75 +66,60 @@ fn with_facts(py: Python<'_>, fault: &Fault) -> PyResult<PyErr> {
     Ok(error)
 }
 
+/// Puts facts into a dictionary, by the names of their variables.
+macro_rules! note {
+    ($facts:ident, $($fact:ident),*) => { $( $facts.set_item(stringify!($fact), $fact)?; )* };
+}
+
 /// Puts the facts into `facts`; gives the name of the error.
 fn kind_and_facts(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> {
     Ok(match fault {
         Fault::MalformedLine { input, line, offset, reason, excerpt } => {
-            facts.set_item("input", input)?;
-            facts.set_item("line", line)?;
-            facts.set_item("offset", offset)?;
-            facts.set_item("reason", reason.to_string())?;
-            facts.set_item("excerpt", excerpt)?;
+            let reason = reason.to_string();
+            note!(facts, input, line, offset, reason, excerpt);
             "MalformedLine"
         }
         Fault::MalformedRow { input, row, reason, excerpt } => {
-            facts.set_item("input", input)?;
-            facts.set_item("row", row)?;
-            facts.set_item("reason", reason.to_string())?;
-            facts.set_item("excerpt", excerpt)?;
+            let reason = reason.to_string();
+            note!(facts, input, row, reason, excerpt);
             "MalformedRow"
         }
         Fault::Unsorted { input, line, previous, value } => {
-            facts.set_item("input", input)?;
-            facts.set_item("line", line)?;
-            facts.set_item("previous", previous)?;
-            facts.set_item("value", value)?;
+            note!(facts, input, line, previous, value);
             "Unsorted"
         }
-        Fault::Damaged { input, offset, what } | Fault::DamagedIndex { input, offset, what } => {
-            facts.set_item("input", input)?;
-            facts.set_item("offset", offset)?;
-            facts.set_item("reason", what)?;
+        Fault::Damaged { input, offset, what: reason }
+        | Fault::DamagedIndex { input, offset, what: reason } => {
+            note!(facts, input, offset, reason);
             "Damaged"
         }
         Fault::ValueTooLarge { value, format } => {
-            facts.set_item("value", value)?;
-            facts.set_item("format", format)?;
+            note!(facts, value, format);
             "ValueTooLarge"
         }
         Fault::TruncatedValue { input, offset, extra, format } => {
-            facts.set_item("input", input)?;
-            facts.set_item("offset", offset)?;
-            facts.set_item("extra", extra)?;
-            facts.set_item("format", format)?;
+            note!(facts, input, offset, extra, format);
             "TruncatedValue"
         }
         Fault::NoSuchColumn { input, found, column } => {
-            facts.set_item("input", input)?;
-            facts.set_item("found", found)?;
-            facts.set_item("column", column)?;
+            note!(facts, input, found, column);
             "NoSuchColumn"
         }
-        Fault::TableColumn { input, what } => {
-            facts.set_item("input", input)?;
-            facts.set_item("reason", what)?;
+        Fault::TableColumn { input, what: reason } => {
+            note!(facts, input, reason);
             "TableColumn"
         }
         Fault::LineTooLong { input, offset, limit, .. } => {
-            facts.set_item("input", input)?;
-            facts.set_item("offset", offset)?;
-            facts.set_item("limit", limit.bytes())?;
+            let limit = limit.bytes();
+            note!(facts, input, offset, limit);
             "LineTooLong"
         }
         Fault::InputChanged { input, expected, found, .. } => {
-            facts.set_item("input", input)?;
-            facts.set_item("expected", expected)?;
-            facts.set_item("found", found)?;
+            note!(facts, input, expected, found);
             "InputChanged"
         }
-        Fault::MemoryLimitTooSmall { limit_bytes, needed_bytes } => {
-            facts.set_item("limit", limit_bytes)?;
-            facts.set_item("needed", needed_bytes)?;
+        Fault::MemoryLimitTooSmall { limit_bytes: limit, needed_bytes: needed } => {
+            note!(facts, limit, needed);
             "MemoryLimitTooSmall"
         }
         other => input_of(other, facts)?,

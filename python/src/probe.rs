@@ -17,7 +17,7 @@ const BLOCK: usize = 1 << 22;
 /// Fewer are answered before anybody could press Ctrl-C.
 const FEW: u64 = 1 << 16;
 
-/// What gave the questions, and gets the answers.
+/// The library that gave the questions, and gets the answers.
 pub(crate) enum Asker {
     Numpy,
     /// The module that reads Arrow data.

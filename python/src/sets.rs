@@ -27,8 +27,8 @@ pub(crate) enum Content {
     File(Mutex<Option<Arc<Mapped>>>),
 }
 
-/// What sets of all kinds have in common: `BitSet`, `FrozenBitSet` and `SetFile`. It is not
-/// made itself.
+/// The base of `BitSet`, `FrozenBitSet` and `SetFile`, with all questions and operators. It
+/// has no instances of its own.
 ///
 /// Values are natural numbers below 2**64, in ascending order. Operators and methods take
 /// sets of every kind; methods take ranges, arrays of numpy and Arrow, and any iterable of
@@ -130,7 +130,7 @@ pub(crate) fn set_format(name: &str) -> PyResult<SetFormat> {
     })
 }
 
-/// What is said of an operation with sets of any kind, and then of the next.
+/// The result of an operation between a set and others.
 fn join_all<'py>(
     slf: &Bound<'py, AbstractBitSet>,
     others: &Bound<'py, PyTuple>,

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a caller asks of a sort.
+/// The options of a sort.
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(crate) struct Options {
@@ -179,7 +179,7 @@ impl Options {
     }
 }
 
-/// What is sorted.
+/// The source of a sort.
 enum Input {
     Files(Vec<PathBuf>),
     Numbers(Numbers),
@@ -417,7 +417,7 @@ fn for_caller(py: Python<'_>, array: Array, asker: Option<Asker>) -> PyResult<Bo
     }
 }
 
-/// What a run of `sort` would do, and why. Only samples are read.
+/// The plan of a run of `sort`, and why it is chosen. Only samples are read.
 #[pyfunction]
 #[pyo3(signature = (source, **options))]
 pub(crate) fn explain(
@@ -432,7 +432,7 @@ pub(crate) fn explain(
     })
 }
 
-/// What a run did.
+/// The account of a run.
 ///
 /// `lines = values + rejected + blank + headers`, and `values = written + dropped`.
 #[pyclass(frozen, get_all, module = "bitsort")]

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures of all tests."""
 
 import hypothesis
 import pytest

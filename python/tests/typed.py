@@ -1,4 +1,4 @@
-"""What a type checker must understand; mypy reads it, nobody runs it."""
+"""Code that a type checker must understand; mypy reads it, nobody runs it."""
 
 from pathlib import Path
 from typing import assert_type
