@@ -2,7 +2,7 @@
 
 use super::{MAX_ORDER, Map};
 use crate::error::{Error, Result};
-use crate::set::{Damage, SetFile};
+use crate::set::{AsSet, Damage, Operand};
 
 /// The order where none is asked for.
 const DEFAULT_ORDER: u32 = 9;
@@ -17,8 +17,9 @@ impl Map {
     /// # Errors
     ///
     /// If `order` is above [`MAX_ORDER`], or the set is damaged.
-    pub fn of(set: &SetFile, order: Option<u32>) -> Result<Self> {
-        let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
+    pub fn of(set: &(impl AsSet + ?Sized), order: Option<u32>) -> Result<Self> {
+        let set = set.as_set();
+        let max = set.view().max().map_err(|damage| set.damaged(damage))?.unwrap_or(0);
         let bits = (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2);
         Self::counted(set, order, bits, false)
     }
@@ -28,15 +29,16 @@ impl Map {
     /// # Errors
     ///
     /// As those of [`of`](Self::of), and if a value is no address.
-    pub fn of_ipv4(set: &SetFile, order: Option<u32>) -> Result<Self> {
-        let max = set.view().max().map_err(set.damaged())?.unwrap_or(0);
+    pub fn of_ipv4(set: &(impl AsSet + ?Sized), order: Option<u32>) -> Result<Self> {
+        let set = set.as_set();
+        let max = set.view().max().map_err(|damage| set.damaged(damage))?.unwrap_or(0);
         if max > u32::MAX.into() {
-            return Err(Error::NoIpv4 { input: set.path().display().to_string(), value: max });
+            return Err(Error::NoIpv4 { input: set.name().display().to_string(), value: max });
         }
         Self::counted(set, order, u32::BITS, true)
     }
 
-    fn counted(set: &SetFile, order: Option<u32>, bits: u32, ipv4: bool) -> Result<Self> {
+    fn counted(set: Operand<'_>, order: Option<u32>, bits: u32, ipv4: bool) -> Result<Self> {
         if order.is_some_and(|order| order > MAX_ORDER) {
             return Err(Error::usage(format!("a map has at most 2^{MAX_ORDER} cells a side")));
         }
@@ -44,7 +46,7 @@ impl Map {
         let cell_bits = bits - 2 * order;
         let mut counts = vec![0_u64; 1 << (2 * order)];
         let mut cursor = set.view().cursor();
-        let damaged = set.damaged();
+        let damaged = |damage| set.damaged(damage);
         let mut lows = Vec::new();
         let cells = counts.len();
         let place = |cell: u64| {
@@ -61,7 +63,7 @@ impl Map {
                 counts[place((key << 16 | u64::from(low)) >> cell_bits)?] += 1;
             }
         }
-        let name = set.path().file_name().unwrap_or(set.path().as_os_str());
+        let name = set.name().file_name().unwrap_or(set.name().as_os_str());
         Ok(Self { order, cell_bits, counts, title: name.to_string_lossy().into_owned(), ipv4 })
     }
 }

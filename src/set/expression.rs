@@ -211,7 +211,7 @@ impl Expression {
             let unknown = || Error::usage(format!("no set is given for {name}"));
             set(name).map(Plan::of).ok_or_else(unknown)
         })?;
-        Ok(Joined(plan))
+        Ok(Joined::of(plan))
     }
 
     fn plan<'a>(&self, set: &impl Fn(&str) -> Result<Plan<'a>, Error>) -> Result<Plan<'a>, Error> {

@@ -9,6 +9,7 @@ use super::plan::Plan;
 use super::sink::{SetFormat, Written};
 use super::view::{Damage, SetView, Shape, ends_of};
 use crate::error::Result;
+use crate::progress::Progress;
 use std::ops::RangeBounds;
 use std::path::Path;
 
@@ -283,7 +284,7 @@ impl IntegerSet {
     pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {
         let (first, last) = ends_of(&range).unwrap_or((1, 0));
         let plans = vec![Plan::Range(first, last), Plan::of(self)];
-        Self(sound(Plan::join(Op::AndNot, plans).collect()))
+        Self(sound(Plan::join(Op::AndNot, plans).collect(&Progress::default())))
     }
 
     /// Every value plus `offset`; values that leave 0 ..= 2^64 − 1 are dropped. O(values).
@@ -310,7 +311,7 @@ impl IntegerSet {
     ///
     /// If the file cannot be written, or the format cannot hold a value.
     pub fn write_as(&self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
-        Joined(Plan::of(self)).write_as(path, format)
+        Joined::of(Plan::of(self)).write_as(path, format)
     }
 }
 

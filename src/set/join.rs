@@ -9,6 +9,7 @@ use super::sink::{SetFormat, Written, write_file};
 use crate::error::Result;
 use crate::progress::Progress;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A set that algebra describes, and that is yet to be computed: in memory, as a number,
 /// or into a file. [`and`], [`or`], [`xor`], [`andnot`], [`at_least`] and
@@ -32,12 +33,15 @@ use std::path::Path;
 /// # Ok::<(), bitsort::Error>(())
 /// ```
 #[must_use = "nothing is computed yet"]
-pub struct Joined<'a>(pub(super) Plan<'a>);
+pub struct Joined<'a> {
+    plan: Plan<'a>,
+    progress: Arc<Progress>,
+}
 
 #[cfg(feature = "cli")]
 impl<'a> From<Joined<'a>> for Plan<'a> {
     fn from(joined: Joined<'a>) -> Self {
-        joined.0
+        joined.plan
     }
 }
 
@@ -48,7 +52,7 @@ impl std::fmt::Debug for Joined<'_> {
 }
 
 fn join<'a>(op: Op, sets: &[&'a dyn AsSet]) -> Joined<'a> {
-    Joined(Plan::join(op, Plan::all(sets.iter().copied())))
+    Joined::of(Plan::join(op, Plan::all(sets.iter().copied())))
 }
 
 /// Values in all of `sets`; none if there are no sets.
@@ -84,17 +88,41 @@ pub fn andnot<'a>(sets: &[&'a dyn AsSet]) -> Joined<'a> {
 /// # Ok::<(), bitsort::Error>(())
 /// ```
 pub fn at_least<'a>(least: usize, sets: &[&'a dyn AsSet]) -> Joined<'a> {
-    Joined(Plan::at_least(least.max(1), Plan::all(sets.iter().copied())))
+    Joined::of(Plan::at_least(least.max(1), Plan::all(sets.iter().copied())))
 }
 
-impl Joined<'_> {
+impl<'a> Joined<'a> {
+    pub(super) fn of(plan: Plan<'a>) -> Self {
+        Self { plan, progress: Arc::default() }
+    }
+
+    /// Counts progress there, and ends the computation when that is cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{self, IntegerSet};
+    /// use bitsort::{Error, Progress};
+    /// use std::sync::{Arc, atomic::Ordering};
+    ///
+    /// let (a, b) = (IntegerSet::from([1, 2]), IntegerSet::from([2, 3]));
+    /// let progress = Arc::new(Progress::default());
+    /// progress.cancel_flag().store(true, Ordering::Relaxed);
+    /// let either = set::or(&[&a, &b]).progress(progress);
+    /// assert!(matches!(either.to_set(), Err(Error::Interrupted)));
+    /// ```
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
     /// The set in memory. O(containers that can matter).
     ///
     /// # Errors
     ///
     /// If a file is damaged; so for all methods.
     pub fn to_set(self) -> Result<IntegerSet> {
-        self.0.collect().map(IntegerSet)
+        self.plan.collect(&self.progress).map(IntegerSet)
     }
 
     /// Number of values; of two sets the values are not computed.
@@ -103,7 +131,7 @@ impl Joined<'_> {
     ///
     /// As [`to_set`](Self::to_set).
     pub fn count(self) -> Result<u64> {
-        self.0.count(&Progress::default())
+        self.plan.count(&self.progress)
     }
 
     /// Writes a `.bits` file in the representation that [`SetFormat::Bits`] chooses; it
@@ -123,7 +151,7 @@ impl Joined<'_> {
     /// As [`write`](Self::write), or if the format cannot hold a value.
     pub fn write_as(self, path: impl AsRef<Path>, format: SetFormat) -> Result<Written> {
         write_file(path.as_ref(), format, &Spool::default(), false, |sink| {
-            self.0.run(sink, &Progress::default())
+            self.plan.run(sink, &self.progress)
         })
     }
 }

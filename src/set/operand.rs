@@ -93,22 +93,33 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Its name in messages.
-    pub(crate) fn name(self) -> String {
-        match self.origin {
-            Origin::File(file) => file.path().display().to_string(),
-            Origin::Named(name) => name.to_owned(),
-        }
-    }
-
-    /// Names the set in what went wrong with it.
-    pub(crate) fn damaged(self, damage: Damage) -> Error {
+    /// The error of a query to the view, with the name of the set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{AsSet, Damage, SetView};
+    ///
+    /// let (words, damage) = ([[1; 8]; 1024], Damage { offset: 12, what: "the keys do not ascend" });
+    /// let error = SetView::dense(&words, 0).as_set().damaged(damage);
+    /// assert_eq!(error.to_string(), "a set in memory: byte 12: the keys do not ascend");
+    /// ```
+    #[must_use]
+    pub fn damaged(self, damage: Damage) -> Error {
         match self.origin {
             Origin::File(file) => file.damaged()(damage),
             Origin::Named(name) => {
                 let Damage { offset, what } = damage;
                 Error::Damaged { input: name.to_owned(), offset, what }
             }
+        }
+    }
+
+    /// The name of the set in messages and pictures: the path of a file.
+    pub(crate) fn name(self) -> &'a std::path::Path {
+        match self.origin {
+            Origin::File(file) => file.path(),
+            Origin::Named(name) => name.as_ref(),
         }
     }
 }

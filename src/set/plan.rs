@@ -209,10 +209,10 @@ impl<'a> Plan<'a> {
 
     /// The result in memory. Containers of files are looked at, whether their values
     /// ascend: a set in memory is never damaged.
-    pub(super) fn collect(self) -> Result<Containers> {
+    pub(super) fn collect(self, progress: &Progress) -> Result<Containers> {
         if let Some(merge) = Merge::of(&self) {
             let mut found = Containers::default();
-            merge.run(&Progress::default(), |values| {
+            merge.run(progress, |values| {
                 found.push_values(values);
                 Ok(())
             })?;
@@ -222,7 +222,7 @@ impl<'a> Plan<'a> {
         self.sets(&mut sets);
         sets.retain(|set| !set.view().is_sound());
         let mut found = Containers::default();
-        self.walk(&Progress::default(), |plan, key| {
+        self.walk(progress, |plan, key| {
             let piece = plan.piece(key, &mut pool)?;
             if !sets.is_empty()
                 && let Some(what) = piece.container().disorder()

@@ -1,12 +1,13 @@
 //! Ascending containers → files, streams and counts.
 
+use super::integer_set::IntegerSet;
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{Buffer, Encoding, Writer};
 use crate::kernel::decimal::Low;
 use crate::number::Format;
 use crate::progress::Progress;
-use crate::set::container::Container;
+use crate::set::container::{Container, Owned, Scratch};
 use crate::set::file::{BitsWriter, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order};
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -312,5 +313,14 @@ impl<W: Write + Send> ValueSink for PortableSink<W> {
             0 => Ok(()),
             len => self.portable.push(key, container, len).map_err(Error::io("write", &self.path)),
         }
+    }
+}
+
+/// Ascending containers become those of the set.
+impl ValueSink for IntegerSet {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        in_order(container).map_err(Error::io("take", "a set in memory"))?;
+        self.0.push(key, Owned::smallest(container, &mut Scratch::default()));
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 #[cfg(feature = "cli")]
 use crate::set::write_stream;
-use crate::set::{SetFile, SetFormat, Written, temporary_set, write_file};
+use crate::set::{IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file};
 #[cfg(feature = "cli")]
 use std::io::Write;
 use std::path::Path;
@@ -39,6 +39,27 @@ impl Sort {
         let written =
             write_file(path, format, &spool, false, |sink| sort.collect(sink, &mut report))?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
+    }
+
+    /// Sorts into a set in memory, which the memory limit does not count.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::{set::IntegerSet, sort::Sort};
+    ///
+    /// let (set, report) = Sort::new().values([7, 3, 7]).into_set()?;
+    /// assert_eq!((set, report.dropped), (IntegerSet::from([3, 7]), 1));
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn into_set(self) -> Result<(IntegerSet, Report)> {
+        let (mut set, mut report) = (IntegerSet::new(), Report::default());
+        self.distinct(true).collect(&mut set, &mut report)?;
+        Ok((set, report))
     }
 
     /// As [`to_set`](Self::to_set), into a stream.
@@ -95,7 +116,6 @@ impl Sort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::IntegerSet;
     use std::collections::BTreeSet;
 
     #[test]
@@ -123,6 +143,8 @@ mod tests {
             let sort = Sort::new().file(&text).temporary_folder(folder.path());
             let (told, _) = sort.to_set(&built, SetFormat::RoaringBits).unwrap();
             assert_eq!(told.cardinality, values.len() as u64);
+            let (in_memory, _) = Sort::new().file(&text).into_set().unwrap();
+            assert!(in_memory.iter().eq(values.iter().copied()));
             IntegerSet::from_iter(values).write_as(&written, SetFormat::RoaringBits).unwrap();
             assert!(std::fs::read(&built).unwrap() == std::fs::read(&written).unwrap(), "{start}");
         }

@@ -18,7 +18,7 @@ impl<S: AsSet + Send + Sync> SetInput<S> {
 
 impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
     fn name(&self) -> String {
-        self.0.as_set().name()
+        self.0.as_set().name().display().to_string()
     }
 
     fn len(&self) -> Result<u64> {

@@ -1,0 +1,478 @@
+//! `Bloom`: filters in memory and in files.
+
+use crate::arrow::{Imported, Texts, import};
+use crate::buffer::{Column, each_block};
+use crate::error::{invalid, raise, wrong_type};
+use crate::numbers::{BLOCK, Numbers, natural};
+use crate::probe::Asker;
+use crate::source::source_of;
+use bitsort::bloom::{
+    AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString};
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock};
+
+/// A key of Python.
+enum PyKey {
+    Number(u64),
+    Signed(i64),
+    Bytes(Vec<u8>),
+}
+
+impl Key for PyKey {
+    fn with_bytes<R>(&self, visit: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            Self::Number(number) => number.with_bytes(visit),
+            Self::Signed(number) => number.with_bytes(visit),
+            Self::Bytes(bytes) => bytes.with_bytes(visit),
+        }
+    }
+}
+
+/// The key of an object: an int has that of its 8 bytes, text that of its UTF-8.
+fn key(object: &Bound<'_, PyAny>) -> PyResult<PyKey> {
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(PyKey::Bytes(text.to_cow()?.as_bytes().to_vec()));
+    }
+    if object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyByteArray>() {
+        return Ok(PyKey::Bytes(object.extract()?));
+    }
+    if object.is_instance_of::<PyInt>()
+        && let Ok(number) = object.extract::<i64>()
+        && number < 0
+    {
+        return Ok(PyKey::Signed(number));
+    }
+    natural(object).map(PyKey::Number).map_err(|error| {
+        let kind = object.get_type().name().map(|name| name.to_string()).unwrap_or_default();
+        if error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py()) {
+            return wrong_type(format!("a key is a str, bytes or an int, not {kind}"));
+        }
+        error
+    })
+}
+
+/// Many keys, wherever they lie.
+enum Keys {
+    Texts(Vec<Texts>),
+    Numbers(Numbers),
+    Objects(Vec<PyKey>),
+}
+
+impl Keys {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if source_of(object)?.is_some() || object.is_instance_of::<PyRange>() {
+            return Numbers::of(object).map(Self::Numbers);
+        }
+        match import(object, None)? {
+            Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
+            Some(Imported::Numbers(columns)) => {
+                return Ok(Self::Numbers(Numbers::Columns(columns)));
+            }
+            None => {}
+        }
+        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+            return Err(wrong_type("one key is no collection of keys: use add, or a list"));
+        }
+        if let Ok(Some(column)) = Column::of_buffer(object) {
+            return Ok(Self::Numbers(Numbers::Columns(vec![column])));
+        }
+        let mut keys = Vec::new();
+        for (index, object) in object.try_iter()?.enumerate() {
+            let object = object?;
+            keys.push(key(&object).map_err(|error| {
+                let what = format!("index {index}: {}", error.value(object.py()));
+                let is_type = error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py());
+                if is_type { wrong_type(what) } else { invalid(what) }
+            })?);
+        }
+        Ok(Self::Objects(keys))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Texts(texts) => texts.iter().map(Texts::len).sum(),
+            Self::Numbers(numbers) => usize::try_from(numbers.len()).unwrap_or(usize::MAX),
+            Self::Objects(keys) => keys.len(),
+        }
+    }
+
+    /// Gives the keys, a block at a time.
+    fn each(&self, visit: &mut impl Visit) -> PyResult<()> {
+        match self {
+            Self::Objects(keys) => keys.chunks(BLOCK).try_for_each(|keys| visit.keys(keys)),
+            Self::Numbers(Numbers::Columns(columns)) => {
+                each_block(columns, BLOCK, false, |values| visit.keys(values))
+            }
+            Self::Numbers(numbers) => numbers.each(|values| visit.keys(values)),
+            Self::Texts(texts) => {
+                let mut before = 0;
+                for part in texts {
+                    if let Some(row) = (0..part.len()).find(|row| part.is_null(*row)) {
+                        return Err(crate::buffer::Refused::Null(before + row).into());
+                    }
+                    for from in (0..part.len()).step_by(BLOCK) {
+                        let rows = from..part.len().min(from + BLOCK);
+                        let keys: Vec<&[u8]> = rows.map(|row| part.get(row)).collect();
+                        visit.keys(&keys)?;
+                    }
+                    before += part.len();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The columns of Arrow numbers, for the nulls of answers.
+    fn columns(&self) -> &[Column] {
+        match self {
+            Self::Numbers(Numbers::Columns(columns)) => columns,
+            _ => &[],
+        }
+    }
+}
+
+/// Does something with keys of whatever type.
+trait Visit {
+    fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()>;
+}
+
+struct Adding<'f> {
+    filter: &'f mut AnyFilter,
+    new: u64,
+}
+
+impl Visit for Adding<'_> {
+    fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()> {
+        self.new += self.filter.insert_many(keys);
+        Ok(())
+    }
+}
+
+struct Asking<'f> {
+    filter: &'f State,
+    found: Vec<bool>,
+}
+
+impl Visit for Asking<'_> {
+    fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()> {
+        let mut found = Vec::new();
+        match self.filter {
+            State::Memory(file) => file.filter.contains_many(keys, &mut found),
+            State::Opened(file) => file.filter.contains_many(keys, &mut found),
+        }
+        self.found.extend(found);
+        Ok(())
+    }
+}
+
+/// Where the filter is.
+enum State {
+    Memory(FilterFile<Memory>),
+    Opened(FilterFile<Opened>),
+}
+
+/// Evaluates an expression with the filter inside.
+macro_rules! with {
+    ($state:expr, $filter:ident => $body:expr) => {
+        match $state {
+            State::Memory(FilterFile { filter: $filter, .. }) => $body,
+            State::Opened(FilterFile { filter: $filter, .. }) => $body,
+        }
+    };
+}
+
+/// A Bloom filter: "no" is certain, "yes" is wrong at a rate that is known.
+///
+/// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is
+/// the key of 5 in an array of any width). A filter is made for a number of keys and a rate
+/// of false positives, or for so many bits a key, or for bits and hashes. Designs are
+/// "standard", "blocked" (one cache line a key) and "counting" (keys can be removed).
+///
+/// >>> import bitsort
+/// >>> seen = bitsort.Bloom(1000, 0.01)
+/// >>> seen.add("fox")
+/// True
+/// >>> "fox" in seen, "dog" in seen, seen.contains_many(["fox", "dog"])
+/// (True, False, [True, False])
+#[pyclass(frozen, module = "bitsort", weakref)]
+pub(crate) struct Bloom {
+    state: RwLock<State>,
+}
+
+/// The size of a filter, as a caller describes it.
+#[derive(Default)]
+struct Wish {
+    keys: Option<u64>,
+    rate: Option<f64>,
+    bits: Option<u64>,
+    bits_per_key: Option<f64>,
+    hashes: Option<u32>,
+    counter_bits: Option<u32>,
+    seed: u64,
+}
+
+impl Wish {
+    fn build<D: Design>(&self) -> PyResult<Filter<D>> {
+        let mut builder = Filter::<D>::builder().seed(self.seed);
+        if let Some(keys) = self.keys {
+            builder = builder.keys(keys);
+        }
+        if let Some(rate) = self.rate {
+            builder = builder.rate(rate);
+        }
+        if let Some(bits) = self.bits {
+            builder = builder.bits(bits);
+        }
+        if let Some(bits) = self.bits_per_key {
+            builder = builder.bits_per_key(bits);
+        }
+        if let Some(hashes) = self.hashes {
+            builder = builder.hashes(hashes);
+        }
+        if let Some(bits) = self.counter_bits {
+            builder = builder.counter_bits(bits);
+        }
+        builder.build().map_err(|error| raise(error.into()))
+    }
+}
+
+impl Bloom {
+    fn with(state: State) -> Self {
+        Self { state: RwLock::new(state) }
+    }
+
+    fn of(filter: AnyFilter, kind: FilterKind) -> Self {
+        Self::with(State::Memory(FilterFile::new(filter, kind)))
+    }
+
+    /// Looks at the filter, without the interpreter's lock: somebody may change it meanwhile.
+    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> T + Send) -> T {
+        py.detach(|| look(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut AnyFilter) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+            match &mut *state {
+                State::Memory(file) => change(&mut file.filter),
+                State::Opened(_) => {
+                    Err(invalid("a filter that was opened does not change: use Bloom.load"))
+                }
+            }
+        })
+    }
+
+    /// Joins another filter to this one.
+    fn join(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, Self>,
+        join: impl FnOnce(&mut AnyFilter, &AnyFilter) -> Result<(), Mismatch> + Send,
+    ) -> PyResult<()> {
+        // A copy: two filters that are joined to each other at once would wait for each other.
+        let copy = other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()));
+        let copy = copy.map_err(|error| raise(error.into()))?;
+        slf.get().change(slf.py(), |filter| join(filter, &copy).map_err(invalid))
+    }
+}
+
+#[pymethods]
+impl Bloom {
+    #[new]
+    #[pyo3(signature = (
+        keys=None, rate=None, *, design="standard", bits=None, bits_per_key=None, hashes=None,
+        counter_bits=None, seed=0
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "each has a name where it is called")]
+    fn new(
+        py: Python<'_>,
+        keys: Option<u64>,
+        rate: Option<f64>,
+        design: &str,
+        bits: Option<u64>,
+        bits_per_key: Option<f64>,
+        hashes: Option<u32>,
+        counter_bits: Option<u32>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let wish = Wish { keys, rate, bits, bits_per_key, hashes, counter_bits, seed };
+        let filter = py.detach(|| {
+            Ok(match design {
+                "standard" => AnyFilter::Standard(wish.build()?),
+                "blocked" => AnyFilter::Blocked(wish.build()?),
+                "counting" => AnyFilter::Counting(wish.build()?),
+                other => return Err(invalid(format!("{other} is no design of filters"))),
+            })
+        })?;
+        Ok(Self::of(filter, FilterKind::Bloom))
+    }
+
+    /// The filter that Guava's `BloomFilter.create` makes; with `mitz_32`, by its older hash
+    /// function.
+    #[staticmethod]
+    #[pyo3(signature = (keys, rate=guava::DEFAULT_RATE, *, mitz_32=false))]
+    fn guava(keys: u64, rate: f64, mitz_32: bool) -> PyResult<Self> {
+        let options = guava::Options { mitz_32, ..guava::Options::default() };
+        let filter = guava::filter(keys, rate, options).map_err(|error| raise(error.into()))?;
+        Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Guava))
+    }
+
+    /// The filter that DCSO's `bloom create` makes.
+    #[staticmethod]
+    fn dcso(keys: u64, rate: f64) -> PyResult<Self> {
+        let filter = dcso::filter(keys, rate).map_err(|error| raise(error.into()))?;
+        Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Dcso))
+    }
+
+    /// Opens a filter file to be asked: a `.bloom` file is mapped, one of Guava's or of DCSO's
+    /// `bloom` is read. They are told apart by their content.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| FilterFile::open(path))
+            .map(|file| Self::with(State::Opened(file)))
+            .map_err(raise)
+    }
+
+    /// Reads a filter file of any kind into memory, where the filter can be changed.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| FilterFile::load(path))
+            .map(|file| Self::with(State::Memory(file)))
+            .map_err(raise)
+    }
+
+    /// Writes the filter, whole or not at all, as a file of this kind: "bloom", "guava" or
+    /// "dcso"; of the kind it has, if nothing is said.
+    #[pyo3(signature = (path, *, kind=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
+        let kinds = [FilterKind::Bloom, FilterKind::Guava, FilterKind::Dcso];
+        let named = |name: &str| {
+            let found = kinds.into_iter().find(|kind| kind.name() == name);
+            found.ok_or_else(|| invalid(format!("{name} is no kind of filter files")))
+        };
+        let kind = kind.map(named).transpose()?;
+        self.look(py, |state| match state {
+            State::Memory(file) => file.save(path, kind.unwrap_or(file.kind())),
+            State::Opened(file) => file.save(path, kind.unwrap_or(file.kind())),
+        })
+        .map_err(raise)
+    }
+
+    /// Adds a key; tells whether it is new.
+    fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = self::key(key)?;
+        self.change(py, |filter| Ok(filter.insert(&key)))
+    }
+
+    /// Adds many keys: an array of numpy, Arrow numbers or texts, a set, or any iterable of
+    /// str, bytes and int; gives how many were new.
+    fn add_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let keys = Keys::of(keys)?;
+        self.change(py, |filter| {
+            let mut adding = Adding { filter, new: 0 };
+            keys.each(&mut adding)?;
+            Ok(adding.new)
+        })
+    }
+
+    /// As `add_many`, without the number; the name of `set`.
+    fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.add_many(py, keys).map(drop)
+    }
+
+    /// Takes a key out of a counting filter; tells whether it was there.
+    fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = self::key(key)?;
+        self.change(py, |filter| match filter {
+            AnyFilter::Counting(filter) => Ok(filter.remove(&key)),
+            other => Err(invalid(format!("keys of a {} filter are never removed", other.design()))),
+        })
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = self::key(key)?;
+        Ok(self.look(py, |state| with!(state, filter => filter.contains(&key))))
+    }
+
+    /// Which of `keys` may be in the filter; see `add_many` for keys, and
+    /// `AbstractBitSet.contains_many` for answers.
+    fn contains_many<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let asker = Asker::of(keys)?;
+        let keys = Keys::of(keys)?;
+        let len = keys.len();
+        let found = self.look(py, |state| {
+            let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
+            keys.each(&mut asking).map(|()| asking.found)
+        })?;
+        asker.tell(py, found, keys.columns())
+    }
+
+    /// Adds all keys of another filter of the same size, hash function and seed.
+    fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
+        Self::join(slf, other, AnyFilter::union_assign)
+    }
+
+    /// Keeps the keys that the other filter has, too, and maybe others.
+    fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
+        Self::join(slf, other, AnyFilter::intersection_assign)
+    }
+
+    /// A copy that can be changed.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let copy = self.look(py, |state| with!(state, filter => filter.to_memory()));
+        let kind = self.look(py, |state| match state {
+            State::Memory(file) => file.kind(),
+            State::Opened(file) => file.kind(),
+        });
+        copy.map(|filter| Self::of(filter, kind)).map_err(|error| raise(error.into()))
+    }
+
+    /// Facts: design, kind, cells, cell_bits, hashes, hash, seed, bytes, keys, fill,
+    /// estimated_keys, expected_rate, and the keys and the rate it was made for.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let facts = PyDict::new(py);
+        let (design, spec, goal, bytes, keys, full, estimated, rate) = self.look(py, |state| {
+            with!(state, filter => (
+                filter.design(), filter.spec(), filter.goal(), filter.size_bytes(),
+                filter.key_count(), filter.fill_ratio(), filter.estimated_keys(),
+                filter.expected_rate()
+            ))
+        });
+        let kind = self.look(py, |state| match state {
+            State::Memory(file) => file.kind(),
+            State::Opened(file) => file.kind(),
+        });
+        facts.set_item("design", design)?;
+        facts.set_item("kind", kind.name())?;
+        facts.set_item("cells", spec.cells())?;
+        facts.set_item("cell_bits", spec.cell_bits())?;
+        facts.set_item("hashes", spec.hashes())?;
+        facts.set_item("hash", spec.scheme().name())?;
+        facts.set_item("seed", spec.scheme().seed())?;
+        facts.set_item("bytes", bytes)?;
+        facts.set_item("keys", keys)?;
+        facts.set_item("fill", full)?;
+        facts.set_item("estimated_keys", estimated)?;
+        facts.set_item("expected_rate", rate)?;
+        facts.set_item("for_keys", goal.map(|goal| goal.keys))?;
+        facts.set_item("for_rate", goal.map(|goal| goal.rate))?;
+        Ok(facts)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let (design, bytes, keys) = self.look(py, |state| {
+            with!(state, filter => (filter.design(), filter.size_bytes(), filter.key_count()))
+        });
+        format!("<bitsort.Bloom, {design}: {keys} keys in {bytes} bytes>")
+    }
+}

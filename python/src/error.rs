@@ -1,0 +1,147 @@
+//! Errors of the library → exceptions, with the same facts.
+
+use bitsort::Error as Fault;
+use pyo3::create_exception;
+use pyo3::exceptions::{
+    PyException, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::error::Error as _;
+use std::fmt::Display;
+use std::io;
+
+create_exception!(
+    bitsort,
+    Error,
+    PyException,
+    "What is wrong with a file, or with a run. `kind` names it; further attributes are its facts,\n\
+     such as `input`, `line`, `offset`, `reason`, `excerpt`, `value`."
+);
+
+/// The exception of an error: `OSError` where the system refused, `ValueError` for arguments
+/// that contradict each other, `MemoryError`, and else [`Error`].
+pub(crate) fn raise(fault: Fault) -> PyErr {
+    match fault {
+        Fault::Io { action, path, source } => {
+            let Some(code) = source.raw_os_error() else {
+                // The kind of the error chooses the subclass of OSError.
+                let text = format!("cannot {action} {}: {source}", path.display());
+                return io::Error::new(source.kind(), text).into();
+            };
+            let text = source.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((code, text, path.into_os_string()))
+        }
+        Fault::OutOfMemory { .. } => PyMemoryError::new_err(fault.to_string()),
+        Fault::Usage { what } => PyValueError::new_err(what),
+        Fault::Interrupted => PyKeyboardInterrupt::new_err(()),
+        fault => Python::attach(|py| with_facts(py, &fault).unwrap_or_else(|error| error)),
+    }
+}
+
+/// A `ValueError` with the text of an error of the library.
+pub(crate) fn invalid(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A `TypeError`.
+pub(crate) fn wrong_type(what: impl Into<String>) -> PyErr {
+    PyTypeError::new_err(what.into())
+}
+
+fn with_facts(py: Python<'_>, fault: &Fault) -> PyResult<PyErr> {
+    let facts = PyDict::new(py);
+    let kind = kind_and_facts(fault, &facts)?;
+    let mut text = fault.to_string();
+    if let Some(cause) = fault.source() {
+        text = format!("{text}: {cause}");
+    }
+    let error = Error::new_err(text);
+    let value = error.value(py);
+    value.setattr("kind", kind)?;
+    for (name, fact) in facts {
+        value.setattr(name.cast::<pyo3::types::PyString>()?, fact)?;
+    }
+    Ok(error)
+}
+
+/// Puts facts into a dictionary, by the names of their variables.
+macro_rules! note {
+    ($facts:ident, $($fact:ident),*) => { $( $facts.set_item(stringify!($fact), $fact)?; )* };
+}
+
+/// Puts the facts into `facts`; gives the name of the error.
+fn kind_and_facts(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> {
+    Ok(match fault {
+        Fault::MalformedLine { input, line, offset, reason, excerpt } => {
+            let reason = reason.to_string();
+            note!(facts, input, line, offset, reason, excerpt);
+            "MalformedLine"
+        }
+        Fault::MalformedRow { input, row, reason, excerpt } => {
+            let reason = reason.to_string();
+            note!(facts, input, row, reason, excerpt);
+            "MalformedRow"
+        }
+        Fault::Unsorted { input, line, previous, value } => {
+            note!(facts, input, line, previous, value);
+            "Unsorted"
+        }
+        Fault::Damaged { input, offset, what: reason }
+        | Fault::DamagedIndex { input, offset, what: reason } => {
+            note!(facts, input, offset, reason);
+            "Damaged"
+        }
+        Fault::ValueTooLarge { value, format } => {
+            note!(facts, value, format);
+            "ValueTooLarge"
+        }
+        Fault::TruncatedValue { input, offset, extra, format } => {
+            note!(facts, input, offset, extra, format);
+            "TruncatedValue"
+        }
+        Fault::NoSuchColumn { input, found, column } => {
+            note!(facts, input, found, column);
+            "NoSuchColumn"
+        }
+        Fault::TableColumn { input, what: reason } => {
+            note!(facts, input, reason);
+            "TableColumn"
+        }
+        Fault::LineTooLong { input, offset, limit, .. } => {
+            let limit = limit.bytes();
+            note!(facts, input, offset, limit);
+            "LineTooLong"
+        }
+        Fault::InputChanged { input, expected, found, .. } => {
+            note!(facts, input, expected, found);
+            "InputChanged"
+        }
+        Fault::MemoryLimitTooSmall { limit_bytes: limit, needed_bytes: needed } => {
+            note!(facts, limit, needed);
+            "MemoryLimitTooSmall"
+        }
+        other => input_of(other, facts)?,
+    })
+}
+
+/// The same for errors whose one fact is the input, or that have none.
+fn input_of(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> {
+    let (kind, input) = match fault {
+        Fault::InputRewritten { input } => ("InputChanged", Some(input)),
+        Fault::CannotReread { input } => ("CannotReread", Some(input)),
+        Fault::Unrecognized { input } => ("Unrecognized", Some(input)),
+        Fault::NotConvertible { input, .. } => ("NotConvertible", Some(input)),
+        Fault::NoIpv4 { input, .. } => ("NoIpv4", Some(input)),
+        Fault::NoKey { input, .. } => ("NoKey", Some(input)),
+        Fault::NoPlan { .. } => ("NoPlan", None),
+        Fault::FilterFull { .. } => ("FilterFull", None),
+        Fault::Accounting { .. } => ("Accounting", None),
+        _ => ("Error", None),
+    };
+    if let Some(input) = input {
+        facts.set_item("input", input)?;
+    }
+    Ok(kind)
+}

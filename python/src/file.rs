@@ -1,0 +1,126 @@
+//! `open` and `SetFile`: sets in files.
+
+use crate::error::{invalid, raise};
+use crate::numbers::interrupted;
+use crate::sets::{AbstractBitSet, Content};
+use crate::sort::Options;
+use crate::source::{Mapped, Source};
+use crate::work::watched;
+use bitsort::Progress;
+use bitsort::set::{Representation, SetKind};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A set in a file, which is mapped: a question touches what it needs, and nothing is
+/// loaded. `open` gives one. It has all questions and operators of `FrozenBitSet`.
+///
+/// It may be used in a `with` statement; when it is closed, questions raise `ValueError`.
+#[pyclass(extends = AbstractBitSet, frozen, module = "bitsort")]
+pub(crate) struct SetFile;
+
+impl SetFile {
+    fn mapped(slf: &Bound<'_, Self>) -> PyResult<Arc<Mapped>> {
+        match slf.as_super().get().source(slf.py())? {
+            Source::File(mapped) => Ok(mapped),
+            Source::Memory(_) => Err(invalid("the set is in memory")),
+        }
+    }
+}
+
+/// Opens a set in a file: a `.bits` file or a portable roaring bitmap is mapped. Numbers, in
+/// text, binary formats, Parquet or Arrow files, are sorted into a nameless temporary file,
+/// within a memory limit; for them there are the options of `sort`.
+#[pyfunction]
+#[pyo3(signature = (path, **options))]
+pub(crate) fn open<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, SetFile>> {
+    let options = Options::of(options)?;
+    options.only_for_inputs()?;
+    let progress = Arc::new(Progress::default());
+    let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
+    let sort = options.apply()?.progress(Arc::clone(&progress));
+    let watch = Arc::clone(&progress);
+    let set = watched(py, &progress, callback.as_ref(), move || {
+        let opened = sort.open_as_set(&path).map_err(raise)?;
+        interrupted(&watch)?;
+        Ok(Mapped::new(opened))
+    })?;
+    let content = Content::File(Mutex::new(Some(Arc::new(set))));
+    let base = PyClassInitializer::from(AbstractBitSet::of(content));
+    Bound::new(py, base.add_subclass(SetFile))
+}
+
+#[pymethods]
+impl SetFile {
+    /// The name of the file.
+    #[getter]
+    fn path(slf: &Bound<'_, Self>) -> PyResult<PathBuf> {
+        Ok(Self::mapped(slf)?.path().to_path_buf())
+    }
+
+    /// Bytes of the file.
+    #[getter]
+    fn file_bytes(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Ok(Self::mapped(slf)?.set.file_bytes())
+    }
+
+    /// The kind of the file: "bits", "roaring" (32 bits) or "treemap" (roaring, 64 bits).
+    #[getter]
+    fn kind(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
+        Ok(match Self::mapped(slf)?.set.kind() {
+            SetKind::Bits => "bits",
+            SetKind::Roaring => "roaring",
+            SetKind::Treemap => "treemap",
+            _ => "other",
+        })
+    }
+
+    /// How the values are represented: "dense", "roaring" or "treemap".
+    #[getter]
+    fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
+        Ok(match Self::mapped(slf)?.set.representation() {
+            Representation::Dense => "dense",
+            Representation::Roaring => "roaring",
+            Representation::Treemap => "treemap",
+            #[allow(unreachable_patterns, reason = "further representations are on their way")]
+            _ => "other",
+        })
+    }
+
+    /// Reads the whole file, its checksums and the order of its values; `bitsort.Error` tells
+    /// the first damage.
+    fn verify(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let mapped = Self::mapped(slf)?;
+        Source::File(Arc::clone(&mapped)).check()?;
+        slf.py().detach(|| mapped.set.verify()).map_err(raise)
+    }
+
+    /// Forgets the file. Iterators that were made before go on.
+    fn close(slf: &Bound<'_, Self>) {
+        if let Content::File(file) = &slf.as_super().get().content {
+            let mut file = file.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
+            *file = None;
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*exception))]
+    fn __exit__(slf: &Bound<'_, Self>, exception: &Bound<'_, PyAny>) {
+        let _ = exception; // it goes on
+        Self::close(slf);
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        let open = slf.py().import("bitsort")?.getattr("open")?;
+        Ok((open, (Self::mapped(slf)?.path().to_path_buf(),)))
+    }
+}

@@ -1,0 +1,77 @@
+//! The Python package: `import bitsort`.
+//!
+//! Flow: object of Python → `numbers` (by `arrow` and `buffer`, where it lies) → `source`, a
+//! set in memory or in a file → the library, without the interpreter's lock (`work`) →
+//! `buffer::Array` and others, which Python reads where they lie. Read `sets` first.
+
+mod algebra;
+#[expect(unsafe_code, reason = "the Arrow C data interface; why it is sound stands there")]
+mod arrow;
+mod bloom;
+#[expect(unsafe_code, reason = "the buffer protocol; why it is sound stands there")]
+mod buffer;
+mod error;
+mod file;
+mod frozen;
+mod iterate;
+mod mutable;
+mod numbers;
+mod plot;
+mod probe;
+mod sets;
+mod sort;
+mod source;
+mod work;
+
+use pyo3::prelude::*;
+
+/// Sets of natural numbers in memory and in mapped files, Bloom filters, and a sort within a
+/// memory limit.
+///
+/// >>> import bitsort as bs
+/// >>> ids = bs.BitSet([3, 40]) | bs.BitSet.from_ranges([(100, 200)])
+/// >>> len(ids), 150 in ids, ids.rank(100), ids[-1]
+/// (102, True, 3, 199)
+#[pymodule(name = "bitsort")]
+mod package {
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_export]
+    use crate::algebra::{at_least, convert, eval, verify};
+    #[pymodule_export]
+    use crate::bloom::Bloom;
+    #[pymodule_export]
+    use crate::buffer::Array;
+    #[pymodule_export]
+    use crate::error::Error;
+    #[pymodule_export]
+    use crate::file::{SetFile, open};
+    #[pymodule_export]
+    use crate::frozen::FrozenBitSet;
+    #[pymodule_export]
+    use crate::iterate::SetIterator;
+    #[pymodule_export]
+    use crate::mutable::BitSet;
+    #[pymodule_export]
+    use crate::plot::Plot;
+    #[pymodule_export]
+    use crate::probe::ArrowAnswers;
+    #[pymodule_export]
+    use crate::sets::{AbstractBitSet, ArrowValues};
+    #[pymodule_export]
+    use crate::sort::{Report, explain, sort};
+    use pyo3::prelude::*;
+
+    /// Says that the sets are sets.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Python has loaded this one when it starts; `collections.abc` costs ten milliseconds.
+        let sets = module.py().import("_collections_abc")?;
+        for (interface, class) in [("Set", "AbstractBitSet"), ("MutableSet", "BitSet")] {
+            sets.getattr(interface)?.call_method1("register", (module.getattr(class)?,))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,393 @@
+//! `BitSet`: a set in memory that changes.
+
+use crate::arrow::{Imported, import};
+use crate::error::{invalid, wrong_type};
+use crate::frozen::reduced;
+use crate::numbers::{Numbers, natural, natural_or_other};
+use crate::sets::{AbstractBitSet, Content, span};
+use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
+use bitsort::set::IntegerSet;
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyKeyError, PyNotImplementedError};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyTuple, PyType};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A set of natural numbers below 2**64, in memory, with the interface of `set` and that of
+/// pyroaring's `BitMap64`.
+///
+/// It is made of any iterable of integers, of a range, of an array of numpy or Arrow, or of
+/// another set. An iterator goes over the values as they were when it was made.
+///
+/// >>> import bitsort
+/// >>> ids = bitsort.BitSet([40, 3])
+/// >>> ids |= range(100, 103)
+/// Traceback (most recent call last):
+/// TypeError: unsupported operand type(s) for |=: 'bitsort.BitSet' and 'range'
+/// >>> ids.update(range(100, 103))
+/// >>> ids
+/// BitSet([3, 40, 100, 101, 102])
+#[pyclass(extends = AbstractBitSet, frozen, subclass, module = "bitsort")]
+pub(crate) struct BitSet;
+
+impl BitSet {
+    pub(crate) fn wrap(py: Python<'_>, set: IntegerSet) -> PyResult<Bound<'_, PyAny>> {
+        Ok(Bound::new(py, Self::with(set))?.into_any())
+    }
+
+    fn with(set: IntegerSet) -> PyClassInitializer<Self> {
+        PyClassInitializer::from(AbstractBitSet::of_set(set)).add_subclass(Self)
+    }
+}
+
+/// The set of a constructor's argument.
+pub(crate) fn made(py: Python<'_>, values: Option<&Bound<'_, PyAny>>) -> PyResult<IntegerSet> {
+    let Some(values) = values else { return Ok(IntegerSet::new()) };
+    match source_of(values)? {
+        Some(Source::Memory(set)) => Ok(IntegerSet::clone(&set)),
+        Some(source) => Operation::Or.compute(py, &[source]),
+        None => set_of(py, Numbers::of(values)?),
+    }
+}
+
+pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
+    let mut set = IntegerSet::new();
+    for (index, range) in ranges.try_iter()?.enumerate() {
+        let range = range?;
+        let ends = range.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
+        let (start, stop) = ends.map_err(|_| {
+            wrong_type(format!("index {index}: a range is a pair of a start and a stop"))
+        })?;
+        if let Some((first, last)) = span(&start, &stop)? {
+            check_room(first, last)?;
+            set.insert_range(first..=last);
+        }
+    }
+    Ok(set)
+}
+
+/// Refuses ranges whose containers fill the memory: 40 bytes for each 2^16 values.
+fn check_room(first: u64, last: u64) -> PyResult<()> {
+    const MOST: u64 = 1 << 28;
+    if (last - first) >> 16 > MOST {
+        return Err(invalid("a set in memory holds ranges of at most 2**44 values"));
+    }
+    Ok(())
+}
+
+pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyResult<IntegerSet> {
+    match import(data, column)? {
+        Some(Imported::Numbers(columns)) => set_of(data.py(), Numbers::Columns(columns)),
+        Some(Imported::Texts(_)) => Err(wrong_type("index 0: a text is no natural number")),
+        None => {
+            let kind = data.get_type().name()?;
+            Err(wrong_type(format!("{kind} has neither __arrow_c_stream__ nor __arrow_c_array__")))
+        }
+    }
+}
+
+pub(crate) fn deserialized(data: &Bound<'_, PyAny>, format: &str) -> PyResult<IntegerSet> {
+    if !matches!(format, "roaring" | "roaring32") {
+        return Err(PyNotImplementedError::new_err(format!(
+            "{format} is no format of bytes; there are roaring, roaring32"
+        )));
+    }
+    let bytes = PyBuffer::<u8>::get(data)?.to_vec(data.py())?;
+    data.py().detach(|| IntegerSet::from_roaring_bytes(&bytes).map_err(invalid))
+}
+
+/// The lock of the values.
+fn values<'s>(slf: &'s Bound<'_, BitSet>) -> PyResult<&'s Mutex<Arc<IntegerSet>>> {
+    match &slf.as_super().get().content {
+        Content::Memory(set) => Ok(set),
+        Content::File(_) => Err(wrong_type("a set in a file does not change")),
+    }
+}
+
+/// A small change. Whoever still uses the set as it was has it for himself.
+fn change<T>(slf: &Bound<'_, BitSet>, change: impl FnOnce(&mut IntegerSet) -> T) -> PyResult<T> {
+    let set = values(slf)?;
+    let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
+    Ok(change(Arc::make_mut(&mut set)))
+}
+
+/// A large one: other threads of Python go on meanwhile.
+fn change_detached<T: Send>(
+    slf: &Bound<'_, BitSet>,
+    change: impl FnOnce(&mut IntegerSet) -> T + Send,
+) -> PyResult<T> {
+    let set = values(slf)?;
+    Ok(slf.py().detach(|| {
+        let mut set = set.lock().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut set))
+    }))
+}
+
+fn assign(slf: &Bound<'_, BitSet>, other: &Source, operation: Operation) -> PyResult<()> {
+    other.check()?;
+    match other {
+        Source::Memory(other) => change_detached(slf, |set| operation.assign(set, other)),
+        Source::File(_) => {
+            let ours = slf.as_super().get().source(slf.py())?;
+            let result = operation.compute(slf.py(), &[ours, other.clone()])?;
+            change(slf, |set| *set = result)
+        }
+    }
+}
+
+fn assign_all(
+    slf: &Bound<'_, BitSet>,
+    others: &Bound<'_, PyTuple>,
+    operation: Operation,
+) -> PyResult<()> {
+    // All are looked at before the set changes.
+    let others = others.iter().map(|other| operand(&other)).collect::<PyResult<Vec<_>>>()?;
+    others.iter().try_for_each(|other| assign(slf, other, operation))
+}
+
+/// An assigning operator, which takes sets of any kind only.
+fn assign_set(
+    slf: &Bound<'_, BitSet>,
+    other: &Bound<'_, PyAny>,
+    operation: Operation,
+) -> PyResult<()> {
+    if !is_set_like(other) {
+        let kind = other.get_type().name()?;
+        let sign = match operation {
+            Operation::And => "&=",
+            Operation::Or => "|=",
+            Operation::Xor => "^=",
+            Operation::AndNot => "-=",
+        };
+        return Err(wrong_type(format!(
+            "unsupported operand type(s) for {sign}: 'bitsort.BitSet' and '{kind}'"
+        )));
+    }
+    assign(slf, &operand(other)?, operation)
+}
+
+#[pymethods]
+impl BitSet {
+    #[classattr]
+    const __hash__: Option<bool> = None;
+
+    #[new]
+    #[pyo3(signature = (values=None, /))]
+    fn new(
+        py: Python<'_>,
+        values: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        made(py, values).map(Self::with)
+    }
+
+    /// The set of the values of half-open ranges: pairs of a start and a stop.
+    ///
+    /// >>> import bitsort
+    /// >>> len(bitsort.BitSet.from_ranges([(100, 200), (10**12, 10**12 + 10**6)]))
+    /// 1000100
+    #[classmethod]
+    fn from_ranges<'py>(
+        cls: &Bound<'py, PyType>,
+        ranges: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::wrap(cls.py(), from_ranges(ranges)?)
+    }
+
+    /// The set of the values of Arrow data: an array, a chunked array or a stream of
+    /// integers, or a table and the name of its column, of any library with the Arrow
+    /// PyCapsule interface (pyarrow, Polars, pandas, DuckDB, nanoarrow). Nothing is copied
+    /// before it is sorted. A null or a negative value is refused with its index.
+    #[classmethod]
+    #[pyo3(signature = (data, column=None))]
+    fn from_arrow<'py>(
+        cls: &Bound<'py, PyType>,
+        data: &Bound<'py, PyAny>,
+        column: Option<&str>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::wrap(cls.py(), from_arrow(data, column)?)
+    }
+
+    /// The set in bytes: "roaring" or "roaring32" for a portable roaring bitmap of 64 or 32
+    /// bits, which are told apart by their content.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet.deserialize(bitsort.BitSet([3, 40]).serialize())
+    /// BitSet([3, 40])
+    #[classmethod]
+    #[pyo3(signature = (data, format="roaring"))]
+    fn deserialize<'py>(
+        cls: &Bound<'py, PyType>,
+        data: &Bound<'py, PyAny>,
+        format: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::wrap(cls.py(), deserialized(data, format)?)
+    }
+
+    /// Adds a value.
+    fn add(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = natural(value)?;
+        change(slf, |set| {
+            set.insert(value);
+        })
+    }
+
+    /// Adds a value; `KeyError` if it was there.
+    fn add_checked(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = natural(value)?;
+        if change(slf, |set| set.insert(value))? { Ok(()) } else { Err(PyKeyError::new_err(value)) }
+    }
+
+    /// Takes a value out, if it is there.
+    fn discard(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match natural_or_other(value)? {
+            Ok(value) => change(slf, |set| {
+                set.remove(value);
+            }),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes a value out; `KeyError` if it was not there.
+    fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let found = match natural_or_other(value)? {
+            Ok(value) => change(slf, |set| set.remove(value))?,
+            Err(_) => false,
+        };
+        if found { Ok(()) } else { Err(PyKeyError::new_err(value.clone().unbind())) }
+    }
+
+    /// Takes the smallest value out and gives it; `KeyError` if the set is empty.
+    fn pop(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let popped = change(slf, |set| {
+            let value = set.min()?;
+            set.remove(value);
+            Some(value)
+        })?;
+        popped.ok_or_else(|| PyKeyError::new_err("pop from an empty set"))
+    }
+
+    /// Takes all values out.
+    fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let set = values(slf)?;
+        let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
+        *set = Arc::default();
+        Ok(())
+    }
+
+    /// A copy of the set.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let source = slf.as_super().get().source(slf.py())?;
+        Self::wrap(slf.py(), source.to_set(&Arc::default())?)
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::copy(slf)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = memo; // nothing lies within a set
+        Self::copy(slf)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        reduced(slf.as_super(), &slf.py().get_type::<Self>())
+    }
+
+    /// Adds the values of all others: sets, ranges, arrays, iterables.
+    #[pyo3(signature = (*others))]
+    fn update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
+        assign_all(slf, others, Operation::Or)
+    }
+
+    /// Keeps only the values that all others have.
+    #[pyo3(signature = (*others))]
+    fn intersection_update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
+        assign_all(slf, others, Operation::And)
+    }
+
+    /// Takes the values of all others out.
+    #[pyo3(signature = (*others))]
+    fn difference_update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
+        assign_all(slf, others, Operation::AndNot)
+    }
+
+    /// Keeps the values that one of the two has.
+    fn symmetric_difference_update(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        assign(slf, &operand(other)?, Operation::Xor)
+    }
+
+    fn __iand__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        assign_set(slf, other, Operation::And)
+    }
+
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        assign_set(slf, other, Operation::Or)
+    }
+
+    fn __ixor__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        assign_set(slf, other, Operation::Xor)
+    }
+
+    fn __isub__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        assign_set(slf, other, Operation::AndNot)
+    }
+
+    /// Replaces all values by those of `other`.
+    fn overwrite(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let new = made(slf.py(), Some(other))?;
+        change(slf, |set| *set = new)
+    }
+
+    /// Adds the values from `start` to before `stop`.
+    fn add_range(
+        slf: &Bound<'_, Self>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Some((first, last)) = span(start, stop)? else { return Ok(()) };
+        check_room(first, last)?;
+        change_detached(slf, |set| set.insert_range(first..=last))
+    }
+
+    /// Takes the values from `start` to before `stop` out.
+    fn remove_range(
+        slf: &Bound<'_, Self>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Some((first, last)) = span(start, stop)? else { return Ok(()) };
+        change_detached(slf, |set| set.remove_range(first..=last))
+    }
+
+    /// From `start` to before `stop`, takes out the values that are there and adds those that
+    /// are not.
+    fn flip_inplace(
+        slf: &Bound<'_, Self>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let Some((first, last)) = span(start, stop)? else { return Ok(()) };
+        check_room(first, last)?;
+        let range = IntegerSet::from_ranges([first..=last]);
+        change_detached(slf, |set| *set ^= &range)
+    }
+
+    /// Brings the set into its smallest form; tells whether it changed.
+    fn optimize(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        change_detached(slf, IntegerSet::optimize)
+    }
+
+    /// As `optimize`; pyroaring's name.
+    fn run_optimize(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Self::optimize(slf)
+    }
+}

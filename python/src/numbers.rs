@@ -1,0 +1,292 @@
+//! Natural numbers of any Python object: sets, ranges, arrays, iterables.
+
+use crate::arrow::{Imported, import};
+use crate::buffer::{Column, Kind, Refused, each_block};
+use crate::error::{invalid, raise, wrong_type};
+use crate::source::{Source, source_of};
+use bitsort::set::IntegerSet;
+use bitsort::sort::Sort;
+use bitsort::{Format, Progress};
+use pyo3::prelude::*;
+use pyo3::types::{PyFloat, PyInt, PyRange, PyString};
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Values that are copied out of shared memory at a time.
+pub(crate) const BLOCK: usize = 1 << 16;
+/// More values are sorted by the engine, in several threads.
+const MANY: usize = 1 << 18;
+
+/// Numbers, wherever they lie.
+pub(crate) enum Numbers {
+    Set(Source),
+    /// First, last and step of a range that is not empty.
+    Range(u64, u64, u64),
+    Columns(Vec<Column>),
+    Values(Vec<u64>),
+}
+
+/// A natural number below 2^64.
+pub(crate) fn natural(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    natural_or_other(value)?.map_err(|what| invalid(format!("{value} is {what}")))
+}
+
+/// The same; or why an integer is none.
+pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64, &'static str>> {
+    if let Ok(value) = value.extract::<u64>() {
+        return Ok(Ok(value));
+    }
+    let index = if value.is_instance_of::<PyInt>() {
+        value.clone()
+    } else if value.hasattr("__index__")? {
+        value.call_method0("__index__")?
+    } else {
+        let kind = value.get_type().name()?;
+        return Err(wrong_type(format!("a natural number is an int, not {kind}")));
+    };
+    Ok(Err(if index.lt(0)? { "negative" } else { "not below 2^64" }))
+}
+
+/// A number that an object of an iterable is; errors tell its index.
+fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
+    if let Ok(value) = value.extract::<u64>() {
+        return Ok(value);
+    }
+    if value.is_none() {
+        return Err(Refused::Null(index).into());
+    }
+    if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyString>() {
+        let shown = value.repr()?;
+        return Err(wrong_type(format!("index {index}: {shown} is no natural number")));
+    }
+    let what = match natural_or_other(value) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(what)) => what,
+        Err(_) => {
+            let kind = value.get_type().name()?;
+            return Err(wrong_type(format!("index {index}: {kind} is no natural number")));
+        }
+    };
+    Err(invalid(format!("index {index}: {value} is {what}")))
+}
+
+fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
+    let whole = range.as_any();
+    let (mut first, mut last, mut step) = if range.is_empty()? {
+        return Ok(Numbers::Values(Vec::new()));
+    } else {
+        (whole.get_item(0)?, whole.get_item(-1)?, whole.getattr("step")?)
+    };
+    if step.lt(0)? {
+        (first, last, step) = (last, first, step.neg()?);
+    }
+    Ok(Numbers::Range(natural(&first)?, natural(&last)?, natural(&step)?))
+}
+
+impl Numbers {
+    /// The numbers of an object: a set of ours, a range, what has the Arrow or the buffer
+    /// protocol, or any iterable of integers.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Some(source) = source_of(object)? {
+            return Ok(Self::Set(source));
+        }
+        if let Ok(whole) = object.cast::<PyRange>() {
+            return range(whole);
+        }
+        match import(object, None)? {
+            Some(Imported::Numbers(columns)) => return Ok(Self::Columns(columns)),
+            Some(Imported::Texts(_)) => {
+                return Err(wrong_type("index 0: a text is no natural number"));
+            }
+            None => {}
+        }
+        if let Some(column) = Column::of_buffer(object)? {
+            return Ok(Self::Columns(vec![column]));
+        }
+        if object.hasattr("__array__")? && !object.hasattr("__array_interface__")? {
+            let array = object.call_method0("__array__")?;
+            if let Some(column) = Column::of_buffer(&array)? {
+                return Ok(Self::Columns(vec![column]));
+            }
+        }
+        let mut values = Vec::new();
+        for (index, value) in object.try_iter()?.enumerate() {
+            values.push(item(&value?, index)?);
+        }
+        Ok(Self::Values(values))
+    }
+
+    /// Number of numbers, with duplicates.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Set(source) => source.len(),
+            Self::Range(first, last, step) => (last - first) / step + 1,
+            Self::Columns(columns) => columns.iter().map(|column| column.len() as u64).sum(),
+            Self::Values(values) => values.len() as u64,
+        }
+    }
+
+    /// Gives the numbers, a block at a time.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&[u64]) -> PyResult<()>) -> PyResult<()> {
+        match self {
+            Self::Set(source) => source.each(visit),
+            &Self::Range(first, last, step) => {
+                let mut next = Some(first);
+                while let Some(start) = next {
+                    let rest = (0..BLOCK as u64).map_while(|index| {
+                        let value = step.checked_mul(index)?.checked_add(start)?;
+                        (value <= last).then_some(value)
+                    });
+                    let block: Vec<u64> = rest.collect();
+                    visit(&block)?;
+                    next = block.last().and_then(|end| end.checked_add(step));
+                    next = next.filter(|next| *next <= last);
+                }
+                Ok(())
+            }
+            Self::Columns(columns) => each_block(columns, BLOCK, false, visit),
+            Self::Values(values) => values.chunks(BLOCK).try_for_each(visit),
+        }
+    }
+
+    /// The numbers as a set. Many of them are sorted in several threads.
+    pub(crate) fn into_set(self, progress: &Arc<Progress>) -> PyResult<IntegerSet> {
+        match self {
+            Self::Set(source) => source.to_set(progress),
+            Self::Range(first, last, 1) => Ok(IntegerSet::from_ranges([first..=last])),
+            Self::Columns(columns) if columns.iter().map(Column::len).sum::<usize>() > MANY => {
+                let reader = ColumnReader::new(columns);
+                let refused = Arc::clone(&reader.refused);
+                let format = reader.format();
+                let sort = Sort::new().reader("the array", reader).from_format(format);
+                let sorted = sort.progress(Arc::clone(progress)).into_set();
+                told(sorted, &refused).map(|(set, _)| set)
+            }
+            other => {
+                let mut set = IntegerSet::new();
+                let mut ascend = true;
+                let mut last = None;
+                other.each(|values| {
+                    ascend = ascend && values.is_sorted() && last <= values.first().copied();
+                    last = values.last().copied().or(last);
+                    set.extend(values);
+                    interrupted(progress)
+                })?;
+                if !ascend {
+                    set.optimize();
+                }
+                Ok(set)
+            }
+        }
+    }
+}
+
+/// Ends loops of ours when somebody cancels the work.
+pub(crate) fn interrupted(progress: &Progress) -> PyResult<()> {
+    if progress.is_cancelled() { Err(raise(bitsort::Error::Interrupted)) } else { Ok(()) }
+}
+
+/// The outcome of a sort of columns: a refused value is why its reader failed.
+pub(crate) fn told<T>(sorted: bitsort::Result<T>, refused: &Mutex<Option<PyErr>>) -> PyResult<T> {
+    match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => sorted.map_err(raise),
+    }
+}
+
+/// The values of columns as bytes, 4 or 8 each.
+pub(crate) struct ColumnReader {
+    columns: Vec<Column>,
+    /// The column and the row that come next, and the values of the columns before.
+    at: (usize, usize, usize),
+    values: Vec<u64>,
+    bytes: Vec<u8>,
+    given: usize,
+    narrow: bool,
+    /// Why the reader failed.
+    pub(crate) refused: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl ColumnReader {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
+        let narrow = columns.iter().all(|column| !matches!(column.kind(), Kind::U64 | Kind::I64));
+        let (values, bytes, refused) = (Vec::new(), Vec::new(), Arc::default());
+        Self { columns, at: (0, 0, 0), values, bytes, given: 0, narrow, refused }
+    }
+
+    /// How the values lie in the bytes.
+    pub(crate) fn format(&self) -> Format {
+        if self.narrow { Format::U32Le } else { Format::U64Le }
+    }
+
+    /// Notes why the reader fails.
+    fn refuse(&self, refused: Refused) -> io::Error {
+        let error = refused.later(self.at.2).into();
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        io::ErrorKind::InvalidData.into()
+    }
+
+    /// Goes on by so many rows.
+    fn advance(&mut self, rows: usize) {
+        let (column, row, before) = self.at;
+        let len = self.columns[column].len();
+        self.at = if row + rows < len {
+            (column, row + rows, before)
+        } else {
+            (column + 1, 0, before + len)
+        };
+    }
+
+    /// Copies values that lie as they are read; tells the bytes, none if they lie otherwise.
+    fn copy(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = if self.narrow { 4 } else { 8 };
+        let Some(column) = self.columns.get(self.at.0).filter(|column| column.is_plain(bytes))
+        else {
+            return Ok(0);
+        };
+        let rows = (out.len() / bytes).min(column.len() - self.at.1);
+        let copied = column.copy_bytes(self.at.1, &mut out[..rows * bytes]);
+        copied.map_err(|refused| self.refuse(refused))?;
+        if rows > 0 {
+            self.advance(rows);
+        }
+        Ok(rows * bytes)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.bytes.clear();
+        self.given = 0;
+        let Some(found) = self.columns.get(self.at.0) else { return Ok(()) };
+        self.values.clear();
+        let copied = found.copy(self.at.1, BLOCK, false, &mut self.values);
+        copied.map_err(|refused| self.refuse(refused))?;
+        if self.narrow {
+            #[expect(clippy::cast_possible_truncation, reason = "all columns are narrow")]
+            self.bytes.extend(self.values.iter().flat_map(|value| (*value as u32).to_le_bytes()));
+        } else {
+            self.bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+        }
+        self.advance(self.values.len());
+        Ok(())
+    }
+}
+
+impl Read for ColumnReader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.bytes.len() {
+            if self.at.0 == self.columns.len() {
+                return Ok(0);
+            }
+            let copied = self.copy(out)?;
+            if copied > 0 {
+                return Ok(copied);
+            }
+            self.fill()?;
+        }
+        let rest = &self.bytes[self.given..];
+        let len = rest.len().min(out.len());
+        out[..len].copy_from_slice(&rest[..len]);
+        self.given += len;
+        Ok(len)
+    }
+}

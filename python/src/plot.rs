@@ -1,0 +1,80 @@
+//! Maps of sets, for notebooks.
+
+use crate::error::raise;
+use crate::source::Source;
+use bitsort::plot::Map;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// A map of a set along a Hilbert curve: neighbours in value are neighbours in the picture. A
+/// notebook shows it.
+///
+/// >>> import bitsort
+/// >>> bitsort.BitSet(range(0, 10000, 3)).plot(order=6)
+/// <bitsort.Plot of 64 × 64 cells, 4 values each>
+#[pyclass(frozen, module = "bitsort")]
+pub(crate) struct Plot {
+    map: Map,
+}
+
+impl Plot {
+    pub(crate) fn of(
+        py: Python<'_>,
+        source: &Source,
+        order: Option<u32>,
+        ipv4: bool,
+        title: Option<String>,
+    ) -> PyResult<Self> {
+        source.check()?;
+        let draw = if ipv4 { Map::of_ipv4 } else { Map::of };
+        let mut map = py.detach(|| draw(source, order)).map_err(raise)?;
+        if let Some(title) = title {
+            map.title = title;
+        }
+        Ok(Self { map })
+    }
+}
+
+#[pymethods]
+impl Plot {
+    /// The picture as the bytes of a PNG file.
+    fn png<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.map.to_png())?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The picture as SVG.
+    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(py.detach(|| self.map.to_svg())?)
+    }
+
+    /// Writes the picture: SVG if the name ends in `.svg`, else PNG.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| {
+            let is_svg = path.extension().is_some_and(|name| name == "svg");
+            let bytes: Cow<'_, [u8]> = if is_svg {
+                self.map.to_svg()?.into_bytes().into()
+            } else {
+                self.map.to_png()?.into()
+            };
+            std::fs::write(&path, bytes)
+        })
+        .map_err(|error| {
+            let text = error.to_string();
+            PyOSError::new_err((error.raw_os_error().unwrap_or(0), text, path))
+        })
+    }
+
+    fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.png(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let side = 1_u64 << self.map.order;
+        let values = 1_u128 << self.map.cell_bits;
+        format!("<bitsort.Plot of {side} × {side} cells, {values} values each>")
+    }
+}

@@ -1,0 +1,161 @@
+//! Many values asked for at once, and answers of the same kind.
+
+use crate::arrow::export_answers;
+use crate::buffer::{Array, Column, each_block};
+use crate::error::raise;
+use crate::numbers::Numbers;
+use crate::source::{Source, source_of};
+use crate::work::watched;
+use bitsort::Progress;
+use bitsort::set::AsSet;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyMemoryView, PyRange, PyTuple};
+use std::sync::Arc;
+
+/// Values that a set is asked for at once: it answers many several times faster.
+const BLOCK: usize = 1 << 22;
+/// Fewer are answered before anybody could press Ctrl-C.
+const FEW: u64 = 1 << 16;
+
+/// The library that gave the questions, and gets the answers.
+pub(crate) enum Asker {
+    Numpy,
+    /// The module that reads Arrow data.
+    Arrow(String),
+    Buffer,
+    Other,
+}
+
+impl Asker {
+    pub(crate) fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if source_of(values)?.is_some() || values.is_instance_of::<PyRange>() {
+            return Ok(Self::Other);
+        }
+        let module: String = values.get_type().getattr("__module__")?.extract()?;
+        let library = module.split('.').next().unwrap_or_default().to_owned();
+        Ok(match library.as_str() {
+            "numpy" => Self::Numpy,
+            "pyarrow" | "polars" | "pandas" => Self::Arrow(library),
+            _ if values.hasattr("__arrow_c_stream__")?
+                || values.hasattr("__arrow_c_array__")? =>
+            {
+                Self::Arrow(library)
+            }
+            _ if values.is_instance_of::<PyList>() || values.is_instance_of::<PyTuple>() => {
+                Self::Other
+            }
+            _ if PyMemoryView::from(values).is_ok() => Self::Buffer,
+            _ => Self::Other,
+        })
+    }
+
+    /// Answers for whoever asked.
+    pub(crate) fn tell<'py>(
+        &self,
+        py: Python<'py>,
+        answers: Vec<bool>,
+        questions: &[Column],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if let Self::Other = self {
+            return Ok(PyList::new(py, answers)?.into_any());
+        }
+        let array = Bound::new(py, Array::of_answers(&answers))?.into_any();
+        match self {
+            Self::Numpy => py.import("numpy")?.call_method1("asarray", (array,)),
+            Self::Arrow(library) => {
+                let answers = ArrowAnswers {
+                    array: array.cast_into()?.unbind(),
+                    questions: questions.to_vec(),
+                };
+                let answers = Bound::new(py, answers)?;
+                match library.as_str() {
+                    "pyarrow" => py.import("pyarrow")?.call_method1("array", (answers,)),
+                    "polars" => py.import("polars")?.call_method1("Series", (answers,)),
+                    "pandas" => {
+                        let bits =
+                            py.import("numpy")?.call_method1("asarray", (&answers.get().array,))?;
+                        py.import("pandas")?.call_method1("Series", (bits,))
+                    }
+                    _ => Ok(answers.into_any()),
+                }
+            }
+            _ => Ok(PyMemoryView::from(&array)?.into_any()),
+        }
+    }
+}
+
+/// Answers to Arrow data of a library that is not known: truth values, null where the question
+/// was, for whatever reads Arrow arrays.
+#[pyclass(frozen, module = "bitsort")]
+pub(crate) struct ArrowAnswers {
+    array: Py<Array>,
+    questions: Vec<Column>,
+}
+
+#[pymethods]
+impl ArrowAnswers {
+    /// The Arrow array: a pair of capsules.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let _ = requested_schema; // the protocol lets us give the type that there is
+        export_answers(py, self.array.get(), &self.questions)
+    }
+
+    fn __len__(&self) -> usize {
+        self.array.get().count()
+    }
+}
+
+/// Which of `values` are in the set.
+pub(crate) fn contains_many<'py>(
+    py: Python<'py>,
+    source: &Source,
+    values: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let asker = Asker::of(values)?;
+    let numbers = Numbers::of(values)?;
+    let progress = Arc::new(Progress::default());
+    let ask = || answers(source, &numbers, &progress, matches!(asker, Asker::Arrow(_)));
+    let found =
+        if numbers.len() > FEW { watched(py, &progress, None, ask)? } else { py.detach(ask)? };
+    let columns = match &numbers {
+        Numbers::Columns(columns) => &columns[..],
+        _ => &[],
+    };
+    asker.tell(py, found, columns)
+}
+
+fn answers(
+    source: &Source,
+    numbers: &Numbers,
+    progress: &Progress,
+    null_is_allowed: bool,
+) -> PyResult<Vec<bool>> {
+    let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
+    let (mut found, mut done) = (vec![false; len], 0);
+    let set = source.as_set();
+    let mut ask = |values: &[u64]| {
+        source.check()?;
+        crate::numbers::interrupted(progress)?;
+        let answers = &mut found[done..done + values.len()];
+        done += values.len();
+        let asked = set.view().contains_many(values, answers);
+        asked.map_err(|damage| raise(set.damaged(damage)))
+    };
+    match numbers {
+        Numbers::Columns(columns) => each_block(columns, BLOCK, null_is_allowed, ask)?,
+        Numbers::Values(values) => values.chunks(BLOCK).try_for_each(&mut ask)?,
+        other => other.each(&mut ask)?,
+    }
+    if let (Numbers::Columns(columns), true) = (numbers, null_is_allowed) {
+        let rows = columns.iter().flat_map(|part| (0..part.len()).map(|row| part.is_null(row)));
+        if columns.iter().any(Column::has_nulls) {
+            found.iter_mut().zip(rows).for_each(|(found, is_null)| *found &= !is_null);
+        }
+    }
+    Ok(found)
+}

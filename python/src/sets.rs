@@ -1,0 +1,858 @@
+//! `AbstractBitSet`: what sets of every kind answer.
+
+use crate::arrow::export_stream;
+use crate::buffer::Array;
+use crate::error::{invalid, raise, wrong_type};
+use crate::frozen::FrozenBitSet;
+use crate::iterate::SetIterator;
+use crate::mutable::BitSet;
+use crate::numbers::{BLOCK, natural, natural_or_other};
+use crate::plot::Plot;
+use crate::probe;
+use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
+use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written};
+use pyo3::IntoPyObjectExt;
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Where the values are.
+pub(crate) enum Content {
+    Memory(Mutex<Arc<IntegerSet>>),
+    /// None, once it was closed.
+    File(Mutex<Option<Arc<Mapped>>>),
+}
+
+/// The base of `BitSet`, `FrozenBitSet` and `SetFile`, with all questions and operators. It
+/// has no instances of its own.
+///
+/// Values are natural numbers below 2**64, in ascending order. Operators and methods take
+/// sets of every kind; methods take ranges, arrays of numpy and Arrow, and any iterable of
+/// integers as well.
+///
+/// >>> import bitsort
+/// >>> isinstance(bitsort.BitSet(), bitsort.AbstractBitSet)
+/// True
+#[pyclass(subclass, frozen, module = "bitsort", weakref)]
+pub(crate) struct AbstractBitSet {
+    pub(crate) content: Content,
+    hash: OnceLock<isize>,
+}
+
+impl AbstractBitSet {
+    pub(crate) fn of(content: Content) -> Self {
+        Self { content, hash: OnceLock::new() }
+    }
+
+    pub(crate) fn of_set(set: IntegerSet) -> Self {
+        Self::of(Content::Memory(Mutex::new(Arc::new(set))))
+    }
+
+    /// The set as it is now.
+    pub(crate) fn source(&self, py: Python<'_>) -> PyResult<Source> {
+        match &self.content {
+            Content::Memory(set) => {
+                let set = set.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+                Ok(Source::Memory(Arc::clone(&set)))
+            }
+            Content::File(file) => {
+                let file = file.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+                let mapped = file.as_ref().ok_or_else(|| invalid("the file is closed"))?;
+                Ok(Source::File(Arc::clone(mapped)))
+            }
+        }
+    }
+}
+
+/// A new set, of the kind of `like`: frozen or not.
+pub(crate) fn wrapped<'py>(
+    like: &Bound<'py, PyAny>,
+    set: IntegerSet,
+) -> PyResult<Bound<'py, PyAny>> {
+    if like.is_instance_of::<FrozenBitSet>() {
+        FrozenBitSet::wrap(like.py(), set)
+    } else {
+        BitSet::wrap(like.py(), set)
+    }
+}
+
+/// First and last value of the half-open range from `start` to `stop`, unless it is empty.
+pub(crate) fn span(
+    start: &Bound<'_, PyAny>,
+    stop: &Bound<'_, PyAny>,
+) -> PyResult<Option<(u64, u64)>> {
+    let start = match natural_or_other(start)? {
+        Ok(start) => start,
+        Err("negative") => return Err(invalid(format!("{start} is negative"))),
+        Err(_) => return Ok(None),
+    };
+    let last = match natural_or_other(stop)? {
+        Ok(stop) => stop.checked_sub(1),
+        Err("negative") => return Err(invalid(format!("{stop} is negative"))),
+        Err(_) => Some(u64::MAX),
+    };
+    Ok(last.filter(|last| *last >= start).map(|last| (start, last)))
+}
+
+/// The values of a set from `first` to `last`.
+pub(crate) fn between(
+    py: Python<'_>,
+    source: &Source,
+    first: u64,
+    last: u64,
+) -> PyResult<IntegerSet> {
+    source.check()?;
+    let parts = vec![Expression::Name("set".to_owned()), Expression::Range(first, last)];
+    crate::work::interruptible(py, |progress| {
+        Expression::And(parts).eval(|_| Some(source))?.progress(progress).to_set()
+    })
+}
+
+/// The formats that sets are written in.
+pub(crate) fn set_format(name: &str) -> PyResult<SetFormat> {
+    Ok(match name {
+        "bits" => SetFormat::Bits,
+        "dense" => SetFormat::DenseBits,
+        "roaring-bits" => SetFormat::RoaringBits,
+        "roaring" => SetFormat::Roaring,
+        "parquet" => SetFormat::Table(bitsort::TableFormat::Parquet),
+        "arrow" => SetFormat::Table(bitsort::TableFormat::Arrow),
+        other => SetFormat::Values(other.parse().map_err(|_| {
+            invalid(format!(
+                "{other} is no format of sets; there are bits, dense, roaring-bits, roaring, \
+                 text, u32le, u32be, u64le, u64be, parquet, arrow"
+            ))
+        })?),
+    })
+}
+
+/// The result of an operation between a set and others.
+fn join_all<'py>(
+    slf: &Bound<'py, AbstractBitSet>,
+    others: &Bound<'py, PyTuple>,
+    operation: Operation,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut sets = vec![slf.get().source(slf.py())?];
+    for other in others {
+        sets.push(operand(&other)?);
+    }
+    wrapped(slf, operation.compute(slf.py(), &sets)?)
+}
+
+/// The result of an operator; `NotImplemented` for what is no set.
+fn operator<'py>(
+    slf: &Bound<'py, AbstractBitSet>,
+    other: &Bound<'py, PyAny>,
+    operation: Operation,
+    swapped: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = slf.py();
+    if !is_set_like(other) {
+        return Ok(py.NotImplemented().into_bound(py));
+    }
+    let mut sets = [slf.get().source(py)?, operand(other)?];
+    if swapped {
+        sets.reverse();
+    }
+    wrapped(slf, operation.compute(py, &sets)?)
+}
+
+fn count(
+    slf: &Bound<'_, AbstractBitSet>,
+    other: &Bound<'_, PyAny>,
+    operation: Operation,
+) -> PyResult<u64> {
+    operation.count(slf.py(), &slf.get().source(slf.py())?, &operand(other)?)
+}
+
+/// The hash of the frozenset of the same values, which is equal to it.
+fn hash_of(source: &Source) -> PyResult<isize> {
+    /// Numbers are hashed modulo this prime, 2^61 − 1.
+    const MODULUS: u64 = (1 << 61) - 1;
+    const SHUFFLE: u64 = 0x055B_4DB3;
+    let mut hash = 1_927_868_237_u64.wrapping_mul(source.len().wrapping_add(1));
+    source.each(|values| {
+        for value in values {
+            let one = value % MODULUS;
+            hash ^= (one ^ (one << 16) ^ SHUFFLE).wrapping_mul(3_644_798_167);
+        }
+        Ok(())
+    })?;
+    hash ^= (hash >> 11) ^ (hash >> 25);
+    hash = hash.wrapping_mul(69_069).wrapping_add(907_133_923);
+    #[expect(clippy::cast_possible_truncation, reason = "as C casts it")]
+    let hash = hash.cast_signed() as isize;
+    Ok(if hash == -1 { 590_923_713 } else { hash })
+}
+
+#[pymethods]
+impl AbstractBitSet {
+    /// The number of values.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let len = self.source(py)?.len();
+        let too_many = || PyOverflowError::new_err("more values than len() can tell: use count()");
+        usize::try_from(len).ok().filter(|len| isize::try_from(*len).is_ok()).ok_or_else(too_many)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(!self.source(py)?.is_empty())
+    }
+
+    fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let source = self.source(py)?;
+        match natural_or_other(value)? {
+            Ok(value) => source.ask(|view| view.contains(value)),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn __iter__(&self, py: Python<'_>) -> PyResult<SetIterator> {
+        Ok(SetIterator::ascending(self.source(py)?, 0))
+    }
+
+    fn __reversed__(&self, py: Python<'_>) -> PyResult<SetIterator> {
+        Ok(SetIterator::descending(self.source(py)?))
+    }
+
+    /// The value at an index, or a set of the values at the indices of a slice.
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let source = slf.get().source(py)?;
+        if let Ok(slice) = index.cast::<PySlice>() {
+            return wrapped(slf, sliced(py, &source, slice)?);
+        }
+        let index: i128 =
+            index.extract().map_err(|_| wrong_type("an index is an int or a slice"))?;
+        let place = if index < 0 { index + i128::from(source.len()) } else { index };
+        let found = match u64::try_from(place) {
+            Ok(place) => source.ask(|view| view.select(place))?,
+            Err(_) => None,
+        };
+        let none = || PyIndexError::new_err("the set has no such index");
+        found.ok_or_else(none)?.into_bound_py_any(py)
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if !is_set_like(other) {
+            return Ok(py.NotImplemented().into_bound(py));
+        }
+        let ours = slf.get().source(py)?;
+        let theirs = match (operand(other), op) {
+            (Ok(theirs), _) => theirs,
+            // It has what no set of ours has.
+            (Err(_), CompareOp::Eq | CompareOp::Ne) if source_of(other)?.is_none() => {
+                return matches!(op, CompareOp::Ne).into_bound_py_any(py);
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let (len, other_len) = (ours.len(), theirs.len());
+        let within =
+            |a: &Source, b: &Source| Ok::<_, PyErr>(Operation::AndNot.count(py, a, b)? == 0);
+        let answer = match op {
+            CompareOp::Eq => len == other_len && within(&ours, &theirs)?,
+            CompareOp::Ne => len != other_len || !within(&ours, &theirs)?,
+            CompareOp::Le => len <= other_len && within(&ours, &theirs)?,
+            CompareOp::Lt => len < other_len && within(&ours, &theirs)?,
+            CompareOp::Ge => len >= other_len && within(&theirs, &ours)?,
+            CompareOp::Gt => len > other_len && within(&theirs, &ours)?,
+        };
+        answer.into_bound_py_any(py)
+    }
+
+    fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
+        if slf.is_instance_of::<BitSet>() {
+            return Err(wrong_type("unhashable type: 'BitSet'; a FrozenBitSet has a hash"));
+        }
+        let this = slf.get();
+        if let Some(hash) = this.hash.get() {
+            return Ok(*hash);
+        }
+        let source = this.source(slf.py())?;
+        let hash = slf.py().detach(|| hash_of(&source))?;
+        Ok(*this.hash.get_or_init(|| hash))
+    }
+
+    fn __and__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::And, false)
+    }
+
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::Or, false)
+    }
+
+    fn __xor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::Xor, false)
+    }
+
+    fn __sub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::AndNot, false)
+    }
+
+    fn __rand__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::And, true)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::Or, true)
+    }
+
+    fn __rxor__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::Xor, true)
+    }
+
+    fn __rsub__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        operator(slf, other, Operation::AndNot, true)
+    }
+
+    /// Values in this set or in any of the others.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).union([3], range(10, 12))
+    /// BitSet([1, 2, 3, 10, 11])
+    #[pyo3(signature = (*others))]
+    fn union<'py>(
+        slf: &Bound<'py, Self>,
+        others: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        join_all(slf, others, Operation::Or)
+    }
+
+    /// Values in this set and in all others.
+    #[pyo3(signature = (*others))]
+    fn intersection<'py>(
+        slf: &Bound<'py, Self>,
+        others: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        join_all(slf, others, Operation::And)
+    }
+
+    /// Values of this set that are in none of the others.
+    #[pyo3(signature = (*others))]
+    fn difference<'py>(
+        slf: &Bound<'py, Self>,
+        others: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        join_all(slf, others, Operation::AndNot)
+    }
+
+    /// Values in one of the two sets.
+    fn symmetric_difference<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let sets = [slf.get().source(slf.py())?, operand(other)?];
+        wrapped(slf, Operation::Xor.compute(slf.py(), &sets)?)
+    }
+
+    /// Whether the sets have no value in common.
+    fn isdisjoint(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(count(slf, other, Operation::And)? == 0)
+    }
+
+    /// Whether the sets have a value in common.
+    fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(count(slf, other, Operation::And)? > 0)
+    }
+
+    /// Whether all values of this set are in `other`.
+    fn issubset(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(count(slf, other, Operation::AndNot)? == 0)
+    }
+
+    /// Whether all values of `other` are in this set.
+    fn issuperset(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (ours, theirs) = (slf.get().source(slf.py())?, operand(other)?);
+        Ok(Operation::AndNot.count(slf.py(), &theirs, &ours)? == 0)
+    }
+
+    /// Number of values in both sets; the values are not computed.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).and_len([2, 3, 4])
+    /// 2
+    fn and_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::And)
+    }
+
+    /// Number of values in either set.
+    fn or_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::Or)
+    }
+
+    /// Number of values in one of the two sets.
+    fn xor_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::Xor)
+    }
+
+    /// Number of values of this set that are not in `other`.
+    fn andnot_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::AndNot)
+    }
+
+    /// As `and_len`; pyroaring's name.
+    fn intersection_cardinality(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::And)
+    }
+
+    /// As `or_len`; pyroaring's name.
+    fn union_cardinality(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::Or)
+    }
+
+    /// As `xor_len`; pyroaring's name.
+    fn symmetric_difference_cardinality(
+        slf: &Bound<'_, Self>,
+        other: &Bound<'_, PyAny>,
+    ) -> PyResult<u64> {
+        count(slf, other, Operation::Xor)
+    }
+
+    /// As `andnot_len`; pyroaring's name.
+    fn difference_cardinality(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
+        count(slf, other, Operation::AndNot)
+    }
+
+    /// The Jaccard index: the values in both in proportion to those in either; 1 for two
+    /// empty sets.
+    #[expect(clippy::cast_precision_loss, reason = "a proportion")]
+    fn jaccard(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let py = slf.py();
+        let (ours, theirs) = (slf.get().source(py)?, operand(other)?);
+        let both = Operation::And.count(py, &ours, &theirs)?;
+        let either = u128::from(ours.len()) + u128::from(theirs.len()) - u128::from(both);
+        Ok(if either == 0 { 1.0 } else { both as f64 / either as f64 })
+    }
+
+    /// As `jaccard`; pyroaring's name.
+    fn jaccard_index(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<f64> {
+        Self::jaccard(slf, other)
+    }
+
+    /// Number of values, of any size.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.source(py)?.len())
+    }
+
+    /// The smallest value; `ValueError` if there is none.
+    fn min(&self, py: Python<'_>) -> PyResult<u64> {
+        let empty = || PyValueError::new_err("an empty set has no smallest value");
+        self.source(py)?.ask(SetView::min)?.ok_or_else(empty)
+    }
+
+    /// The largest value; `ValueError` if there is none.
+    fn max(&self, py: Python<'_>) -> PyResult<u64> {
+        let empty = || PyValueError::new_err("an empty set has no largest value");
+        self.source(py)?.ask(SetView::max)?.ok_or_else(empty)
+    }
+
+    /// Number of values up to and including `value`.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).rank(39)
+    /// 1
+    fn rank(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (source, value) = (self.source(py)?, natural(value)?);
+        source.ask(|view| view.rank(value))
+    }
+
+    /// The value that has `index` values before it; `IndexError` if there is none.
+    fn select(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (source, index) = (self.source(py)?, natural(index)?);
+        let none = || PyIndexError::new_err("the set has no such index");
+        source.ask(|view| view.select(index))?.ok_or_else(none)
+    }
+
+    /// The smallest value from `value` on, or None.
+    fn next(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let (source, value) = (self.source(py)?, natural(value)?);
+        source.ask(|view| view.next(value))
+    }
+
+    /// The largest value up to `value`, or None.
+    fn previous(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let (source, value) = (self.source(py)?, natural(value)?);
+        source.ask(|view| view.previous(value))
+    }
+
+    /// The smallest value from `value` on; `ValueError` if there is none. pyroaring's name.
+    fn next_set_bit(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let none = || PyValueError::new_err("no value follows");
+        self.next(py, value)?.ok_or_else(none)
+    }
+
+    /// An iterator of the values from `value` on.
+    fn iter_equal_or_larger(
+        &self,
+        py: Python<'_>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<SetIterator> {
+        Ok(SetIterator::ascending(self.source(py)?, natural(value)?))
+    }
+
+    /// Which of `values` are in the set: a list for a list, an array of numpy for one of
+    /// numpy, Arrow data of the same library for Arrow data (null where it is null), a
+    /// memoryview for other buffers. Many at once are several times faster than one by one.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).contains_many([3, 4, 40])
+    /// [True, False, True]
+    fn contains_many<'py>(
+        &self,
+        py: Python<'py>,
+        values: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        probe::contains_many(py, &self.source(py)?, values)
+    }
+
+    /// The values from `start` to before `stop`, as a set.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40, 41]).range(4, 41)
+    /// BitSet([40])
+    fn range<'py>(
+        slf: &Bound<'py, Self>,
+        start: &Bound<'py, PyAny>,
+        stop: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let source = slf.get().source(slf.py())?;
+        let found = match span(start, stop)? {
+            Some((first, last)) => between(slf.py(), &source, first, last)?,
+            None => IntegerSet::new(),
+        };
+        wrapped(slf, found)
+    }
+
+    /// Number of values from `start` to before `stop`.
+    fn range_len(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<u64> {
+        let source = self.source(py)?;
+        match span(start, stop)? {
+            Some((first, last)) => source.ask(|view| view.range_len(first..=last)),
+            None => Ok(0),
+        }
+    }
+
+    /// As `range_len`; pyroaring's name.
+    fn range_cardinality(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<u64> {
+        self.range_len(py, start, stop)
+    }
+
+    /// Whether all values from `start` to before `stop` are in the set.
+    fn contains_range(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+        stop: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let source = self.source(py)?;
+        let Some((first, last)) = span(start, stop)? else { return Ok(true) };
+        let found = source.ask(|view| view.range_len(first..=last))?;
+        Ok(u128::from(found) == u128::from(last - first) + 1)
+    }
+
+    /// A set in which the values from `start` to before `stop` are those that are not in
+    /// this one.
+    fn flip<'py>(
+        slf: &Bound<'py, Self>,
+        start: &Bound<'py, PyAny>,
+        stop: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let source = slf.get().source(slf.py())?;
+        let range = span(start, stop)?.map(|(first, last)| first..=last);
+        let range = Source::from(IntegerSet::from_ranges(range));
+        wrapped(slf, Operation::Xor.compute(slf.py(), &[source, range])?)
+    }
+
+    /// A set of every value plus `offset`; values that leave 0 to 2**64 − 1 are dropped.
+    fn shift<'py>(slf: &Bound<'py, Self>, offset: i128) -> PyResult<Bound<'py, PyAny>> {
+        let source = slf.get().source(slf.py())?;
+        let set = source.to_set(&Arc::default())?;
+        wrapped(slf, slf.py().detach(|| set.add_offset(offset)))
+    }
+
+    /// The values as one array, 8 bytes each, that numpy, Arrow and memoryview take without
+    /// copying it. No Python number is made.
+    ///
+    /// >>> import bitsort
+    /// >>> memoryview(bitsort.BitSet([3, 40]).values()).tolist()
+    /// [3, 40]
+    fn values(&self, py: Python<'_>) -> PyResult<Array> {
+        let source = self.source(py)?;
+        let values = py.detach(|| {
+            let len = usize::try_from(source.len()).unwrap_or(usize::MAX);
+            let mut all = Vec::new();
+            all.try_reserve_exact(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err(()))?;
+            source.each(|values| {
+                all.extend_from_slice(values);
+                Ok(())
+            })?;
+            Ok::<_, PyErr>(all)
+        })?;
+        Ok(Array::of_values(values))
+    }
+
+    /// The values as an `array.array` of type "Q"; pyroaring's name.
+    fn to_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let array = py.import("array")?.call_method1("array", ("Q",))?;
+        let view = pyo3::types::PyMemoryView::from(Bound::new(py, self.values(py)?)?.as_any())?;
+        array.call_method1("frombytes", (view.call_method1("cast", ("B",))?,))?;
+        Ok(array)
+    }
+
+    /// The values as an Arrow stream, in pieces, so that a set of any size passes through
+    /// little memory: for `pyarrow.chunked_array`, `polars.Series` and others. With `name`, a
+    /// table with this column, as `pyarrow.table`, `polars.DataFrame` and DuckDB take it.
+    #[pyo3(signature = (name=None))]
+    fn to_arrow(slf: &Bound<'_, Self>, name: Option<String>) -> PyResult<ArrowValues> {
+        slf.get().source(slf.py())?;
+        Ok(ArrowValues { set: slf.clone().unbind(), name })
+    }
+
+    /// The Arrow stream of the values: a capsule.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema; // the protocol lets us give the type that there is
+        stream(py, self.source(py)?, None)
+    }
+
+    /// Writes the set into a file, which appears whole or not at all; gives its bytes.
+    ///
+    /// Formats are "bits" (a `.bits` file, dense or roaring, whichever is smaller), "dense",
+    /// "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le", "u32be", "u64le",
+    /// "u64be", "parquet", "arrow". Without one, the name of the file tells: `.roaring`,
+    /// `.txt`, `.parquet`, `.arrow`; others become `.bits` files.
+    #[pyo3(signature = (path, *, format=None))]
+    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<u64> {
+        let source = self.source(py)?;
+        write(py, &source, path, format).map(|written| written.bytes)
+    }
+
+    /// The set as bytes: "roaring" for a portable roaring bitmap of 64 bits, which pyroaring's
+    /// `BitMap64`, CRoaring, Java and Go read; "roaring32" for one of 32 bits.
+    #[pyo3(signature = (format="roaring"))]
+    fn serialize<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let source = self.source(py)?;
+        let bytes = py.detach(|| serialized(&source, format))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A map of the set, which a notebook shows: neighbours in value are neighbours in the
+    /// picture.
+    #[pyo3(signature = (order=None, *, ipv4=false, title=None))]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        order: Option<u32>,
+        ipv4: bool,
+        title: Option<String>,
+    ) -> PyResult<Plot> {
+        Plot::of(py, &self.source(py)?, order, ipv4, title)
+    }
+
+    /// A copy that can be changed.
+    fn to_bitset<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let set = Operation::Or.compute(py, &[self.source(py)?])?;
+        BitSet::wrap(py, set)
+    }
+
+    /// A copy that never changes, and has a hash.
+    fn frozen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let set = Operation::Or.compute(py, &[self.source(py)?])?;
+        FrozenBitSet::wrap(py, set)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        const SHOWN: usize = 12;
+        let source = slf.get().source(slf.py())?;
+        let name = slf.get_type().name()?;
+        let len = source.len();
+        if let Source::File(mapped) = &source {
+            return Ok(format!("<{name} {}: {len} values>", mapped.path().display()));
+        }
+        let values: Vec<String> = source.batch(0, SHOWN)?.iter().map(ToString::to_string).collect();
+        if len <= SHOWN as u64 {
+            return Ok(format!("{name}([{}])", values.join(", ")));
+        }
+        let last = source.ask(SetView::max)?.unwrap_or(0);
+        Ok(format!("<{name} of {len} values: {}, …, {last}>", values[..3].join(", ")))
+    }
+
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let source = slf.get().source(slf.py())?;
+        let shown = |value: Option<u64>| value.map_or("–".to_owned(), |value| value.to_string());
+        let mut rows = vec![
+            ("values", source.len().to_string()),
+            ("smallest", shown(source.ask(SetView::min)?)),
+            ("largest", shown(source.ask(SetView::max)?)),
+        ];
+        if let Source::File(mapped) = &source {
+            rows.push(("file", mapped.path().display().to_string()));
+            rows.push(("bytes", mapped.set.file_bytes().to_string()));
+        }
+        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+        let mut body = String::new();
+        for (name, value) in rows {
+            let value = escaped(&value);
+            body.extend(["<tr><th>", name, "</th><td>", &value, "</td></tr>"]);
+        }
+        let name = slf.get_type().name()?;
+        Ok(format!("<table><caption>{name}</caption><tbody>{body}</tbody></table>"))
+    }
+}
+
+/// The values of a set at the indices of a slice.
+fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResult<IntegerSet> {
+    let len = isize::try_from(source.len())
+        .map_err(|_| PyOverflowError::new_err("more values than slices can tell"))?;
+    let indices = slice.indices(len)?;
+    let count = indices.slicelength as u64;
+    if count == 0 {
+        return Ok(IntegerSet::new());
+    }
+    // A set is in order, whatever the order of the indices.
+    let last = indices.start + (indices.slicelength.cast_signed() - 1) * indices.step;
+    let first = indices.start.min(last).cast_unsigned() as u64;
+    let step = indices.step.unsigned_abs() as u64;
+    let select = |index: u64| {
+        let changed = || invalid("the file changed while it was read");
+        source.ask(|view| view.select(index))?.ok_or_else(changed)
+    };
+    if step == 1 {
+        return between(py, source, select(first)?, select(first + count - 1)?);
+    }
+    py.detach(|| (0..count).map(|index| select(first + index * step)).collect())
+}
+
+/// Writes a set.
+pub(crate) fn write(
+    py: Python<'_>,
+    source: &Source,
+    path: PathBuf,
+    format: Option<&str>,
+) -> PyResult<Written> {
+    let by_name = || match path.extension().and_then(|name| name.to_str()) {
+        Some("roaring") => "roaring",
+        Some("txt") => "text",
+        Some("parquet") => "parquet",
+        Some("arrow" | "feather") => "arrow",
+        _ => "bits",
+    };
+    let format = set_format(format.unwrap_or_else(by_name))?;
+    source.check()?;
+    crate::work::interruptible(py, |progress| {
+        bitsort::set::or(&[source]).progress(progress).write_as(path, format)
+    })
+}
+
+fn serialized(source: &Source, format: &str) -> PyResult<Vec<u8>> {
+    let set = match source {
+        Source::Memory(set) => Arc::clone(set),
+        Source::File(_) => Arc::new(source.to_set(&Arc::default())?),
+    };
+    match format {
+        "roaring" => Ok(set.to_roaring_bytes()),
+        "roaring32" => {
+            if let Some(value) = set.max().filter(|max| *max > u32::MAX.into()) {
+                let format = "a roaring bitmap of 32 bits";
+                return Err(raise(bitsort::Error::ValueTooLarge { value, format }));
+            }
+            // Behind the number of its buckets and the key of the first one, a bitmap of 64
+            // bits has one of 32 bits.
+            let bytes = set.to_roaring_bytes();
+            Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
+        }
+        other => Err(PyNotImplementedError::new_err(format!(
+            "{other} is no format of bytes; there are roaring, roaring32"
+        ))),
+    }
+}
+
+/// The values of a set, for libraries that read Arrow data.
+#[pyclass(frozen, module = "bitsort")]
+pub(crate) struct ArrowValues {
+    set: Py<AbstractBitSet>,
+    name: Option<String>,
+}
+
+#[pymethods]
+impl ArrowValues {
+    /// The Arrow stream: a capsule.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema; // the protocol lets us give the type that there is
+        stream(py, self.set.get().source(py)?, self.name.as_deref())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let len = self.set.get().source(py)?.len();
+        Ok(format!("<bitsort.ArrowValues of {len} values>"))
+    }
+}
+
+fn stream<'py>(
+    py: Python<'py>,
+    source: Source,
+    name: Option<&str>,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let mut from = Some(0);
+    let next = move || {
+        let Some(start) = from else { return Ok(None) };
+        let values = source.batch(start, BLOCK).map_err(|error| error.to_string())?;
+        from = values.last().and_then(|last| last.checked_add(1));
+        Ok((!values.is_empty()).then_some(values))
+    };
+    export_stream(py, name, Box::new(next))
+}

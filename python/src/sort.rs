@@ -1,0 +1,510 @@
+//! `sort`: files and arrays, within a memory limit.
+
+use crate::buffer::{Array, Kind};
+use crate::error::{invalid, wrong_type};
+use crate::numbers::{ColumnReader, Numbers, told};
+use crate::probe::Asker;
+use crate::sets::set_format;
+use crate::work::watched;
+use bitsort::number::Column as Field;
+use bitsort::set::SetFormat;
+use bitsort::sort::{InvalidLines, Sort, Strategy};
+use bitsort::{ByteSize, Format, Progress, TableFormat};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The options of a sort.
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct Options {
+    memory: Option<ByteSize>,
+    threads: Option<usize>,
+    folders: Vec<PathBuf>,
+    spill: Option<bool>,
+    unique: bool,
+    reverse: bool,
+    count: bool,
+    repeated: bool,
+    merge: bool,
+    header: bool,
+    zero_terminated: bool,
+    invalid: InvalidLines,
+    strategy: Option<Strategy>,
+    column: Option<Field>,
+    delimiter: Option<u8>,
+    from: Option<Format>,
+    to: Option<String>,
+    pub(crate) callback: Option<Py<PyAny>>,
+}
+
+/// The names of options, for messages.
+const NAMES: &str = "mem, threads, tmp, spill, unique, reverse, count, repeated, merge, header, \
+                     zero_terminated, invalid, rejects, strategy, column, delimiter, from_format, \
+                     format, progress";
+
+fn memory(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
+    if let Ok(bytes) = value.extract::<u64>() {
+        return Ok(ByteSize::from_bytes(bytes));
+    }
+    value.extract::<&str>()?.parse().map_err(invalid)
+}
+
+fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    match value.extract() {
+        Ok(path) => Ok(vec![path]),
+        Err(_) => value.extract(),
+    }
+}
+
+fn format(value: &Bound<'_, PyAny>) -> PyResult<Format> {
+    value.extract::<&str>()?.parse().map_err(invalid)
+}
+
+fn strategy(value: &Bound<'_, PyAny>) -> PyResult<Strategy> {
+    let name: &str = value.extract()?;
+    let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
+    found.ok_or_else(|| invalid(format!("{name} is no strategy")))
+}
+
+fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {
+    match value.extract::<usize>() {
+        Ok(0) => Err(invalid("columns are counted from 1")),
+        Ok(number) => Ok(Field::Number(number)),
+        Err(_) => value.extract().map(Field::Name),
+    }
+}
+
+fn delimiter(value: &Bound<'_, PyAny>) -> PyResult<u8> {
+    match value.extract::<&str>()?.as_bytes() {
+        [byte] => Ok(*byte),
+        _ => Err(invalid("a delimiter is one byte")),
+    }
+}
+
+fn invalid_lines(value: &Bound<'_, PyAny>) -> PyResult<InvalidLines> {
+    match value.extract::<&str>()? {
+        "fail" => Ok(InvalidLines::Fail),
+        "skip" => Ok(InvalidLines::Skip),
+        other => Err(invalid(format!("invalid is fail or skip, not {other}"))),
+    }
+}
+
+impl Options {
+    /// The options by their names; None stands for the default.
+    pub(crate) fn of(named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut options = Self::default();
+        for (name, value) in named.into_iter().flatten() {
+            let name: String = name.extract()?;
+            if !value.is_none() {
+                options.set(&name, &value).map_err(|error| {
+                    let py = value.py();
+                    if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) {
+                        return wrong_type(format!("{name}: {}", error.value(py)));
+                    }
+                    error
+                })?;
+            }
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        match name {
+            "mem" => self.memory = Some(memory(value)?),
+            "threads" => self.threads = Some(value.extract()?),
+            "tmp" => self.folders = paths(value)?,
+            "spill" => self.spill = Some(value.extract()?),
+            "unique" => self.unique = value.extract()?,
+            "reverse" => self.reverse = value.extract()?,
+            "count" => self.count = value.extract()?,
+            "repeated" => self.repeated = value.extract()?,
+            "merge" => self.merge = value.extract()?,
+            "header" => self.header = value.extract()?,
+            "zero_terminated" => self.zero_terminated = value.extract()?,
+            "invalid" => self.invalid = invalid_lines(value)?,
+            "rejects" => self.invalid = InvalidLines::Reject(value.extract()?),
+            "strategy" => self.strategy = Some(strategy(value)?),
+            "column" => self.column = Some(field(value)?),
+            "delimiter" => self.delimiter = Some(delimiter(value)?),
+            "from_format" => self.from = Some(format(value)?),
+            "format" => self.to = Some(value.extract()?),
+            "progress" => self.callback = Some(value.clone().unbind()),
+            _ => return Err(wrong_type(format!("there is no option {name}; there are {NAMES}"))),
+        }
+        Ok(())
+    }
+
+    /// Refuses options that say how an output looks.
+    pub(crate) fn only_for_inputs(&self) -> PyResult<()> {
+        if self.to.is_some() || self.count || self.repeated || self.reverse {
+            return Err(invalid("a set has no format, count, repeated or reverse"));
+        }
+        Ok(())
+    }
+
+    /// A sort with these options, without inputs.
+    pub(crate) fn apply(self) -> PyResult<Sort> {
+        let mut sort = Sort::new()
+            .distinct(self.unique)
+            .reverse(self.reverse)
+            .counted(self.count)
+            .repeated(self.repeated)
+            .merge(self.merge)
+            .header(self.header)
+            .zero_terminated(self.zero_terminated)
+            .invalid(self.invalid)
+            .no_spill(self.spill == Some(false));
+        if let Some(memory) = self.memory {
+            sort = sort.memory(memory);
+        }
+        if let Some(threads) = self.threads {
+            sort = sort.threads(threads);
+        }
+        if let Some(strategy) = self.strategy {
+            sort = sort.strategy(strategy);
+        }
+        if let Some(from) = self.from {
+            sort = sort.from_format(from);
+        }
+        match (self.column, self.delimiter) {
+            (Some(column), delimiter) => sort = sort.column(column, delimiter.unwrap_or(b',')),
+            (None, Some(_)) => return Err(invalid("a delimiter takes a column")),
+            (None, None) => {}
+        }
+        Ok(self.folders.into_iter().fold(sort, Sort::temporary_folder))
+    }
+}
+
+/// The source of a sort.
+enum Input {
+    Files(Vec<PathBuf>),
+    Numbers(Numbers),
+}
+
+fn is_path(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_bytes = value.is_instance_of::<PyBytes>();
+    Ok(value.is_instance_of::<PyString>() || !is_bytes && value.hasattr("__fspath__")?)
+}
+
+fn input(source: &Bound<'_, PyAny>) -> PyResult<Input> {
+    if is_path(source)? {
+        return Ok(Input::Files(vec![source.extract()?]));
+    }
+    if (source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>())
+        && source.len()? > 0
+        && is_path(&source.get_item(0)?)?
+    {
+        return Ok(Input::Files(source.extract()?));
+    }
+    Numbers::of(source).map(Input::Numbers)
+}
+
+/// The type of the values of an array, and of the array that comes of it.
+fn kind_of(numbers: &Numbers) -> Kind {
+    let Numbers::Columns(columns) = numbers else { return Kind::U64 };
+    match columns.first() {
+        Some(first) if columns.iter().all(|column| column.kind() == first.kind()) => first.kind(),
+        _ => Kind::U64,
+    }
+}
+
+/// Where the reader of numbers says why it failed.
+type Refusal = Arc<std::sync::Mutex<Option<PyErr>>>;
+
+fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
+    let columns = match numbers {
+        Numbers::Columns(columns) => columns,
+        Numbers::Values(values) => vec![Array::of_values(values).column()],
+        other => {
+            let mut values = Vec::new();
+            other.each(|block| {
+                values.extend_from_slice(block);
+                Ok(())
+            })?;
+            vec![Array::of_values(values).column()]
+        }
+    };
+    let reader = ColumnReader::new(columns);
+    let refusal = Arc::clone(&reader.refused);
+    let format = reader.format();
+    Ok((sort.reader("the array", reader).from_format(format), refusal))
+}
+
+/// Sorts natural numbers, within a memory limit.
+///
+/// `source` is a file, a list of files, or an array of numpy or Arrow, a set, a range, an
+/// iterable of integers. With an output file, a `Report` tells about the run; without one, a
+/// new array comes back: of numpy or Arrow for such a source, with its type, else a list, or
+/// for files an `Array`.
+///
+/// The name of the output says its format unless `format` does: `.bits` and `.roaring` are
+/// sets, `.parquet` and `.arrow` tables, others text; `.gz`, `.zst`, `.bz2`, `.xz` behind it
+/// pack it.
+///
+/// Options: `mem` (bytes, or text such as "2G": a limit for the whole process), `threads`,
+/// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
+/// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
+/// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name),
+/// `delimiter`, `from_format` ("text", "u32le", …), `format`, and `progress`, which is called
+/// with a phase, the units done and all units, some times a second; its exception ends the
+/// run, as Ctrl-C does. Nothing is left behind then.
+///
+/// >>> import bitsort
+/// >>> bitsort.sort([40, 3, 40], unique=True)
+/// [3, 40]
+#[pyfunction]
+#[pyo3(signature = (source, output=None, **options))]
+pub(crate) fn sort<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    output: Option<PathBuf>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options::of(options)?;
+    let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
+    let input = input(source)?;
+    let progress = Arc::new(Progress::default());
+    let watch = Arc::clone(&progress);
+    if let Some(output) = output {
+        let format = options.to.clone();
+        let sort = options.apply()?.progress(watch);
+        let report = watched(py, &progress, callback.as_ref(), move || {
+            let (sort, refusal) = with_input(sort, input)?;
+            told(into_file(sort, &output, format.as_deref())?, &refusal)
+        })?;
+        return Ok(Bound::new(py, Report::of(&report))?.into_any());
+    }
+    if options.count || options.to.is_some() {
+        return Err(invalid("count and format take an output file"));
+    }
+    let (asker, kind, most) = match &input {
+        Input::Files(_) => (None, Kind::U64, 0),
+        Input::Numbers(numbers) => (Some(Asker::of(source)?), kind_of(numbers), numbers.len()),
+    };
+    let sort = options.apply()?.progress(watch);
+    let array = watched(py, &progress, callback.as_ref(), move || {
+        let (sort, refusal) = with_input(sort, input)?;
+        into_array(sort, kind, most, &refusal)
+    })?;
+    for_caller(py, array, asker)
+}
+
+fn with_input(sort: Sort, input: Input) -> PyResult<(Sort, Refusal)> {
+    match input {
+        Input::Files(files) => Ok((files.into_iter().fold(sort, Sort::file), Arc::default())),
+        Input::Numbers(numbers) => add_numbers(sort, numbers),
+    }
+}
+
+type Outcome = bitsort::Result<bitsort::sort::Report>;
+
+fn into_file(sort: Sort, output: &Path, format: Option<&str>) -> PyResult<Outcome> {
+    let by_name = match output.extension().and_then(|name| name.to_str()) {
+        Some("bits") => "bits",
+        Some("roaring") => "roaring",
+        Some("parquet") => "parquet",
+        Some("arrow" | "feather") => "arrow",
+        _ => "text",
+    };
+    let format = format.unwrap_or(by_name);
+    Ok(match set_format(format)? {
+        SetFormat::Values(values) => sort.to_format(values).to_file(output),
+        SetFormat::Table(TableFormat::Parquet) => {
+            sort.to_table(TableFormat::Parquet).to_file(output)
+        }
+        SetFormat::Table(TableFormat::Arrow) => sort.to_table(TableFormat::Arrow).to_file(output),
+        set => sort.to_set(output, set).map(|(_, report)| report),
+    })
+}
+
+/// The sorted values in memory, at most so many.
+fn into_array(sort: Sort, kind: Kind, most: u64, refusal: &Refusal) -> PyResult<Array> {
+    let wide = kind.bytes() == 8;
+    let format = if wide { Format::U64Le } else { Format::U32Le };
+    let mut words = Words::default();
+    let bytes = most.saturating_mul(if wide { 8 } else { 4 });
+    let no_memory = |_| pyo3::exceptions::PyMemoryError::new_err("no memory for the sorted array");
+    words.full.try_reserve_exact(usize::try_from(bytes / 8).unwrap_or(0)).map_err(no_memory)?;
+    let report = told(sort.to_format(format).to_writer(&mut words), refusal)?;
+    let len = usize::try_from(report.written).map_err(invalid)?;
+    let words = words.finish();
+    Ok(match kind.bytes() {
+        1 | 2 => Array::new(kind, len, narrowed(&words, len, kind.bytes())),
+        _ => Array::new(kind, len, words),
+    })
+}
+
+/// Values of 4 bytes in `words` as values of 1 or 2 bytes.
+fn narrowed(words: &[u64], len: usize, bytes: usize) -> Vec<u64> {
+    let values = words.iter().flat_map(|word| [*word & 0xFFFF_FFFF, word >> 32]).take(len);
+    let mut narrow = Words::default();
+    for value in values {
+        narrow.push(&value.to_le_bytes()[..bytes]);
+    }
+    narrow.finish()
+}
+
+/// Bytes in words of memory.
+#[derive(Default)]
+struct Words {
+    full: Vec<u64>,
+    /// Bytes that fill no word yet.
+    rest: [u8; 8],
+    filled: usize,
+}
+
+impl Words {
+    fn push(&mut self, mut bytes: &[u8]) {
+        if self.filled > 0 {
+            let (head, tail) = bytes.split_at(bytes.len().min(8 - self.filled));
+            self.rest[self.filled..self.filled + head.len()].copy_from_slice(head);
+            self.filled += head.len();
+            bytes = tail;
+            if self.filled < 8 {
+                return;
+            }
+            self.full.push(u64::from_le_bytes(self.rest));
+            self.filled = 0;
+        }
+        let (words, rest) = bytes.as_chunks::<8>();
+        self.full.extend(words.iter().map(|word| u64::from_le_bytes(*word)));
+        self.rest[..rest.len()].copy_from_slice(rest);
+        self.filled = rest.len();
+    }
+
+    fn finish(mut self) -> Vec<u64> {
+        if self.filled > 0 {
+            self.rest[self.filled..].fill(0);
+            self.full.push(u64::from_le_bytes(self.rest));
+        }
+        self.full
+    }
+}
+
+impl Write for Words {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let full = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+        self.full.try_reserve(bytes.len() / 8 + 1).map_err(full)?;
+        self.push(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An array as whoever gave the source has them.
+fn for_caller(py: Python<'_>, array: Array, asker: Option<Asker>) -> PyResult<Bound<'_, PyAny>> {
+    let array = Bound::new(py, array)?.into_any();
+    match asker {
+        Some(Asker::Numpy) => py.import("numpy")?.call_method1("asarray", (array,)),
+        Some(Asker::Arrow(library)) => match library.as_str() {
+            "pyarrow" => py.import("pyarrow")?.call_method1("array", (array,)),
+            "polars" => py.import("polars")?.call_method1("Series", (array,)),
+            "pandas" => {
+                let values = py.import("numpy")?.call_method1("asarray", (array,))?;
+                py.import("pandas")?.call_method1("Series", (values,))
+            }
+            _ => Ok(array),
+        },
+        Some(Asker::Other) => array.call_method0("tolist"),
+        Some(Asker::Buffer) | None => Ok(array),
+    }
+}
+
+/// The plan of a run of `sort`, and why it is chosen. Only samples are read.
+#[pyfunction]
+#[pyo3(signature = (source, **options))]
+pub(crate) fn explain(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<String> {
+    let (sort, input) = (Options::of(options)?.apply()?, input(source)?);
+    py.detach(|| {
+        let (sort, refusal) = with_input(sort, input)?;
+        told(sort.explain(), &refusal).map(|explanation| explanation.to_string())
+    })
+}
+
+/// The account of a run.
+///
+/// `lines = values + rejected + blank + headers`, and `values = written + dropped`.
+#[pyclass(frozen, get_all, module = "bitsort")]
+pub(crate) struct Report {
+    /// Lines of all inputs; in binary formats and arrays, values.
+    lines: u64,
+    /// Values among them.
+    values: u64,
+    /// Lines of the output; in binary formats, values.
+    written: u64,
+    /// Values that were not written, because an equal one was, or because they occur once.
+    dropped: u64,
+    /// Malformed lines.
+    rejected: u64,
+    /// Lines without anything on them.
+    blank: u64,
+    /// Header lines that were skipped.
+    headers: u64,
+    /// How it was sorted: "in-memory", "dense", "spill" or "multi-pass"; None for a merge.
+    strategy: Option<&'static str>,
+    /// Times that the input was read.
+    passes: u64,
+    /// Bytes of input, each pass counted.
+    read_bytes: u64,
+    /// Bytes of output.
+    written_bytes: u64,
+    /// Bytes of temporary files.
+    spilled_bytes: u64,
+    /// Largest resident memory of the process so far.
+    peak_resident_bytes: Option<u64>,
+    /// The memory limit.
+    memory_limit_bytes: u64,
+    /// Threads used.
+    threads: usize,
+    /// Seconds of each phase.
+    seconds: BTreeMap<&'static str, f64>,
+}
+
+impl Report {
+    fn of(report: &bitsort::sort::Report) -> Self {
+        let seconds = [
+            ("survey", report.survey_time),
+            ("load", report.load_time),
+            ("emit", report.emit_time),
+        ];
+        Self {
+            lines: report.lines,
+            values: report.values,
+            written: report.written,
+            dropped: report.dropped,
+            rejected: report.rejected,
+            blank: report.blank,
+            headers: report.headers,
+            strategy: report.strategy.map(Strategy::name),
+            passes: report.passes,
+            read_bytes: report.read_bytes,
+            written_bytes: report.written_bytes,
+            spilled_bytes: report.spilled_bytes,
+            peak_resident_bytes: report.peak_resident_bytes,
+            memory_limit_bytes: report.memory_limit_bytes,
+            threads: report.threads,
+            seconds: seconds.map(|(phase, time)| (phase, time.as_secs_f64())).into(),
+        }
+    }
+}
+
+#[pymethods]
+impl Report {
+    fn __repr__(&self) -> String {
+        format!(
+            "<bitsort.Report: {} lines, {} written, {} dropped, {} rejected>",
+            self.lines, self.written, self.dropped, self.rejected
+        )
+    }
+}

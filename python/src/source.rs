@@ -1,0 +1,248 @@
+//! Sets in memory or in files, as the interface asks them.
+
+use crate::error::raise;
+use crate::numbers::{BLOCK, Numbers, interrupted};
+use crate::sets::AbstractBitSet;
+use crate::work::interruptible;
+use bitsort::Progress;
+use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetView};
+use pyo3::prelude::*;
+use pyo3::types::{PyFrozenSet, PySet};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A set as it is now: a set in memory that changes later is another one.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Memory(Arc<IntegerSet>),
+    File(Arc<Mapped>),
+}
+
+/// A file that is mapped, and the same file open, to see whether it is as long as it was.
+pub(crate) struct Mapped {
+    pub(crate) set: SetFile,
+    file: Option<File>,
+}
+
+impl Mapped {
+    /// Watches the file that `set` maps, unless it is a nameless copy.
+    pub(crate) fn new(set: SetFile) -> Self {
+        let opened = File::open(set.path()).ok().filter(|file| {
+            let same = fs::metadata(set.path()).and_then(|named| Ok((named, file.metadata()?)));
+            same.is_ok_and(|(named, file)| {
+                file.is_file()
+                    && file.len() == set.file_bytes()
+                    && (named.dev(), named.ino()) == (file.dev(), file.ino())
+            })
+        });
+        Self { set, file: opened }
+    }
+
+    /// Refuses a file that was cut since: reading what is gone would end the process.
+    fn check(&self) -> bitsort::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let path = self.set.path();
+        let failed =
+            |source: io::Error| bitsort::Error::Io { action: "look at", path: path.into(), source };
+        let found = file.metadata().map_err(failed)?.len();
+        let expected = self.set.file_bytes();
+        if found < expected {
+            let input = path.display().to_string();
+            return Err(bitsort::Error::InputChanged { input, expected, found, unit: "bytes" });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.set.path()
+    }
+}
+
+impl AsSet for Source {
+    fn as_set(&self) -> Operand<'_> {
+        match self {
+            Self::Memory(set) => set.as_set(),
+            Self::File(mapped) => mapped.set.as_set(),
+        }
+    }
+}
+
+impl From<IntegerSet> for Source {
+    fn from(set: IntegerSet) -> Self {
+        Self::Memory(Arc::new(set))
+    }
+}
+
+/// The set that an object is, if it is one of ours.
+pub(crate) fn source_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Source>> {
+    match object.cast::<AbstractBitSet>() {
+        Ok(set) => set.get().source(object.py()).map(Some),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The set of the numbers of any object.
+pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Source> {
+    if let Some(source) = source_of(object)? {
+        return Ok(source);
+    }
+    let numbers = Numbers::of(object)?;
+    set_of(object.py(), numbers).map(Source::from)
+}
+
+/// The numbers as a set in memory; Ctrl-C ends it.
+pub(crate) fn set_of(py: Python<'_>, numbers: Numbers) -> PyResult<IntegerSet> {
+    const FEW: u64 = 1 << 16;
+    if numbers.len() <= FEW {
+        return py.detach(|| numbers.into_set(&Arc::default()));
+    }
+    let progress = Arc::new(Progress::default());
+    let theirs = Arc::clone(&progress);
+    crate::work::watched(py, &progress, None, move || numbers.into_set(&theirs))
+}
+
+/// Whether operators take an object: a set of any kind, and no list.
+pub(crate) fn is_set_like(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<AbstractBitSet>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>()
+        || object.hasattr("isdisjoint").unwrap_or(false) // of dict, of pyroaring, …
+}
+
+impl Source {
+    /// Refuses a file that was cut.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        match self {
+            Self::Memory(_) => Ok(()),
+            Self::File(mapped) => mapped.check().map_err(raise),
+        }
+    }
+
+    /// Asks the set.
+    pub(crate) fn ask<'s, T>(
+        &'s self,
+        question: impl FnOnce(SetView<'s>) -> Result<T, Damage>,
+    ) -> PyResult<T> {
+        self.check()?;
+        let set = self.as_set();
+        question(set.view()).map_err(|damage| raise(set.damaged(damage)))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Memory(set) => set.len(),
+            Self::File(mapped) => mapped.set.len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Memory(set) => set.is_empty(),
+            Self::File(mapped) => mapped.set.is_empty(),
+        }
+    }
+
+    /// Up to `most` values from `from` on.
+    pub(crate) fn batch(&self, from: u64, most: usize) -> PyResult<Vec<u64>> {
+        self.ask(|view| view.range(from..).take(most).collect())
+    }
+
+    /// Up to `most` values up to `to`, the largest first.
+    pub(crate) fn batch_back(&self, to: u64, most: usize) -> PyResult<Vec<u64>> {
+        self.ask(|view| view.range(..=to).rev().take(most).collect())
+    }
+
+    /// Gives all values, a block at a time.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&[u64]) -> PyResult<()>) -> PyResult<()> {
+        let mut from = Some(0);
+        while let Some(start) = from {
+            let values = self.batch(start, BLOCK)?;
+            if values.is_empty() {
+                break;
+            }
+            from = values.last().and_then(|last| last.checked_add(1));
+            visit(&values)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn to_set(&self, progress: &Arc<Progress>) -> PyResult<IntegerSet> {
+        self.check()?;
+        interrupted(progress)?;
+        match self {
+            Self::Memory(set) => Ok(IntegerSet::clone(set)),
+            Self::File(_) => {
+                set::or(&[self]).progress(Arc::clone(progress)).to_set().map_err(raise)
+            }
+        }
+    }
+}
+
+/// An operation between a set and others.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Operation {
+    And,
+    Or,
+    Xor,
+    AndNot,
+}
+
+impl Operation {
+    fn joined<'a>(self, sets: &[&'a dyn AsSet]) -> Joined<'a> {
+        match self {
+            Self::And => set::and(sets),
+            Self::Or => set::or(sets),
+            Self::Xor => set::xor(sets),
+            Self::AndNot => set::andnot(sets),
+        }
+    }
+
+    /// Its result, in memory. Two sets in memory have operators of their own, which are
+    /// faster.
+    pub(crate) fn compute(self, py: Python<'_>, sets: &[Source]) -> PyResult<IntegerSet> {
+        sets.iter().try_for_each(Source::check)?;
+        if let [Source::Memory(a), Source::Memory(b)] = sets {
+            let (a, b) = (&**a, &**b);
+            return Ok(py.detach(|| match self {
+                Self::And => a & b,
+                Self::Or => a | b,
+                Self::Xor => a ^ b,
+                Self::AndNot => a - b,
+            }));
+        }
+        interruptible(py, |progress| self.joined(&all(sets)).progress(progress).to_set())
+    }
+
+    /// Number of values of its result.
+    pub(crate) fn count(self, py: Python<'_>, a: &Source, b: &Source) -> PyResult<u64> {
+        a.check()?;
+        b.check()?;
+        if let (Source::Memory(a), Source::Memory(b)) = (a, b) {
+            return Ok(py.detach(|| match self {
+                Self::And => a.intersection_len(b),
+                Self::Or => a.union_len(b),
+                Self::Xor => a.symmetric_difference_len(b),
+                Self::AndNot => a.difference_len(b),
+            }));
+        }
+        interruptible(py, |progress| self.joined(&[a, b]).progress(progress).count())
+    }
+
+    /// Makes the set what the operation makes of it and another one.
+    pub(crate) fn assign(self, set: &mut IntegerSet, other: &IntegerSet) {
+        match self {
+            Self::And => *set &= other,
+            Self::Or => *set |= other,
+            Self::Xor => *set ^= other,
+            Self::AndNot => *set -= other,
+        }
+    }
+}
+
+/// The sets as operands.
+pub(crate) fn all(sets: &[Source]) -> Vec<&dyn AsSet> {
+    sets.iter().map(|set| set as &dyn AsSet).collect()
+}

@@ -1,0 +1,79 @@
+//! Long work without the interpreter's lock, that Ctrl-C ends.
+
+use crate::error::raise;
+use bitsort::{Phase, Progress};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::panic::resume_unwind;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How often signals are looked for, and progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Does `job` in a thread of its own while this one looks for signals and tells `callback`
+/// how far it is. A signal's exception, or one of `callback`, cancels `progress`; the job
+/// must end soon then, and the exception goes on.
+pub(crate) fn watched<T: Send>(
+    py: Python<'_>,
+    progress: &Arc<Progress>,
+    callback: Option<&Bound<'_, PyAny>>,
+    job: impl FnOnce() -> PyResult<T> + Send,
+) -> PyResult<T> {
+    let (sender, done) = sync_channel::<()>(1);
+    let done = Mutex::new(done); // a receiver is for one thread at a time
+    thread::scope(|scope| {
+        let run = move || {
+            let result = job();
+            drop(sender); // wakes the watcher
+            result
+        };
+        let spawned = thread::Builder::new().name("bitsort".into()).spawn_scoped(scope, run);
+        let thread = spawned.map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let stopped = loop {
+            let waited = py
+                .detach(|| done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(TICK));
+            if waited != Err(RecvTimeoutError::Timeout) {
+                break None;
+            }
+            let told = callback.map_or(Ok(()), |callback| tell(callback, progress));
+            if let Err(error) = py.check_signals().and(told) {
+                progress.cancel_flag().store(true, Ordering::Relaxed);
+                break Some(error);
+            }
+        };
+        let result = py.detach(|| thread.join()).unwrap_or_else(|panic| resume_unwind(panic));
+        match (stopped, callback) {
+            (Some(error), _) => Err(error),
+            (None, Some(callback)) if result.is_ok() => {
+                tell(callback, progress)?;
+                result
+            }
+            (None, _) => result,
+        }
+    })
+}
+
+/// The same for a job of the library.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    job: impl FnOnce(Arc<Progress>) -> bitsort::Result<T> + Send,
+) -> PyResult<T> {
+    let progress = Arc::new(Progress::default());
+    let theirs = Arc::clone(&progress);
+    watched(py, &progress, None, move || job(theirs).map_err(raise))
+}
+
+fn tell(callback: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<()> {
+    let (phase, done, total) = progress.snapshot();
+    let phase = match phase {
+        Phase::Survey => "survey",
+        Phase::Load => "load",
+        Phase::Emit => "emit",
+        Phase::Walk => "walk",
+    };
+    callback.call1((phase, done, total)).map(drop)
+}

@@ -1,0 +1,199 @@
+"""Arrays of numpy and Arrow, and what else has the buffer protocol, in and out."""
+
+import array
+import gc
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bitsort as bs
+
+DTYPES = ["uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"]
+RANDOM = np.random.default_rng(7)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_width_of_numpy_and_arrow(dtype):
+    values = RANDOM.integers(0, 100, 5000).astype(dtype)
+    expected = set(values.tolist())
+    strided = values[::-3]
+    assert bs.BitSet(values) == expected and bs.BitSet(strided) == set(strided.tolist())
+    column = pa.array(values)
+    pieces = pa.chunked_array([column[:10], column[10:10], column[10:]])
+    for data in (column, column[7:300], pieces, pl.Series(values), pd.Series(values)):
+        assert bs.BitSet.from_arrow(data) == bs.BitSet(data) == set(data.to_numpy().tolist())
+    assert bs.BitSet(array.array("H", range(9))) == set(range(9))
+    ids = bs.BitSet([5, 50])
+    found = ids.contains_many(values)
+    assert isinstance(found, np.ndarray) and found.dtype == bool
+    assert np.array_equal(found, np.isin(values, [5, 50]))
+    assert np.array_equal(ids.contains_many(strided), np.isin(strided, [5, 50]))
+    ordered = bs.sort(values)
+    assert ordered.dtype == values.dtype and np.array_equal(ordered, np.sort(values))
+    assert bs.sort(column).equals(pa.array(np.sort(values)))
+    assert bs.sort(pieces).type == column.type
+    assert np.array_equal(bs.sort(values, unique=True, reverse=True), np.unique(values)[::-1])
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64", "int32", "int64"])
+def test_many_values(dtype):
+    """So many that the engine sorts them in threads."""
+    top = 2**31 if dtype.endswith("32") else 2**63
+    for values in (
+        RANDOM.integers(0, top, 500_000).astype(dtype),
+        RANDOM.integers(0, 1 << 20, 500_000).astype(dtype),
+        np.arange(500_000).astype(dtype),
+        np.full(500_000, top - 1).astype(dtype),
+    ):
+        ids = bs.BitSet(values)
+        unique = np.unique(values)
+        assert np.array_equal(np.asarray(ids.values()), unique.astype("uint64"))
+        assert np.array_equal(bs.sort(values), np.sort(values))
+        probes = np.concatenate([values[:100_000], RANDOM.integers(0, top, 100_000).astype(dtype)])
+        assert np.array_equal(ids.contains_many(probes), np.isin(probes, unique))
+        if dtype.startswith("int"):
+            values[400_000] = -5
+            for refused in (bs.BitSet, bs.sort, ids.contains_many):
+                with pytest.raises(ValueError, match="index 400000: -5 is negative"):
+                    refused(values)
+
+
+def test_what_is_no_number_is_refused_with_its_place():
+    for data, error, place in [
+        (np.array([1.0]), TypeError, "index 0: floats"),
+        (pa.array([1.0]), TypeError, "index 0: floats"),
+        (pa.array([1, None]), ValueError, "index 1: the value is null"),
+        (pa.chunked_array([[1, 2], [3, None]]), ValueError, "index 3: the value is null"),
+        (pa.chunked_array([[1, 2], [3, -1]]), ValueError, "index 3: -1 is negative"),
+        (pl.Series([1, -2]), ValueError, "index 1: -2 is negative"),
+        (pa.array(["7"]), TypeError, "index 0: a text"),
+        (np.zeros((2, 2), int), ValueError, "2 dimensions"),
+        (np.array([1], ">u4"), TypeError, "byte order"),
+        (np.array([True]), TypeError, "no integers"),
+        (np.array([1, None]), ValueError, "index 1: the value is null"),
+        (pa.array([1]).dictionary_encode(), TypeError, "dictionary"),
+        (pa.table({"a": [1], "b": [2]}), ValueError, "2 columns: a, b"),
+    ]:
+        for make in (bs.BitSet, bs.sort):
+            with pytest.raises(error, match=place):
+                make(data)
+    with pytest.raises(TypeError, match="__arrow_c_stream__"):
+        bs.BitSet.from_arrow([1])
+    assert bs.BitSet(pa.array([])) == bs.BitSet(pa.array([], pa.uint8())) == set()
+
+
+def test_columns_of_tables():
+    table = pa.table({"id": [3, 40], "name": ["a", "b"]})
+    for data in (table, pl.from_arrow(table), table.to_pandas(), table.to_batches()[0]):
+        assert bs.BitSet.from_arrow(data, "id") == {3, 40}
+        with pytest.raises(ValueError, match="no column other"):
+            bs.BitSet.from_arrow(data, "other")
+    assert bs.BitSet.from_arrow(table.select(["id"]).slice(1)) == {40}
+    assert bs.BitSet.from_arrow(duckdb.sql("select range as id from range(10)")) == set(range(10))
+
+
+def test_sets_go_out_as_arrow(make):
+    values = [*range(0, 300_000, 3), 1 << 24]
+    ids = make(values)
+    for data in (ids.to_arrow(), ids):
+        assert pa.chunked_array(data).to_pylist() == values
+        assert pl.Series(data).to_list() == values
+    assert pa.table(ids.to_arrow("id")).to_pydict() == {"id": values}
+    assert pl.DataFrame(ids.to_arrow("id"))["id"].to_list() == values
+    rows = ids.to_arrow("id")
+    assert duckdb.sql("select count(*), max(id) from rows").fetchall() == [
+        (len(values), 1 << 24)
+    ]
+    assert pa.chunked_array(make([]).to_arrow()).to_pylist() == []
+    assert pa.array(ids.values()).to_pylist() == values
+
+
+class Wrapped:
+    """Arrow data of a library that is not known."""
+
+    def __init__(self, data):
+        self.__arrow_c_array__ = data.__arrow_c_array__
+
+
+def test_answers_are_of_the_kind_of_the_questions(make):
+    ids = make([3, 40])
+    assert ids.contains_many([3, 4]) == ids.contains_many((3, 4)) == [True, False]
+    assert ids.contains_many(range(3, 5)) == ids.contains_many({3}) + [False] == [True, False]
+    assert ids.contains_many(bs.BitSet([3, 4])) == [True, False]
+    answer = pa.array(ids.contains_many(Wrapped(pa.array([3, None, 4]))))
+    assert answer.equals(pa.array([True, None, False]))
+    answer = ids.contains_many(pa.array([3, None, 4]))
+    assert answer.equals(pa.array([True, None, False]))
+    assert ids.contains_many(pa.chunked_array([[3], [None, 4]])).to_pylist() == [True, None, False]
+    assert ids.contains_many(pl.Series([3, None])).to_list() == [True, None]
+    assert ids.contains_many(pd.Series([3, 4])).tolist() == [True, False]
+    assert ids.contains_many(array.array("Q", [3, 4])).tolist() == [True, False]
+    with pytest.raises(ValueError, match="index 1: -3"):
+        ids.contains_many([3, -3])
+
+
+def test_arrays_share_their_memory():
+    ids = bs.BitSet(range(1000))
+    values = ids.values()
+    view = np.asarray(values)
+    assert view.dtype == np.uint64 and np.shares_memory(view, np.asarray(values))
+    view[0] = 7
+    assert values[0] == 7 and 0 in ids, "the set itself does not change"
+    assert pa.array(values)[0].as_py() == 7
+    del values
+    gc.collect()
+    assert view[-1] == 999, "the memory lives as long as somebody reads it"
+    with pytest.raises(IndexError):
+        ids.values()[1000]
+    assert ids.values()[-1] == 999
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=200))
+def test_sort_is_that_of_python(values):
+    assert bs.sort(values) == sorted(values)
+    assert bs.sort(values, reverse=True) == sorted(values, reverse=True)
+    assert bs.sort(values, unique=True) == sorted(set(values))
+    again = sorted({value for value in values if values.count(value) > 1})
+    assert bs.sort(values, repeated=True) == again
+    assert bs.sort(bs.BitSet(values)) == sorted(set(values))
+
+
+class Broken:
+    """Says that it has the Arrow interface."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.capsule
+
+
+@given(st.one_of(st.none(), st.integers(), st.text(), st.binary(), st.floats(), st.lists(st.none())))
+def test_what_is_no_arrow_data_is_refused(thing):
+    with pytest.raises((TypeError, ValueError)):
+        bs.BitSet(Broken(thing))
+
+
+def test_a_stream_is_taken_once():
+    capsule = bs.BitSet([3]).__arrow_c_stream__()
+    assert bs.BitSet(Broken(capsule)) == {3}
+    with pytest.raises(ValueError, match="taken before"):
+        bs.BitSet(Broken(capsule))
+    with pytest.raises(ValueError):
+        bs.BitSet(Broken(pa.array([1]).__arrow_c_array__()[1]))
+
+
+def test_a_stream_that_breaks_off_is_told():
+    def batches():
+        yield pa.record_batch({"id": [1]})
+        raise RuntimeError("the disk is gone")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema({"id": pa.int64()}), batches())
+    with pytest.raises(RuntimeError, match="the disk is gone"):
+        bs.BitSet(reader)

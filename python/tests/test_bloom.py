@@ -1,0 +1,101 @@
+"""Bloom filters."""
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bitsort as bs
+
+KEYS = st.one_of(st.text(max_size=30), st.binary(max_size=30), st.integers(-(2**63), 2**64 - 1))
+
+
+@given(st.lists(KEYS, max_size=50), st.sampled_from(["standard", "blocked", "counting"]))
+def test_no_key_is_lost(keys, design):
+    one, many = (bs.Bloom(1000, 0.01, design=design) for _ in range(2))
+    for key in keys:
+        one.add(key)
+        assert key in one
+    many.add_many(keys)
+    assert many.contains_many(keys) == one.contains_many(keys) == [True] * len(keys)
+    assert one.info() == many.info()
+
+
+def test_keys_of_arrays_are_those_of_python():
+    texts = ["", "fox", "Zürich", "a text of more than twelve bytes", "x" * 5000]
+    numbers = [0, 5, 2**32, 2**63]
+    model = bs.Bloom(1000, 0.0001)
+    model.add_many(texts + numbers)
+    for data in (
+        pa.array(texts), pa.array(texts, pa.large_string()), pa.array(texts, pa.string_view()),
+        pa.array([text.encode() for text in texts]), pl.Series(texts), texts,
+        pa.chunked_array([texts[:2], texts[2:]]), pa.array(["?", *texts])[1:],
+        np.array(numbers, "uint64"), pa.array(numbers, pa.uint64()), numbers, bs.BitSet(numbers),
+    ):
+        seen = bs.Bloom(1000, 0.0001)
+        assert seen.add_many(data) == len(data)
+        assert all(model.contains_many(data)), data
+        assert all(bs.Bloom(1000, 0.0001).contains_many(data)) is False
+    fixed = pa.array([b"abc", b"xyz"], pa.binary(3))
+    seen = bs.Bloom(10, 0.001)
+    seen.update(fixed)
+    assert b"abc" in seen and "xyz" in seen
+    for bad in (pa.array(["a", None]), [None], [1.5], "fox", 5, [2**64]):
+        with pytest.raises((TypeError, ValueError)):
+            seen.add_many(bad)
+    with pytest.raises(TypeError):
+        1.5 in seen
+
+
+def test_files_of_every_kind(tmp_path):
+    for made, kind in [
+        (bs.Bloom(1000, 0.01), "bloom"), (bs.Bloom(1000, 0.01, design="blocked"), "bloom"),
+        (bs.Bloom(bits=1 << 12, hashes=3, seed=5), "bloom"),
+        (bs.Bloom.guava(1000, 0.01), "guava"), (bs.Bloom.guava(1000, mitz_32=True), "guava"),
+        (bs.Bloom.dcso(1000, 0.01), "dcso"),
+    ]:
+        path = tmp_path / "filter"
+        made.add("fox")
+        made.save(path)
+        bs.verify(path)
+        opened = bs.Bloom.open(path)
+        assert "fox" in opened and opened.info()["kind"] == kind
+        with pytest.raises(ValueError, match="opened"):
+            opened.add("dog")
+        loaded = bs.Bloom.load(path)
+        loaded.add("dog")
+        assert "dog" in loaded and "dog" in opened.copy() or "dog" not in opened
+    with pytest.raises(ValueError, match="standard"):
+        bs.Bloom(10, 0.1, design="blocked").save(tmp_path / "x", kind="guava")
+    with pytest.raises(bs.Error):
+        bs.Bloom.open(__file__)
+    with pytest.raises(FileNotFoundError):
+        bs.Bloom.open(tmp_path / "none")
+
+
+def test_filters_are_joined():
+    a, b = bs.Bloom(100, 0.001), bs.Bloom(100, 0.001)
+    a.update(["x", "y"])
+    b.update(["y", "z"])
+    both = a.copy()
+    both.intersect(b)
+    a.merge(b)
+    assert a.contains_many(["x", "y", "z"]) == [True] * 3 and "y" in both and "x" not in both
+    a.merge(a)
+    with pytest.raises(ValueError):
+        a.merge(bs.Bloom(5, 0.5))
+    counting = bs.Bloom(100, 0.01, design="counting")
+    counting.add("x")
+    assert counting.remove("x") and "x" not in counting and not counting.remove("x")
+    with pytest.raises(ValueError, match="never removed"):
+        a.remove("x")
+
+
+def test_impossible_filters_are_refused():
+    for wish in ({}, {"keys": 0, "rate": 0.1}, {"keys": 5, "rate": 2}, {"keys": 5, "design": "x"}):
+        with pytest.raises(ValueError):
+            bs.Bloom(**wish)
+    with pytest.raises((MemoryError, ValueError)):
+        bs.Bloom(10**18, 1e-9)

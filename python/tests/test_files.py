@@ -1,0 +1,296 @@
+"""Files: sets that are mapped, sorts, filters, and what goes wrong with them."""
+
+import gzip
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyroaring
+import pytest
+
+import bitsort as bs
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_file_is_mapped(tmp_path):
+    path = tmp_path / "ids.bits"
+    assert bs.BitSet(range(100)).write(path) == path.stat().st_size
+    with bs.open(path) as ids:
+        assert ids == set(range(100)) and ids.path == path
+        assert (ids.kind, ids.representation) in [("bits", "roaring"), ("bits", "dense")]
+        assert ids.file_bytes == path.stat().st_size
+        ids.verify()
+        iterator = iter(ids)
+    for question in (lambda: 5 in ids, lambda: len(ids), lambda: ids | {1}, ids.verify, ids.values):
+        with pytest.raises(ValueError, match="closed"):
+            question()
+    assert list(iterator) == list(range(100)), "an iterator has the file for itself"
+    bs.verify(path)
+
+
+@pytest.mark.parametrize("name", ["x.bits", "x.roaring", "x.txt", "x.parquet", "x.arrow"])
+def test_formats_by_name(tmp_path, name):
+    path, again = tmp_path / name, tmp_path / "again.bits"
+    bs.BitSet([3, 40]).write(path)
+    assert bs.open(path) == {3, 40}
+    bs.convert(path, again)
+    assert bs.open(again) == {3, 40}
+    if name == "x.roaring":
+        assert set(pyroaring.BitMap.deserialize(path.read_bytes())) == {3, 40}
+    if name == "x.parquet":
+        assert pq.read_table(path).to_pydict() == {"value": [3, 40]}
+    with pytest.raises(ValueError, match="no format"):
+        bs.BitSet().write(path, format="xml")
+
+
+def test_numbers_are_opened_as_sets(tmp_path):
+    text = write(tmp_path / "ids.txt", "40\n3\n40\n")
+    assert bs.open(text) == {3, 40}
+    packed = tmp_path / "ids.gz"
+    packed.write_bytes(gzip.compress(b"7\n3\n"))
+    assert bs.open(packed) == {3, 7}
+    table = tmp_path / "ids.parquet"
+    pq.write_table(pa.table({"id": [9, 5], "other": [1, 2]}), table)
+    assert bs.open(table, column="id", mem="64M") == {5, 9}
+    csv = write(tmp_path / "ids.csv", "name;id\na;5\nb;x\n")
+    assert bs.open(csv, column="id", delimiter=";", invalid="skip") == {5}
+    with pytest.raises(ValueError):
+        bs.open(text, count=True)
+
+
+def test_a_file_that_was_cut_is_refused(tmp_path):
+    path = tmp_path / "ids.bits"
+    bs.BitSet(range(0, 10**6, 3)).write(path)
+    ids = bs.open(path)
+    iterator = iter(ids)
+    next(iterator)
+    os.truncate(path, 4096)
+    for question in (
+        lambda: 3 in ids, lambda: ids.contains_many([3]), lambda: ids | {1}, lambda: ids[5],
+        lambda: ids.and_len([3]), ids.values, lambda: list(iterator), ids.verify, ids.plot,
+        lambda: ids.write(tmp_path / "copy.bits"), lambda: bs.eval("a", a=ids), ids.serialize,
+        lambda: bs.at_least(1, [ids]), lambda: ids.range(5, 10), lambda: ids > {3},
+    ):
+        with pytest.raises(bs.Error) as told:
+            question()
+        assert (told.value.kind, told.value.found) == ("InputChanged", 4096)
+    with pytest.raises(Exception, match="changed"):
+        pa.chunked_array(ids.to_arrow())
+    assert not (tmp_path / "copy.bits").exists()
+
+
+def test_damage_is_told_with_its_place(tmp_path):
+    path = tmp_path / "ids.bits"
+    bs.BitSet(range(0, 10**6, 3)).write(path)
+    data = bytearray(path.read_bytes())
+    data[-5000] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(bs.Error) as told:
+        bs.verify(path)
+    assert told.value.kind == "Damaged" and told.value.input == str(path)
+    for cut in range(97, 4200, 97):
+        path.write_bytes(data[:cut])
+        with pytest.raises((bs.Error, OSError)):
+            list(bs.open(path))
+
+
+def test_errors_have_the_facts_of_the_command_line(tmp_path):
+    text = write(tmp_path / "ids.txt", "40\n3\nx7\n")
+    with pytest.raises(bs.Error) as told:
+        bs.sort(text, tmp_path / "out.txt")
+    error = told.value
+    facts = (error.kind, error.input, error.line, error.offset, error.excerpt)
+    assert facts == ("MalformedLine", str(text), 3, 5, "x7")
+    run = subprocess.run(["bitsort", text], capture_output=True, text=True)
+    assert run.returncode == 2 and str(error) in run.stderr
+    with pytest.raises(FileNotFoundError) as missing:
+        bs.sort(tmp_path / "none.txt", tmp_path / "out.txt")
+    assert missing.value.filename == str(tmp_path / "none.txt")
+    with pytest.raises(IsADirectoryError):
+        bs.open(tmp_path)
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_files_are_sorted(tmp_path):
+    first, second = write(tmp_path / "a", "40\n3\n\n"), write(tmp_path / "b", "7\n3\n")
+    out = tmp_path / "out"
+    report = bs.sort([first, second], out)
+    assert out.read_text() == "3\n3\n7\n40\n"
+    assert (report.lines, report.values, report.written, report.blank) == (5, 4, 4, 1)
+    assert report.seconds.keys() == {"survey", "load", "emit"} and "4 written" in repr(report)
+    assert bs.sort(str(first), out, unique=True, reverse=True).written == 2
+    assert out.read_text() == "40\n3\n"
+    bs.sort([first, second], out, count=True)
+    assert out.read_text().split() == ["2", "3", "1", "7", "1", "40"]
+    assert bs.sort([first, second]).tolist() == [3, 3, 7, 40]
+    bs.sort([first, second], tmp_path / "out.bits")
+    assert bs.open(tmp_path / "out.bits") == {3, 7, 40}
+    bs.sort([first, second], tmp_path / "out.parquet", mem="64M", threads=1, tmp=tmp_path)
+    assert pq.read_table(tmp_path / "out.parquet")["value"].to_pylist() == [3, 3, 7, 40]
+    bs.sort(np.array([5, 1]), out, format="u32le")
+    assert out.read_bytes() == b"\1\0\0\0\5\0\0\0"
+    assert bs.sort(out, from_format="u32le").tolist() == [1, 5]
+    bad = write(tmp_path / "bad", "5\nx\n")
+    assert bs.sort(bad, out, rejects=tmp_path / "rejects").rejected == 1
+    assert "x" in (tmp_path / "rejects").read_text()
+    assert bs.sort([out, out], merge=True, spill=False, strategy="in-memory").tolist() == [5, 5]
+    assert "strategy" in bs.explain([first, second], mem="64M")
+
+
+def test_options_are_looked_at(tmp_path):
+    text = write(tmp_path / "a", "1\n")
+    for options, error in [
+        ({"memory": 1}, TypeError), ({"mem": "1X"}, ValueError), ({"mem": 5}, bs.Error),
+        ({"strategy": "x"}, ValueError), ({"delimiter": ";"}, ValueError),
+        ({"column": 0}, ValueError), ({"invalid": "x"}, ValueError), ({"threads": -1}, Exception),
+        ({"count": True}, ValueError), ({"unique": "yes"}, TypeError),
+    ]:
+        with pytest.raises(error):
+            bs.sort(text, **options)
+    with pytest.raises(bs.Error, match="4294967296 does not fit in u32le"):
+        bs.sort([70_000, 2**32], tmp_path / "out", format="u32le")
+
+
+def test_progress_is_told_and_its_exception_ends_the_run(tmp_path):
+    text = write(tmp_path / "a", "\n".join(map(str, range(200_000))))
+    seen = []
+    bs.sort(text, tmp_path / "out", progress=lambda *step: seen.append(step))
+    assert seen and all(phase in ("survey", "load", "emit", "walk") for phase, _, _ in seen)
+
+    class Enough(Exception):
+        pass
+
+    def stop(*_):
+        raise Enough
+
+    with pytest.raises(Enough):
+        bs.sort(text, tmp_path / "never", progress=stop)
+
+
+ENDLESS = """
+import sys, time, bitsort as bs
+folder, how = sys.argv[1:]
+def told(phase, done, total):
+    print("working", flush=True)
+try:
+    bs.sort("/dev/stdin", folder + "/out.bits" if how == "set" else folder + "/out.txt",
+            tmp=folder, mem="64M", progress=told)
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("how", ["set", "text"])
+def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
+    yes = subprocess.Popen(["seq", "1", "1000000000"], stdout=subprocess.PIPE)
+    try:
+        run = subprocess.Popen(
+            [sys.executable, "-c", ENDLESS, tmp_path, how], stdin=yes.stdout, stdout=subprocess.PIPE
+        )
+        assert run.stdout.readline() == b"working\n"
+        run.send_signal(signal.SIGINT)
+        assert run.wait(timeout=60) == 7
+    finally:
+        yes.kill()
+        yes.wait()
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_programs_come_with_the_package(tmp_path):
+    for name in ("bitsort", "bitset"):
+        program = pathlib.Path(sys.executable).parent / name
+        if not program.exists():
+            pytest.skip("the package is not installed")
+        assert program.read_bytes()[:4] in (b"\x7fELF", b"\xcf\xfa\xed\xfe"), "a native program"
+        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        assert told.stdout.startswith(f"{name} {bs.__version__}")
+    text = write(tmp_path / "ids.txt", "40\n3\n")
+    subprocess.run([program, "build", "-o", tmp_path / "ids.bits", text], check=True)
+    assert bs.open(tmp_path / "ids.bits") == {3, 40}
+
+
+def test_threads(tmp_path):
+    """Threads that use one set and one filter at once."""
+    ids, filter, mistakes = bs.BitSet(), bs.Bloom(100_000, 0.01), []
+    bs.BitSet(range(1000)).write(tmp_path / "x.bits")
+    file = bs.open(tmp_path / "x.bits")
+
+    def work(start):
+        try:
+            for value in range(start, start + 2000):
+                ids.add(value)
+                filter.add(value)
+                if value % 100 == 0:
+                    assert value in ids and value in filter and len(list(ids)) > 0
+                    assert (ids & file).count() <= 1000
+                    ids.update(np.arange(start, start + 10))
+                    assert filter.contains_many([value]) == [True]
+        except BaseException as error:
+            mistakes.append(error)
+
+    threads = [threading.Thread(target=work, args=(2000 * n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not mistakes and ids == set(range(16_000))
+
+
+def test_other_threads_go_on_meanwhile():
+    values = np.random.default_rng(1).integers(0, 2**63, 3_000_000)
+    done, ticks = threading.Event(), []
+
+    def sort():
+        bs.sort(values)
+        done.set()
+
+    thread = threading.Thread(target=sort)
+    thread.start()
+    while not done.is_set():
+        ticks.append(time.perf_counter())
+        time.sleep(0.001)
+    thread.join()
+    assert len(ticks) > 1
+
+
+def test_arrays_that_change_meanwhile_do_no_harm():
+    values = np.arange(2_000_000, dtype="uint64")
+    stop = threading.Event()
+
+    def change():
+        while not stop.is_set():
+            values[:] = values[::-1].copy()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(3):
+            ids = bs.BitSet(values)
+            assert ids.max() < 2_000_000
+            ids.contains_many(values)
+            try:
+                bs.sort(values)
+            except bs.Error:
+                pass  # it may tell that its input changed
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_importing_takes_little(tmp_path):
+    """No other package is imported."""
+    code = "import sys, bitsort; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "pyarrow", "typing", "collections"} & set(told.stdout.split())

@@ -1,0 +1,80 @@
+"""No misuse ends the process, and no memory is lost."""
+
+import gc
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bitsort as bs
+
+THINGS = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5),
+    st.binary(max_size=5), st.lists(st.integers(-5, 2**65), max_size=5), st.just(slice(None)),
+    st.just(range(5)), st.just({1, 2}), st.just(object()), st.just(bs.BitSet([1, 2])),
+    st.just(np.arange(3)), st.just(np.zeros(2)), st.just(pa.array([1, None])), st.just(bs.Bloom(5, 0.1)),
+    st.just(bs.BitSet), st.just(len),
+)
+# What writes files where a text says, or fills the memory where a number says so.
+NOT_CALLED = {"write", "save", "open", "load", "convert", "explain", "verify", "sort", "guava", "dcso"}
+METHODS = sorted(
+    {name for kind in (bs.BitSet, bs.FrozenBitSet, bs.Bloom, bs.Array) for name in dir(kind)}
+    - set(dir(object)) - NOT_CALLED
+)
+
+
+@settings(max_examples=2000)
+@given(st.sampled_from(METHODS), st.lists(THINGS, max_size=3))
+def test_wrong_arguments_are_exceptions(method, arguments):
+    for thing in (bs.BitSet([3, 40]), bs.FrozenBitSet([3, 40]), bs.Bloom(9, 0.1), bs.BitSet([3]).values()):
+        if not hasattr(thing, method):
+            continue
+        try:
+            getattr(thing, method)(*arguments)
+        except (TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError,
+                NotImplementedError, BufferError, bs.Error):
+            pass
+
+
+@settings(max_examples=300)
+@given(st.sampled_from([bs.BitSet, bs.FrozenBitSet, bs.sort, bs.eval, bs.Bloom]), st.lists(THINGS, max_size=2))
+def test_wrong_arguments_of_constructors(make, arguments):
+    if make is bs.sort and any(isinstance(thing, str) for thing in arguments):
+        return
+    try:
+        make(*arguments)
+    except (TypeError, ValueError, MemoryError, OSError, bs.Error):
+        pass
+
+
+def resident():
+    """Bytes of memory of this process."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def test_no_memory_is_lost():
+    """A leak of a small array in each round would be 80 MB."""
+    array, table = np.arange(1000, dtype="uint32"), pa.array(range(1000))
+
+    def rounds(count):
+        for _ in range(count):
+            ids = bs.BitSet(array)
+            np.asarray(ids.values())
+            bs.BitSet(table)
+            ids.contains_many(array)
+            ids.contains_many(table)
+            pa.chunked_array(ids.to_arrow())
+            bs.BitSet.deserialize(ids.serialize())
+            for bad in (5, [-1]):
+                try:
+                    bs.BitSet(bad)
+                except (TypeError, ValueError):
+                    pass
+        gc.collect()
+
+    rounds(1000)
+    before = resident()
+    rounds(10_000)
+    assert resident() - before < 20 << 20
