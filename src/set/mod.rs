@@ -22,6 +22,7 @@ mod operand;
 mod operators;
 mod pieces;
 pub(crate) mod plan;
+pub(crate) mod ranges;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -43,9 +44,7 @@ pub use operand::{AsSet, Operand};
 pub use operators::{IntoIter, Iter};
 #[cfg(feature = "cli")]
 pub(crate) use sink::dense_bytes;
-#[cfg(feature = "cli")]
-pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};
-pub(crate) use sink::{TableSink, temporary_set, write_file};
+pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
 pub use update::Update;
 pub use view::{Damage, Runs, SetView, Values};

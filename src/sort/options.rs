@@ -10,15 +10,14 @@ use super::plan::layout::Tuning;
 use super::plan::strategy::Strategy;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
-use super::{merge, run};
+use super::{merge, ranges, run};
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Input};
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
-use crate::number::Format;
-use crate::number::{Column, MAX_RECORD_BYTES};
+use crate::number::{Column, Format, MAX_RECORD_BYTES, Notation};
 use crate::progress::Progress;
-use crate::set::TableSink;
+use crate::set::{SetFormat, TableSink};
 use crate::set::file::ValueSink;
 use crate::size::ByteSize;
 use std::io::{Read, Write};
@@ -192,6 +191,33 @@ impl Sort {
         self
     }
 
+    /// How numbers are written, in inputs and output that are text. Where lines stand for
+    /// ranges, values are [distinct](Self::distinct) and ascend; ranges are never taken apart
+    /// on their way to an output of ranges, or to a set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::number::Notation;
+    /// use bitsort::sort::Sort;
+    ///
+    /// let mut blocks = Vec::new();
+    /// let list = &b"10.0.0.128/25\n10.0.0.0 - 10.0.0.127\n192.168.0.1\n"[..];
+    /// let sort = Sort::new().reader("list", list).notation(Notation::CIDR).distinct(true);
+    /// let report = sort.to_writer(&mut blocks)?;
+    /// assert_eq!(blocks, b"10.0.0.0/24\n192.168.0.1\n");
+    /// assert_eq!((report.lines, report.written, report.dropped), (3, 2, 1));
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn notation(mut self, notation: Notation) -> Self {
+        for format in [&mut self.from, &mut self.to] {
+            if format.is_text() {
+                *format = Format::text_in(notation);
+            }
+        }
+        self
+    }
+
     /// The format of the output.
     pub fn to_format(mut self, format: Format) -> Self {
         self.to = format;
@@ -262,6 +288,9 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
+        if let Some(format) = self.run_format() {
+            return self.to_set(path, format).map(|(_, report)| report);
+        }
         let spool = self.spool();
         let writer = Writer::open(path.as_ref(), self.encoding(), &spool)?;
         self.write(writer, spool.pack_bytes)
@@ -273,9 +302,17 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, writer: W) -> Result<Report> {
+        if let Some(format) = self.run_format() {
+            return self.into_set_stream(writer, format).map(|(_, report)| report);
+        }
         let spool = self.spool();
         let writer = Writer::stream(writer, self.encoding(), &spool)?;
         self.write(writer, spool.pack_bytes)
+    }
+
+    /// What is written as a set is, if lines stand for ranges: its runs.
+    fn run_format(&self) -> Option<SetFormat> {
+        (self.has_ranges() && self.table.is_none()).then_some(SetFormat::Values(self.to))
     }
 
     fn encoding(&self) -> Encoding {
@@ -324,6 +361,9 @@ impl Sort {
         typed: Typed,
         sink: &mut dyn ValueSink,
     ) -> Result<(Report, Rejects)> {
+        if self.takes_ranges() {
+            return ranges::run(self, sink);
+        }
         let mut taker = Taker::new(sink);
         let done = self.run(Target::Values(typed, &mut |batch| taker.take(batch)))?;
         taker.end()?;
@@ -350,6 +390,9 @@ impl Sort {
     /// As a run: inputs that cannot be opened, limits that nothing fits.
     pub fn explain(mut self) -> Result<Explanation> {
         self.settle(false)?;
+        if self.takes_ranges() {
+            return Err(Error::usage("ranges are gathered as they come: there is nothing to plan"));
+        }
         run::explain(self)
     }
 
@@ -360,6 +403,9 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists but the disorder itself.
     pub fn check(mut self) -> Result<Option<Disorder>> {
+        if self.has_ranges() {
+            return Err(Error::usage("ranges have no order to check"));
+        }
         self.settle(false)?;
         check::check(self)
     }

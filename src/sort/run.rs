@@ -157,6 +157,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         rejected,
         blank,
         headers,
+        ranges: false,
         strategy: Some(used),
         passes,
         read_bytes: sort.progress.read_bytes(),

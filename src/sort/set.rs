@@ -5,10 +5,7 @@ use super::plan::budget::SET_WRITER_BYTES;
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::set::file::ValueSink;
-#[cfg(feature = "cli")]
-use crate::set::write_stream;
-use crate::set::{SetFile, SetFormat, Written, temporary_set, write_file};
-#[cfg(feature = "cli")]
+use crate::set::{SetFile, SetFormat, Written, temporary_set, write_file, write_stream};
 use std::io::Write;
 use std::path::Path;
 
@@ -38,7 +35,6 @@ impl Sort {
     }
 
     /// As [`to_set`](Self::to_set), into a stream.
-    #[cfg(feature = "cli")]
     pub(crate) fn into_set_stream(
         self,
         out: impl Write + Send,

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::io::read::{OpenOptions, Purpose};
 use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
-use crate::number::Format;
 use crate::number::{Column, Selector};
 
 /// Refuses a number of threads that cannot be used.
@@ -34,13 +33,16 @@ impl Sort {
                 needed_bytes: MIN_MEMORY.bytes(),
             });
         }
-        if self.from != Format::Text && self.invalid != InvalidLines::Fail {
+        if self.has_ranges() {
+            self.check_ranges()?;
+        }
+        if !self.from.is_text() && self.invalid != InvalidLines::Fail {
             return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
         }
-        if self.from != Format::Text && (self.column.is_some() || self.header) {
+        if !self.from.is_text() && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
-        if self.selection.counted && self.to != Format::Text && self.table.is_none() && !is_typed {
+        if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
             return Err(Error::usage("counts are written as text only"));
         }
         if let Some((column, delimiter)) = &self.column {
@@ -89,7 +91,7 @@ impl Sort {
 
     /// Whether its inputs are text, so that other content tells itself apart.
     pub(crate) fn reads_text(&self) -> bool {
-        self.from == Format::Text
+        self.from.is_text()
     }
 
     /// How inputs are opened, of which `count` are read at the same time.
@@ -112,6 +114,7 @@ impl Sort {
             column,
             delimiter,
             terminator: self.terminator(),
+            notation: self.from.notation().unwrap_or_default(),
         })
     }
 }

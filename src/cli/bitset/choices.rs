@@ -2,7 +2,7 @@
 
 use crate::io::table::TableFormat;
 use crate::number::Format;
-use crate::number::{Line, parse_line};
+use crate::number::{Line, Malformed, parse_line};
 use crate::set::SetFormat;
 use crate::set::foreign::BitOrder;
 use std::ffi::OsStr;
@@ -70,6 +70,7 @@ pub(super) fn natural(text: &str) -> Result<u64, String> {
     match parse_line(text.as_bytes()) {
         Line::Value(value) => Ok(value),
         Line::Blank => Err("expected a number".into()),
+        Line::Range { .. } => Err(Malformed::ManyValues.to_string()),
         Line::Malformed { reason, .. } => Err(reason.to_string()),
     }
 }

@@ -193,6 +193,11 @@ impl<'a> Lines<'a> {
             match line {
                 Line::Value(value) => self.values(&[value], &[end]),
                 Line::Blank => self.blank(end),
+                Line::Range { .. } => {
+                    if self.malformed(record, Malformed::ManyValues, 0).is_break() {
+                        break;
+                    }
+                }
                 Line::Malformed { reason, offset } => {
                     if self.malformed(record, reason, offset).is_break() {
                         break;

@@ -9,6 +9,7 @@ use crate::io::write::Spool;
 use crate::kernel::low_halves::low_halves;
 use crate::kernel::{Level, on_each};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, Scratch};
+use crate::set::ranges::{RunSource, push_runs};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZero;
@@ -35,6 +36,11 @@ pub(crate) trait ValueSink: Send {
             push_array(self, alike[0] >> 16, &lows)?;
         }
         Ok(())
+    }
+
+    /// Takes the values of runs. A source that hands them over hands over nothing else.
+    fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
+        push_runs(self, source)
     }
 
     /// Takes values that come with their numbers of copies.

@@ -57,6 +57,7 @@ impl Style {
         }
         let line = match self.format.value_bytes() {
             Some(width) => width,
+            None if self.format != Format::Text => return None,
             None if digit_count(first) == digit_count(last) => digit_count(first) + 1,
             None => return None,
         };

@@ -7,6 +7,7 @@
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
 //! | blocks of the inputs of a merge | a quarter |
+//! | ranges | three quarters, a fifteenth of it blocks of lines |
 //! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
 //! | lines of keys | a sixteenth of a thread's memory a chunk |
 //! | lines that differ | six eighths for the set of them, one for temporary files |
@@ -42,6 +43,15 @@ pub(crate) struct LineShare {
     pub(crate) chunk_bytes: usize,
     /// Longest line.
     pub(crate) line_bytes: usize,
+}
+
+/// How a thread reads ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sort) struct RangeShare {
+    /// Bytes of lines that it takes at a time.
+    pub(in crate::sort) block_bytes: usize,
+    /// The ranges that it gathers before those of a block.
+    pub(in crate::sort) room_bytes: usize,
 }
 
 /// What the search for common lines takes beside the lines that it reads.
@@ -122,6 +132,16 @@ impl Budget {
     /// The output buffer of a merge.
     pub(in crate::sort) fn merged_output(self) -> u64 {
         self.bytes / 16
+    }
+
+    /// Ranges of `threads` threads, beside `others`, which are a share.
+    pub(in crate::sort) fn ranges(self, threads: usize, others: u64) -> RangeShare {
+        // Half of the room again for what is read of temporary files; for a block itself and
+        // the ranges of its lines of a digit each.
+        const PARTS: u64 = 30;
+        let part = in_usize(self.beside(others) / 4 * 3 / threads.max(1) as u64 / PARTS);
+        let block_bytes = (2 * part).clamp(1 << 12, 1 << 20);
+        RangeShare { block_bytes, room_bytes: (12 * part).max(1 << 12) }
     }
 
     pub(crate) fn bytes(self) -> u64 {

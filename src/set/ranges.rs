@@ -1,0 +1,324 @@
+//! Ranges in any order → the runs of a set, ascending, within a share of the memory.
+//!
+//! Each thread gathers ranges. When its memory is full, they are sorted and those that
+//! overlap or touch become one; if that frees less than half, they go to a temporary file.
+//! At the end all of them are merged.
+//!
+//! # Cost
+//! 8 bytes a range below 2^32, else 16, whatever its length; O(ranges · log ranges).
+
+use crate::error::{Error, Result};
+use crate::kernel::on_each;
+use crate::set::container::{Container, SPAN, run};
+use crate::set::file::{Spool, ValueSink};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::slice::Iter;
+
+/// Runs in ascending order, no two of which overlap or touch.
+pub(crate) trait RunSource: Send {
+    /// The first and the last value of the next run.
+    fn next(&mut self) -> Result<Option<[u64; 2]>>;
+
+    /// Ends a long run of which somebody wants no more.
+    fn check(&self) -> Result<()>;
+}
+
+/// A range as it is kept: in the order of first values.
+trait Kept: Copy + Ord + Send {
+    fn new(range: [u64; 2]) -> Self;
+
+    fn range(self) -> [u64; 2];
+}
+
+/// A range below 2^32.
+impl Kept for u64 {
+    fn new([first, last]: [u64; 2]) -> Self {
+        first << 32 | last
+    }
+
+    fn range(self) -> [u64; 2] {
+        [self >> 32, self & u64::from(u32::MAX)]
+    }
+}
+
+impl Kept for [u64; 2] {
+    fn new(range: [u64; 2]) -> Self {
+        range
+    }
+
+    fn range(self) -> [u64; 2] {
+        self
+    }
+}
+
+/// Sorts ranges, and joins those that overlap or touch.
+fn join<K: Kept>(ranges: &mut Vec<K>) {
+    ranges.sort_unstable();
+    let mut joined = 0_usize;
+    for at in 0..ranges.len() {
+        let [first, last] = ranges[at].range();
+        if let Some(before) = joined.checked_sub(1).map(|before| ranges[before].range())
+            && first <= before[1].saturating_add(1)
+        {
+            ranges[joined - 1] = K::new([before[0], before[1].max(last)]);
+        } else {
+            ranges[joined] = ranges[at];
+            joined += 1;
+        }
+    }
+    ranges.truncate(joined);
+}
+
+/// Gathers the ranges of one thread.
+#[derive(Debug)]
+pub(crate) struct Gatherer {
+    narrow: Vec<u64>,
+    wide: Vec<[u64; 2]>,
+    room_bytes: usize,
+    spool: Spool,
+    spilled: Option<Spilled>,
+    pub(crate) spilled_bytes: u64,
+}
+
+/// Ascending runs in a temporary file.
+#[derive(Debug)]
+struct Spilled {
+    file: File,
+    /// How many runs there are in each of its parts.
+    parts: Vec<u64>,
+}
+
+/// Bytes of a run in a temporary file.
+const RUN_BYTES: usize = 16;
+/// Least bytes of a part that are read at once.
+const MIN_READ_BYTES: usize = 4 << 10;
+const MAX_READ_BYTES: usize = 256 << 10;
+
+impl Gatherer {
+    /// One that takes about `room_bytes` of memory between two calls of
+    /// [`relieve`](Self::relieve), and more of a temporary file.
+    pub(crate) fn new(room_bytes: usize, spool: Spool) -> Self {
+        let (narrow, wide) = (Vec::new(), Vec::new());
+        Self { narrow, wide, room_bytes, spool, spilled: None, spilled_bytes: 0 }
+    }
+
+    fn bytes(&self) -> usize {
+        8 * self.narrow.len() + RUN_BYTES * self.wide.len()
+    }
+
+    /// Takes ranges.
+    #[inline]
+    pub(crate) fn take(&mut self, ranges: impl IntoIterator<Item = [u64; 2]>) {
+        for [first, last] in ranges {
+            if last <= u32::MAX.into() {
+                self.narrow.push(Kept::new([first, last]));
+            } else {
+                self.wide.push([first, last]);
+            }
+        }
+    }
+
+    /// Keeps to the memory.
+    pub(crate) fn relieve(&mut self) -> Result<()> {
+        if self.bytes() < self.room_bytes {
+            return Ok(());
+        }
+        self.join();
+        if self.bytes() < self.room_bytes / 2 {
+            return Ok(());
+        }
+        let mut spilled = match self.spilled.take() {
+            Some(spilled) => spilled,
+            None => Spilled { file: self.spool.file()?, parts: Vec::new() },
+        };
+        let mut failed = self.append(&mut spilled);
+        self.narrow.clear();
+        self.wide.clear();
+        // A part is read through a buffer; so many parts have no room for theirs.
+        if failed.is_ok() && spilled.parts.len() * MIN_READ_BYTES > self.room_bytes / 2 {
+            let mut whole = Spilled { file: self.spool.file()?, parts: Vec::new() };
+            let sources = spilled.sources(self.room_bytes);
+            failed = whole.append(&mut Joined::new(sources), &mut self.spilled_bytes);
+            spilled = whole;
+        }
+        self.spilled = Some(spilled);
+        failed.map_err(Error::io("write", &self.spool.folder))
+    }
+
+    fn append(&mut self, spilled: &mut Spilled) -> io::Result<()> {
+        let sources = vec![Source::Narrow(self.narrow.iter()), Source::Wide(self.wide.iter())];
+        spilled.append(&mut Joined::new(sources), &mut self.spilled_bytes)
+    }
+
+    /// Sorts what is in memory, and joins what overlaps or touches.
+    fn join(&mut self) {
+        join(&mut self.narrow);
+        join(&mut self.wide);
+    }
+
+    /// All that the threads gathered.
+    pub(crate) fn joined(gatherers: &mut [Self]) -> Joined<'_> {
+        on_each(gatherers.iter_mut().collect(), Self::join);
+        let sources = gatherers.iter().flat_map(|gatherer| {
+            let kept = [Source::Narrow(gatherer.narrow.iter()), Source::Wide(gatherer.wide.iter())];
+            let files = gatherer.spilled.as_ref();
+            let files = files.map_or_else(Vec::new, |files| files.sources(gatherer.room_bytes));
+            files.into_iter().chain(kept)
+        });
+        Joined::new(sources.collect())
+    }
+}
+
+impl Spilled {
+    /// Appends runs as one more part.
+    fn append(&mut self, runs: &mut Joined<'_>, bytes: &mut u64) -> io::Result<()> {
+        let mut out = BufWriter::with_capacity(1 << 16, &self.file);
+        let mut count = 0;
+        while let Some(run) = runs.next()? {
+            out.write_all(bytemuck::bytes_of(&run))?;
+            count += 1;
+        }
+        out.flush()?;
+        self.parts.push(count);
+        *bytes += count * RUN_BYTES as u64;
+        Ok(())
+    }
+
+    /// Its parts, which are read through half of `room_bytes` of memory.
+    fn sources(&self, room_bytes: usize) -> Vec<Source<'_>> {
+        let share = room_bytes / 2 / self.parts.len().max(1);
+        let runs = share.clamp(MIN_READ_BYTES, MAX_READ_BYTES) / RUN_BYTES;
+        let mut place = 0;
+        let part = |&left: &u64| {
+            let at = place;
+            place += left * RUN_BYTES as u64;
+            Source::Part(Part { file: &self.file, at, left, runs, read: Vec::new(), next: 0 })
+        };
+        self.parts.iter().map(part).collect()
+    }
+}
+
+/// Ascending ranges.
+enum Source<'g> {
+    Narrow(Iter<'g, u64>),
+    Wide(Iter<'g, [u64; 2]>),
+    Part(Part<'g>),
+}
+
+/// A part of a temporary file.
+struct Part<'g> {
+    file: &'g File,
+    /// Where those runs begin that were not read.
+    at: u64,
+    left: u64,
+    /// Runs that are read at once.
+    runs: usize,
+    read: Vec<[u64; 2]>,
+    next: usize,
+}
+
+impl Part<'_> {
+    fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
+        if self.next == self.read.len() {
+            let count = usize::try_from(self.left).map_or(self.runs, |left| left.min(self.runs));
+            self.read.resize(count, [0; 2]);
+            self.file.read_exact_at(bytemuck::cast_slice_mut(&mut self.read), self.at)?;
+            self.at += (count * RUN_BYTES) as u64;
+            self.left -= count as u64;
+            self.next = 0;
+        }
+        let run = self.read.get(self.next).copied();
+        self.next += 1;
+        Ok(run)
+    }
+}
+
+impl Source<'_> {
+    #[inline]
+    fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
+        match self {
+            Self::Narrow(ranges) => Ok(ranges.next().map(|range| range.range())),
+            Self::Wide(ranges) => Ok(ranges.next().copied()),
+            Self::Part(part) => part.next(),
+        }
+    }
+}
+
+/// Sources merged; what overlaps or touches is one run.
+pub(crate) struct Joined<'g> {
+    sources: Vec<Source<'g>>,
+    /// The next range of each source that has one.
+    heads: BinaryHeap<Reverse<([u64; 2], usize)>>,
+    is_begun: bool,
+}
+
+impl<'g> Joined<'g> {
+    fn new(sources: Vec<Source<'g>>) -> Self {
+        Self { sources, heads: BinaryHeap::new(), is_begun: false }
+    }
+
+    /// The next run.
+    pub(crate) fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
+        if !self.is_begun {
+            self.is_begun = true;
+            for (number, source) in self.sources.iter_mut().enumerate() {
+                self.heads.extend(source.next()?.map(|range| Reverse((range, number))));
+            }
+        }
+        let mut run: Option<[u64; 2]> = None;
+        while let Some(mut head) = self.heads.peek_mut() {
+            let Reverse(([first, last], number)) = *head;
+            match &mut run {
+                Some([_, end]) if first > end.saturating_add(1) => break,
+                Some([_, end]) => *end = last.max(*end),
+                None => run = Some([first, last]),
+            }
+            match self.sources[number].next()? {
+                Some(range) => *head = Reverse((range, number)),
+                None => drop(PeekMut::pop(head)),
+            }
+        }
+        Ok(run)
+    }
+}
+
+/// Containers of one set that may come of ranges: more would take 4 GiB, for a few lines.
+const MAX_CONTAINERS: u64 = 1 << 28;
+
+/// Hands the containers of runs to a sink.
+pub(crate) fn push_runs(
+    sink: &mut (impl ValueSink + ?Sized),
+    source: &mut dyn RunSource,
+) -> Result<()> {
+    let mut parts: Vec<[u8; 4]> = Vec::new();
+    let (mut key, mut containers) = (0, 0);
+    while let Some([first, last]) = source.next()? {
+        containers += (last >> 16) - (first >> 16) + 1;
+        if containers > MAX_CONTAINERS {
+            return Err(Error::TooWide { first, last, limit: MAX_CONTAINERS * u64::from(SPAN) });
+        }
+        for next in first >> 16..=last >> 16 {
+            if next != key {
+                if !parts.is_empty() {
+                    sink.container(key, Container::Runs(&parts))?;
+                    parts.clear();
+                }
+                key = next;
+                if key & 0xFFF == 0 {
+                    source.check()?;
+                }
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "the low 16 bits")]
+            let low = |value: u64| (value & 0xFFFF) as u32;
+            let from = if next == first >> 16 { low(first) } else { 0 };
+            let to = if next == last >> 16 { low(last) } else { SPAN - 1 };
+            parts.push(run(from, to));
+        }
+    }
+    if parts.is_empty() { Ok(()) } else { sink.container(key, Container::Runs(&parts)) }
+}
