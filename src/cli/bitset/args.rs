@@ -1,9 +1,10 @@
 //! Commands and flags as typed.
 
-use super::choices::{ForeignChoice, binding, natural};
+use super::choices::{ForeignChoice, binding};
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, NumberArgs};
+use crate::cli::notation::NotationArgs;
 use crate::cli::generate::{self, Generate};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
@@ -120,8 +121,7 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The value, in the set or not
-        #[arg(value_parser = natural)]
-        value: u64,
+        value: String,
         #[command(flatten)]
         format: FromArg,
     },
@@ -143,11 +143,9 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The first value of the range
-        #[arg(value_parser = natural)]
-        first: u64,
+        first: String,
         /// The last value of the range
-        #[arg(value_parser = natural)]
-        last: u64,
+        last: String,
         #[command(flatten)]
         format: FromArg,
     },
@@ -208,6 +206,8 @@ pub(super) enum Command {
         set: PathBuf,
         /// Output of `diff`; if none is given, standard input
         changes: Option<PathBuf>,
+        #[command(flatten)]
+        notation: NotationArgs,
     },
     /// Print the values, or write them in another format
     Cat(JoinArgs),
@@ -223,6 +223,8 @@ pub(super) enum Command {
         base: u64,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        notation: NotationArgs,
     },
     /// Read whole set files and check them; exit 2 if one is damaged
     Verify {
@@ -294,6 +296,7 @@ impl Command {
             | Self::Range { format, .. }
             | Self::Gaps { format, .. }
             | Self::Sample { format, .. } => format.clone().into(),
+            Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             _ => NumberArgs::default(),
         }
     }
@@ -307,8 +310,7 @@ pub(super) struct ContainsArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
     /// Values; none means those on standard input
-    #[arg(value_parser = natural)]
-    pub(super) values: Vec<u64>,
+    pub(super) values: Vec<String>,
     #[command(flatten)]
     pub(super) format: FromArg,
 }

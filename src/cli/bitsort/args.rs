@@ -2,6 +2,7 @@
 
 use super::gnu::GnuArgs;
 use crate::cli::columns::ColumnArgs;
+use crate::cli::notation::NotationArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
@@ -123,6 +124,9 @@ pub(super) struct SortArgs {
     /// parquet or arrow (a table) [default: text; a table if FILE ends in .parquet, .arrow or .feather]
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<OutputFormat>,
+
+    #[command(flatten)]
+    pub(super) notation: NotationArgs,
 
     /// Use this strategy instead of the planner's choice
     #[arg(long, value_name = "STRATEGY")]

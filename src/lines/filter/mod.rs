@@ -81,7 +81,7 @@ impl<'a> Filter<'a> {
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
             let prober = Prober::new(view).map_err(self.set.damaged())?;
-            Ok(Lines::new(prober, self.skip_invalid))
+            Ok(Lines::new(prober, self.notation, self.skip_invalid))
         };
         // Number of the input, and its lines so far.
         let (mut input, mut before) = (0, 0);
