@@ -33,7 +33,9 @@ impl NotationArgs {
     /// Refuses two kinds of output.
     pub(super) fn check(self) -> Result<()> {
         if self.ranges && self.written == Written::Cidr {
-            return Err(Error::usage("--as cidr writes blocks, --ranges writes ranges: choose one"));
+            return Err(Error::usage(
+                "--as cidr writes blocks, --ranges writes ranges: choose one",
+            ));
         }
         Ok(())
     }

@@ -133,12 +133,8 @@ impl LineTools {
     /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools
     /// refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
-        self.column = Some(Selector {
-            column,
-            delimiter,
-            terminator: b'\n',
-            notation: Notation::DECIMAL,
-        });
+        self.column =
+            Some(Selector { column, delimiter, terminator: b'\n', notation: Notation::DECIMAL });
         self
     }
 

@@ -322,3 +322,113 @@ pub(crate) fn push_runs(
     }
     if parts.is_empty() { Ok(()) } else { sink.container(key, Container::Runs(&parts)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::IntegerSet;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    struct Given(std::vec::IntoIter<[u64; 2]>);
+
+    impl RunSource for Given {
+        fn next(&mut self) -> Result<Option<[u64; 2]>> {
+            Ok(self.0.next())
+        }
+
+        fn check(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Keeps the values of containers.
+    #[derive(Default)]
+    struct Keep(Vec<u64>);
+
+    impl ValueSink for Keep {
+        fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+            assert_eq!(container.disorder(), None);
+            let mut lows = Vec::new();
+            let count = container.positions(0, &mut lows);
+            self.0.extend(lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+            Ok(())
+        }
+    }
+
+    fn joined(gatherers: &mut [Gatherer]) -> Vec<[u64; 2]> {
+        let mut joined = Gatherer::joined(gatherers);
+        std::iter::from_fn(|| joined.next().unwrap()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
+
+        #[test]
+        fn ranges_become_the_runs_of_their_values_in_any_memory(
+            ranges in prop::collection::vec((0..6_usize, 0..1500_u64, 0..40_u64), 0..800),
+            threads in 1..4_usize,
+            room in prop::sample::select(vec![64_usize, 1 << 10, 1 << 20]),
+        ) {
+            let starts = [0, 65_000, u64::from(u32::MAX) - 700, 1 << 40, u64::MAX - 1600, 1 << 31];
+            let folder = tempfile::tempdir().unwrap();
+            let spool = Spool { folder: folder.path().into(), ..Spool::default() };
+            let new = || Gatherer::new(room, spool.clone());
+            let mut gatherers: Vec<_> = std::iter::repeat_with(new).take(threads).collect();
+            let mut model = BTreeSet::new();
+            for (number, &(start, from, length)) in ranges.iter().enumerate() {
+                let first = starts[start] + from;
+                let last = first.saturating_add(length);
+                model.extend(first..=last);
+                let gatherer = &mut gatherers[number % threads];
+                gatherer.take([[first, last]]);
+                gatherer.relieve().unwrap();
+            }
+            let runs = joined(&mut gatherers);
+            let apart = |pair: &[[u64; 2]]| pair[0][1] < pair[1][0] - 1;
+            prop_assert!(runs.windows(2).all(apart));
+            let values: Vec<u64> = runs.iter().flat_map(|&[first, last]| first..=last).collect();
+            prop_assert!(values.iter().eq(model.iter()));
+            let mut kept = Keep::default();
+            kept.runs(&mut Given(runs.into_iter())).unwrap();
+            prop_assert!(kept.0 == values);
+        }
+    }
+
+    #[test]
+    fn so_many_parts_that_their_buffers_have_no_room_become_one() {
+        let spool = Spool::default();
+        let mut gatherer = Gatherer::new(1 << 14, spool);
+        for value in 0..20_000_u64 {
+            let value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            gatherer.take([[value, value]]);
+            gatherer.relieve().unwrap();
+        }
+        assert!(gatherer.spilled.as_ref().unwrap().parts.len() <= 2);
+        let mut gatherers = [gatherer];
+        assert_eq!(joined(&mut gatherers).len(), 20_000);
+    }
+
+    #[test]
+    fn a_set_of_too_wide_a_range_is_refused_before_it_is_written() {
+        let mut kept = Keep::default();
+        let wide = [[5, 5], [1 << 20, u64::MAX]];
+        let refused = kept.runs(&mut Given(wide.to_vec().into_iter())).unwrap_err();
+        assert!(matches!(refused, Error::TooWide { last: u64::MAX, .. }), "{refused}");
+        assert_eq!(kept.0, []);
+    }
+
+    #[test]
+    fn the_containers_of_runs_are_those_of_their_values() {
+        let runs = [[3, 3], [65_530, 200_000], [200_002, 200_009], [u64::MAX - 1, u64::MAX]];
+        let folder = tempfile::tempdir().unwrap();
+        let [ours, theirs] = ["x.bits", "y.bits"].map(|name| folder.path().join(name));
+        let write = |path, produce: &dyn Fn(&mut dyn ValueSink) -> Result<()>| {
+            let (format, spool) = (crate::set::SetFormat::Bits, Spool::default());
+            crate::set::write_file(path, format, &spool, false, produce).unwrap();
+        };
+        write(&ours, &|sink| sink.runs(&mut Given(runs.to_vec().into_iter())));
+        IntegerSet::from_ranges(runs.map(|[first, last]| first..=last)).write(&theirs).unwrap();
+        assert!(std::fs::read(&ours).unwrap() == std::fs::read(&theirs).unwrap());
+    }
+}

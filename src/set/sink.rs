@@ -247,7 +247,12 @@ impl<'p, W: Write> EncodingSink<'p, W> {
     }
 
     /// Writes the runs of a container.
-    fn push_container(&mut self, text: &mut RunText, key: u64, container: Container<'_>) -> Result<()> {
+    fn push_container(
+        &mut self,
+        text: &mut RunText,
+        key: u64,
+        container: Container<'_>,
+    ) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         if let Container::Runs(runs) = scratch.runs_of(container) {
             for (first, last) in intervals(runs) {

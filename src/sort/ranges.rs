@@ -110,8 +110,7 @@ pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, R
         block_bytes: sort.tuning.block_bytes.unwrap_or(block_bytes),
     };
     let progress = &*sort.progress;
-    let options =
-        ScanOptions { cut: &cut, header: sort.header, level: Level::best(), progress };
+    let options = ScanOptions { cut: &cut, header: sort.header, level: Level::best(), progress };
     let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
     progress.enter(Phase::Load, sizes.unwrap_or(0));
     let mut rejects = Rejects::open(&sort)?;

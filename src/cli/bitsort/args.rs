@@ -2,9 +2,9 @@
 
 use super::gnu::GnuArgs;
 use crate::cli::columns::ColumnArgs;
-use crate::cli::notation::NotationArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
+use crate::cli::notation::NotationArgs;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
 use crate::io::table::TableFormat;

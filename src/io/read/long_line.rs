@@ -1,7 +1,7 @@
 //! Lines that are longer than a block.
 
-use crate::error::Error;
 use super::block::Rule;
+use crate::error::Error;
 use crate::number::{Line, LineScanner, MAX_NOTED_BYTES, Malformed, Notation};
 use crate::size::ByteSize;
 

@@ -101,7 +101,8 @@ impl<'a> Ordered<'a> {
         } else {
             let notation = cut.format.notation().unwrap_or_default();
             let lines = bytes.split(|&byte| byte == cut.terminator).enumerate().skip(headers);
-            let mut values = lines.filter(|(_, line)| matches!(notation.parse_line(line), Line::Value(_)));
+            let mut values =
+                lines.filter(|(_, line)| matches!(notation.parse_line(line), Line::Value(_)));
             values.nth(index).map_or(0, |(line, _)| line as u64)
         };
         self.lines_before + within + 1

@@ -9,9 +9,7 @@ use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::io::table::Rows;
 use crate::kernel::{Level, on_each};
-use crate::number::{
-    Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values,
-};
+use crate::number::{Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values};
 use crate::progress::Progress;
 use std::ops::{ControlFlow, Range};
 

@@ -3,8 +3,8 @@
 use super::LineAnswer;
 use crate::error::{Error, Result};
 use crate::io::read::Block;
-use crate::kernel::sys::Pages;
 use crate::kernel::decimal;
+use crate::kernel::sys::Pages;
 use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;

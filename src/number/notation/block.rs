@@ -287,7 +287,7 @@ impl Number for Ipv4 {
             let digits = bytes.get(at + start as usize..)?.first_chunk()?;
             let digits = u32::from_le_bytes(*digits) ^ 0x3030_3030;
             // The last digit moves to the upper byte, and what is behind it out.
-            let last = digits.wrapping_shl(32_u32.wrapping_sub(8 * length));
+            let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
             let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
             let leads_with_zero = length > 1 && digits & 0xFF == 0;
             is_odd |= length.wrapping_sub(1) > 2 || value > 255 || leads_with_zero;
@@ -300,7 +300,8 @@ impl Number for Ipv4 {
 
     #[inline]
     fn block(first: u64, bytes: &[u8], at: usize) -> Option<(u64, usize)> {
-        let digit = |at: usize| bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10);
+        let digit =
+            |at: usize| bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10);
         let mut length = u32::from(digit(at)?);
         let mut end = at + 1;
         if let Some(more) = digit(end).filter(|_| length > 0) {

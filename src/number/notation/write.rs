@@ -67,11 +67,8 @@ static OCTETS: [([u8; 4], u8); 256] = {
     let mut octet = 0;
     while octet < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "digits")]
-        let [a, b, c] = [
-            b'0' + (octet / 100) as u8,
-            b'0' + (octet / 10 % 10) as u8,
-            b'0' + (octet % 10) as u8,
-        ];
+        let [a, b, c] =
+            [b'0' + (octet / 100) as u8, b'0' + (octet / 10 % 10) as u8, b'0' + (octet % 10) as u8];
         octets[octet] = match octet {
             0..10 => ([c, b'.', 0, 0], 2),
             10..100 => ([b, c, b'.', 0], 3),
