@@ -7,7 +7,7 @@ use super::options::{RECORD_BLOCK_BYTES, Sort};
 use super::rejects::{self, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
-use crate::io::read::{Consumer, Cut, Ledger, Opened, ScanOptions, open_all, scan};
+use crate::io::read::{Consumer, Cut, Invalid, Ledger, Opened, ScanOptions, Tally, open_all, scan};
 use crate::kernel::Level;
 use crate::kernel::sys::peak_resident_bytes;
 use crate::number::Notation;
@@ -78,7 +78,11 @@ impl RunSource for Runs<'_> {
         if self.count.is_multiple_of(1 << 16) {
             self.check()?;
         }
-        let run = self.joined.next().map_err(Error::io("read", self.folder))?;
+        // The error has its path, which is not copied for each run.
+        let run = match self.joined.next() {
+            Ok(run) => run,
+            Err(error) => return Err(Error::io("read", self.folder)(error)),
+        };
         self.count += u64::from(run.is_some());
         Ok(run)
     }
@@ -95,8 +99,48 @@ pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, R
     rejects::check_destination(&sort, Path::new("-"))?;
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
-    let threads = sort.threads.unwrap_or(1);
-    let rest = sort.rest();
+    let mut rejects = Rejects::open(&sort)?;
+    let (tally, mut gatherers) = gather(&sort, &opened, rejects.invalid())?;
+    let load_time = started.elapsed();
+
+    let started = Instant::now();
+    let (progress, spool) = (&*sort.progress, sort.spool());
+    progress.enter(Phase::Emit, tally.values);
+    let joined = Gatherer::joined(&mut gatherers);
+    let mut runs = Runs { joined, count: 0, progress, folder: &spool.folder };
+    sink.runs(&mut runs)?;
+    let written = runs.count;
+    progress.advance(tally.values);
+    let Tally { lines, values, blank, rejected, headers } = tally;
+    if lines != values + blank + rejected + headers || written > values {
+        let what = format!("{written} runs of {tally:?}");
+        return Err(Error::Accounting { what });
+    }
+    let report = Report {
+        lines,
+        values,
+        written,
+        dropped: values - written,
+        rejected,
+        blank,
+        headers,
+        ranges: true,
+        passes: 1,
+        read_bytes: progress.read_bytes(),
+        spilled_bytes: gatherers.iter().map(|gatherer| gatherer.spilled_bytes).sum(),
+        peak_resident_bytes: peak_resident_bytes(),
+        memory_limit_bytes: sort.limit_bytes(),
+        threads: gatherers.len(),
+        load_time,
+        emit_time: started.elapsed(),
+        ..Report::default()
+    };
+    Ok((report, rejects))
+}
+
+/// What lines stand for, as each thread gathered it.
+fn gather(sort: &Sort, opened: &[Opened], invalid: Invalid<'_>) -> Result<(Tally, Vec<Gatherer>)> {
+    let (threads, rest, progress) = (sort.threads.unwrap_or(1), sort.rest(), &*sort.progress);
     let unpacks = opened.iter().any(Opened::may_unpack);
     let share = rest.ranges(threads, if unpacks { rest.unpacking() } else { 0 });
     let block_bytes = match sort.column {
@@ -109,52 +153,15 @@ pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, R
         column: sort.selector(),
         block_bytes: sort.tuning.block_bytes.unwrap_or(block_bytes),
     };
-    let progress = &*sort.progress;
     let options = ScanOptions { cut: &cut, header: sort.header, level: Level::best(), progress };
     let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
     progress.enter(Phase::Load, sizes.unwrap_or(0));
-    let mut rejects = Rejects::open(&sort)?;
     let names = opened.iter().map(|input| input.name.clone()).collect();
-    let ledger = Ledger::new(names, rejects.invalid());
+    let ledger = Ledger::new(names, invalid);
     let spool = sort.spool();
     let gatherers = (0..threads).map(|_| Gatherer::new(share.room_bytes, spool.clone())).collect();
-    let scanned = scan(&opened, &options, &ledger, gatherers);
+    let scanned = scan(opened, &options, &ledger, gatherers);
     // The first malformed line is what the user wants to hear of.
     let tally = ledger.finish()?;
-    let mut gatherers = scanned?;
-    let load_time = started.elapsed();
-
-    let started = Instant::now();
-    progress.enter(Phase::Emit, tally.values);
-    let joined = Gatherer::joined(&mut gatherers);
-    let mut runs = Runs { joined, count: 0, progress, folder: &spool.folder };
-    sink.runs(&mut runs)?;
-    let written = runs.count;
-    progress.advance(tally.values);
-    if tally.lines != tally.values + tally.blank + tally.rejected + tally.headers
-        || written > tally.values
-    {
-        let what = format!("{written} runs of {tally:?}");
-        return Err(Error::Accounting { what });
-    }
-    let report = Report {
-        lines: tally.lines,
-        values: tally.values,
-        written,
-        dropped: tally.values - written,
-        rejected: tally.rejected,
-        blank: tally.blank,
-        headers: tally.headers,
-        ranges: true,
-        passes: 1,
-        read_bytes: progress.read_bytes(),
-        spilled_bytes: gatherers.iter().map(|gatherer| gatherer.spilled_bytes).sum(),
-        peak_resident_bytes: peak_resident_bytes(),
-        memory_limit_bytes: sort.limit_bytes(),
-        threads,
-        load_time,
-        emit_time: started.elapsed(),
-        ..Report::default()
-    };
-    Ok((report, rejects))
+    Ok((tally, scanned?))
 }

@@ -266,6 +266,19 @@ impl Number for Hex {
     }
 }
 
+/// A bit for each of eight bytes, the first one the lowest: whether it is no digit.
+#[inline]
+fn no_digits(bytes: [u8; 8]) -> u32 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
+    // The upper bit of a byte is set by what is above 9.
+    let above = (values & (EACH * 0x7F)) + EACH * 0x76 | values;
+    let flags = above >> 7 & EACH;
+    #[expect(clippy::cast_possible_truncation, reason = "eight bits")]
+    let mask = (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
+    mask
+}
+
 /// Bytes of the longest address and what stands behind it.
 const WINDOW: usize = 16;
 
@@ -275,10 +288,8 @@ impl Number for Ipv4 {
     #[inline]
     fn parse(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
-        let mut others = 0_u32;
-        for (place, byte) in window.iter().enumerate() {
-            others |= u32::from(byte.wrapping_sub(b'0') > 9) << place;
-        }
+        let [lower, upper] = bytemuck::cast::<[u8; WINDOW], [[u8; 8]; 2]>(*window);
+        let mut others = no_digits(lower) | no_digits(upper) << 8;
         let (mut address, mut start, mut is_odd) = (0, 0, false);
         for octet in 0..4 {
             let end = others.trailing_zeros();
