@@ -272,11 +272,9 @@ fn no_digits(bytes: [u8; 8]) -> u32 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
     // The upper bit of a byte is set by what is above 9.
-    let above = (values & (EACH * 0x7F)) + EACH * 0x76 | values;
+    let above = ((values & (EACH * 0x7F)) + EACH * 0x76) | values;
     let flags = above >> 7 & EACH;
-    #[expect(clippy::cast_possible_truncation, reason = "eight bits")]
-    let mask = (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
-    mask
+    (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
 
 /// Bytes of the longest address and what stands behind it.
@@ -300,9 +298,10 @@ impl Number for Ipv4 {
             // The last digit moves to the upper byte, and what is behind it out.
             let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
             let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
-            let leads_with_zero = length > 1 && digits & 0xFF == 0;
-            is_odd |= length.wrapping_sub(1) > 2 || value > 255 || leads_with_zero;
-            is_odd |= octet < 3 && window[end as usize % WINDOW] != b'.';
+            // Nothing is guessed here either.
+            let leads_with_zero = (length > 1) & (digits.trailing_zeros() >= 8);
+            is_odd |= (length.wrapping_sub(1) > 2) | (value > 255) | leads_with_zero;
+            is_odd |= (octet < 3) & (window[end as usize % WINDOW] != b'.');
             address = address << 8 | u64::from(value);
             start = end.wrapping_add(1);
         }
