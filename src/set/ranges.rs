@@ -8,7 +8,7 @@
 //! 8 bytes a range below 2^32, else 16, whatever its length; O(ranges · log ranges).
 
 use crate::error::{Error, Result};
-use crate::kernel::on_each;
+use crate::kernel::{on_each, sort};
 use crate::set::container::{Container, SPAN, run};
 use crate::set::file::{Spool, ValueSink};
 use std::cmp::Reverse;
@@ -56,9 +56,9 @@ impl Kept for [u64; 2] {
     }
 }
 
-/// Sorts ranges, and joins those that overlap or touch.
-fn join<K: Kept>(ranges: &mut Vec<K>) {
-    ranges.sort_unstable();
+/// Sorts ranges in so many threads, and joins those that overlap or touch.
+fn join<K: Kept>(ranges: &mut Vec<K>, threads: usize) {
+    sort(threads, ranges);
     let mut joined = 0_usize;
     for at in 0..ranges.len() {
         let [first, last] = ranges[at].range();
@@ -128,7 +128,7 @@ impl Gatherer {
         if self.bytes() < self.room_bytes {
             return Ok(());
         }
-        self.join();
+        self.join(1);
         if self.bytes() < self.room_bytes / 2 {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl Gatherer {
             Some(spilled) => spilled,
             None => Spilled { file: self.spool.file()?, parts: Vec::new() },
         };
-        let mut failed = self.append(&mut spilled);
+        let mut failed = self.spill(&mut spilled);
         self.narrow.clear();
         self.wide.clear();
         // A part is read through a buffer; so many parts have no room for theirs.
@@ -150,20 +150,35 @@ impl Gatherer {
         failed.map_err(Error::io("write", &self.spool.folder))
     }
 
-    fn append(&mut self, spilled: &mut Spilled) -> io::Result<()> {
+    fn spill(&mut self, spilled: &mut Spilled) -> io::Result<()> {
         let sources = vec![Source::Narrow(self.narrow.iter()), Source::Wide(self.wide.iter())];
         spilled.append(&mut Joined::new(sources), &mut self.spilled_bytes)
     }
 
     /// Sorts what is in memory, and joins what overlaps or touches.
-    fn join(&mut self) {
-        join(&mut self.narrow);
-        join(&mut self.wide);
+    fn join(&mut self, threads: usize) {
+        join(&mut self.narrow, threads);
+        join(&mut self.wide, threads);
+    }
+
+    /// Takes what another one has in memory.
+    fn append(&mut self, other: &mut Self) {
+        self.narrow.append(&mut other.narrow);
+        self.wide.append(&mut other.wide);
+        (other.narrow, other.wide) = (Vec::new(), Vec::new()); // and its memory
     }
 
     /// All that the threads gathered.
     pub(crate) fn joined(gatherers: &mut [Self]) -> Joined<'_> {
-        on_each(gatherers.iter_mut().collect(), Self::join);
+        let threads = gatherers.len();
+        if gatherers.iter().any(|gatherer| gatherer.spilled.is_some()) {
+            on_each(gatherers.iter_mut().collect(), |gatherer: &mut Self| gatherer.join(1));
+        } else if let Some((first, others)) = gatherers.split_first_mut() {
+            for other in others {
+                first.append(other);
+            }
+            first.join(threads);
+        }
         let sources = gatherers.iter().flat_map(|gatherer| {
             let kept = [Source::Narrow(gatherer.narrow.iter()), Source::Wide(gatherer.wide.iter())];
             let files = gatherer.spilled.as_ref();
@@ -259,11 +274,24 @@ pub(crate) struct Joined<'g> {
 
 impl<'g> Joined<'g> {
     fn new(sources: Vec<Source<'g>>) -> Self {
+        let has_some = |source: &Source<'_>| match source {
+            Source::Narrow(ranges) => ranges.len() > 0,
+            Source::Wide(ranges) => ranges.len() > 0,
+            Source::Part(part) => part.left > 0,
+        };
+        let sources = sources.into_iter().filter(has_some).collect();
         Self { sources, heads: BinaryHeap::new(), is_begun: false }
     }
 
     /// The next run.
+    #[inline]
     pub(crate) fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
+        // Each source has runs that do not touch.
+        if let [only] = &mut self.sources[..] { only.next() } else { self.merge() }
+    }
+
+    /// The next run of several sources.
+    fn merge(&mut self) -> io::Result<Option<[u64; 2]>> {
         if !self.is_begun {
             self.is_begun = true;
             for (number, source) in self.sources.iter_mut().enumerate() {
@@ -412,7 +440,7 @@ mod tests {
     fn a_set_of_too_wide_a_range_is_refused_before_it_is_written() {
         let mut kept = Keep::default();
         let wide = [[5, 5], [1 << 20, u64::MAX]];
-        let refused = kept.runs(&mut Given(wide.to_vec().into_iter())).unwrap_err();
+        let refused = kept.runs(&mut Given(Vec::from(wide).into_iter())).unwrap_err();
         assert!(matches!(refused, Error::TooWide { last: u64::MAX, .. }), "{refused}");
         assert!(kept.0.is_empty(), "{:?}", kept.0);
     }
@@ -426,7 +454,7 @@ mod tests {
             let (format, spool) = (crate::set::SetFormat::Bits, Spool::default());
             crate::set::write_file(path, format, &spool, false, produce).unwrap();
         };
-        write(&ours, &|sink| sink.runs(&mut Given(runs.to_vec().into_iter())));
+        write(&ours, &|sink| sink.runs(&mut Given(Vec::from(runs).into_iter())));
         IntegerSet::from_ranges(runs.map(|[first, last]| first..=last)).write(&theirs).unwrap();
         assert!(std::fs::read(&ours).unwrap() == std::fs::read(&theirs).unwrap());
     }

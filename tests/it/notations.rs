@@ -226,7 +226,8 @@ fn ranges_are_their_values() {
             });
         }
         work.write("ranges", lines.concat());
-        let csv: String = lines.iter().map(|line| format!("x,\"{}\"\n", line.trim_end())).collect();
+        let rows = lines.iter().map(|line| format!("x,\"{}\"\n", line.trim_end()));
+        let csv = rows.collect::<Vec<_>>().concat();
         let sort = || Sort::new().temporary_folder(work.path()).distinct(true);
         let ranges = notation.with_ranges();
         for threads in [1, 3] {
@@ -256,9 +257,9 @@ fn ranges_are_their_values() {
 #[test]
 fn ranges_spill_within_the_memory_limit() {
     let work = Workspace::new();
-    let text: String = (0..1_500_000_u32)
-        .map(|number| format!("{}/31\n", Ipv4Addr::from(number.wrapping_mul(0x9E37_79B1) & !3)))
-        .collect();
+    let lines = (0..1_500_000_u32)
+        .map(|number| format!("{}/31\n", Ipv4Addr::from(number.wrapping_mul(0x9E37_79B1) & !3)));
+    let text = lines.collect::<Vec<_>>().concat();
     work.write("blocks", &text);
     let ran = work.run("-u --as cidr --mem 64M --threads 2 --stats=json -o out blocks");
     let told: Value = serde_json::from_str(&ran.err).unwrap();
@@ -268,7 +269,7 @@ fn ranges_spill_within_the_memory_limit() {
         (0..1_500_000_u32).map(|number| number.wrapping_mul(0x9E37_79B1) & !3).collect();
     expected.sort_unstable();
     expected.dedup();
-    let expected: String =
-        expected.iter().map(|&first| format!("{}/31\n", Ipv4Addr::from(first))).collect();
+    let lines = expected.iter().map(|&first| format!("{}/31\n", Ipv4Addr::from(first)));
+    let expected = lines.collect::<Vec<_>>().concat();
     assert!(work.read("out") == expected);
 }

@@ -284,6 +284,7 @@ impl Number for Ipv4 {
     /// Finds the ends of all four numbers at once, and makes each of its last three digits,
     /// whatever their count is: lengths change from line to line, and would be guessed wrong.
     #[inline]
+    #[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
     fn parse(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
         let [lower, upper] = bytemuck::cast::<[u8; WINDOW], [[u8; 8]; 2]>(*window);
@@ -298,7 +299,6 @@ impl Number for Ipv4 {
             // The last digit moves to the upper byte, and what is behind it out.
             let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
             let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
-            // Nothing is guessed here either.
             let leads_with_zero = (length > 1) & (digits.trailing_zeros() >= 8);
             is_odd |= (length.wrapping_sub(1) > 2) | (value > 255) | leads_with_zero;
             is_odd |= (octet < 3) & (window[end as usize % WINDOW] != b'.');
