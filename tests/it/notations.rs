@@ -6,7 +6,6 @@ use bitsort::set::{SetFile, SetFormat};
 use bitsort::sort::{InvalidLines, Sort};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 
 const DROP: &str =
     "# a list\n10.0.0.0/9 ; the first half\n10.128.0.0 - 10.255.255.255\n\n192.0.2.7\r\n";
@@ -253,23 +252,22 @@ fn ranges_are_their_values() {
     }
 }
 
-/// Blocks that were spilled: more ranges than fit into the least memory.
+/// More ranges than fit into the least memory.
 #[test]
 fn ranges_spill_within_the_memory_limit() {
+    const LINES: u64 = 1_300_000;
     let work = Workspace::new();
-    let lines = (0..1_500_000_u32)
-        .map(|number| format!("{}/31\n", Ipv4Addr::from(number.wrapping_mul(0x9E37_79B1) & !3)));
-    let text = lines.collect::<Vec<_>>().concat();
-    work.write("blocks", &text);
-    let ran = work.run("-u --as cidr --mem 64M --threads 2 --stats=json -o out blocks");
+    let firsts = || (0..LINES).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let lines = firsts().map(|first| format!("{first:x}\n"));
+    work.write("ranges", lines.collect::<Vec<_>>().concat());
+    let ran = work.run("-u --as hex --ranges --mem 64M --threads 2 --stats=json -o out ranges");
     let told: Value = serde_json::from_str(&ran.err).unwrap();
-    assert_eq!(told["values"], 1_500_000);
+    assert_eq!(told["values"], LINES);
+    assert!(told["spilled_bytes"].as_u64() > Some(0), "{told}");
     assert!(told["peak_resident_bytes"].as_u64() <= Some(64 << 20), "{told}");
-    let mut expected: Vec<u32> =
-        (0..1_500_000_u32).map(|number| number.wrapping_mul(0x9E37_79B1) & !3).collect();
+    let mut expected: Vec<u64> = firsts().collect();
     expected.sort_unstable();
     expected.dedup();
-    let lines = expected.iter().map(|&first| format!("{}/31\n", Ipv4Addr::from(first)));
-    let expected = lines.collect::<Vec<_>>().concat();
-    assert!(work.read("out") == expected);
+    let lines = expected.iter().map(|first| format!("{first:x}\n"));
+    assert!(work.read("out") == lines.collect::<Vec<_>>().concat());
 }
