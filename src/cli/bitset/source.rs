@@ -119,7 +119,9 @@ impl Source {
     /// A value that was typed.
     pub(super) fn value(&self, text: &str) -> Result<u64> {
         let value = self.notation().value(text);
-        value.map_err(|reason| Error::usage(format!("invalid value \"{}\": {reason}", text.escape_debug())))
+        value.map_err(|reason| {
+            Error::usage(format!("invalid value \"{}\": {reason}", text.escape_debug()))
+        })
     }
 
     /// What is written to a target.
