@@ -288,7 +288,7 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
-        if let Some(format) = self.run_format() {
+        if let Some(format) = self.run_format()? {
             return self.to_set(path, format).map(|(_, report)| report);
         }
         let spool = self.spool();
@@ -302,7 +302,7 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, writer: W) -> Result<Report> {
-        if let Some(format) = self.run_format() {
+        if let Some(format) = self.run_format()? {
             return self.into_set_stream(writer, format).map(|(_, report)| report);
         }
         let spool = self.spool();
@@ -311,8 +311,12 @@ impl Sort {
     }
 
     /// What is written as a set is, if lines stand for ranges: its runs.
-    fn run_format(&self) -> Option<SetFormat> {
-        (self.has_ranges() && self.table.is_none()).then_some(SetFormat::Values(self.to))
+    fn run_format(&self) -> Result<Option<SetFormat>> {
+        if !self.has_ranges() || self.table.is_some() {
+            return Ok(None);
+        }
+        self.check_ranges()?;
+        Ok(Some(SetFormat::Values(self.to)))
     }
 
     fn encoding(&self) -> Encoding {

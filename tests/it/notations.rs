@@ -252,6 +252,18 @@ fn ranges_are_their_values() {
     }
 }
 
+/// A library user is told as well that a range has each value once.
+#[test]
+fn ranges_are_refused_where_copies_are_kept() {
+    for notation in [Notation::CIDR, Notation::HEX.with_ranges()] {
+        let sort = || Sort::new().reader("x", &b""[..]).notation(notation);
+        assert!(sort().to_writer(Vec::new()).is_err(), "{notation}");
+        assert!(sort().into_values().unwrap().next().is_some_and(|value| value.is_err()));
+        assert!(sort().distinct(true).reverse(true).to_writer(Vec::new()).is_err());
+        assert!(sort().distinct(true).to_writer(Vec::new()).is_ok());
+    }
+}
+
 /// More ranges than fit into the least memory.
 #[test]
 fn ranges_spill_within_the_memory_limit() {
