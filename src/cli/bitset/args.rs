@@ -18,6 +18,7 @@ Examples:
   bitset filter ids.bits users.csv --column id  the rows, and the header
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
+  bitset or drop.txt more.txt --as cidr       block lists joined, in the fewest blocks
   bitset info ids.bits                        sizes, density, a histogram
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind

@@ -20,6 +20,7 @@ Examples:
   bitsort -u -o ids.txt ids.txt               sort in place, each value once
   zcat ids.gz | bitsort --count | head        how often each value occurs
   bitsort --column id users.csv --stats       one column of a CSV file
+  bitsort --as ipv4 --count ips.txt           how often each address occurs
   bitsort --rejects bad.txt ids.txt           put malformed lines in a file
   bitsort --check sorted.txt && echo sorted   exit 1 if it is not
 
