@@ -183,6 +183,16 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// Ranges have more values than a set takes of ranges.
+    #[error("the range {first}-{last} is too wide: a set takes {limit} values of ranges")]
+    TooWide {
+        /// First value of the range.
+        first: u64,
+        /// Its last value.
+        last: u64,
+        /// Values of ranges that a set takes.
+        limit: u64,
+    },
     /// A set of IPv4 addresses has a value above all of them.
     #[error("{input} has {value}, which is no IPv4 address")]
     NoIpv4 {

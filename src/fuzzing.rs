@@ -2,6 +2,7 @@
 
 use crate::kernel::Level;
 use crate::kernel::parse::{Lines, PADDING, parse};
+use crate::number::{Line, LineSink, Malformed, Notation, RangeSink, block_ranges, block_values};
 use std::ops::{ControlFlow, Range};
 
 /// What one kernel made of a text.
@@ -48,5 +49,44 @@ impl Lines for Collect {
         assert_eq!(line.start - self.start, before, "lines follow each other");
         self.lines.push((line.end - self.start, None));
         ControlFlow::Continue(())
+    }
+}
+
+/// The complete lines of `text`, as they are found together, in order.
+#[must_use]
+pub fn lines_in(notation: Notation, text: &[u8], terminator: u8) -> Vec<Line> {
+    let bytes = [&[b'7'; PADDING][..], text, &[b'7'; PADDING]].concat();
+    let (span, mut found) = (PADDING..PADDING + text.len(), Found(Vec::new()));
+    if notation.takes_ranges() {
+        block_ranges(notation, &bytes, span, terminator, &mut found);
+    } else {
+        block_values(Level::best(), notation, &bytes, span, terminator, &mut found);
+    }
+    found.0
+}
+
+struct Found(Vec<Line>);
+
+impl LineSink for Found {
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        assert_eq!(values.len(), ends.len(), "every value has an end");
+        self.0.extend(values.iter().copied().map(Line::Value));
+    }
+
+    fn blank(&mut self, _: u32) {
+        self.0.push(Line::Blank);
+    }
+
+    fn malformed(&mut self, _: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()> {
+        self.0.push(Line::Malformed { reason, offset });
+        ControlFlow::Continue(())
+    }
+}
+
+impl RangeSink for Found {
+    fn ranges(&mut self, ranges: &[[u64; 2]]) {
+        self.0.extend(ranges.iter().map(|&[first, last]| {
+            if first == last { Line::Value(first) } else { Line::Range { first, last } }
+        }));
     }
 }

@@ -132,6 +132,10 @@ fn bytes(format: Format, terminator: u8, value: u64, out: &mut Vec<u8>) {
             out.extend_from_slice(value.to_string().as_bytes());
             out.push(terminator);
         }
+        Format::Noted(notation) => {
+            out.extend_from_slice(notation.text(value).unwrap().as_bytes());
+            out.push(terminator);
+        }
         Format::U32Le => out.extend_from_slice(&u32::try_from(value).unwrap().to_le_bytes()),
         Format::U32Be => out.extend_from_slice(&u32::try_from(value).unwrap().to_be_bytes()),
         Format::U64Le => out.extend_from_slice(&value.to_le_bytes()),

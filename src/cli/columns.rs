@@ -1,5 +1,6 @@
 //! Which column has the values, and other bytes, as typed.
 
+use super::notation::NotationArgs;
 use crate::lines::LineTools;
 use crate::number::{Column, Format};
 use crate::sort::Sort;
@@ -24,6 +25,8 @@ pub(super) struct FromArg {
     /// Read numbers in this format: text, u32le, u32be, u64le, u64be [default: text]
     #[arg(long, value_name = "FORMAT")]
     pub(super) from: Option<Format>,
+    #[command(flatten)]
+    pub(super) notation: NotationArgs,
 }
 
 // What of a file of numbers has the values.
@@ -41,6 +44,12 @@ impl From<FromArg> for NumberArgs {
     }
 }
 
+impl From<NotationArgs> for NumberArgs {
+    fn from(notation: NotationArgs) -> Self {
+        FromArg { from: None, notation }.into()
+    }
+}
+
 impl From<ColumnArgs> for NumberArgs {
     fn from(columns: ColumnArgs) -> Self {
         Self { columns, format: FromArg::default() }
@@ -50,11 +59,11 @@ impl From<ColumnArgs> for NumberArgs {
 impl NumberArgs {
     /// A sort of the values of the column, or of numbers in the format.
     pub(super) fn of(&self, sort: Sort) -> Sort {
-        let sort = self.columns.of(sort);
-        match self.format.from {
-            Some(format) => sort.from_format(format),
-            None => sort,
-        }
+        let format = match self.format.from {
+            Some(format) if !format.is_text() => format,
+            _ => Format::text_in(self.format.notation.set()),
+        };
+        self.columns.of(sort).from_format(format)
     }
 }
 

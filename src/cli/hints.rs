@@ -2,6 +2,7 @@
 //! are named here alone.
 
 use crate::error::{DataChange, Error};
+use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
 use std::io;
 use std::path::Path;
@@ -11,6 +12,15 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
             "it is a set already: bitset cat prints it, bitset or joins it with others"
+        }
+        Error::MalformedLine { reason: Malformed::ManyValues, .. } if program == "bitset" => {
+            "sets may have ranges and blocks; what is looked up is one value a line"
+        }
+        Error::MalformedLine { reason: Malformed::ManyValues, .. } => {
+            "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
+        }
+        Error::MalformedLine { excerpt, .. } if may_be_address(excerpt) => {
+            "--as ipv4 reads addresses, and --as cidr writes blocks of them"
         }
         Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
             "--skip-invalid of build and filter leaves such lines out"
@@ -25,6 +35,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
+        Error::ValueTooLarge { format: "ipv4" | "ipv4 in ranges" | "cidr", .. } => {
+            "--as hex and --as decimal write all numbers"
+        }
         Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
         Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
         Error::NoPlan { .. } => {
@@ -38,7 +51,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
-        Error::NoIpv4 { .. } => "leave out --ipv4",
+        Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
         Error::Unrecognized { .. } => {
             "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"
         }
@@ -82,6 +95,12 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// Whether a line that was taken for another number is an address.
+fn may_be_address(excerpt: &str) -> bool {
+    let line = Notation::CIDR.parse_line(excerpt.as_bytes());
+    matches!(line, Line::Value(_) | Line::Range { .. })
 }
 
 /// Whether a file that was taken for text is a set; one that cannot be opened is none.

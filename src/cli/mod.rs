@@ -8,6 +8,7 @@ mod exit;
 mod generate;
 mod hints;
 mod limits;
+mod notation;
 mod progress;
 mod signals;
 mod stats;

@@ -26,7 +26,8 @@ pub(super) fn render(report: &Report, format: StatsFormat) -> String {
 }
 
 fn strategy(report: &Report) -> &'static str {
-    report.strategy.map_or("merge", Strategy::name)
+    let other = if report.ranges { "ranges" } else { "merge" };
+    report.strategy.map_or(other, Strategy::name)
 }
 
 fn text(report: &Report) -> String {

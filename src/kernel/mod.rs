@@ -35,4 +35,4 @@ pub(crate) mod words;
 
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;
-pub(crate) use threads::{in_threads, on_each};
+pub(crate) use threads::{in_threads, on_each, sort};

@@ -1,6 +1,7 @@
 //! Threads that work on one job: pools of rayon.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Does `job` on each of `items`, each in a thread of its own, and gives the results in
@@ -45,6 +46,17 @@ fn wait_for(job: &mut (dyn FnMut() + Send)) {
 /// Does `job` in so many threads at once; gives what each gave.
 pub(crate) fn in_threads<T: Send>(threads: usize, job: impl Fn() -> T + Sync) -> Vec<T> {
     on_each(vec![(); threads.max(1)], |()| job())
+}
+
+/// Sorts values, in up to so many threads.
+pub(crate) fn sort<T: Ord + Send>(threads: usize, values: &mut [T]) {
+    /// Fewer are sorted before threads have begun.
+    const FEW: usize = 1 << 14;
+    let threads = if values.len() < FEW { 1 } else { threads };
+    match pool(threads) {
+        Some(pool) => pool.install(|| values.par_sort_unstable()),
+        None => values.sort_unstable(),
+    }
 }
 
 /// A pool of so many threads, or of half as many until the system starts them all; `None`
@@ -97,6 +109,18 @@ mod tests {
                 done
             });
             assert_eq!(done, [2; 8]);
+        }
+    }
+
+    #[test]
+    fn values_are_sorted_in_any_number_of_threads() {
+        for threads in [1, 3] {
+            let mut values: Vec<u64> =
+                (0..40_000).map(|n: u64| n.wrapping_mul(0x9E37_79B9)).collect();
+            let mut expected = values.clone();
+            expected.sort_unstable();
+            sort(threads, &mut values);
+            assert_eq!(values, expected);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::bloom::{self, AnyFilter, Plain, Storage};
 use crate::error::{Error, Result};
 use crate::io::read::{ChunkJob, Unchanged, may_unpack};
 use crate::kernel::sys::Machine;
-use crate::number::{Column, Selector};
+use crate::number::{Column, Notation, Selector};
 use crate::progress::Progress;
 use crate::set::SetFile;
 use crate::size::ByteSize;
@@ -71,6 +71,8 @@ pub enum Keep {
 pub struct LineTools {
     pub(super) rules: LineRules,
     pub(super) column: Option<Selector>,
+    /// How numbers of lines are written.
+    pub(super) notation: Notation,
     pub(super) skip_invalid: bool,
     pub(super) threads: usize,
     pub(super) memory: Budget,
@@ -84,6 +86,7 @@ impl Default for LineTools {
         Self {
             rules: LineRules::default(),
             column: None,
+            notation: Notation::DECIMAL,
             skip_invalid: false,
             threads: machine.threads,
             memory: Budget::of(ByteSize::from_bytes(machine.default_memory_limit())),
@@ -129,7 +132,15 @@ impl LineTools {
     /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools
     /// refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
-        self.column = Some(Selector { column, delimiter, terminator: b'\n' });
+        self.column =
+            Some(Selector { column, delimiter, terminator: b'\n', notation: Notation::DECIMAL });
+        self
+    }
+
+    /// How the numbers of lines are written that [`filter_by_set`](Self::filter_by_set) takes,
+    /// one a line; decimal if it is not given.
+    pub fn notation(mut self, notation: Notation) -> Self {
+        self.notation = notation.without_ranges();
         self
     }
 

@@ -9,7 +9,8 @@
 //! as its first line alone, and the next line begins another record. A `"` inside of a field that does not begin with one is an
 //! ordinary byte, as in `6" pipe`.
 
-use super::line::{Line, Malformed, parse_line};
+use super::Notation;
+use super::line::{Line, Malformed};
 use crate::kernel::steps;
 use std::ops::Range;
 
@@ -34,6 +35,8 @@ pub(crate) struct Selector {
     pub(crate) delimiter: u8,
     /// Ends a record.
     pub(crate) terminator: u8,
+    /// How numbers are written.
+    pub(crate) notation: Notation,
 }
 
 /// One record: where it lies, without its terminator, and where its field does.
@@ -290,7 +293,7 @@ impl Selector {
             let found = match record.field {
                 _ if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => Line::Blank,
                 Err(reason) => Line::Malformed { reason, offset: 0 },
-                Ok(field) => match parse_line(&bytes[field.clone()]) {
+                Ok(field) => match self.notation.parse_line(&bytes[field.clone()]) {
                     Line::Malformed { reason, offset } => {
                         Line::Malformed { reason, offset: offset + (field.start - start) as u64 }
                     }

@@ -35,6 +35,7 @@ impl Format {
     ) -> Result<usize, u64> {
         match self {
             Self::Text => Ok(decimal::lines(base, lows, terminator, out)),
+            Self::Noted(notation) => notation.encode(base, lows, terminator, out),
             Self::U32Le => narrow(base, lows, out, u32::to_le_bytes),
             Self::U32Be => narrow(base, lows, out, u32::to_be_bytes),
             Self::U64Le => Ok(wide(base, lows, out, u64::to_le_bytes)),

@@ -1,5 +1,6 @@
 //! Names of the formats in which values are read and written.
 
+use super::Notation;
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,17 +18,41 @@ pub enum Format {
     U64Le,
     /// 8 bytes a value, most significant byte first.
     U64Be,
+    /// Text in another notation than decimal.
+    Noted(Notation),
 }
 
 impl Format {
-    /// Every format, in the order in which help texts list them.
+    /// Every format that has a name of its own, in the order in which help texts list them.
     pub const ALL: [Self; 5] = [Self::Text, Self::U32Le, Self::U32Be, Self::U64Le, Self::U64Be];
+
+    /// Text in this notation.
+    #[must_use]
+    pub fn text_in(notation: Notation) -> Self {
+        if notation == Notation::DECIMAL { Self::Text } else { Self::Noted(notation) }
+    }
+
+    /// The notation of a text, or `None` of binary values.
+    #[must_use]
+    pub const fn notation(self) -> Option<Notation> {
+        match self {
+            Self::Text => Some(Notation::DECIMAL),
+            Self::Noted(notation) => Some(notation),
+            Self::U32Le | Self::U32Be | Self::U64Le | Self::U64Be => None,
+        }
+    }
+
+    /// Whether it is text, in whatever notation.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        self.notation().is_some()
+    }
 
     /// Bytes a value takes, or `None` where that varies (text).
     #[must_use]
     pub const fn value_bytes(self) -> Option<usize> {
         match self {
-            Self::Text => None,
+            Self::Text | Self::Noted(_) => None,
             Self::U32Le | Self::U32Be => Some(4),
             Self::U64Le | Self::U64Be => Some(8),
         }
@@ -39,10 +64,11 @@ impl Format {
         match self {
             Self::U32Le | Self::U32Be => u32::MAX as u64,
             Self::Text | Self::U64Le | Self::U64Be => u64::MAX,
+            Self::Noted(notation) => notation.max_value(),
         }
     }
 
-    /// The name used on the command line.
+    /// The name used on the command line, and in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,6 +77,7 @@ impl Format {
             Self::U32Be => "u32be",
             Self::U64Le => "u64le",
             Self::U64Be => "u64be",
+            Self::Noted(notation) => notation.name(),
         }
     }
 }

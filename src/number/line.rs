@@ -10,6 +10,14 @@ use std::fmt;
 pub enum Line {
     /// It carries this number.
     Value(u64),
+    /// It carries all numbers from one to a larger one; only where a
+    /// [notation](super::Notation) takes ranges.
+    Range {
+        /// The first number.
+        first: u64,
+        /// The last one.
+        last: u64,
+    },
     /// It carries nothing.
     Blank,
     /// It is neither.
@@ -40,11 +48,29 @@ pub enum Malformed {
     RecordTooLong,
     /// An integer of a table is below 0.
     Negative,
+    /// Something else stands where a hexadecimal number should begin.
+    ExpectedHexDigit,
+    /// An address does not have four numbers with dots between.
+    ExpectedAddress,
+    /// A number of an address begins with a zero, and is not 0.
+    LeadingZero,
+    /// A number of an address is above 255.
+    OctetTooLarge,
+    /// The length of a prefix is above 32.
+    PrefixTooLong,
+    /// The address of a block has bits set behind its prefix.
+    HostBits,
+    /// The last number of a range is below the first.
+    Descending,
+    /// A range or a block, where each line carries one number.
+    ManyValues,
+    /// The line is too long for its notation.
+    LineTooLong,
 }
 
 impl Malformed {
     /// Every reason.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::ExpectedDigit,
         Self::ExpectedEnd,
         Self::TooLarge,
@@ -52,6 +78,15 @@ impl Malformed {
         Self::BadQuote,
         Self::RecordTooLong,
         Self::Negative,
+        Self::ExpectedHexDigit,
+        Self::ExpectedAddress,
+        Self::LeadingZero,
+        Self::OctetTooLarge,
+        Self::PrefixTooLong,
+        Self::HostBits,
+        Self::Descending,
+        Self::ManyValues,
+        Self::LineTooLong,
     ];
 }
 
@@ -65,6 +100,15 @@ impl fmt::Display for Malformed {
             Self::BadQuote => "expected a closing quote, then a delimiter or the end of the line",
             Self::RecordTooLong => "expected a record of less than 1 MiB",
             Self::Negative => "expected a number of 0 or more",
+            Self::ExpectedHexDigit => "expected a hexadecimal digit",
+            Self::ExpectedAddress => "expected four numbers with dots between",
+            Self::LeadingZero => "expected no leading zero: some programs read it as octal",
+            Self::OctetTooLarge => "expected a number up to 255",
+            Self::PrefixTooLong => "expected a prefix length up to 32",
+            Self::HostBits => "expected an address without bits behind its prefix",
+            Self::Descending => "expected a last number that is not below the first",
+            Self::ManyValues => "expected one number, not a range or a block",
+            Self::LineTooLong => "expected a line of less than 4 KiB",
         })
     }
 }

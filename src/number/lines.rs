@@ -37,6 +37,7 @@ impl<S: LineSink> Lines for Resolve<'_, S> {
         match parse_line(&self.bytes[line.clone()]) {
             Line::Value(value) => self.sink.values(&[value], &[end]),
             Line::Blank => self.sink.blank(end),
+            Line::Range { .. } => return self.sink.malformed(line, Malformed::ManyValues, 0),
             Line::Malformed { reason, offset } => {
                 return self.sink.malformed(line, reason, offset);
             }
@@ -45,12 +46,12 @@ impl<S: LineSink> Lines for Resolve<'_, S> {
     }
 }
 
-/// Hands the complete lines of `bytes[span]` to `sink`.
+/// Hands the complete lines of `bytes[span]`, which are decimal, to `sink`.
 ///
 /// # Panics
 ///
 /// If less than [`PADDING`](crate::kernel::parse::PADDING) bytes lie around the span.
-pub(crate) fn block_values<S: LineSink>(
+pub(super) fn decimal_values<S: LineSink>(
     level: Level,
     bytes: &[u8],
     span: Range<usize>,

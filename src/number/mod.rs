@@ -8,19 +8,23 @@
 //! Leading zeros do not matter. The first line of an input may begin with a
 //! UTF-8 byte-order mark; the last one may lack its terminator. A line without
 //! digits and without anything else but blanks and `CR` is *blank*: it carries
-//! no number. Everything else is [`Malformed`].
+//! no number. Everything else is [`Malformed`]. This is the decimal [notation](Notation);
+//! `notation/mod.rs` has the grammar of the others.
 
 mod column;
 mod encode;
 mod format;
 mod line;
 mod lines;
+mod notation;
 
 pub use column::Column;
 pub(crate) use column::{MAX_RECORD_BYTES, Selector};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
-pub(crate) use lines::{LineSink, block_values};
+pub(crate) use lines::LineSink;
+pub use notation::Notation;
+pub(crate) use notation::{MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values};
 
 /// What an input may begin with, and what is not part of its first line.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

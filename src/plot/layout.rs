@@ -47,8 +47,9 @@ pub(super) fn labels(map: &Map) -> Vec<Label> {
     for (place, density) in ticks(map) {
         labels.push(label(BAR_LEFT + BAR_WIDTH + 8, tick_y(place), density));
     }
+    let bits = square_bits(map);
     for (square, (x, y)) in squares(map) {
-        labels.push(label(x + 6, y + 12, short(square, map.ipv4)));
+        labels.push(label(x + 6, y + 12, short(square, map.ipv4.then_some(bits))));
     }
     labels
 }
@@ -79,10 +80,15 @@ pub(super) fn tick_y(place: f64) -> u32 {
     BAR_TOP + below_top
 }
 
+/// A labelled square has 2 to this power values.
+fn square_bits(map: &Map) -> u32 {
+    map.cell_bits + 2 * (map.order - SQUARES.ilog2().min(map.order))
+}
+
 /// First values of the labelled squares, and their upper left corners.
 fn squares(map: &Map) -> Vec<(u64, (u32, u32))> {
     let order = SQUARES.ilog2().min(map.order);
-    let bits = map.cell_bits + 2 * (map.order - order);
+    let bits = square_bits(map);
     let side = SIDE >> order;
     (0..1_u64 << (2 * order))
         .map(|square| {
@@ -107,10 +113,11 @@ pub(super) fn lines(map: &Map) -> Vec<((u32, u32), (u32, u32))> {
         .collect()
 }
 
-/// A value in few characters.
-fn short(value: u64, ipv4: bool) -> String {
-    if ipv4 && let Ok(address) = u32::try_from(value) {
-        return std::net::Ipv4Addr::from(address).to_string();
+/// A value in few characters; or the network of so many bits that begins with it.
+fn short(value: u64, network_bits: Option<u32>) -> String {
+    if let (Some(bits), Ok(address)) = (network_bits, u32::try_from(value)) {
+        let length = u32::BITS.saturating_sub(bits);
+        return format!("{}/{length}", std::net::Ipv4Addr::from(address));
     }
     for (bits, unit) in [(60, "Ei"), (50, "Pi"), (40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")] {
         if value >> bits > 0 {
@@ -130,12 +137,12 @@ mod tests {
 
     #[test]
     fn values_are_short() {
-        assert_eq!(short(0, false), "0");
-        assert_eq!(short(3 << 28, false), "768Mi");
-        assert_eq!(short(5 << 29, false), "2.5Gi");
-        assert_eq!(short(5 << 28, false), "1.25Gi");
-        assert_eq!(short(10 << 30, false), "10Gi");
-        assert_eq!(short(0x0A00_0000, true), "10.0.0.0");
+        assert_eq!(short(0, None), "0");
+        assert_eq!(short(3 << 28, None), "768Mi");
+        assert_eq!(short(5 << 29, None), "2.5Gi");
+        assert_eq!(short(5 << 28, None), "1.25Gi");
+        assert_eq!(short(10 << 30, None), "10Gi");
+        assert_eq!(short(0x1000_0000, Some(28)), "16.0.0.0/4");
     }
 
     #[test]

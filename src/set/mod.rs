@@ -24,6 +24,7 @@ mod operand;
 mod operators;
 mod pieces;
 pub(crate) mod plan;
+pub(crate) mod ranges;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialize;
@@ -44,9 +45,7 @@ pub use integer_set::IntegerSet;
 pub use join::{Joined, and, andnot, at_least, or, xor};
 pub use operand::{AsSet, Operand};
 pub use operators::{IntoIter, Iter};
-#[cfg(feature = "cli")]
-pub(crate) use sink::write_stream;
 pub use sink::{SetFormat, Written};
-pub(crate) use sink::{TableSink, temporary_set, write_file};
+pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
 pub use update::Update;
 pub use view::{Damage, Runs, SetView, Values};

@@ -5,10 +5,11 @@ use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{Buffer, Encoding, Writer};
 use crate::kernel::decimal::Low;
-use crate::number::Format;
+use crate::number::{Format, RunText};
 use crate::progress::Progress;
-use crate::set::container::{Container, Owned, Scratch};
+use crate::set::container::{Container, Owned, Scratch, intervals};
 use crate::set::file::{BitsWriter, Portable, PortableWriter, SetFile, Spool, ValueSink, in_order};
+use crate::set::ranges::{RunSource, push_runs};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
@@ -54,7 +55,7 @@ impl SetFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Written {
-    /// Number of values.
+    /// Number of values; 2^64 − 1 if there are more.
     pub cardinality: u64,
     /// Bytes of the output.
     pub bytes: u64,
@@ -74,7 +75,6 @@ pub(crate) fn write_file(
 }
 
 /// Computes `produce` into a stream.
-#[cfg(feature = "cli")]
 pub(crate) fn write_stream(
     out: impl Write + Send,
     format: SetFormat,
@@ -185,7 +185,10 @@ struct EncodingSink<'p, W> {
     out: W,
     path: &'p Path,
     format: Format,
+    /// If lines are ranges or blocks.
+    runs: Option<RunText>,
     lows: Vec<u32>,
+    scratch: Scratch,
     buffer: Buffer,
     cardinality: u64,
 }
@@ -195,8 +198,9 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 impl<'p, W: Write> EncodingSink<'p, W> {
     fn new(out: W, path: &'p Path, format: Format) -> Self {
-        let buffer = Buffer::new(BUFFER_BYTES);
-        Self { out, path, format, lows: Vec::new(), buffer, cardinality: 0 }
+        let (buffer, lows, scratch) = (Buffer::new(BUFFER_BYTES), Vec::new(), Scratch::default());
+        let runs = format.notation().and_then(RunText::new);
+        Self { out, path, format, runs, lows, scratch, buffer, cardinality: 0 }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -226,13 +230,55 @@ impl<'p, W: Write> EncodingSink<'p, W> {
     /// Writes what waits; gives the number of values.
     fn finish(mut self) -> Result<u64> {
         self.flush()?;
+        if let Some(mut runs) = self.runs.take() {
+            let last = runs.finish(self.buffer.room());
+            self.buffer.filled = self.encoded(last)?;
+            self.flush()?;
+        }
         Ok(self.cardinality)
+    }
+
+    fn encoded(&self, encoded: Result<usize, u64>) -> Result<usize> {
+        encoded.map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })
+    }
+
+    /// Writes a run, or keeps it until it is known where it ends.
+    fn push_run(&mut self, text: &mut RunText, run: [u64; 2]) -> Result<()> {
+        self.cardinality = self.cardinality.saturating_add((run[1] - run[0]).saturating_add(1));
+        if self.buffer.room().len() < RunText::ROOM {
+            self.flush()?;
+        }
+        let encoded = text.push(run, self.buffer.room());
+        self.buffer.filled += self.encoded(encoded)?;
+        Ok(())
+    }
+
+    /// Writes the runs of a container.
+    fn push_container(
+        &mut self,
+        text: &mut RunText,
+        key: u64,
+        container: Container<'_>,
+    ) -> Result<()> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        if let Container::Runs(runs) = scratch.runs_of(container) {
+            for (first, last) in intervals(runs) {
+                self.push_run(text, [first, last].map(|low| key << 16 | u64::from(low)))?;
+            }
+        }
+        self.scratch = scratch;
+        Ok(())
     }
 }
 
 impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", self.path))?;
+        if let Some(mut text) = self.runs.take() {
+            let pushed = self.push_container(&mut text, key, container);
+            self.runs = Some(text);
+            return pushed;
+        }
         let mut lows = std::mem::take(&mut self.lows);
         let count = container.positions(0, &mut lows);
         let put = self.put(key << 16, &lows[..count]);
@@ -241,7 +287,20 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     }
 
     fn values(&mut self, values: &[u64]) -> Result<()> {
-        self.put(0, values)
+        let Some(mut text) = self.runs.take() else { return self.put(0, values) };
+        let pushed = values.iter().try_for_each(|&value| self.push_run(&mut text, [value; 2]));
+        self.runs = Some(text);
+        pushed
+    }
+
+    /// Runs that are written as such need no containers, however wide they are.
+    fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
+        let Some(mut text) = self.runs.take() else { return push_runs(self, source) };
+        while let Some(run) = source.next()? {
+            self.push_run(&mut text, run)?;
+        }
+        self.runs = Some(text);
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ mod multipass;
 mod open;
 mod options;
 pub(crate) mod plan;
+mod ranges;
 mod rejects;
 mod report;
 mod run;

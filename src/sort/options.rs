@@ -12,15 +12,15 @@ use super::plan::tuning::Tuning;
 use super::rejects::{self, InvalidLines, Rejects};
 use super::report::Report;
 use super::values::SetInput;
-use super::{merge, run};
+use super::{merge, ranges, run};
 use crate::error::{Error, Result};
 use crate::io::read::Input;
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
-use crate::number::{Column, Format};
+use crate::number::{Column, Format, Notation};
 use crate::progress::Progress;
 use crate::set::file::ValueSink;
-use crate::set::{AsSet, TableSink};
+use crate::set::{AsSet, SetFormat, TableSink};
 use crate::size::ByteSize;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -208,6 +208,33 @@ impl Sort {
         self
     }
 
+    /// How numbers are written, in inputs and output that are text. Where lines stand for
+    /// ranges, values are [distinct](Self::distinct) and ascend; ranges are never taken apart
+    /// on their way to an output of ranges, or to a set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::number::Notation;
+    /// use bitsort::sort::Sort;
+    ///
+    /// let mut blocks = Vec::new();
+    /// let list = &b"10.0.0.128/25\n10.0.0.0 - 10.0.0.127\n192.168.0.1\n"[..];
+    /// let sort = Sort::new().reader("list", list).notation(Notation::CIDR).distinct(true);
+    /// let report = sort.to_writer(&mut blocks)?;
+    /// assert_eq!(blocks, b"10.0.0.0/24\n192.168.0.1\n");
+    /// assert_eq!((report.lines, report.written, report.dropped), (3, 2, 1));
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn notation(mut self, notation: Notation) -> Self {
+        for format in [&mut self.from, &mut self.to] {
+            if format.is_text() {
+                *format = Format::text_in(notation);
+            }
+        }
+        self
+    }
+
     /// The format of the output.
     pub fn to_format(mut self, format: Format) -> Self {
         self.to = format;
@@ -279,6 +306,9 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
+        if let Some(format) = self.run_format()? {
+            return self.to_set(path, format).map(|(_, report)| report);
+        }
         let spool = self.spool();
         let writer = Writer::open(path.as_ref(), self.encoding(), &spool)?;
         self.write(writer, spool.pack_bytes)
@@ -290,9 +320,21 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists.
     pub fn to_writer<W: Write + Send>(self, writer: W) -> Result<Report> {
+        if let Some(format) = self.run_format()? {
+            return self.into_set_stream(writer, format).map(|(_, report)| report);
+        }
         let spool = self.spool();
         let writer = Writer::stream(writer, self.encoding(), &spool)?;
         self.write(writer, spool.pack_bytes)
+    }
+
+    /// What is written as a set is, if lines stand for ranges: its runs.
+    fn run_format(&self) -> Result<Option<SetFormat>> {
+        if !self.has_ranges() || self.table.is_some() {
+            return Ok(None);
+        }
+        self.check_ranges()?;
+        Ok(Some(SetFormat::Values(self.to)))
     }
 
     fn encoding(&self) -> Encoding {
@@ -341,6 +383,9 @@ impl Sort {
         typed: Typed,
         sink: &mut dyn ValueSink,
     ) -> Result<(Report, Rejects)> {
+        if self.takes_ranges() {
+            return ranges::run(self, sink);
+        }
         let mut taker = Taker::new(sink);
         let done = self.run(Target::Values(typed, &mut |batch| taker.take(batch)))?;
         taker.end()?;
@@ -370,6 +415,9 @@ impl Sort {
     /// As a run: inputs that cannot be opened, limits that nothing fits.
     pub fn explain(mut self) -> Result<Explanation> {
         self.settle(false)?;
+        if self.takes_ranges() {
+            return Err(Error::usage("ranges are gathered as they come: there is nothing to plan"));
+        }
         run::explain(self)
     }
 
@@ -402,6 +450,9 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists but the disorder itself.
     pub fn check(mut self) -> Result<Option<Disorder>> {
+        if self.has_ranges() {
+            return Err(Error::usage("ranges have no order to check"));
+        }
         self.settle(false)?;
         check::check(self)
     }

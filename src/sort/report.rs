@@ -27,7 +27,10 @@ pub struct Report {
     pub blank: u64,
     /// Header lines that were skipped.
     pub headers: u64,
-    /// The strategy; `None` if nothing was sorted (merge).
+    /// Whether lines stood for ranges: then a run of neighbours counts once among what was
+    /// written, and a line that went into the run of another one was dropped.
+    pub ranges: bool,
+    /// The strategy; `None` if nothing was sorted (merge, ranges).
     pub strategy: Option<Strategy>,
     /// Times that the input was read.
     pub passes: u64,

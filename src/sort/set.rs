@@ -6,10 +6,9 @@ use super::{Explanation, Report, Sort};
 use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
-#[cfg(feature = "cli")]
-use crate::set::write_stream;
-use crate::set::{IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file};
-#[cfg(feature = "cli")]
+use crate::set::{
+    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_stream,
+};
 use std::io::Write;
 use std::path::Path;
 
@@ -63,7 +62,6 @@ impl Sort {
     }
 
     /// As [`to_set`](Self::to_set), into a stream.
-    #[cfg(feature = "cli")]
     pub(crate) fn into_set_stream(
         self,
         out: impl Write + Send,

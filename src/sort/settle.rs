@@ -8,7 +8,6 @@ use crate::io::read::{Cut, Input, OpenOptions, Purpose, ScanOptions};
 use crate::io::write::Spool;
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
-use crate::number::Format;
 use crate::number::{Column, Selector};
 
 /// Refuses a number of threads that cannot be used.
@@ -35,13 +34,16 @@ impl Sort {
                 needed_bytes: MIN_MEMORY.bytes(),
             });
         }
+        if self.has_ranges() {
+            self.check_ranges()?;
+        }
         if !self.has_text() && self.invalid != InvalidLines::Fail {
             return Err(Error::usage("binary formats have no malformed lines to skip or reject"));
         }
         if !self.has_text() && (self.column.is_some() || self.header) {
             return Err(Error::usage("columns and headers are for text, not for binary formats"));
         }
-        if self.selection.counted && self.to != Format::Text && self.table.is_none() && !is_typed {
+        if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
             return Err(Error::usage("counts are written as text only"));
         }
         if let Some((column, delimiter)) = &self.column {
@@ -71,7 +73,7 @@ impl Sort {
     fn has_text(&self) -> bool {
         let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Set(_));
         let only_values = !self.inputs.is_empty() && self.inputs.iter().all(is_typed);
-        self.from == Format::Text && !only_values
+        self.from.is_text() && !only_values
     }
 
     /// The memory limit in force, before a part of it was reserved.
@@ -97,7 +99,7 @@ impl Sort {
 
     /// Whether its inputs are text, so that other content tells itself apart.
     pub(crate) fn reads_text(&self) -> bool {
-        self.from == Format::Text
+        self.from.is_text()
     }
 
     /// Tells how to open inputs if the run reads `count` of them at the same time.
@@ -131,6 +133,7 @@ impl Sort {
             column,
             delimiter,
             terminator: self.terminator(),
+            notation: self.from.notation().unwrap_or_default(),
         })
     }
 }

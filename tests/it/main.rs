@@ -22,6 +22,7 @@ mod library;
 mod limits;
 mod many_sets;
 mod model;
+mod notations;
 mod options;
 mod peers;
 mod readme;

@@ -259,6 +259,7 @@ fn bytes(format: Format, value: u64) -> Vec<u8> {
     let narrow = u32::try_from(value);
     match format {
         Format::Text => format!("{value}\n").into_bytes(),
+        Format::Noted(notation) => format!("{}\n", notation.text(value).unwrap()).into_bytes(),
         Format::U32Le => narrow.unwrap().to_le_bytes().to_vec(),
         Format::U32Be => narrow.unwrap().to_be_bytes().to_vec(),
         Format::U64Le => value.to_le_bytes().to_vec(),

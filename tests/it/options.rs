@@ -151,6 +151,8 @@ impl Fixture {
             ("raw", "AAAABBBB"),
             ("list", "ids.txt\0"),
             ("changes", "+1\n-35\n"),
+            ("quads.txt", "0.0.0.40\n0.0.0.35\n0.0.0.7\n"),
+            ("quads.diff", "+0.0.0.1\n-0.0.0.35\n"),
             ("empty", ""),
         ] {
             made.write(name, content);

@@ -1,10 +1,11 @@
 //! Commands and flags as typed.
 
-use super::choices::{ForeignChoice, binding, natural};
+use super::choices::{ForeignChoice, binding};
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, NumberArgs};
 use crate::cli::generate::{self, Generate};
+use crate::cli::notation::NotationArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ Examples:
   bitset filter ids.bits users.csv --column id  the rows, and the header
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
+  bitset or drop.txt more.txt --as cidr       block lists joined, in the fewest blocks
   bitset info ids.bits                        sizes, density, a histogram
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind
@@ -120,8 +122,7 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The value, in the set or not
-        #[arg(value_parser = natural)]
-        value: u64,
+        value: String,
         #[command(flatten)]
         format: FromArg,
     },
@@ -143,11 +144,9 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// The first value of the range
-        #[arg(value_parser = natural)]
-        first: u64,
+        first: String,
         /// The last value of the range
-        #[arg(value_parser = natural)]
-        last: u64,
+        last: String,
         #[command(flatten)]
         format: FromArg,
     },
@@ -208,6 +207,8 @@ pub(super) enum Command {
         set: PathBuf,
         /// Output of `diff`; if none is given, standard input
         changes: Option<PathBuf>,
+        #[command(flatten)]
+        notation: NotationArgs,
     },
     /// Print the values, or write them in another format
     Cat(JoinArgs),
@@ -223,6 +224,8 @@ pub(super) enum Command {
         base: u64,
         #[command(flatten)]
         target: Target,
+        #[command(flatten)]
+        notation: NotationArgs,
     },
     /// Read whole set files and check them; exit 2 if one is damaged
     Verify {
@@ -294,6 +297,7 @@ impl Command {
             | Self::Range { format, .. }
             | Self::Gaps { format, .. }
             | Self::Sample { format, .. } => format.clone().into(),
+            Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             _ => NumberArgs::default(),
         }
     }
@@ -307,8 +311,7 @@ pub(super) struct ContainsArgs {
     /// A .bits or roaring file, or a text file of numbers
     pub(super) set: PathBuf,
     /// Values; none means those on standard input
-    #[arg(value_parser = natural)]
-    pub(super) values: Vec<u64>,
+    pub(super) values: Vec<String>,
     #[command(flatten)]
     pub(super) format: FromArg,
 }

@@ -2,7 +2,6 @@
 
 use crate::io::table::TableFormat;
 use crate::number::Format;
-use crate::number::{Line, parse_line};
 use crate::set::SetFormat;
 use crate::set::foreign::BitOrder;
 use std::ffi::OsStr;
@@ -65,15 +64,6 @@ impl From<ForeignChoice> for BitOrder {
             ForeignChoice::BitmapLsb => Self::LeastFirst,
             ForeignChoice::BitmapMsb => Self::MostFirst,
         }
-    }
-}
-
-/// A value is typed as it stands on a line.
-pub(super) fn natural(text: &str) -> Result<u64, String> {
-    match parse_line(text.as_bytes()) {
-        Line::Value(value) => Ok(value),
-        Line::Blank => Err("expected a number".into()),
-        Line::Malformed { reason, .. } => Err(reason.to_string()),
     }
 }
 

@@ -114,7 +114,7 @@ pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<
             let before = if number > 0 { "\n" } else { "" };
             print_line(format_args!("{before}{}:", path.display()))?;
         }
-        print(text_of(&set, &found))?;
+        print(text_of(source, &set, &found)?)?;
     }
     Ok(())
 }
@@ -149,11 +149,15 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
     })
 }
 
-fn text_of(set: &SetFile, found: &Survey) -> String {
+fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
     let size = |bytes: u64| ByteSize::from_bytes(bytes);
-    let none = || ("none".into(), "none".into());
-    let (min, max) = found.ends.map_or_else(none, |(min, max)| (min.to_string(), max.to_string()));
+    let shown = |value| source.notation().text(value);
+    let (min, max) = match found.ends {
+        Some((min, max)) => (shown(min)?, shown(max)?),
+        None => ("none".into(), "none".into()),
+    };
     let (first, last) = set.universe();
+    let (first, last) = (shown(first)?, shown(last)?);
     let numbered = set.representation() != Representation::Dense;
     let mut text = format!(
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
@@ -176,15 +180,21 @@ fn text_of(set: &SetFile, found: &Survey) -> String {
         size(found.sizes.portable_bytes()),
     );
     if let Some((min, max)) = found.ends {
-        histogram(&mut text, min, max, &found.histogram);
+        histogram(&mut text, min, max, &found.histogram, shown)?;
     }
-    text
+    Ok(text)
 }
 
-fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
+fn histogram(
+    text: &mut String,
+    min: u64,
+    max: u64,
+    counts: &[u64; BARS],
+    shown: impl Fn(u64) -> Result<String>,
+) -> Result<()> {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let step = bar_step(min, max);
-    let width = max.to_string().len();
+    let width = shown(max)?.len();
     for (bar, &count) in counts.iter().enumerate() {
         let Some(from) = (bar as u64).checked_mul(step).and_then(|by| min.checked_add(by)) else {
             break;
@@ -196,8 +206,9 @@ fn histogram(text: &mut String, min: u64, max: u64, counts: &[u64; BARS]) {
         let length = usize::try_from(length).unwrap_or(BAR_WIDTH);
         // A thin mark for values that are too few for a block.
         let bar = if length == 0 && count > 0 { "▏".into() } else { "█".repeat(length) };
-        let _ = writeln!(text, "{from:>width$} {bar:<BAR_WIDTH$} {count}");
+        let _ = writeln!(text, "{:>width$} {bar:<BAR_WIDTH$} {count}", shown(from)?);
     }
+    Ok(())
 }
 
 pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Result<()> {

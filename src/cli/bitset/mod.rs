@@ -74,14 +74,14 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Filter(args) => return probe::filter(source, args),
         Command::Add(args) => update::add(source, &args)?,
         Command::Remove(args) => update::remove(source, &args)?,
-        Command::Apply { set, changes } => update::apply(source, &set, changes.as_deref())?,
+        Command::Apply { set, changes, .. } => update::apply(source, &set, changes.as_deref())?,
         Command::Diff { a, b, .. } => return update::diff(source, &a, &b),
         Command::Info { sets, json, .. } => describe::info(source, &sets, json)?,
         Command::Compare { a, b, json, .. } => describe::compare(source, &a, &b, json)?,
         Command::Verify { sets } => describe::verify(source, &sets)?,
         Command::Generate { what } => generate::write(SetArgs::command(), what)?,
         Command::Identify { files } => foreign::identify(&files)?,
-        Command::Convert { file, from, base, target } => {
+        Command::Convert { file, from, base, target, .. } => {
             foreign::convert(source, &file, from, base, &target)?;
         }
         Command::Count { sets, .. } => query::count(source, &sets)?,
@@ -90,11 +90,11 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         }
         Command::Min { set, .. } => return query::min(source, &set),
         Command::Max { set, .. } => return query::max(source, &set),
-        Command::Rank { set, value, .. } => query::rank(source, &set, value)?,
+        Command::Rank { set, value, .. } => query::rank(source, &set, &value)?,
         Command::Select { set, index, quantile, .. } => {
             return query::select(source, &set, index, quantile);
         }
-        Command::Range { set, first, last, .. } => query::range(source, &set, first, last)?,
+        Command::Range { set, first, last, .. } => query::range(source, &set, &first, &last)?,
         Command::Gaps { set, min_length, .. } => query::gaps(source, &set, min_length)?,
         Command::Sample { set, n, seed, .. } => query::sample(source, &set, n, seed)?,
         Command::And(args) => join::join(source, join::How::And, &args)?,

@@ -24,7 +24,7 @@ pub(super) fn plot(
     if order.is_some_and(|order| order > MAX_ORDER) {
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));
     }
-    let set = source.open(path)?;
+    let (ipv4, set) = (ipv4 || source.notation().is_ipv4(), source.open(path)?);
     let map = if ipv4 { Map::of_ipv4(&set, order) } else { Map::of(&set, order) }?;
     let encoded = if is_svg { map.to_svg().map(String::into_bytes) } else { map.to_png() };
     let bytes = encoded.map_err(Error::io("draw", output))?;

@@ -10,19 +10,21 @@ use std::io::Write;
 use std::path::Path;
 
 /// Says whether values are in the set.
-pub(super) fn contains(source: &Source, path: &Path, values: &[u64]) -> Result<Answer> {
+pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
+    let typed = values.iter().map(|text| source.value(text));
+    let values = typed.collect::<Result<Vec<_>>>()?;
     let set = source.open(path)?;
-    if let [value] = values {
-        let found = set.contains(*value)?;
+    if let [value] = values[..] {
+        let found = set.contains(value)?;
         print_line(found)?;
         return Ok(found.into());
     }
     let mut all = true;
     if !values.is_empty() {
-        for &value in values {
+        for value in values {
             let found = set.contains(value)?;
             all &= found;
-            print_line(format_args!("{value}\t{found}"))?;
+            print_line(format_args!("{}\t{found}", source.notation().text(value)?))?;
         }
         return Ok(all.into());
     }

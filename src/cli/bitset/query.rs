@@ -1,12 +1,10 @@
 //! Questions with one answer, or a list of them.
 
 use super::Answer;
-use super::choices::natural;
 use super::source::Source;
 use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
-use crate::kernel::decimal::{self, MAX_LINE, SLACK};
 use crate::set::SetFile;
 use crate::set::container::Op;
 use crate::set::plan::Plan;
@@ -17,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// there are files of these names.
 pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     let number = |path: &PathBuf| {
-        if path.exists() { None } else { natural(path.to_str()?).ok() }
+        if path.exists() { None } else { source.notation().value(path.to_str()?).ok() }
     };
     let (sets, range) = match operands {
         [sets @ .., first, last] if !sets.is_empty() => match number(first).zip(number(last)) {
@@ -40,22 +38,23 @@ pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn print_found(found: Option<u64>) -> Result<Answer> {
+fn print_found(source: &Source, found: Option<u64>) -> Result<Answer> {
     if let Some(value) = found {
-        print_line(value)?;
+        print_line(source.notation().text(value)?)?;
     }
     Ok(found.is_some().into())
 }
 
 pub(super) fn min(source: &Source, path: &Path) -> Result<Answer> {
-    print_found(source.open(path)?.min()?)
+    print_found(source, source.open(path)?.min()?)
 }
 
 pub(super) fn max(source: &Source, path: &Path) -> Result<Answer> {
-    print_found(source.open(path)?.max()?)
+    print_found(source, source.open(path)?.max()?)
 }
 
-pub(super) fn rank(source: &Source, path: &Path, value: u64) -> Result<()> {
+pub(super) fn rank(source: &Source, path: &Path, value: &str) -> Result<()> {
+    let value = source.value(value)?;
     print_line(source.open(path)?.rank(value)?)
 }
 
@@ -73,7 +72,7 @@ pub(super) fn select(
         (_, Some(share)) => nearest_rank(set.len(), share),
         (index, None) => index.unwrap_or(0),
     };
-    print_found(set.select(index)?)
+    print_found(source, set.select(index)?)
 }
 
 /// The nearest-rank quantile, counted from 0.
@@ -88,7 +87,8 @@ fn nearest_rank(count: u64, share: f64) -> u64 {
     rank.clamp(1, count.max(1)) - 1
 }
 
-pub(super) fn range(source: &Source, path: &Path, first: u64, last: u64) -> Result<()> {
+pub(super) fn range(source: &Source, path: &Path, first: &str, last: &str) -> Result<()> {
+    let (first, last) = (source.value(first)?, source.value(last)?);
     print_range(source, &source.open(path)?, first, last)
 }
 
@@ -108,7 +108,8 @@ pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> 
         if let Some(before) = before.replace(last)
             && first - before > min_length.max(1)
         {
-            writeln!(out, "{}\t{}", before + 1, first - 1).map_err(Error::io("write", "-"))?;
+            let [first, last] = [before + 1, first - 1].map(|end| source.notation().text(end));
+            writeln!(out, "{}\t{}", first?, last?).map_err(Error::io("write", "-"))?;
         }
     }
     out.flush().map_err(Error::io("write", "-"))
@@ -121,11 +122,9 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
         return print_range(source, &set, 0, u64::MAX);
     }
     let mut out = buffered()?;
-    let mut line = [0; MAX_LINE + SLACK];
     set.sample(wanted, seed, |value| {
         source.check()?;
-        let len = decimal::lines(value, &[0_u32], b'\n', &mut line);
-        out.write_all(&line[..len]).map_err(Error::io("write", "-"))
+        writeln!(out, "{}", source.notation().text(value)?).map_err(Error::io("write", "-"))
     })?;
     out.flush().map_err(Error::io("write", "-"))
 }

@@ -3,15 +3,17 @@
 use super::target::{Limits, Target};
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
+use crate::cli::notation::NotationArgs;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::lines::LineTools;
+use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
-use crate::set::{SetFile, write_file, write_stream};
+use crate::set::{SetFile, SetFormat, write_file, write_stream};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, MAX_THREADS};
 use crate::sort::{InvalidLines, Report, Sort, check_threads};
@@ -56,6 +58,7 @@ impl Source {
         progress: Arc<Progress>,
     ) -> Result<Self> {
         check_threads(limits.threads)?;
+        numbers.format.notation.check()?;
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let (started, done) = (Instant::now(), Mutex::default());
         Ok(Self { limits, numbers, folder, progress, started, done })
@@ -108,6 +111,29 @@ impl Source {
         });
     }
 
+    /// How numbers are written as text.
+    pub(super) fn notation(&self) -> NotationArgs {
+        self.numbers.format.notation
+    }
+
+    /// A value that was typed.
+    pub(super) fn value(&self, text: &str) -> Result<u64> {
+        let value = self.notation().value(text);
+        value.map_err(|reason| {
+            Error::usage(format!("invalid value \"{}\": {reason}", text.escape_debug()))
+        })
+    }
+
+    /// What is written to a target.
+    fn format(&self, target: &Target) -> SetFormat {
+        match target.format() {
+            SetFormat::Values(format) if format.is_text() => {
+                SetFormat::Values(Format::text_in(self.notation().output()))
+            }
+            other => other,
+        }
+    }
+
     /// Where temporary files go.
     pub(in crate::cli) fn folder(&self) -> &Path {
         &self.folder
@@ -150,6 +176,7 @@ impl Source {
             .threads(self.threads())
             .memory(ByteSize::from_bytes(self.memory().bytes()))
             .temporary_folder(&self.folder)
+            .notation(self.notation().output())
             .progress(Arc::clone(&self.progress))
     }
 
@@ -178,7 +205,7 @@ impl Source {
         target: &Target,
         skip_invalid: bool,
     ) -> Result<()> {
-        let mut sort = self.sort();
+        let (mut sort, format) = (self.sort(), self.format(target));
         if skip_invalid {
             sort = sort.invalid(InvalidLines::Skip);
         }
@@ -187,8 +214,8 @@ impl Source {
         }
         let _bar = self.bar(target.output.is_some());
         let (_, report) = match &target.output {
-            Some(path) => sort.to_set(path, target.format()),
-            None => sort.into_set_stream(stdout()?, target.format()),
+            Some(path) => sort.to_set(path, format),
+            None => sort.into_set_stream(stdout()?, format),
         }?;
         self.done().report = Some(report);
         Ok(())
@@ -222,7 +249,7 @@ impl Source {
         target: &Target,
         produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
     ) -> Result<()> {
-        let (format, spool) = (target.format(), self.spool());
+        let (format, spool) = (self.format(target), self.spool());
         let _bar = self.bar(target.output.is_some());
         let written = match &target.output {
             Some(path) => write_file(path, format, &spool, false, produce),

@@ -2,14 +2,13 @@
 
 use super::Answer;
 use super::args::UpdateArgs;
-use super::choices::natural;
 use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result};
 use crate::io::read::{check_end, open_file};
-use crate::kernel::decimal::{self, MAX_LINE, SLACK};
+use crate::number::{Line, Notation, RunText};
 use crate::set::changes::union_of;
-use crate::set::container::{Container, Op};
+use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
 use crate::set::file::in_order;
 use crate::set::plan::Plan;
@@ -25,14 +24,14 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     if operands.is_empty() {
         return Ok(Box::new(source.open(Path::new("-"))?));
     }
-    let mut typed = Vec::new();
+    let mut typed = IntegerSet::new();
     let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
     for operand in operands {
         let path = Path::new(operand);
         let starts_as_number =
             |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '+');
-        match operand.to_str().map(natural) {
-            Some(Ok(value)) => typed.push(value),
+        match operand.to_str().map(|text| source.notation().range(text)) {
+            Some(Ok([first, last])) => insert(&mut typed, first, last)?,
             Some(Err(reason))
                 if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
             {
@@ -41,7 +40,6 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
             _ => sets.push(Box::new(source.open(path)?)),
         }
     }
-    let typed: IntegerSet = typed.into_iter().collect();
     if !typed.is_empty() || sets.is_empty() {
         sets.push(Box::new(typed));
     }
@@ -52,6 +50,16 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
             Ok(Box::new(union_of(&sets, source.folder())?))
         }
     }
+}
+
+/// Adds what one line says; in memory a range takes 40 bytes for 2^16 values.
+fn insert(set: &mut IntegerSet, first: u64, last: u64) -> Result<()> {
+    const MOST: u64 = 1 << 32;
+    if last - first >= MOST {
+        return Err(Error::TooWide { first, last, limit: MOST });
+    }
+    set.insert_range(first..=last);
+    Ok(())
 }
 
 fn change(source: &Source, set: &Path, removed: &dyn AsSet, added: &dyn AsSet) -> Result<()> {
@@ -77,30 +85,114 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
     let plans = Plan::all([old, new]);
-    let cursor = old.view().cursor();
-    let mut printer =
-        Printer { old, cursor, met: None, out: buffered()?, lows: Vec::new(), differ: false };
+    let lines = SignedLines::new(source.notation().output())?;
+    let mut printer = Printer { old, cursor: old.view().cursor(), met: None, lines, differ: false };
     Plan::join(Op::Xor, plans).run(&mut printer, source.progress())?;
-    printer.out.flush().map_err(Error::io("write", "-"))?;
+    printer.lines.finish()?;
     Ok((!printer.differ).into())
 }
 
-/// Prints values that are in one of two sets, each with its sign.
+/// Lines on standard output, each with a sign before it.
+struct SignedLines {
+    notation: Notation,
+    out: BufWriter<Stdout>,
+    lows: Vec<u32>,
+    /// If lines are ranges or blocks: their text, and their sign.
+    runs: Option<(RunText, u8)>,
+    /// A line, or the lines of a run.
+    text: Vec<u8>,
+    gone: Scratch,
+    new: Scratch,
+}
+
+impl SignedLines {
+    fn new(notation: Notation) -> Result<Self> {
+        Ok(Self {
+            notation,
+            out: buffered()?,
+            lows: Vec::new(),
+            runs: RunText::new(notation).map(|text| (text, b'+')),
+            text: vec![0; RunText::ROOM],
+            gone: Scratch::default(),
+            new: Scratch::default(),
+        })
+    }
+
+    /// Prints the last run.
+    fn finish(mut self) -> Result<()> {
+        if let Some((text, sign)) = &mut self.runs {
+            let (encoded, sign) = (text.finish(&mut self.text), *sign);
+            self.print(sign, encoded)?;
+        }
+        self.out.flush().map_err(Error::io("write", "-"))
+    }
+
+    /// Prints lines that were made.
+    fn print(&mut self, sign: u8, encoded: std::result::Result<usize, u64>) -> Result<()> {
+        let format = self.notation.name();
+        let bytes = encoded.map_err(|value| Error::ValueTooLarge { value, format })?;
+        for line in self.text[..bytes].split_inclusive(|&byte| byte == b'\n') {
+            let written = self.out.write_all(&[sign]).and_then(|()| self.out.write_all(line));
+            written.map_err(Error::io("write", "-"))?;
+        }
+        Ok(())
+    }
+
+    fn print_run(&mut self, sign: u8, run: [u64; 2]) -> Result<()> {
+        let Some((text, before)) = &mut self.runs else { return Ok(()) };
+        let before = std::mem::replace(before, sign);
+        let ended = if before == sign { Ok(0) } else { text.finish(&mut self.text) };
+        self.print(before, ended)?;
+        let Some((text, _)) = &mut self.runs else { return Ok(()) };
+        let encoded = text.push(run, &mut self.text);
+        self.print(sign, encoded)
+    }
+
+    /// Prints the runs of a container of values that differ.
+    fn print_runs(&mut self, key: u64, differs: Container<'_>, old: Container<'_>) -> Result<()> {
+        self.gone.join(Op::And, differs, old);
+        self.new.join(Op::AndNot, differs, old);
+        let mut signed = Vec::new();
+        let mut scratch = Scratch::default();
+        for (sign, container) in [(b'-', self.gone.container()), (b'+', self.new.container())] {
+            if let Container::Runs(runs) = scratch.runs_of(container) {
+                signed.extend(intervals(runs).map(|run| (run, sign)));
+            }
+        }
+        signed.sort_unstable();
+        for ((first, last), sign) in signed {
+            self.print_run(sign, [first, last].map(|low| key << 16 | u64::from(low)))?;
+        }
+        Ok(())
+    }
+
+    /// Prints the values of a container of values that differ.
+    fn print_values(&mut self, key: u64, differs: Container<'_>, old: Container<'_>) -> Result<()> {
+        let count = differs.positions(0, &mut self.lows);
+        for index in 0..count {
+            let low = self.lows[index];
+            let encoded = self.notation.encode(key << 16, &[low], b'\n', &mut self.text);
+            let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
+            self.print(if old.contains(low) { b'-' } else { b'+' }, encoded)?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the values that are in one of two sets.
 struct Printer<'s> {
     old: &'s SetFile,
     cursor: Cursor<'s>,
     /// The key of the container that the cursor met.
     met: Option<u64>,
-    out: BufWriter<Stdout>,
-    lows: Vec<u32>,
+    lines: SignedLines,
     differ: bool,
 }
 
 impl ValueSink for Printer<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", "-"))?;
-        let count = container.positions(0, &mut self.lows);
-        if count == 0 {
+        if container.len() == 0 {
             return Ok(());
         }
         self.differ = true;
@@ -108,18 +200,32 @@ impl ValueSink for Printer<'_> {
             let sought = self.cursor.seek(key).and_then(|()| self.cursor.advance());
             self.met = sought.map_err(self.old.damaged())?;
         }
-        let old = (self.met == Some(key)).then(|| self.cursor.here());
-        let is_old = |low: u32| {
-            let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
-            old.is_some_and(|old| old.contains(low))
-        };
-        let mut line = [b'+'; 1 + MAX_LINE + SLACK];
-        for &low in &self.lows[..count] {
-            line[0] = if is_old(low) { b'-' } else { b'+' };
-            let len = decimal::lines(key << 16, &[low], b'\n', &mut line[1..]);
-            self.out.write_all(&line[..=len]).map_err(Error::io("write", "-"))?;
+        let old = if self.met == Some(key) { self.cursor.here() } else { Container::Array(&[]) };
+        match self.lines.runs {
+            Some(_) => self.lines.print_runs(key, container, old),
+            None => self.lines.print_values(key, container, old),
         }
-        Ok(())
+    }
+}
+
+/// What the lines of changes say.
+enum Words {
+    Values(Changes),
+    /// Those of ranges: what goes, and what comes.
+    Ranges(IntegerSet, IntegerSet),
+}
+
+impl Words {
+    fn push(&mut self, comes: bool, [first, last]: [u64; 2]) -> Result<()> {
+        match self {
+            Self::Values(changes) => changes.push(first, comes),
+            Self::Ranges(removed, added) => {
+                let (to, from) = if comes { (added, removed) } else { (removed, added) };
+                insert(to, first, last)?;
+                from.remove_range(first..=last);
+                Ok(())
+            }
+        }
     }
 }
 
@@ -128,7 +234,12 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
     let path = changes.unwrap_or(Path::new("-"));
     let (name, file) = (path.display(), open_file(path)?);
     let before = file.metadata().map_err(Error::io("read", path))?;
-    let mut words = Changes::new(source.folder());
+    let notation = source.notation();
+    let mut words = if notation.output().takes_ranges() {
+        Words::Ranges(IntegerSet::new(), IntegerSet::new())
+    } else {
+        Words::Values(Changes::new(source.folder()))
+    };
     let mut lines = BufReader::new(&file);
     let (mut line, mut offset) = (Vec::new(), 0);
     for number in 1_u64.. {
@@ -145,18 +256,27 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
                 "{name}:{number}: byte {offset}: expected +VALUE or -VALUE: \"{excerpt}\""
             ))
         };
-        let (sign, digits) = text.split_first().ok_or_else(wrong)?;
-        let digits = digits.iter().all(u8::is_ascii_digit).then(|| str::from_utf8(digits).ok());
-        let value = digits.flatten().and_then(|digits| digits.parse().ok()).ok_or_else(wrong)?;
+        let (sign, written) = text.split_first().ok_or_else(wrong)?;
+        let is_plain = written.iter().all(u8::is_ascii_graphic);
+        let range = match notation.output().parse_line(written) {
+            Line::Value(value) if is_plain => [value, value],
+            Line::Range { first, last } if is_plain => [first, last],
+            _ => return Err(wrong()),
+        };
         let comes = match sign {
             b'+' => true,
             b'-' => false,
             _ => return Err(wrong()),
         };
         offset += bytes;
-        words.push(value, comes)?;
+        words.push(comes, range)?;
     }
     check_end(&file, &before, path)?;
-    let Changed { removed, added } = words.finish()?;
-    change(source, set, &removed, &added)
+    match words {
+        Words::Values(changes) => {
+            let Changed { removed, added } = changes.finish()?;
+            change(source, set, &removed, &added)
+        }
+        Words::Ranges(removed, added) => change(source, set, &removed, &added),
+    }
 }

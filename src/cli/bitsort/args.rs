@@ -4,6 +4,7 @@ use super::gnu::GnuArgs;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
+use crate::cli::notation::NotationArgs;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
 use crate::io::table::TableFormat;
@@ -19,6 +20,7 @@ Examples:
   bitsort -u -o ids.txt ids.txt               sort in place, each value once
   zcat ids.gz | bitsort --count | head        how often each value occurs
   bitsort --column id users.csv --stats       one column of a CSV file
+  bitsort --as ipv4 --count ips.txt           how often each address occurs
   bitsort --rejects bad.txt ids.txt           put malformed lines in a file
   bitsort --check sorted.txt && echo sorted   exit 1 if it is not
 
@@ -123,6 +125,9 @@ pub(super) struct SortArgs {
     /// parquet or arrow (a table) [default: text; a table if FILE ends in .parquet, .arrow or .feather]
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<OutputFormat>,
+
+    #[command(flatten)]
+    pub(super) notation: NotationArgs,
 
     /// Use this strategy instead of the planner's choice
     #[arg(long, value_name = "STRATEGY")]

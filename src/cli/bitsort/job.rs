@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::io::read::standard_input;
 use crate::io::write::is_same_file;
 use crate::kernel::sys::Machine;
+use crate::number::Notation;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
 use std::fs;
@@ -41,6 +42,7 @@ impl SortArgs {
             OutputFormat::Set(_) => sort, // which is told as what it is built into
             OutputFormat::Table(format) => sort.to_table(format),
         };
+        sort = sort.notation(self.notation()?);
         for file in self.inputs()? {
             sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
         }
@@ -65,6 +67,22 @@ impl SortArgs {
             sort = sort.strategy(strategy.into());
         }
         Ok(self.columns.of(sort))
+    }
+
+    /// How numbers are written. Of a set it does not matter how many lines there were for a
+    /// value; of a list with copies, a range would have to be taken apart.
+    fn notation(&self) -> Result<Notation> {
+        self.notation.check()?;
+        if matches!(self.output_format(), OutputFormat::Set(_)) {
+            return Ok(self.notation.set());
+        }
+        let notation = self.notation.output();
+        if notation.takes_ranges() && !self.unique {
+            return Err(Error::usage(
+                "a range or a block has each value once: add -u, or join lists with bitset",
+            ));
+        }
+        Ok(notation)
     }
 
     fn invalid_lines(&self) -> Result<InvalidLines> {

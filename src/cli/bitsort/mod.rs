@@ -87,10 +87,10 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
         }
         let Some(disorder) = found else { return Ok(ExitCode::SUCCESS) };
         if !args.check_silently {
-            say(&format!(
-                "{PROGRAM}: {}:{}: disorder: {} follows {}",
-                disorder.input, disorder.line, disorder.value, disorder.previous
-            ));
+            let text = |value| args.notation.text(value);
+            let (value, previous) = (text(disorder.value)?, text(disorder.previous)?);
+            let (input, line) = (disorder.input, disorder.line);
+            say(&format!("{PROGRAM}: {input}:{line}: disorder: {value} follows {previous}"));
         }
         return Ok(ExitCode::from(NO));
     }

@@ -9,7 +9,7 @@ const BATCH: usize = 1024;
 pub(crate) fn values(format: Format, bytes: &[u8], mut sink: impl FnMut(&[u64])) {
     let mut batch = [0_u64; BATCH];
     match format {
-        Format::Text => {}
+        Format::Text | Format::Noted(_) => {}
         Format::U32Le => convert(bytes, &mut batch, |b| u32::from_le_bytes(b).into(), &mut sink),
         Format::U32Be => convert(bytes, &mut batch, |b| u32::from_be_bytes(b).into(), &mut sink),
         Format::U64Le => convert(bytes, &mut batch, u64::from_le_bytes, &mut sink),

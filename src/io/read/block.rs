@@ -59,7 +59,7 @@ impl Cut {
             taken: Taken::Numbers,
             format: self.format,
             terminator: self.terminator,
-            has_mark: self.format == Format::Text,
+            has_mark: self.format.is_text(),
             block_bytes: self.block_bytes,
         }
     }
@@ -429,7 +429,7 @@ impl Block {
     fn scan_long_line(&mut self, file: &RegularFile, part: Range<usize>, at: u64) -> Result<()> {
         let bytes = &self.bytes.bytes()[part];
         let mark = if at == 0 && self.rule.has_mark { byte_order_mark(bytes) } else { 0 };
-        let mut line = LongLine::new(at + mark as u64, self.rule.terminator);
+        let mut line = LongLine::new(at + mark as u64, self.rule);
         let mut found = line.feed(&bytes[mark..]).is_some();
         let mut at = at + bytes.len() as u64;
         let (mut piece, mut at_end) = (vec![0; 1 << 16], false);

@@ -1,7 +1,8 @@
 //! Lines that are longer than a block.
 
+use super::block::Rule;
 use crate::error::Error;
-use crate::number::{Line, LineScanner};
+use crate::number::{Line, LineScanner, MAX_NOTED_BYTES, Malformed, Notation};
 use crate::size::ByteSize;
 
 /// Longest line that is kept whole. A block grows by doubling, and so stays below 4 GiB.
@@ -16,7 +17,7 @@ pub(crate) struct Overlong {
 }
 
 /// Bytes of an overlong line that are kept.
-const HEAD_BYTES: usize = 4096;
+const HEAD_BYTES: usize = MAX_NOTED_BYTES;
 
 /// A line that is scanned in pieces.
 pub(super) struct LongLine {
@@ -25,27 +26,39 @@ pub(super) struct LongLine {
     /// Bytes taken, with the terminator.
     pub(super) bytes: u64,
     head: Vec<u8>,
-    terminator: u8,
+    /// Bytes of it without the terminator.
+    line_bytes: u64,
+    rule: Rule,
 }
 
 impl LongLine {
-    pub(super) fn new(offset: u64, terminator: u8) -> Self {
-        Self { scanner: LineScanner::new(), offset, bytes: 0, head: Vec::new(), terminator }
+    pub(super) fn new(offset: u64, rule: Rule) -> Self {
+        let (scanner, head) = (LineScanner::new(), Vec::new());
+        Self { scanner, offset, bytes: 0, head, line_bytes: 0, rule }
     }
 
     /// Takes more of the line. Gives the bytes behind its terminator once that comes.
     pub(super) fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
-        let end = piece.iter().position(|&byte| byte == self.terminator);
+        let end = piece.iter().position(|&byte| byte == self.rule.terminator);
         let line = &piece[..end.unwrap_or(piece.len())];
         self.scanner.feed(line);
         let room = HEAD_BYTES.saturating_sub(self.head.len()).min(line.len());
         self.head.extend_from_slice(&line[..room]);
+        self.line_bytes += line.len() as u64;
         self.bytes += line.len() as u64 + u64::from(end.is_some());
         end.map(|end| &piece[end + 1..])
     }
 
     pub(super) fn finish(self) -> Overlong {
-        Overlong { offset: self.offset, line: self.scanner.finish(), head: self.head }
+        let line = match self.rule.format.notation() {
+            None | Some(Notation::DECIMAL) => self.scanner.finish(),
+            // A line that its notation takes is all in the head.
+            Some(notation) if self.line_bytes < MAX_NOTED_BYTES as u64 => {
+                notation.parse_line(&self.head)
+            }
+            Some(_) => Line::Malformed { reason: Malformed::LineTooLong, offset: 0 },
+        };
+        Overlong { offset: self.offset, line, head: self.head }
     }
 }
 

@@ -105,7 +105,7 @@ impl OpenOptions<'_> {
 
     /// Whether values may look like the beginning of another file.
     fn is_binary(self) -> bool {
-        self.format != Format::Text
+        !self.format.is_text()
     }
 
     /// How a file is compressed that begins with `head`.

@@ -6,7 +6,7 @@ use super::ledger::{Invalid, Ledger, Tally};
 use super::open::Opened;
 use super::scan::{Consumer, ScanOptions, count, parse_block};
 use crate::error::{Error, Result};
-use crate::number::{Line, parse_line};
+use crate::number::Line;
 
 /// Reads one input from its beginning to its end.
 pub(crate) struct Ordered<'a> {
@@ -99,8 +99,10 @@ impl<'a> Ordered<'a> {
             let start = values.nth(index).map_or(0, |(record, _)| record.start);
             count(&bytes[..start], cut.terminator)
         } else {
+            let notation = cut.format.notation().unwrap_or_default();
             let lines = bytes.split(|&byte| byte == cut.terminator).enumerate().skip(headers);
-            let mut values = lines.filter(|(_, line)| matches!(parse_line(line), Line::Value(_)));
+            let mut values =
+                lines.filter(|(_, line)| matches!(notation.parse_line(line), Line::Value(_)));
             values.nth(index).map_or(0, |(line, _)| line as u64)
         };
         self.lines_before + within + 1

@@ -9,7 +9,7 @@ use super::open::Opened;
 use crate::error::{Error, Result};
 use crate::io::table::Rows;
 use crate::kernel::{Level, on_each};
-use crate::number::{Line, LineSink, Malformed, Selector, block_values};
+use crate::number::{Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values};
 use crate::progress::Progress;
 use std::ops::{ControlFlow, Range};
 
@@ -17,6 +17,13 @@ use std::ops::{ControlFlow, Range};
 pub(crate) trait Consumer {
     /// Takes values in the order of the block.
     fn values(&mut self, values: &[u64]);
+
+    /// Takes all values of ranges, in the order of the block; who can keeps them as ranges.
+    fn ranges(&mut self, ranges: &[[u64; 2]]) {
+        for &[first, last] in ranges {
+            (first..=last).for_each(|value| self.values(&[value]));
+        }
+    }
 
     /// Called between blocks; an error ends the run.
     fn checkpoint(&mut self) -> Result<()>;
@@ -98,10 +105,10 @@ pub(crate) fn parse_block<C: Consumer>(
         sink.rows(rows);
         return sink.entry();
     }
-    if options.cut.format.value_bytes().is_some() {
+    let Some(notation) = options.cut.format.notation() else {
         binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
-    }
+    };
     if options.header && block.first {
         if span.is_empty() {
             // A header that is longer than the block, or none at all.
@@ -112,8 +119,11 @@ pub(crate) fn parse_block<C: Consumer>(
     }
     let flow = if let Some(selector) = &options.cut.column {
         sink.records(options.cut, selector, block.column, span)
+    } else if notation.takes_ranges() {
+        block_ranges(notation, bytes, span, options.cut.terminator, &mut sink);
+        ControlFlow::Continue(())
     } else {
-        block_values(options.level, bytes, span, options.cut.terminator, &mut sink);
+        block_values(options.level, notation, bytes, span, options.cut.terminator, &mut sink);
         ControlFlow::Continue(())
     };
     if let (ControlFlow::Continue(()), Some(long)) = (flow, &block.overlong) {
@@ -204,6 +214,7 @@ impl<C: Consumer> Sink<'_, C> {
             batch.clear();
             match line {
                 Line::Value(_) => {}
+                Line::Range { first, last } => self.ranges(&[[first, last]]),
                 Line::Blank => self.take_blank(),
                 Line::Malformed { reason, offset } => self.malformed(record, reason, offset)?,
             }
@@ -218,6 +229,7 @@ impl<C: Consumer> Sink<'_, C> {
         match long.line {
             _ if is_record => self.bad(Malformed::RecordTooLong, long.offset, &long.head),
             Line::Value(value) => self.take(&[value]),
+            Line::Range { first, last } => self.ranges(&[[first, last]]),
             Line::Blank => self.take_blank(),
             Line::Malformed { reason, offset } => {
                 self.bad(reason, long.offset + offset, &long.head);
@@ -262,5 +274,13 @@ impl<C: Consumer> LineSink for Sink<'_, C> {
         let place = self.origin.wrapping_add(line.start as u64 + offset);
         self.bad(reason, place, &self.bytes[line]);
         if self.fail { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl<C: Consumer> RangeSink for Sink<'_, C> {
+    #[inline]
+    fn ranges(&mut self, ranges: &[[u64; 2]]) {
+        self.entry.tally.values += ranges.len() as u64;
+        self.consumer.ranges(ranges);
     }
 }

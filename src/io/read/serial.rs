@@ -172,7 +172,7 @@ impl Serial<'_> {
         let rule = block.rule;
         let bytes = &block.bytes.bytes()[PADDING..end];
         let mark = if block.first && rule.has_mark { byte_order_mark(bytes) } else { 0 };
-        let mut line = LongLine::new(place.offset + mark as u64, rule.terminator);
+        let mut line = LongLine::new(place.offset + mark as u64, rule);
         let mut rest = line.feed(&bytes[mark..]).map(<[u8]>::to_vec);
         let mut at = place.offset + bytes.len() as u64;
         let mut piece = vec![0; rule.block_bytes.min(1 << 16)];

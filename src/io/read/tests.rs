@@ -4,7 +4,7 @@ use super::lines::LineInputs;
 use super::regular::RegularFile;
 use crate::error::Error;
 use crate::kernel::parse::PADDING;
-use crate::number::{Column, MAX_RECORD_BYTES, Selector};
+use crate::number::{Column, MAX_RECORD_BYTES, Notation, Selector};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,8 @@ fn lines_come_whole_from_blocks_of_any_size() {
 #[test]
 fn broken_records_are_cut_alike_in_blocks_of_any_size() {
     let column = Column::Number(1);
-    let selector = Selector { column, delimiter: b',', terminator: b'\n' };
+    let selector =
+        Selector { column, delimiter: b',', terminator: b'\n', notation: Notation::DECIMAL };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("text");
     for text in

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::io::read::Block;
 use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
-use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Selector};
+use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -15,6 +15,7 @@ type Span = u64;
 
 /// The lines of a claim, and what becomes of them.
 pub(super) struct Lines<'a> {
+    notation: Notation,
     skip_invalid: bool,
     /// Has the values to be looked up: of all lines that have one, or of those
     /// that passed the screen.
@@ -122,8 +123,9 @@ fn spans(ends: &[u32], next: &mut u32, slots: &mut [Span]) {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(prober: Prober<'a>, skip_invalid: bool) -> Self {
+    pub(super) fn new(prober: Prober<'a>, notation: Notation, skip_invalid: bool) -> Self {
         Self {
+            notation,
             skip_invalid,
             prober,
             screen: None,
@@ -193,6 +195,11 @@ impl<'a> Lines<'a> {
             match line {
                 Line::Value(value) => self.values(&[value], &[end]),
                 Line::Blank => self.blank(end),
+                Line::Range { .. } => {
+                    if self.malformed(record, Malformed::ManyValues, 0).is_break() {
+                        break;
+                    }
+                }
                 Line::Malformed { reason, offset } => {
                     if self.malformed(record, reason, offset).is_break() {
                         break;
@@ -271,8 +278,9 @@ impl<'a> Lines<'a> {
     fn tell(&self, out: &mut Vec<u8>) {
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
         for (&value, &found) in self.prober.values().iter().zip(&self.found) {
-            let end = decimal::lines(0, &[value], b'\t', &mut digits);
-            out.extend_from_slice(&digits[..end]);
+            // Each of them was read in this notation.
+            let encoded = self.notation.encode(0, &[value], b'\t', &mut digits);
+            out.extend_from_slice(&digits[..encoded.unwrap_or(0)]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
         }
     }

@@ -10,7 +10,7 @@ use super::tools::{LineTools, chunk_job};
 use crate::error::Result;
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
-use crate::number::{Selector, block_values};
+use crate::number::{Notation, Selector, block_values};
 use crate::set::SetFile;
 use crate::set::view::{Prober, Queue};
 use lines::{Counts, Lines};
@@ -32,6 +32,7 @@ pub(super) struct Filter<'a> {
     answer: LineAnswer,
     /// The column of delimited text that has the values; a line is a record then.
     column: Option<Selector>,
+    notation: Notation,
     skip_invalid: bool,
     /// Memory for a filter in front of the set.
     screen_bytes: usize,
@@ -65,8 +66,9 @@ impl<'a> Filter<'a> {
         let is_screened = matches!(answer, LineAnswer::Copy { .. });
         let (share, screen_bytes) = tools.memory.set_lines(tools.threads, is_screened);
         let chunks = chunk_job(share, &tools.progress);
-        let (column, skip_invalid) = (tools.column.clone(), tools.skip_invalid);
-        Self { set, answer, column, skip_invalid, screen_bytes, chunks }
+        let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
+        let column = tools.column.clone().map(|column| Selector { notation, ..column });
+        Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks }
     }
 
     /// Hands the answers to the lines of all `paths` to `consume`.
@@ -81,7 +83,7 @@ impl<'a> Filter<'a> {
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
             let prober = Prober::new(view).map_err(self.set.damaged())?;
-            Ok(Lines::new(prober, self.skip_invalid))
+            Ok(Lines::new(prober, self.notation, self.skip_invalid))
         };
         // Number of the input, and its lines so far.
         let (mut input, mut before) = (0, 0);
@@ -136,7 +138,8 @@ impl<'a> Filter<'a> {
             lines.begin_block(span.start);
             let start = match &self.column {
                 None => {
-                    block_values(Level::best(), bytes, span.clone(), b'\n', lines);
+                    let notation = self.notation;
+                    block_values(Level::best(), notation, bytes, span.clone(), b'\n', lines);
                     span.start
                 }
                 Some(selector) => lines.records(selector, block),

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn selector(column: Column) -> Selector {
-    Selector { column, delimiter: b',', terminator: b'\n' }
+    Selector { column, delimiter: b',', terminator: b'\n', notation: Notation::DECIMAL }
 }
 
 fn lines(text: &str, index: usize) -> Vec<Line> {

@@ -11,6 +11,7 @@ use crate::io::write::Spool;
 use crate::kernel::low_halves::low_halves;
 use crate::kernel::{Level, on_each};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
+use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sink::SetFormat;
 use crate::set::sparse::GROUP_VALUES;
 use std::fs::File;
@@ -33,6 +34,11 @@ pub(crate) trait ValueSink: Send {
     /// aligned range of 2^16 come in one batch.
     fn values(&mut self, values: &[u64]) -> Result<()> {
         in_containers(values, |key, container| self.container(key, container))
+    }
+
+    /// Takes the values of runs. A source that hands them over hands over nothing else.
+    fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
+        push_runs(self, source)
     }
 
     /// Takes values that come with their numbers of copies.

@@ -58,6 +58,7 @@ impl Style {
         }
         let line = match self.format.value_bytes() {
             Some(width) => width,
+            None if self.format != Format::Text => return None,
             None if digit_count(first) == digit_count(last) => digit_count(first) + 1,
             None => return None,
         };
@@ -301,9 +302,21 @@ impl<'s, 'a> Emitter<'s, 'a> {
             self.flush()?;
         }
         let end = char::from(self.style.terminator);
+        let format = self.style.format;
+        let noted = match format {
+            Format::Noted(notation) => {
+                let too_large = || Error::ValueTooLarge { value, format: format.name() };
+                Some(notation.text(value).ok_or_else(too_large)?)
+            }
+            _ => None,
+        };
         let mut slot = self.buffer.room();
         let before = slot.len();
-        write!(slot, "{count:>7} {value}{end}").map_err(Error::io("write", "-"))?;
+        let written = match noted {
+            Some(text) => write!(slot, "{count:>7} {text}{end}"),
+            None => write!(slot, "{count:>7} {value}{end}"),
+        };
+        written.map_err(Error::io("write", "-"))?;
         let written = before - slot.len();
         self.buffer.filled += written;
         Ok(())

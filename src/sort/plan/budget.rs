@@ -10,6 +10,7 @@
 //! | decoding sets in memory or in files | 256 KiB a thread |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
+//! | ranges | three quarters, a fifteenth of it blocks of lines |
 //! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
 //! | lines of keys | a sixteenth of a thread's memory a chunk |
 //! | lines that differ | six eighths for the set of them, one for temporary files |
@@ -75,6 +76,15 @@ pub(crate) struct LineShare {
     pub(crate) unpack_bytes: u64,
     /// Longest line.
     pub(crate) line_bytes: usize,
+}
+
+/// How a thread reads ranges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sort) struct RangeShare {
+    /// Bytes of lines that it takes at a time.
+    pub(in crate::sort) block_bytes: usize,
+    /// The ranges that it gathers before those of a block.
+    pub(in crate::sort) room_bytes: usize,
 }
 
 /// Memory of the search for common lines beside the lines that it reads.
@@ -229,6 +239,17 @@ impl Budget {
     /// The limit without the share of a decoder of lines.
     pub(crate) fn without_unpacking(self) -> Self {
         Self { bytes: self.bytes - self.unpacking_lines() }
+    }
+
+    /// Ranges of `threads` threads, beside `others`, which are a share.
+    pub(in crate::sort) fn ranges(self, threads: usize, others: u64) -> RangeShare {
+        // Half of the room again for what is read of temporary files; for a block itself and
+        // the ranges of its lines of a digit each.
+        const PARTS: u64 = 30;
+        let part =
+            in_usize(self.bytes.saturating_sub(others) / 4 * 3 / threads.max(1) as u64 / PARTS);
+        let block_bytes = (2 * part).clamp(1 << 12, 1 << 20);
+        RangeShare { block_bytes, room_bytes: (12 * part).max(1 << 12) }
     }
 
     pub(crate) fn bytes(self) -> u64 {

@@ -1,0 +1,93 @@
+//! How numbers are written, as typed.
+
+use crate::error::{Error, Result};
+use crate::number::{Line, Malformed, Notation};
+
+// How numbers are written as text.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(super) struct NotationArgs {
+    /// Read and write numbers as text in this notation
+    #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]
+    written: Written,
+
+    /// A line may be FIRST-LAST; write ranges, not every value
+    #[arg(long)]
+    ranges: bool,
+}
+
+/// Notations that can be typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Written {
+    /// Decimal digits
+    #[default]
+    Decimal,
+    /// Hexadecimal digits of either case, with or without 0x
+    Hex,
+    /// IPv4 addresses, four numbers with dots between
+    Ipv4,
+    /// IPv4 addresses, written in the fewest blocks, such as 10.0.0.0/8
+    Cidr,
+}
+
+impl NotationArgs {
+    /// Refuses two kinds of output.
+    pub(super) fn check(self) -> Result<()> {
+        if self.ranges && self.written == Written::Cidr {
+            return Err(Error::usage(
+                "--as cidr writes blocks, --ranges writes ranges: choose one",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How output is written.
+    pub(super) fn output(self) -> Notation {
+        let notation = match self.written {
+            Written::Decimal => Notation::DECIMAL,
+            Written::Hex => Notation::HEX,
+            Written::Ipv4 => Notation::IPV4,
+            Written::Cidr => return Notation::CIDR,
+        };
+        if self.ranges { notation.with_ranges() } else { notation }
+    }
+
+    /// How sets are read: block lists may have what they want.
+    pub(super) fn set(self) -> Notation {
+        match self.written {
+            Written::Ipv4 | Written::Cidr => Notation::CIDR,
+            Written::Decimal | Written::Hex => self.output(),
+        }
+    }
+
+    /// Whether numbers are addresses.
+    pub(super) fn is_ipv4(self) -> bool {
+        matches!(self.written, Written::Ipv4 | Written::Cidr)
+    }
+
+    /// A value that was typed as it stands on a line.
+    pub(super) fn value(self, text: &str) -> Result<u64, String> {
+        match self.output().without_ranges().parse_line(text.as_bytes()) {
+            Line::Value(value) => Ok(value),
+            Line::Blank => Err("expected a number".into()),
+            Line::Range { .. } => Err(Malformed::ManyValues.to_string()),
+            Line::Malformed { reason, .. } => Err(reason.to_string()),
+        }
+    }
+
+    /// The values that were typed as they stand on a line of a set.
+    pub(super) fn range(self, text: &str) -> Result<[u64; 2], String> {
+        match self.set().parse_line(text.as_bytes()) {
+            Line::Value(value) => Ok([value, value]),
+            Line::Range { first, last } => Ok([first, last]),
+            Line::Blank => Err("expected a number".into()),
+            Line::Malformed { reason, .. } => Err(reason.to_string()),
+        }
+    }
+
+    /// A value as it is printed.
+    pub(super) fn text(self, value: u64) -> Result<String> {
+        let notation = self.output().without_ranges();
+        let too_large = Error::ValueTooLarge { value, format: notation.name() };
+        notation.text(value).ok_or(too_large)
+    }
+}

@@ -1,0 +1,139 @@
+//! How numbers are written as text: decimal, hexadecimal or as IPv4 addresses, one a line,
+//! or in ranges.
+//!
+//! # Grammar
+//! A line is `blank* (number | range | block) blank* CR?` before its terminator, or blank;
+//! `blank` is a space or a tab. It has fewer than 4096 bytes, but for decimal numbers one a
+//! line.
+//!
+//! | | |
+//! |---|---|
+//! | number, decimal | `digit+`, below 2^64; leading zeros do not matter |
+//! | number, hexadecimal | `("0x" or "0X")? hexdigit+`, digits of either case, below 2^64; leading zeros do not matter |
+//! | number, IPv4 | four octets with `.` between; an octet is one of `0` to `255`, without leading zeros, which some programs take for octal |
+//! | range | `number blank* "-" blank* number`, the first not above the last |
+//! | block, IPv4 | `number "/" length`, a length of `0` to `32` without leading zeros; the address has no bits set behind it |
+//! | comment, IPv4 | `#` or `;` and all behind it, as block lists have them |
+//!
+//! Ranges and blocks are read where the notation takes ranges.
+
+mod block;
+mod line;
+mod write;
+
+pub(crate) use block::{RangeSink, block_ranges, block_values};
+pub(crate) use write::RunText;
+
+use std::fmt;
+
+/// How numbers are written as text, and what a line stands for.
+///
+/// | | reads | writes |
+/// |---|---|---|
+/// | [`DECIMAL`](Self::DECIMAL), [`HEX`](Self::HEX), [`IPV4`](Self::IPV4) | a number a line | a number a line |
+/// | the same [with ranges](Self::with_ranges) | also `FIRST-LAST`; of addresses, blocks too | `FIRST-LAST`, or the number of a range of one |
+/// | [`CIDR`](Self::CIDR) | addresses, blocks and ranges | the fewest blocks; the address of a block of one |
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::number::{Line, Notation};
+///
+/// let line = b"10.0.0.0/30";
+/// assert_eq!(Notation::CIDR.parse_line(line), Line::Range { first: 0x0A00_0000, last: 0x0A00_0003 });
+/// assert!(matches!(Notation::IPV4.parse_line(line), Line::Malformed { offset: 8, .. }));
+/// assert_eq!(Notation::HEX.parse_line(b"0xFF"), Line::Value(255));
+/// assert_eq!(Notation::IPV4.text(0x0A00_0003).as_deref(), Some("10.0.0.3"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Notation {
+    digits: Digits,
+    lines: Lines,
+}
+
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Digits {
+    Decimal,
+    Hex,
+    Ipv4,
+}
+
+/// What a line stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Lines {
+    Values,
+    Ranges,
+    /// CIDR blocks, of addresses.
+    Blocks,
+}
+
+/// A line that is not decimal, or may be a range, has fewer bytes.
+pub(crate) const MAX_NOTED_BYTES: usize = 4096;
+
+impl Notation {
+    /// Decimal digits.
+    pub const DECIMAL: Self = Self { digits: Digits::Decimal, lines: Lines::Values };
+    /// Hexadecimal digits; written in lower case, without `0x`.
+    pub const HEX: Self = Self { digits: Digits::Hex, lines: Lines::Values };
+    /// IPv4 addresses as four decimal numbers with dots between.
+    pub const IPV4: Self = Self { digits: Digits::Ipv4, lines: Lines::Values };
+    /// IPv4 addresses in CIDR blocks, such as `10.0.0.0/8`.
+    pub const CIDR: Self = Self { digits: Digits::Ipv4, lines: Lines::Blocks };
+
+    /// The same digits; a line may stand for a range of numbers.
+    #[must_use]
+    pub const fn with_ranges(self) -> Self {
+        Self { lines: Lines::Ranges, ..self }
+    }
+
+    /// Whether a line may stand for more than one number.
+    #[must_use]
+    pub const fn takes_ranges(self) -> bool {
+        !matches!(self.lines, Lines::Values)
+    }
+
+    /// The same digits, a number a line.
+    #[must_use]
+    pub const fn without_ranges(self) -> Self {
+        Self { lines: Lines::Values, ..self }
+    }
+
+    /// The largest number that it can write.
+    #[must_use]
+    pub const fn max_value(self) -> u64 {
+        match self.digits {
+            Digits::Ipv4 => u32::MAX as u64,
+            Digits::Decimal | Digits::Hex => u64::MAX,
+        }
+    }
+
+    /// What messages call it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match (self.digits, self.lines) {
+            (Digits::Decimal, Lines::Values) => "text",
+            (Digits::Decimal, _) => "text in ranges",
+            (Digits::Hex, Lines::Values) => "hex",
+            (Digits::Hex, _) => "hex in ranges",
+            (Digits::Ipv4, Lines::Values) => "ipv4",
+            (Digits::Ipv4, Lines::Ranges) => "ipv4 in ranges",
+            (Digits::Ipv4, Lines::Blocks) => "cidr",
+        }
+    }
+}
+
+impl Default for Notation {
+    fn default() -> Self {
+        Self::DECIMAL
+    }
+}
+
+impl fmt::Display for Notation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! Numbers and runs of them → text in a notation.
+
+use super::{Digits, Lines, Notation};
+use crate::kernel::decimal::{self, Low, MAX_LINE, SLACK};
+
+/// Most bytes of the lines of one run: the blocks of addresses that make it up.
+const MAX_RUN_BYTES: usize = 62 * 19;
+
+impl Notation {
+    /// A number as it stands on a line; `None` if it is above
+    /// [`max_value`](Self::max_value).
+    #[must_use]
+    pub fn text(self, value: u64) -> Option<String> {
+        let mut line = [0; MAX_LINE + SLACK];
+        let length = self.encode(value, &[0_u32], b'\n', &mut line).ok()?;
+        Some(line[..length - 1].iter().copied().map(char::from).collect())
+    }
+
+    /// As [`Format::encode`](crate::Format::encode): a number a line.
+    pub(crate) fn encode<L: Low>(
+        self,
+        base: u64,
+        lows: &[L],
+        terminator: u8,
+        out: &mut [u8],
+    ) -> Result<usize, u64> {
+        if self.digits == Digits::Decimal {
+            return Ok(decimal::lines(base, lows, terminator, out));
+        }
+        let mut end = 0;
+        for low in lows {
+            end += self.put(base + low.widen(), &mut out[end..])?;
+            out[end] = terminator;
+            end += 1;
+        }
+        Ok(end)
+    }
+
+    /// Writes a number to the front of `out`; gives its bytes, or the number if it is too
+    /// large. Up to [`SLACK`] bytes behind it may be written over.
+    fn put(self, value: u64, out: &mut [u8]) -> Result<usize, u64> {
+        Ok(match self.digits {
+            Digits::Decimal => {
+                decimal::lines(value, &[0_u32], b'\n', &mut out[..MAX_LINE + SLACK]) - 1
+            }
+            Digits::Hex => put_hex(value, out),
+            Digits::Ipv4 => put_address(u32::try_from(value).map_err(|_| value)?, out),
+        })
+    }
+}
+
+fn put_hex(value: u64, out: &mut [u8]) -> usize {
+    let length = (67 - (value | 1).leading_zeros() as usize) / 4;
+    let mut rest = value;
+    for byte in out[..length].iter_mut().rev() {
+        *byte = b"0123456789abcdef"[(rest & 15) as usize];
+        rest >>= 4;
+    }
+    length
+}
+
+/// A number of an address and a dot, and the bytes of both.
+static OCTETS: [([u8; 4], u8); 256] = {
+    let mut octets = [([b'.'; 4], 2); 256];
+    let mut octet = 0;
+    while octet < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "digits")]
+        let [a, b, c] =
+            [b'0' + (octet / 100) as u8, b'0' + (octet / 10 % 10) as u8, b'0' + (octet % 10) as u8];
+        octets[octet] = match octet {
+            0..10 => ([c, b'.', 0, 0], 2),
+            10..100 => ([b, c, b'.', 0], 3),
+            _ => ([a, b, c, b'.'], 4),
+        };
+        octet += 1;
+    }
+    octets
+};
+
+fn put_address(address: u32, out: &mut [u8]) -> usize {
+    let mut end = 0;
+    for octet in address.to_be_bytes() {
+        let (text, length) = OCTETS[usize::from(octet)];
+        out[end..end + 4].copy_from_slice(&text);
+        end += usize::from(length);
+    }
+    end - 1
+}
+
+/// The length of the prefix of the largest block that begins with `first` and does not
+/// reach beyond `last`, and its last address.
+fn block_of(first: u32, last: u32) -> (u32, u32) {
+    let bits = u64::from(last - first) + 1;
+    let free = first.trailing_zeros().min(bits.ilog2());
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^32 - 1")]
+    let others = ((1_u64 << free) - 1) as u32;
+    (32 - free, first | others)
+}
+
+/// Runs that are written as ranges or blocks, one after the other; those that touch are
+/// one run.
+#[derive(Debug)]
+pub(crate) struct RunText {
+    notation: Notation,
+    /// The run that may go on.
+    open: Option<[u64; 2]>,
+    /// Runs that were written.
+    pub(crate) runs: u64,
+}
+
+impl RunText {
+    /// Bytes of room that a run takes.
+    pub(crate) const ROOM: usize = MAX_RUN_BYTES + MAX_LINE + SLACK;
+
+    /// Runs in a notation that [takes ranges](Notation::takes_ranges); `None` for another.
+    pub(crate) fn new(notation: Notation) -> Option<Self> {
+        notation.takes_ranges().then_some(Self { notation, open: None, runs: 0 })
+    }
+
+    /// Takes a run that is not below the one before; gives the bytes of the run before it
+    /// at the front of `out`, which are none if the two touch.
+    ///
+    /// # Errors
+    ///
+    /// A number that is too large for the notation.
+    pub(crate) fn push(&mut self, run: [u64; 2], out: &mut [u8]) -> Result<usize, u64> {
+        if let Some([_, last]) = &mut self.open
+            && last.checked_add(1) == Some(run[0])
+        {
+            *last = run[1];
+            return Ok(0);
+        }
+        match self.open.replace(run) {
+            Some(done) => self.write(done, out),
+            None => Ok(0),
+        }
+    }
+
+    /// Gives the bytes of the last run.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`push`](Self::push).
+    pub(crate) fn finish(&mut self, out: &mut [u8]) -> Result<usize, u64> {
+        self.open.take().map_or(Ok(0), |done| self.write(done, out))
+    }
+
+    fn write(&mut self, [first, last]: [u64; 2], out: &mut [u8]) -> Result<usize, u64> {
+        self.runs += 1;
+        if self.notation.lines == Lines::Blocks {
+            let first = u32::try_from(first).map_err(|_| first)?;
+            return Ok(put_blocks(first, u32::try_from(last).map_err(|_| last)?, out));
+        }
+        let mut end = self.notation.put(first, out)?;
+        if first < last {
+            out[end] = b'-';
+            end += 1;
+            end += self.notation.put(last, &mut out[end..])?;
+        }
+        out[end] = b'\n';
+        Ok(end + 1)
+    }
+}
+
+/// The fewest blocks that are `first ..= last`, one a line.
+fn put_blocks(mut first: u32, last: u32, out: &mut [u8]) -> usize {
+    let mut end = 0;
+    loop {
+        let (length, block_last) = block_of(first, last);
+        end += put_address(first, &mut out[end..]);
+        if length < 32 {
+            out[end] = b'/';
+            let digits = decimal::digit_count(length.into());
+            if digits > 1 {
+                out[end + 1] = b"0123456789"[length as usize / 10];
+            }
+            out[end + digits] = b"0123456789"[length as usize % 10];
+            end += 1 + digits;
+        }
+        out[end] = b'\n';
+        end += 1;
+        match block_last.checked_add(1) {
+            Some(next) if block_last < last => first = next,
+            _ => return end,
+        }
+    }
+}

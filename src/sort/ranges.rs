@@ -1,0 +1,162 @@
+//! Lines that stand for ranges → the runs of a set.
+//!
+//! Ranges are gathered and merged as such; what the rest of this room does to values would
+//! have each of them in memory.
+
+use super::options::Sort;
+use super::plan::budget::RECORD_BLOCK_BYTES;
+use super::rejects::{self, Rejects};
+use super::report::Report;
+use crate::error::{Error, Result};
+use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, open_all, scan};
+use crate::kernel::sys::peak_resident_bytes;
+use crate::number::Notation;
+use crate::progress::{Phase, Progress};
+use crate::set::file::ValueSink;
+use crate::set::ranges::{Gatherer, Joined, RunSource};
+use std::path::Path;
+use std::time::Instant;
+
+impl Sort {
+    /// Whether lines of the inputs, or of the output, stand for ranges.
+    pub(super) fn has_ranges(&self) -> bool {
+        self.takes_ranges() || self.to.notation().is_some_and(Notation::takes_ranges)
+    }
+
+    /// Whether lines of the inputs may stand for ranges.
+    pub(super) fn takes_ranges(&self) -> bool {
+        self.from.notation().is_some_and(Notation::takes_ranges)
+    }
+
+    /// Refuses what cannot be done with ranges.
+    pub(super) fn check_ranges(&self) -> Result<()> {
+        let refused = |what| Err(Error::usage(format!("{what}, where lines stand for ranges")));
+        let selection = self.selection;
+        if !selection.distinct || selection.counted || selection.repeated {
+            return refused("each value is written once");
+        }
+        if selection.reverse {
+            return refused("values ascend");
+        }
+        if self.merge || self.strategy.is_some() {
+            return refused("there is nothing to merge or to plan");
+        }
+        if self.no_spill {
+            return refused("temporary files may be needed");
+        }
+        if self.zero_terminated {
+            return refused("lines end in a newline");
+        }
+        Ok(())
+    }
+}
+
+impl Consumer for Gatherer {
+    fn values(&mut self, values: &[u64]) {
+        self.take(values.iter().map(|&value| [value, value]));
+    }
+
+    fn ranges(&mut self, ranges: &[[u64; 2]]) {
+        self.take(ranges.iter().copied());
+    }
+
+    fn checkpoint(&mut self) -> Result<()> {
+        self.relieve()
+    }
+}
+
+/// Runs on their way to a sink.
+struct Runs<'g> {
+    joined: Joined<'g>,
+    count: u64,
+    progress: &'g Progress,
+    folder: &'g Path,
+}
+
+impl RunSource for Runs<'_> {
+    fn next(&mut self) -> Result<Option<[u64; 2]>> {
+        if self.count.is_multiple_of(1 << 16) {
+            self.check()?;
+        }
+        // The error has its path, which is not copied for each run.
+        let run = match self.joined.next() {
+            Ok(run) => run,
+            Err(error) => return Err(Error::io("read", self.folder)(error)),
+        };
+        self.count += u64::from(run.is_some());
+        Ok(run)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Reads ranges and hands their runs to `sink`.
+pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, Rejects)> {
+    let started = Instant::now();
+    sort.settle(true)?;
+    rejects::check_destination(&sort, Path::new("-"))?;
+    let inputs = std::mem::take(&mut sort.inputs);
+    let opened = open_all(inputs, sort.open_options(1))?;
+    let mut rejects = Rejects::open(&sort)?;
+    let (tally, mut gatherers) = gather(&sort, &opened, rejects.invalid())?;
+    let load_time = started.elapsed();
+
+    let started = Instant::now();
+    let (progress, spool) = (&*sort.progress, sort.spool());
+    progress.enter(Phase::Emit, tally.values);
+    let joined = Gatherer::joined(&mut gatherers);
+    let mut runs = Runs { joined, count: 0, progress, folder: &spool.folder };
+    sink.runs(&mut runs)?;
+    let written = runs.count;
+    progress.advance(tally.values);
+    let Tally { lines, values, blank, rejected, headers } = tally;
+    if lines != values + blank + rejected + headers || written > values {
+        let what = format!("{written} runs of {tally:?}");
+        return Err(Error::Accounting { what });
+    }
+    let report = Report {
+        lines,
+        values,
+        written,
+        dropped: values - written,
+        rejected,
+        blank,
+        headers,
+        ranges: true,
+        passes: 1,
+        read_bytes: progress.read_bytes(),
+        spilled_bytes: gatherers.iter().map(|gatherer| gatherer.spilled_bytes).sum(),
+        peak_resident_bytes: peak_resident_bytes(),
+        memory_limit_bytes: sort.limit_bytes(),
+        threads: gatherers.len(),
+        load_time,
+        emit_time: started.elapsed(),
+        ..Report::default()
+    };
+    Ok((report, rejects))
+}
+
+/// What lines stand for, as each thread gathered it.
+fn gather(sort: &Sort, opened: &[Opened], invalid: Invalid<'_>) -> Result<(Tally, Vec<Gatherer>)> {
+    let (threads, rest, progress) = (sort.threads.unwrap_or(1), sort.rest(), &*sort.progress);
+    let unpacks = opened.iter().any(Opened::may_unpack);
+    let share = rest.ranges(threads, if unpacks { rest.unpacking() } else { 0 });
+    let block_bytes = match sort.column {
+        Some(_) => RECORD_BLOCK_BYTES,
+        None => share.block_bytes,
+    };
+    let cut = sort.cut(sort.tuning.block_bytes.unwrap_or(block_bytes));
+    let options = sort.scan_options(&cut);
+    let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
+    progress.enter(Phase::Load, sizes.unwrap_or(0));
+    let names = opened.iter().map(|input| input.name.clone()).collect();
+    let ledger = Ledger::new(names, invalid);
+    let spool = sort.spool();
+    let gatherers = (0..threads).map(|_| Gatherer::new(share.room_bytes, spool.clone())).collect();
+    let scanned = scan(opened, &options, &ledger, gatherers);
+    // The first malformed line is what the user wants to hear of.
+    let tally = ledger.finish()?;
+    Ok((tally, scanned?))
+}

@@ -1,0 +1,285 @@
+//! Ranges, hexadecimal numbers and addresses on the command line.
+
+use crate::workspace::Workspace;
+use bitsort::number::Notation;
+use bitsort::set::{SetFile, SetFormat};
+use bitsort::sort::{InvalidLines, Sort};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const DROP: &str =
+    "# a list\n10.0.0.0/9 ; the first half\n10.128.0.0 - 10.255.255.255\n\n192.0.2.7\r\n";
+
+#[test]
+fn block_lists_are_joined_cut_subtracted_and_compared() {
+    let work = Workspace::new();
+    work.write("a", DROP);
+    work.write("b", "10.1.0.0/16\n192.0.2.6/31\n203.0.113.0/24\n");
+    for (line, expected) in [
+        ("or a b --as cidr", "10.0.0.0/8\n192.0.2.6/31\n203.0.113.0/24\n"),
+        (
+            "or a b --as ipv4 --ranges",
+            "10.0.0.0-10.255.255.255\n192.0.2.6-192.0.2.7\n203.0.113.0-203.0.113.255\n",
+        ),
+        ("and a b --as cidr", "10.1.0.0/16\n192.0.2.7\n"),
+        ("and a b --count --as cidr", "65537\n"),
+        ("andnot b a --as cidr", "192.0.2.6\n203.0.113.0/24\n"),
+        ("andnot a b --as ipv4 --ranges", "10.0.0.0-10.0.255.255\n10.2.0.0-10.255.255.255\n"),
+        ("eval '(a | b) - a' a=a b=b --as cidr", "192.0.2.6\n203.0.113.0/24\n"),
+        ("min a --as ipv4", "10.0.0.0\n"),
+        ("select a 16777216 --as ipv4", "192.0.2.7\n"),
+        ("count a 10.0.0.0 10.0.0.255 --as ipv4", "256\n"),
+        ("rank a 10.0.0.255 --as ipv4", "256\n"),
+        ("range a 10.0.0.1 10.0.0.2 --as ipv4", "10.0.0.1\n10.0.0.2\n"),
+        ("range a 10.0.0.1 10.0.0.7 --as cidr", "10.0.0.1\n10.0.0.2/31\n10.0.0.4/30\n"),
+        ("gaps a --as ipv4", "11.0.0.0\t192.0.2.6\n"),
+        ("contains a 10.9.8.7 --as ipv4", "true\n"),
+        ("contains a 10.9.8.7 192.0.2.7 --as cidr", "10.9.8.7\ttrue\n192.0.2.7\ttrue\n"),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), expected, "{line}");
+    }
+    let found = work.set("contains a --as ipv4", "10.0.0.1\n9.9.9.9\n");
+    assert_eq!((found.code, found.out.as_str()), (Some(1), "10.0.0.1\ttrue\n9.9.9.9\tfalse\n"));
+    let found = work.set("compare a b --as ipv4", "");
+    assert!(found.out.contains("intersection  65537"), "{found:?}");
+    let info = work.set("info a --as ipv4", "").quiet();
+    assert!(info.contains("smallest     10.0.0.0\nlargest      192.0.2.7\n"), "{info}");
+}
+
+#[test]
+fn set_files_of_blocks_are_built_changed_and_asked() {
+    let work = Workspace::new();
+    work.write("a", DROP);
+    work.set("build a --as ipv4 -o a.bits", "").quiet();
+    assert_eq!(work.set("cat a.bits --as cidr", "").quiet(), "10.0.0.0/8\n192.0.2.7\n");
+    work.set("remove a.bits --as ipv4 10.0.0.0/9", "").quiet();
+    work.set("add a.bits --as ipv4 8.8.8.8 8.8.4.0-8.8.4.3", "").quiet();
+    let expected = "8.8.4.0/30\n8.8.8.8\n10.128.0.0/9\n192.0.2.7\n";
+    assert_eq!(work.set("cat a.bits --as cidr", "").quiet(), expected);
+    // What is printed as changed is read as such.
+    work.set("build a --as ipv4 -o b.bits", "").quiet();
+    let changes = work.set("diff a.bits b.bits --as cidr", "");
+    assert_eq!(changes.code, Some(1));
+    assert_eq!(changes.out, "-8.8.4.0/30\n-8.8.8.8\n+10.0.0.0/9\n");
+    work.set("apply a.bits --as cidr", &changes.out).quiet();
+    assert_eq!(work.set("diff a.bits b.bits --as cidr", "").quiet(), "");
+    work.set("apply a.bits --as ipv4", "-192.0.2.7\n").quiet();
+    assert_eq!(work.set("diff a.bits b.bits --as ipv4", "").out, "+192.0.2.7\n");
+    let log = "time,ip\n1,10.1.1.1\n2,9.9.9.9\n3,\"10.0.0.0\"\n";
+    let kept = work.set("filter b.bits --as ipv4 --column ip", log).quiet();
+    assert_eq!(kept, "time,ip\n1,10.1.1.1\n3,\"10.0.0.0\"\n");
+    assert_eq!(work.set("filter -v b.bits --as ipv4", "10.1.1.1\n9.9.9.9\n").quiet(), "9.9.9.9\n");
+    let many = work.set("filter b.bits --as cidr", "9.9.9.9\n10.0.0.0/8\n");
+    assert_eq!(many.code, Some(2), "{many:?}");
+    assert!(
+        many.err.contains("-:2: byte 16: expected one number, not a range or a block"),
+        "{many:?}"
+    );
+    work.set("plot b.bits --as ipv4 -o map.svg", "").quiet();
+    assert!(work.read("map.svg").contains(">16.0.0.0/4<"));
+}
+
+#[test]
+fn ranges_of_numbers_stay_ranges() {
+    let work = Workspace::new();
+    work.write("all", "0-18446744073709551615\n");
+    work.write("half", "0-4294967295\n");
+    let all = "0-18446744073709551615\n";
+    assert_eq!(work.set("build all --ranges", "").quiet(), all);
+    assert_eq!(work.run("-u --ranges all all half").quiet(), all);
+    assert_eq!(work.set("build half --ranges -o h.bits", "").quiet(), "");
+    assert_eq!(work.set("count h.bits", "").quiet(), "4294967296\n");
+    assert!(work.file("h.bits").metadata().unwrap().len() < 2 << 20);
+    assert_eq!(work.set("eval 'h - 7..9' h=h.bits --ranges", "").quiet(), "0-6\n10-4294967295\n");
+    assert_eq!(work.set("cat h.bits --as hex --ranges", "").quiet(), "0-ffffffff\n");
+    // A set takes a container for each 65,536 values.
+    work.set("build all --ranges -o all.bits", "").refused("is too wide");
+    assert!(!work.file("all.bits").exists());
+    let stats = work.set("build --ranges --stats=json", "5\n7-9\n\n8 - 12\n6\n30\n");
+    assert_eq!((stats.code, stats.out.as_str()), (Some(0), "5-12\n30\n"));
+    let told: Value = serde_json::from_str(&stats.err).unwrap();
+    let counts = ["lines", "values", "written", "dropped", "blank"].map(|name| told[name].as_u64());
+    assert_eq!(counts, [6, 5, 2, 3, 1].map(Some));
+    assert_eq!(told["strategy"], "ranges");
+    assert_eq!(work.set("min all --as ipv4", "").code, Some(2));
+    work.set("max h.bits --as cidr --ranges", "").refused("choose one");
+}
+
+#[test]
+fn malformed_lines_are_told_skipped_or_collected() {
+    let work = Workspace::new();
+    work.write(
+        "bad",
+        "10.0.0.0/8\n10.0.0.1/8\n010.1.2.3\n10.1.2.300\n10.0.0.0/33\n10.0.0.9-10.0.0.1\n11.0.0.0\n",
+    );
+    let host_bits =
+        "bad:2: byte 11: expected an address without bits behind its prefix: \"10.0.0.1/8\"";
+    work.set("build bad --as cidr", "").refused(host_bits);
+    work.run("-u --as cidr bad").refused(host_bits);
+    assert_eq!(
+        work.set("build bad --as cidr --skip-invalid", "").quiet(),
+        "10.0.0.0/8\n11.0.0.0\n"
+    );
+    let ran = work.run("-u --as cidr bad --rejects rejects");
+    assert_eq!(ran.quiet(), "10.0.0.0/8\n11.0.0.0\n");
+    let rejects = work.read("rejects");
+    let places: Vec<Vec<&str>> = rejects.lines().map(|line| line.split('\t').collect()).collect();
+    let places: Vec<_> = places.iter().map(|fields| (fields[1], fields[2], fields[4])).collect();
+    assert_eq!(
+        places,
+        [
+            ("2", "11", "10.0.0.1/8"),
+            ("3", "22", "010.1.2.3"),
+            ("4", "39", "10.1.2.300"),
+            ("5", "52", "10.0.0.0/33"),
+            ("6", "64", "10.0.0.9-10.0.0.1"),
+        ]
+    );
+    work.write("csv", "n,net\na,10.0.0.0/8\nb,10.0.0.1/8\n");
+    work.set("build csv --as cidr --column net", "").refused("csv:3: byte");
+    assert_eq!(
+        work.set("build csv --as cidr --column net --skip-invalid", "").quiet(),
+        "10.0.0.0/8\n"
+    );
+    // A plain sort of addresses says what would take them.
+    work.write("quads", "10.0.0.1\n");
+    let refused = work.run("quads");
+    assert!(refused.err.contains("--as ipv4 reads addresses"), "{refused:?}");
+    work.set("contains quads 1.2.3 --as ipv4", "").refused("\"1.2.3\": expected four numbers");
+}
+
+#[test]
+fn addresses_and_hexadecimal_numbers_are_sorted() {
+    let work = Workspace::new();
+    work.write("ips", "10.0.0.10\n9.255.0.1\n10.0.0.9\n9.255.0.1\n");
+    for (line, expected) in [
+        ("--as ipv4 ips", "9.255.0.1\n9.255.0.1\n10.0.0.9\n10.0.0.10\n"),
+        ("--as ipv4 -u -r ips", "10.0.0.10\n10.0.0.9\n9.255.0.1\n"),
+        ("--as ipv4 --count ips", "      2 9.255.0.1\n      1 10.0.0.9\n      1 10.0.0.10\n"),
+        ("--as ipv4 --repeated ips", "9.255.0.1\n"),
+        ("--as cidr -u ips", "9.255.0.1\n10.0.0.9\n10.0.0.10\n"),
+        ("--as ipv4 --to u32be ips -o raw", ""),
+        ("--from u32be raw --as ipv4", "9.255.0.1\n9.255.0.1\n10.0.0.9\n10.0.0.10\n"),
+    ] {
+        assert_eq!(work.run(line).quiet(), expected, "{line}");
+    }
+    work.write("sorted", "9.255.0.1\n10.0.0.10\n");
+    assert_eq!(work.run("--as ipv4 -m sorted sorted -u").quiet(), "9.255.0.1\n10.0.0.10\n");
+    assert_eq!(work.run("--as ipv4 --check sorted").quiet(), "");
+    let disorder = work.run("--as ipv4 --check ips");
+    assert_eq!(disorder.code, Some(1));
+    assert!(disorder.err.contains("ips:2: disorder: 9.255.0.1 follows 10.0.0.10"), "{disorder:?}");
+    let hex = work.run_with("--as hex --count", b"0xFF\nff\nA\n00000000000000000000000001\n");
+    assert_eq!(hex.quiet(), "      1 1\n      1 a\n      2 ff\n");
+    assert_eq!(work.run_with("--as hex -z", b"b\x000xA\0").quiet(), "a\0b\0");
+    work.write("blocks", "10.0.0.0/8\n10.0.0.0-10.0.0.9\n10.0.0.3\n");
+    let refused = work.run("--as ipv4 blocks");
+    refused.refused("blocks:1: byte 8: expected one number, not a range or a block");
+    assert!(refused.err.contains("with -u, --as cidr writes blocks"), "{refused:?}");
+    work.run("--as cidr blocks").refused("add -u");
+    work.run("--ranges blocks").refused("add -u");
+    assert_eq!(work.run("--as cidr -u blocks").quiet(), "10.0.0.0/8\n");
+    assert_eq!(work.run("--as ipv4 --to bits -o blocks.bits blocks").quiet(), "");
+    assert_eq!(work.set("cat blocks.bits --as cidr", "").quiet(), "10.0.0.0/8\n");
+    for line in [
+        "-r",
+        "--count",
+        "--repeated",
+        "-m",
+        "--strategy dense",
+        "--no-spill",
+        "-z",
+        "--explain",
+        "-c",
+    ] {
+        work.run(&format!("-u --as cidr {line} blocks")).refused("");
+    }
+    work.write("wide", "4294967296\n");
+    work.set("cat wide --ranges -o wide.bits", "").quiet();
+    work.set("cat wide.bits --as cidr", "").refused("4294967296 does not fit in cidr");
+}
+
+/// Ranges of small data are what their values are, one by one, in any memory and of any
+/// number of threads; long lines, streams and columns too.
+#[test]
+fn ranges_are_their_values() {
+    let work = Workspace::new();
+    let mut random = 7_u64;
+    let mut next = move |below: u64| {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        (random >> 33) % below
+    };
+    for (notation, most) in
+        [(Notation::DECIMAL, 1 << 20), (Notation::HEX, 1 << 40), (Notation::IPV4, 1 << 32)]
+    {
+        let (mut model, mut lines) = (BTreeSet::new(), Vec::new());
+        let text = |value| notation.text(value).unwrap();
+        for _ in 0..20_000 {
+            let first = next(most);
+            let last = (first + next(20)).min(most - 1);
+            model.extend(first..=last);
+            let blanks = if next(500) == 0 { " ".repeat(3000) } else { String::new() };
+            lines.push(match last - first {
+                0 => format!("{}{blanks}\n", text(first)),
+                _ => format!("{}{blanks}-{}\n", text(first), text(last)),
+            });
+        }
+        work.write("ranges", lines.concat());
+        let rows = lines.iter().map(|line| format!("x,\"{}\"\n", line.trim_end()));
+        let csv = rows.collect::<Vec<_>>().concat();
+        let sort = || Sort::new().temporary_folder(work.path()).distinct(true);
+        let ranges = notation.with_ranges();
+        for threads in [1, 3] {
+            let values =
+                sort().file(work.file("ranges")).threads(threads).notation(ranges).into_values();
+            let values: Vec<u64> = values.unwrap().collect::<Result<_, _>>().unwrap();
+            assert!(values.iter().eq(&model), "{notation}");
+        }
+        let mut out = Vec::new();
+        let reader = std::io::Cursor::new(lines.concat().into_bytes());
+        sort().reader("x", reader).notation(ranges).to_writer(&mut out).unwrap();
+        let built = sort().reader("x", std::io::Cursor::new(out)).notation(ranges);
+        built.to_set(work.file("built.bits"), SetFormat::Bits).unwrap();
+        let rows = sort().reader("csv", std::io::Cursor::new(csv)).notation(ranges);
+        let rows =
+            rows.column(bitsort::number::Column::Number(2), b',').invalid(InvalidLines::Fail);
+        let (told, report) = rows.to_set(work.file("rows.bits"), SetFormat::Bits).unwrap();
+        assert_eq!((told.cardinality, report.lines), (model.len() as u64, 20_000));
+        for name in ["built.bits", "rows.bits"] {
+            let set = SetFile::open(work.file(name)).unwrap();
+            assert!(set.iter().map(Result::unwrap).eq(model.iter().copied()), "{notation} {name}");
+        }
+    }
+}
+
+/// A library user is told as well that a range has each value once.
+#[test]
+fn ranges_are_refused_where_copies_are_kept() {
+    for notation in [Notation::CIDR, Notation::HEX.with_ranges()] {
+        let sort = || Sort::new().reader("x", &b""[..]).notation(notation);
+        assert!(sort().to_writer(Vec::new()).is_err(), "{notation}");
+        assert!(sort().into_values().unwrap().next().is_some_and(|value| value.is_err()));
+        assert!(sort().distinct(true).reverse(true).to_writer(Vec::new()).is_err());
+        assert!(sort().distinct(true).to_writer(Vec::new()).is_ok());
+    }
+}
+
+/// More ranges than fit into the least memory.
+#[test]
+fn ranges_spill_within_the_memory_limit() {
+    const LINES: u64 = 1_300_000;
+    let work = Workspace::new();
+    let firsts = || (0..LINES).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let lines = firsts().map(|first| format!("{first:x}\n"));
+    work.write("ranges", lines.collect::<Vec<_>>().concat());
+    let ran = work.run("-u --as hex --ranges --mem 64M --threads 2 --stats=json -o out ranges");
+    let told: Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!(told["values"], LINES);
+    assert!(told["spilled_bytes"].as_u64() > Some(0), "{told}");
+    assert!(told["peak_resident_bytes"].as_u64() <= Some(64 << 20), "{told}");
+    let mut expected: Vec<u64> = firsts().collect();
+    expected.sort_unstable();
+    expected.dedup();
+    let lines = expected.iter().map(|first| format!("{first:x}\n"));
+    assert!(work.read("out") == lines.collect::<Vec<_>>().concat());
+}
