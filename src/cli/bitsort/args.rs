@@ -239,9 +239,10 @@ mod tests {
     #[test]
     fn an_output_is_values_or_a_set() {
         assert_eq!("bits".parse(), Ok(OutputFormat::Set(SetFormat::Bits)));
+        assert_eq!("sparse".parse(), Ok(OutputFormat::Set(SetFormat::SparseBits)));
         assert_eq!("u32be".parse(), Ok(OutputFormat::Values(Format::U32Be)));
         let refused = "bit".parse::<OutputFormat>().unwrap_err();
-        assert!(refused.ends_with("bits, roaring, parquet, arrow"), "{refused}");
+        assert!(refused.ends_with("bits, roaring, sparse, parquet, arrow"), "{refused}");
         assert_eq!("arrow".parse(), Ok(OutputFormat::Table(TableFormat::Arrow)));
     }
 }
