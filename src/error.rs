@@ -305,6 +305,17 @@ impl fmt::Display for DataChange {
 }
 
 impl Error {
+    /// Whether a run that met both errors tells this one: a thread that gave up knows less
+    /// than one that was interrupted, and this less than one that failed.
+    pub(crate) fn outranks(&self, other: &Self) -> bool {
+        let rank = |error: &Self| match error {
+            Self::Abandoned => 0,
+            Self::Interrupted => 1,
+            _ => 2,
+        };
+        rank(self) > rank(other)
+    }
+
     /// Attaches an action and a file to an I/O error; for `map_err`.
     pub(crate) fn io(
         action: &'static str,
@@ -334,5 +345,20 @@ impl Error {
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_outranks_an_interruption_and_this_a_thread_that_gave_up() {
+        let ranked = [Error::Abandoned, Error::Interrupted, Error::usage("wrong")];
+        for (index, error) in ranked.iter().enumerate() {
+            for (other, than) in ranked.iter().enumerate() {
+                assert_eq!(error.outranks(than), index > other);
+            }
+        }
     }
 }

@@ -275,13 +275,14 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     fn sum_up(&self, results: Vec<Result<Written>>) -> Result<Written> {
         let dropped = self.relief.dropped.load(Ordering::Relaxed);
         let mut total = Written { values: dropped, ..Written::default() };
-        let mut failed = None;
+        let mut failed: Option<Error> = None;
         for result in results {
             match result {
                 Ok(written) => total += written,
-                // The other threads gave up when this one failed.
-                Err(Error::Abandoned | Error::Interrupted) if failed.is_some() => {}
-                Err(error) => failed = Some(error),
+                Err(error) if failed.as_ref().is_none_or(|first| error.outranks(first)) => {
+                    failed = Some(error);
+                }
+                Err(_) => {} // this thread gave up because another one failed
             }
         }
         failed.map_or(Ok(total), Err)

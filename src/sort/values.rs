@@ -65,12 +65,12 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
         let len = usize::try_from(passed).unwrap_or(most);
         return Ok(Some(SetPiece { range: from..=last, len }));
     }
-    let Some(container) = set.container(key)? else { return Err(Damage::of(DISORDER)) };
-    if !set.is_sound()
-        && let Some(what) = container.disorder()
-    {
-        return Err(Damage::of(what));
-    }
+    let mut cursor = set.cursor();
+    cursor.seek(key)?;
+    let container = match cursor.next_sound()? {
+        Some((found, container)) if found == key => container,
+        _ => return Err(Damage::of(DISORDER)),
+    };
     #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
     let before = container.rank(first as u16).saturating_sub(1);
     let len = (container.len().saturating_sub(before) as usize).min(most);
