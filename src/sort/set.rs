@@ -44,7 +44,7 @@ impl Sort {
     ///
     /// # Errors
     ///
-    /// Anything that [`Error`] lists.
+    /// Anything that [`Error`](crate::Error) lists.
     ///
     /// # Examples
     ///
