@@ -117,13 +117,14 @@ pub(crate) fn set_format(name: &str) -> PyResult<SetFormat> {
     Ok(match name {
         "bits" => SetFormat::Bits,
         "dense" => SetFormat::DenseBits,
+        "sparse" => SetFormat::SparseBits,
         "roaring-bits" => SetFormat::RoaringBits,
         "roaring" => SetFormat::Roaring,
         "parquet" => SetFormat::Table(bitsort::TableFormat::Parquet),
         "arrow" => SetFormat::Table(bitsort::TableFormat::Arrow),
         other => SetFormat::Values(other.parse().map_err(|_| {
             invalid(format!(
-                "{other} is no format of sets; there are bits, dense, roaring-bits, roaring, \
+                "{other} is no format of sets; there are bits, dense, sparse, roaring-bits, roaring, \
                  text, u32le, u32be, u64le, u64be, parquet, arrow"
             ))
         })?),

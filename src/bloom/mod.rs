@@ -11,6 +11,9 @@
 //! | [`BlockedBloomFilter`] | 9.9 | 15.5 | 1 |
 //! | [`CountingBloomFilter`], 4 bits a counter | 38 | 58 | up to k |
 //!
+//! Flow: a key → its hashes (`scheme`) → cells (`anywhere`, `blocked`) → `true` or `false`;
+//! filter files → `file` → filters. Read `scheme` and `filter` first.
+//!
 //! All positions have 64 bits: filters of 10^11 keys keep their promise.
 //!
 //! ```

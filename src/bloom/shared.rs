@@ -24,8 +24,8 @@ pub struct SharedFilter<'a, D: Plain> {
     design: PhantomData<D>,
 }
 
-/// About how many keys leave so many cells set; of a full filter those that leave one
-/// cell free.
+/// The estimated number of keys of a filter with so many cells set. For a full filter the
+/// estimate assumes one free cell.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,4 +1,7 @@
 //! The command-line programs: the only room that prints and exits.
+//!
+//! Flow: arguments → `args` → jobs of the library → answers on standard output; errors → `hints`,
+//! `exit`. Read `bitsort/job.rs` and `bitset/mod.rs` first.
 
 pub mod bitset;
 pub mod bitsort;

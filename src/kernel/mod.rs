@@ -1,4 +1,7 @@
-//! Vector kernels, each with a scalar twin.
+//! Vector kernels, each with a scalar twin, and the calls of the operating system.
+//!
+//! Flow: slices of bytes, words or values → **here** → slices or numbers. Read `level` and
+//! `parse/mod.rs` first.
 //!
 //! # Rules of the house
 //! 1. A kernel is a folder: `mod.rs` has its contract and dispatch, `scalar.rs`

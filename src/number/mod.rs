@@ -1,6 +1,7 @@
 //! The text format: one natural number a line.
 //!
-//! Flow: bytes of an input → **here** → values; sorted values → **here** → bytes.
+//! Flow: bytes of an input → **here** → values; sorted values → **here** → bytes. Read `line`
+//! and `notation/block.rs` first.
 //!
 //! # Grammar
 //! A line is `blank* digit+ blank* CR?` before its terminator (a newline, or

@@ -26,8 +26,8 @@ pub enum SetFormat {
     DenseBits,
     /// A `.bits` file with a roaring bitmap.
     RoaringBits,
-    /// A `.bits` file with a sparse set: at most 2.3 bits a value more than the logarithm of
-    /// the range over the number of values.
+    /// A `.bits` file with a sparse set: at most log₂(range / number of values) + 2.3 bits per
+    /// value.
     SparseBits,
     /// A bare roaring bitmap in the portable format, of 64 bits if a value
     /// needs them.

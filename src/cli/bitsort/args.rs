@@ -121,7 +121,7 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) from: Format,
 
-    /// Format of the output: text, u32le, u32be, u64le, u64be; bits or roaring (a set file);
+    /// Format of the output: text, u32le, u32be, u64le, u64be; bits, sparse or roaring (a set file);
     /// parquet or arrow (a table) [default: text; a table if FILE ends in .parquet, .arrow or .feather]
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<OutputFormat>,

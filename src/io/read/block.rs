@@ -25,9 +25,9 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Bytes of a block whose records of several lines may have so many. A block has room
-    /// for more than one: else each line of a record that is too long would need a block of
-    /// its own, to see that the record that it begins is too long as well.
+    /// Bytes of a block, if a record has at most `record_bytes`. A block has room for a record
+    /// and a quarter. With less, a record that is too long would be read again from each of
+    /// its lines, a block for each line.
     pub(crate) const fn block_of_records(record_bytes: usize) -> usize {
         record_bytes + record_bytes / 4
     }
@@ -205,7 +205,7 @@ impl Block {
         &self.bytes.bytes()[self.span.clone()]
     }
 
-    /// Where the bytes of a block end, its last line apart.
+    /// The end of the buffer, without the bytes that complete the last line.
     pub(super) fn room(&self) -> usize {
         PADDING + self.rule.block_bytes
     }

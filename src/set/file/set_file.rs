@@ -355,7 +355,7 @@ impl SetFile {
 }
 
 impl SetKind {
-    /// Whether what begins so, of which there may be more, may be a set: no text does.
+    /// Whether a file with this head may be a set. No text file may.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         let cookie = |bytes: &[u8]| {

@@ -171,8 +171,8 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         false
     }
 
-    /// Stages a value. A full stage is moved only when there is one more for it: its
-    /// stores have reached the cache since.
+    /// Stages a value. A full stage moves when the next value for it comes: its stores have
+    /// reached the cache by then.
     fn append_one(&mut self, value: u64) {
         let number = self.partitioning.number_of(value);
         let Some(next) = self.next.get_mut(number) else {
@@ -301,8 +301,8 @@ impl<'p> Kept<'p, '_, '_> {
                     let mut left = &duplicates[..met_again];
                     while !left.is_empty() {
                         if list.needs_chunk::<E>(1) {
-                            // There is one: a chunk came back just now.
-                            let Some(chunk) = self.pool.take() else { break };
+                            // A chunk came back just now, so the pool has one.
+                            let chunk = self.pool.take().ok_or_else(out_of_chunks)?;
                             list.add_chunk(chunk);
                         }
                         let (now, later) = left.split_at(list.room::<E>().min(left.len()));
@@ -313,7 +313,7 @@ impl<'p> Kept<'p, '_, '_> {
                 self.relief.dropped.fetch_add(dropped, Ordering::Relaxed);
             }
         }
-        // Freeing little would soon be asked again.
+        // If little was freed, the pool would soon be full again: spill, too.
         if self.pool.available() * 4 >= held {
             return Ok(());
         }

@@ -12,7 +12,7 @@
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
 //! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
-//! | lines of keys | a sixteenth of a thread's memory a chunk |
+//! | lines of keys | a chunk has a sixteenth of the memory of its thread |
 //! | lines that differ | six eighths for the set of them, one for temporary files |
 //! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
 //! | a decoder of lines | a quarter, at most 64 MiB |
@@ -261,10 +261,9 @@ impl Budget {
     pub(crate) fn set_lines(self, threads: usize, is_screened: bool) -> (LineShare, usize) {
         /// More threads would not keep to the limit.
         const BYTES_PER_THREAD: u64 = 24 << 20;
-        /// Bytes of memory a byte of text, where every line is one digit in some chunks,
-        /// and empty in others: the text, its values, where they lie, the values in order,
-        /// the answers, and in buffers that grow the output, the empty lines and those that
-        /// are kept.
+        /// Bytes of memory per byte of text, at worst: some chunks have lines of one digit,
+        /// others have empty lines. They are the text, its values, their places, the values in
+        /// order, the answers, and the buffers of the output, of empty lines and of kept lines.
         const FACTOR: usize = 45;
         /// Larger chunks are answered no faster.
         const MAX_CHUNK_BYTES: usize = 32 << 20;

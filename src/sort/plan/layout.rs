@@ -195,7 +195,7 @@ pub(in crate::sort) fn divide(
     let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
     #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
     let chunk_words = (chunk_bytes / 64 * 8) as usize;
-    // A small part of a chunk, where stages take from its memory.
+    // Stages take from the memory of the pool: one is at most a sixteenth of a chunk.
     let largest = (8 * chunk_words / 16).clamp(MIN_STAGE_BYTES, MAX_STAGE_BYTES);
     let fitting = STAGES_BYTES / partitioning.count.next_power_of_two();
     let stage_bytes = 1 << fitting.clamp(MIN_STAGE_BYTES, largest).ilog2();
