@@ -306,6 +306,7 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
+        rejects::check_destination(&self, path.as_ref())?;
         if let Some(format) = self.run_format()? {
             return self.to_set(path, format).map(|(_, report)| report);
         }

@@ -2,7 +2,7 @@
 
 use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
-use super::{Explanation, Report, Sort};
+use super::{Explanation, Report, Sort, rejects};
 use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
@@ -34,6 +34,7 @@ impl Sort {
     /// ```
     pub fn to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<(Written, Report)> {
         let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        rejects::check_destination(&self, path)?;
         let sort = self.for_set(format, Writer::will_pack(path));
         let written =
             write_file(path, format, &spool, false, |sink| sort.collect(sink, &mut report))?;

@@ -174,6 +174,8 @@ fn files_that_cannot_be_read_are_named() {
     work.run("ids -o .").refused("cannot write .: is a directory");
     work.run("ids -T missing").refused("cannot use missing: No such file");
     work.run("ids --rejects out -o out").refused("cannot go to out: it is the output");
+    work.run("ids --rejects out --to bits -o out").refused("cannot go to out: it is the output");
+    work.run("ids --rejects out --ranges -u -o out").refused("it is the output");
     work.run("ids --rejects ./ids -o out").refused("cannot go to ./ids: it is an input");
     assert_eq!(work.names(), ["ids"]);
 }
