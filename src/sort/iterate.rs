@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Container;
 use crate::set::file::ValueSink;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -43,7 +44,7 @@ impl SortedValues {
         let progress = Arc::clone(&sort.progress);
         let run = move || {
             let mut sink = BatchSender(sender.clone());
-            let last = match sort.hand_to(Typed::Values, &mut sink) {
+            let last = match sort.hand_to(Typed::Values, Path::new("-"), &mut sink) {
                 Ok((_, rejects)) => {
                     rejects.commit().map_or_else(Message::Failed, |()| Message::Done)
                 }

@@ -306,7 +306,6 @@ impl Sort {
     ///
     /// Anything that [`Error`] lists; what was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
-        rejects::check_destination(&self, path.as_ref())?;
         if let Some(format) = self.run_format()? {
             return self.to_set(path, format).map(|(_, report)| report);
         }
@@ -373,22 +372,24 @@ impl Sort {
         };
         let counted = self.selection.counted;
         let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, name)?;
-        let done = self.hand_to(Typed::Values, &mut sink)?;
+        let done = self.hand_to(Typed::Values, name, &mut sink)?;
         sink.finish()?;
         Ok(done)
     }
 
-    /// Sorts into what takes values.
+    /// Sorts into a sink of values, which writes the file `name`, or `-`.
     pub(super) fn hand_to(
         self,
         typed: Typed,
+        name: &Path,
         sink: &mut dyn ValueSink,
     ) -> Result<(Report, Rejects)> {
         if self.takes_ranges() {
-            return ranges::run(self, sink);
+            return ranges::run(self, name, sink);
         }
         let mut taker = Taker::new(sink);
-        let done = self.run(Target::Values(typed, &mut |batch| taker.take(batch)))?;
+        let mut take = |batch: &_| taker.take(batch);
+        let done = self.run(Target::Values(typed, &mut take, name.to_path_buf()))?;
         taker.end()?;
         Ok(done)
     }

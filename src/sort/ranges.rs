@@ -3,10 +3,12 @@
 //! Ranges are gathered and merged as such; what the rest of this room does to values would
 //! have each of them in memory.
 
+use super::finish::emit::Written;
 use super::options::Sort;
 use super::plan::budget::RECORD_BLOCK_BYTES;
 use super::rejects::{self, Rejects};
 use super::report::Report;
+use super::run::account;
 use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, open_all, scan};
 use crate::kernel::sys::peak_resident_bytes;
@@ -92,11 +94,15 @@ impl RunSource for Runs<'_> {
     }
 }
 
-/// Reads ranges and hands their runs to `sink`.
-pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, Rejects)> {
+/// Reads ranges and hands their runs to `sink`, which writes the file `name`, or `-`.
+pub(super) fn run(
+    mut sort: Sort,
+    name: &Path,
+    sink: &mut dyn ValueSink,
+) -> Result<(Report, Rejects)> {
     let started = Instant::now();
     sort.settle(true)?;
-    rejects::check_destination(&sort, Path::new("-"))?;
+    rejects::check_destination(&sort, name)?;
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
     let mut rejects = Rejects::open(&sort)?;
@@ -109,21 +115,9 @@ pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, R
     let joined = Gatherer::joined(&mut gatherers);
     let mut runs = Runs { joined, count: 0, progress, folder: &spool.folder };
     sink.runs(&mut runs)?;
-    let written = runs.count;
+    let written = Written { lines: runs.count, values: tally.values, ..Written::default() };
     progress.advance(tally.values);
-    let Tally { lines, values, blank, rejected, headers } = tally;
-    if lines != values + blank + rejected + headers || written > values {
-        let what = format!("{written} runs of {tally:?}");
-        return Err(Error::Accounting { what });
-    }
     let report = Report {
-        lines,
-        values,
-        written,
-        dropped: values - written,
-        rejected,
-        blank,
-        headers,
         ranges: true,
         passes: 1,
         read_bytes: progress.read_bytes(),
@@ -133,7 +127,7 @@ pub(super) fn run(mut sort: Sort, sink: &mut dyn ValueSink) -> Result<(Report, R
         threads: gatherers.len(),
         load_time,
         emit_time: started.elapsed(),
-        ..Report::default()
+        ..account(tally, &written, false)?
     };
     Ok((report, rejects))
 }

@@ -2,7 +2,7 @@
 
 use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
-use super::{Explanation, Report, Sort, rejects};
+use super::{Explanation, Report, Sort};
 use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
@@ -34,10 +34,9 @@ impl Sort {
     /// ```
     pub fn to_set(self, path: impl AsRef<Path>, format: SetFormat) -> Result<(Written, Report)> {
         let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
-        rejects::check_destination(&self, path)?;
         let sort = self.for_set(format, Writer::will_pack(path));
         let written =
-            write_file(path, format, &spool, false, |sink| sort.collect(sink, &mut report))?;
+            write_file(path, format, &spool, false, |sink| sort.collect(path, sink, &mut report))?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -58,7 +57,7 @@ impl Sort {
     /// ```
     pub fn into_set(self) -> Result<(IntegerSet, Report)> {
         let (mut set, mut report) = (IntegerSet::new(), Report::default());
-        self.distinct(true).collect(&mut set, &mut report)?;
+        self.distinct(true).collect(Path::new("-"), &mut set, &mut report)?;
         Ok((set, report))
     }
 
@@ -70,7 +69,9 @@ impl Sort {
     ) -> Result<(Written, Report)> {
         let (spool, mut report) = (self.spool(), Report::default());
         let sort = self.for_set(format, false);
-        let written = write_stream(out, format, &spool, |sink| sort.collect(sink, &mut report))?;
+        let written = write_stream(out, format, &spool, |sink| {
+            sort.collect(Path::new("-"), sink, &mut report)
+        })?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -78,7 +79,7 @@ impl Sort {
     pub(super) fn into_temporary_set(self, name: &Path) -> Result<SetFile> {
         let (spool, mut report) = (self.spool(), Report::default());
         let sort = self.for_set(SetFormat::RoaringBits, false);
-        temporary_set(name, &spool, |sink| sort.collect(sink, &mut report))
+        temporary_set(name, &spool, |sink| sort.collect(Path::new("-"), sink, &mut report))
     }
 
     /// The plan of [`to_set`](Self::to_set) with these arguments.
@@ -105,9 +106,9 @@ impl Sort {
     }
 
     /// Sorts into the containers of a set, and tells what it did.
-    fn collect(self, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
+    fn collect(self, name: &Path, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
         let rejects;
-        (*report, rejects) = self.hand_to(Typed::Containers, sink)?;
+        (*report, rejects) = self.hand_to(Typed::Containers, name, sink)?;
         rejects.commit()
     }
 }

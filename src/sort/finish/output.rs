@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where a run puts its output.
 pub(in crate::sort) enum Target<'a> {
-    /// A file or stream, whose name is for messages.
+    /// A file or stream, and its name.
     Bytes(Sink<'a>, PathBuf),
-    Values(Typed, TakeBatch<'a>),
+    /// A function, and the name of the file that it writes, or `-`.
+    Values(Typed, TakeBatch<'a>, PathBuf),
 }
 
 /// Takes batches in order.
@@ -21,15 +22,14 @@ impl Target<'_> {
     pub(in crate::sort) fn typed(&self) -> Option<Typed> {
         match self {
             Self::Bytes(..) => None,
-            Self::Values(typed, _) => Some(*typed),
+            Self::Values(typed, ..) => Some(*typed),
         }
     }
 
-    /// The name for messages.
+    /// The name of the file that the run writes, or `-`.
     pub(in crate::sort) fn name(&self) -> &Path {
         match self {
-            Self::Bytes(_, name) => name,
-            Self::Values(..) => Path::new("-"),
+            Self::Bytes(_, name) | Self::Values(_, _, name) => name,
         }
     }
 
@@ -63,7 +63,9 @@ impl<'a> Output<'a> {
     pub(in crate::sort) fn new(target: Target<'a>, spare: usize) -> Self {
         match target {
             Target::Bytes(sink, name) => Self::Bytes(Sequence::new(sink, name, spare)),
-            Target::Values(_, take) => Self::Values(Relay::new(spare, take), AtomicUsize::new(0)),
+            Target::Values(_, take, _) => {
+                Self::Values(Relay::new(spare, take), AtomicUsize::new(0))
+            }
         }
     }
 
