@@ -250,14 +250,19 @@ impl<'a> Lines<'a> {
     }
 
     /// Puts out what becomes of the lines of a block, which begin at `bytes[start..]`.
-    pub(super) fn write(&mut self, answer: LineAnswer, bytes: &[u8], start: usize) {
+    ///
+    /// # Errors
+    ///
+    /// If a value cannot be written in the notation in which it was read.
+    pub(super) fn write(&mut self, answer: LineAnswer, bytes: &[u8], start: usize) -> Result<()> {
         let mut out = mem::take(&mut self.out);
         match answer {
-            LineAnswer::Tell => self.tell(&mut out),
+            LineAnswer::Tell => self.tell(&mut out)?,
             LineAnswer::Copy { wanted } => self.copy(bytes, start, wanted, &mut out),
         }
         self.out = out;
         self.forget();
+        Ok(())
     }
 
     /// Puts out the lines among those that were kept whose values were found.
@@ -275,14 +280,15 @@ impl<'a> Lines<'a> {
         self.prober.clear();
     }
 
-    fn tell(&self, out: &mut Vec<u8>) {
+    fn tell(&self, out: &mut Vec<u8>) -> Result<()> {
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
+        let too_large = |value| Error::ValueTooLarge { value, format: self.notation.name() };
         for (&value, &found) in self.prober.values().iter().zip(&self.found) {
-            // Each of them was read in this notation.
             let encoded = self.notation.encode(0, &[value], b'\t', &mut digits);
-            out.extend_from_slice(&digits[..encoded.unwrap_or(0)]);
+            out.extend_from_slice(&digits[..encoded.map_err(too_large)?]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });
         }
+        Ok(())
     }
 
     /// Copies the lines from `bytes[start..]` whose values were found, or were not;

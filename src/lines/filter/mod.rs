@@ -147,7 +147,7 @@ impl<'a> Filter<'a> {
             lines.out.extend_from_slice(&bytes[span.start..start]);
             if !is_kept {
                 self.look_up(lines, screening)?;
-                lines.write(self.answer, bytes, start);
+                lines.write(self.answer, bytes, start)?;
             } else if lines.keep(bytes) > MAX_KEPT_BYTES {
                 self.look_up(lines, screening)?;
                 lines.write_kept();
