@@ -64,35 +64,29 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::CannotReread { .. } => {
             "raise --mem, allow temporary files, or give a file instead of a pipe"
         }
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+        Error::Io { action, source, .. } => return io_hint(action, source),
+        _ => return None,
+    })
+}
+
+/// The same for an action on a file that the system refused.
+fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
+    if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
+        return Some(
+            "raise the limit of open files with ulimit -n, or give fewer inputs at a time",
+        );
+    }
+    Some(match (source.kind(), action) {
+        (io::ErrorKind::StorageFull, _) => {
             "free some space, or choose another folder (-o for the output, -T for temporary files)"
         }
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
-            "raise --mem, or lower --threads, which share it"
-        }
-        Error::Io { source, .. }
-            if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) =>
-        {
-            "raise the limit of open files with ulimit -n, or give fewer inputs at a time"
-        }
-        Error::Io { action: "write", source, .. }
-            if source.kind() == io::ErrorKind::IsADirectory =>
-        {
-            "name a file inside it"
-        }
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
-            "name the files inside it"
-        }
-        Error::Io { action: "read", source, .. }
-            if matches!(
-                source.kind(),
-                io::ErrorKind::InvalidData
-                    | io::ErrorKind::InvalidInput
-                    | io::ErrorKind::UnexpectedEof
-            ) =>
-        {
-            "the file is damaged, or was cut off: get a whole copy of it"
-        }
+        (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share it",
+        (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
+        (io::ErrorKind::IsADirectory, _) => "name the files inside it",
+        (
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof,
+            "read",
+        ) => "the file is damaged, or was cut off: get a whole copy of it",
         _ => return None,
     })
 }
