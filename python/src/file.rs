@@ -81,14 +81,14 @@ impl SetFile {
         })
     }
 
-    /// How the values are represented: "dense", "roaring" or "treemap".
+    /// How the values are represented: "dense", "roaring", "treemap" or "sparse".
     #[getter]
     fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.representation() {
             Representation::Dense => "dense",
             Representation::Roaring => "roaring",
             Representation::Treemap => "treemap",
-            #[allow(unreachable_patterns, reason = "further representations are on their way")]
+            Representation::Sparse => "sparse",
             _ => "other",
         })
     }

@@ -24,6 +24,14 @@ def write(path, text):
     return path
 
 
+@pytest.mark.parametrize("representation", ["dense", "sparse"])
+def test_a_file_names_its_representation(tmp_path, representation):
+    path = tmp_path / "ids.bits"
+    bs.BitSet([3, 40, 2**20]).write(path, format=representation)
+    with bs.open(path) as ids:
+        assert ids == {3, 40, 2**20} and ids.representation == representation
+
+
 def test_a_file_is_mapped(tmp_path):
     path = tmp_path / "ids.bits"
     assert bs.BitSet(range(100)).write(path) == path.stat().st_size
