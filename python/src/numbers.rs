@@ -84,7 +84,7 @@ fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
 }
 
 impl Numbers {
-    /// The numbers of an object: a set of ours, a range, what has the Arrow or the buffer
+    /// The numbers of an object: a set of ours, a range, an object with the Arrow or the buffer
     /// protocol, or any iterable of integers.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Some(source) = source_of(object)? {

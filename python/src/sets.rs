@@ -144,7 +144,7 @@ fn join_all<'py>(
     wrapped(slf, operation.compute(slf.py(), &sets)?)
 }
 
-/// The result of an operator; `NotImplemented` for what is no set.
+/// The result of an operator; `NotImplemented` if the other operand is no set.
 fn operator<'py>(
     slf: &Bound<'py, AbstractBitSet>,
     other: &Bound<'py, PyAny>,

@@ -41,7 +41,7 @@ impl Mapped {
         Self { set, file: opened }
     }
 
-    /// Refuses a file that was cut since: reading what is gone would end the process.
+    /// Refuses a file that lost bytes since it was opened: reading them would end the process.
     fn check(&self) -> bitsort::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let path = self.set.path();

@@ -124,7 +124,7 @@ impl Source {
         })
     }
 
-    /// What is written to a target.
+    /// The format for a target, text in the notation of the command.
     fn format(&self, target: &Target) -> SetFormat {
         match target.format() {
             SetFormat::Values(format) if format.is_text() => {
@@ -238,7 +238,7 @@ impl Source {
         if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Memory and folder for an output of what is no sort.
+    /// Memory and folder for the output of a command that does not sort.
     pub(in crate::cli) fn spool(&self) -> Spool {
         self.memory().command_spool(self.folder.clone())
     }

@@ -54,8 +54,8 @@ impl Ends {
     /// The bytes before and behind four lines from line `index` on, and where their
     /// digits end; none if they are to end in `\r` and one of them does not.
     ///
-    /// Ordinary registers: the compiler would take what is in vectors out of them again,
-    /// one by one.
+    /// They are in ordinary registers: from vectors the compiler would take them out again, one
+    /// by one.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     pub(super) fn four(

@@ -69,7 +69,7 @@ trait Gather {
 
     fn take(&mut self, found: Found);
 
-    /// Hands over what was gathered, and gives who takes all else.
+    /// Hands over the gathered lines, and gives the sink for all other lines.
     fn sink(&mut self) -> &mut impl LineSink;
 }
 
