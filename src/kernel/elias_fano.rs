@@ -171,37 +171,128 @@ impl Task for Decode<'_, '_> {
     }
 }
 
-/// Writes `numbers`, which ascend and are at least `base`, less it: their lows and uppers,
-/// which are zeros, and their high parts to `high`, one by one.
+/// Writes `numbers`, which ascend and are at least `base`, less it: all of their lows and
+/// uppers.
 ///
 /// # Panics
 ///
 /// If lows or uppers have not the room.
 pub(crate) fn encode(
+    level: Level,
     numbers: &[u64],
     base: u64,
     low_bits: u32,
-    lows: &mut [u64],
-    uppers: &mut [u64],
-    mut high: impl FnMut(u64),
+    (lows, uppers): (&mut [u64], &mut [u64]),
 ) {
-    let mask = !(u64::MAX << low_bits);
-    for (index, &number) in numbers.iter().enumerate() {
-        let offset = number - base;
-        let (low, upper) = (offset & mask, offset >> low_bits);
-        if low_bits > 0 {
-            let bit = index * low_bits as usize;
-            #[expect(clippy::cast_possible_truncation, reason = "below 64")]
-            let shift = (bit & 63) as u32;
-            lows[bit >> 6] |= low << shift;
-            if shift + low_bits > 64 {
-                lows[(bit >> 6) + 1] |= low >> (64 - shift);
-            }
+    if low_bits > 0 {
+        run(level, EncodeLows { numbers, base, low_bits, lows });
+    }
+    run(level, EncodeUppers { numbers, base, low_bits, uppers });
+}
+
+struct EncodeLows<'a> {
+    numbers: &'a [u64],
+    base: u64,
+    /// At least one.
+    low_bits: u32,
+    lows: &'a mut [u64],
+}
+
+impl Task for EncodeLows<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) {
+        let low = |number: u64| number.wrapping_sub(self.base) & !(u64::MAX << self.low_bits);
+        let mut bits = Bits { words: self.lows, word: 0, used: 0, index: 0 };
+        // So many lows fill at most a word.
+        match self.low_bits {
+            ..=8 => bits.put_all::<8>(self.numbers, self.low_bits, low),
+            ..=16 => bits.put_all::<4>(self.numbers, self.low_bits, low),
+            ..=32 => bits.put_all::<2>(self.numbers, self.low_bits, low),
+            _ => bits.put_all::<1>(self.numbers, self.low_bits, low),
         }
-        #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
-        let place = upper as usize + index;
-        uppers[place >> 6] |= 1 << (place & 63);
-        high(upper);
+        bits.end();
+    }
+}
+
+/// Words that are filled bit by bit.
+struct Bits<'a> {
+    words: &'a mut [u64],
+    word: u64,
+    used: u32,
+    index: usize,
+}
+
+impl Bits<'_> {
+    /// The `low` of each number, `N` of them at a time.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn put_all<const N: usize>(&mut self, numbers: &[u64], bits: u32, low: impl Fn(u64) -> u64) {
+        let (chunks, rest) = numbers.as_chunks::<N>();
+        for chunk in chunks {
+            let mut joined = 0;
+            for (number, shift) in chunk.iter().zip((0..).step_by(bits as usize)) {
+                joined |= low(*number) << shift;
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "at most 8")]
+            self.put(joined, bits * N as u32);
+        }
+        for &number in rest {
+            self.put(low(number), bits);
+        }
+    }
+
+    /// At least one bit and at most 64.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn put(&mut self, value: u64, bits: u32) {
+        let word = self.word | value << self.used;
+        // A word is stored until it is full, so that nothing is to be foreseen.
+        self.words[self.index] = word;
+        let used = self.used + bits;
+        self.used = used & 63;
+        self.index += (used >> 6) as usize;
+        let rest = (value >> 1).wrapping_shr(bits.wrapping_sub(self.used).wrapping_sub(1));
+        self.word = if used >= 64 { rest } else { word };
+    }
+
+    fn end(self) {
+        if self.used > 0 {
+            self.words[self.index] = self.word;
+        }
+    }
+}
+
+struct EncodeUppers<'a> {
+    numbers: &'a [u64],
+    base: u64,
+    low_bits: u32,
+    uppers: &'a mut [u64],
+}
+
+impl Task for EncodeUppers<'_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) {
+        let Self { numbers, base, low_bits, uppers } = self;
+        uppers.fill(0);
+        let (mut word, mut index) = (0, 0);
+        for (before, &number) in numbers.iter().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
+            let place = (number.wrapping_sub(base) >> low_bits) as usize + before;
+            if place >> 6 != index {
+                uppers[index] = word;
+                (word, index) = (0, place >> 6);
+            }
+            word |= 1 << (place & 63);
+        }
+        if !numbers.is_empty() {
+            uppers[index] = word;
+        }
     }
 }
 
@@ -233,11 +324,16 @@ mod tests {
             }).collect();
             let upper_bits = usize::try_from((next - base) >> low_bits).unwrap() + numbers.len();
             prop_assume!(upper_bits < 1 << 23);
-            let mut lows = vec![0; (numbers.len() * low_bits as usize).div_ceil(64)];
-            let mut uppers = vec![0; upper_bits.div_ceil(64)];
-            let mut highs = Vec::new();
-            encode(&numbers, base, low_bits, &mut lows, &mut uppers, |high| highs.push(high));
-            prop_assert!(numbers.iter().zip(&highs).all(|(n, high)| (n - base) >> low_bits == *high));
+            let highs: Vec<u64> = numbers.iter().map(|n| (n - base) >> low_bits).collect();
+            let words = |bits: usize| vec![u64::MAX; bits.div_ceil(64)];
+            let mut lows = words(numbers.len() * low_bits as usize);
+            let mut uppers = words(upper_bits);
+            encode(Level::available()[0], &numbers, base, low_bits, (&mut lows, &mut uppers));
+            for &level in Level::available() {
+                let mut alike = (words(lows.len() * 64), words(upper_bits));
+                encode(level, &numbers, base, low_bits, (&mut alike.0, &mut alike.1));
+                prop_assert_eq!((&alike.0, &alike.1), (&lows, &uppers));
+            }
             lows.push(u64::MAX);
             let uppers: Vec<[u8; 8]> = uppers.iter().map(|word| word.to_le_bytes()).collect();
             let sequence = Sequence { lows: bytemuck::cast_slice(&lows), uppers: &uppers, low_bits };

@@ -1,13 +1,14 @@
 //! Values → the bytes of a group.
 
 use super::layout::{Layout, SAMPLE_LOG};
-use crate::kernel::elias_fano::encode;
+use crate::kernel::Level;
+use crate::kernel::elias_fano::{Sequence, encode};
+use std::iter;
 
 /// Makes groups, one after the other, in the same memory.
 #[derive(Debug, Default)]
 pub(crate) struct GroupEncoder {
     words: Vec<u64>,
-    samples: Vec<u16>,
 }
 
 impl GroupEncoder {
@@ -17,23 +18,25 @@ impl GroupEncoder {
         let ends = values.first().zip(values.last());
         let (base, last) = ends.map_or((0, 0), |(&base, &last)| (base, last));
         let layout = Layout::of(values.len(), last - base);
-        let Self { words, samples } = self;
-        words.clear();
+        let Self { words } = self;
         words.resize(layout.bytes() / 8, 0);
-        samples.clear();
         let (lows, rest) = words.split_at_mut(layout.low_bytes() / 8);
         let (uppers, sample_words) = rest.split_at_mut(layout.upper_bytes() / 8);
-        let (mut index, mut next) = (0_u16, 1 << SAMPLE_LOG);
-        encode(values, base, layout.low_bits, lows, uppers, |high| {
-            while high >= next {
-                samples.push(index);
-                next += 1 << SAMPLE_LOG;
-            }
-            index = index.wrapping_add(1); // behind the last value it is not used
-        });
-        for (word, samples) in sample_words.iter_mut().zip(samples.chunks(4)) {
-            *word = samples.iter().rev().fold(0, |word, &sample| word << 16 | u64::from(sample));
-        }
+        encode(Level::best(), values, base, layout.low_bits, (lows, uppers));
+        let uppers = bytemuck::cast_slice::<u64, u8>(uppers).as_chunks().0;
+        let sequence = Sequence { lows: &[], uppers, low_bits: layout.low_bits };
+        sample(sequence, layout.samples(), sample_words);
         (layout, bytemuck::cast_slice(words))
+    }
+}
+
+/// Writes `samples` samples of a group whose uppers are written: how many values lie before
+/// each so many zeros.
+fn sample(sequence: Sequence<'_>, samples: usize, words: &mut [u64]) {
+    words.fill(0);
+    let places = iter::successors(Some(0), |&place| sequence.behind_zeros(place, 1 << SAMPLE_LOG));
+    for (sample, place) in places.skip(1).take(samples).enumerate() {
+        let before = (place - ((sample + 1) << SAMPLE_LOG)) as u64;
+        words[sample / 4] |= before << (sample % 4 * 16);
     }
 }
