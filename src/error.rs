@@ -235,6 +235,13 @@ pub enum Error {
         /// What is needed.
         needed_bytes: u64,
     },
+    /// The values of a window take more memory than there is for them, and they may not go
+    /// to temporary files. A sort then reads its inputs in several passes.
+    #[error("the values take more than the {pool_bytes} bytes of memory for them")]
+    PoolFull {
+        /// The memory for values of one thread.
+        pool_bytes: u64,
+    },
     /// No strategy fits the limits.
     #[error("no way to sort this within the limits ({reasons})")]
     NoPlan {

@@ -66,8 +66,8 @@ pub(super) struct Pass {
 ///
 /// # Errors
 ///
-/// [`out_of_chunks`](super::load::scatter::out_of_chunks), with nothing written, if
-/// the window has more than fits and nothing may be spilled.
+/// [`Error::PoolFull`], with nothing written, if the window has more than fits and nothing
+/// may be spilled.
 pub(super) fn pass(
     context: &Context<'_, '_>,
     layout: &Layout,

@@ -9,7 +9,7 @@
 use super::engine::{Context, Pass, pass};
 use super::entry::{Window, low_mask};
 use super::finish::ways::Way;
-use super::load::scatter::{Outside, is_out_of_chunks};
+use super::load::scatter::Outside;
 use super::plan::layout::{Facts, Layout, Wishes, divide};
 use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Tally, scan};
@@ -224,7 +224,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let Some(layout) = self.layout_of(slice) else { return Ok(false) };
         self.readings += 1;
         let done = match pass(self.context, &layout, Outside::Drop, false, Invalid::Skip) {
-            Err(error) if is_out_of_chunks(&error) => return Ok(false),
+            Err(Error::PoolFull { .. }) => return Ok(false),
             other => other?,
         };
         if done.written.values != slice.count {

@@ -3,7 +3,7 @@
 use super::engine::{Context, pass};
 use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
-use super::load::scatter::{Outside, is_out_of_chunks};
+use super::load::scatter::Outside;
 use super::multipass::Passes;
 use super::options::Sort;
 use super::plan::budget::{AHEAD_BYTES, Beside, Budget, RECORD_BLOCK_BYTES};
@@ -132,7 +132,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     } else {
         match pass(&context, &cost.layout, Outside::Keep, may_spill, rejects.invalid()) {
             Ok(done) => (done, 1),
-            Err(error) if is_out_of_chunks(&error) && facts.can_reread => {
+            Err(Error::PoolFull { .. }) if facts.can_reread => {
                 // More than the sample showed, and no temporary files: slices.
                 used = Strategy::MultiPass;
                 rejects.restart()?;
@@ -140,7 +140,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
                 let (done, passes) = passes(&plain.unwrap_or(cost.layout), &mut rejects)?;
                 (done, passes + 1)
             }
-            Err(error) if is_out_of_chunks(&error) => {
+            Err(Error::PoolFull { .. }) => {
                 let cannot = opened.iter().find(|input| !input.can_reread());
                 let input = cannot.map_or_else(String::new, |input| input.name.clone());
                 return Err(Error::CannotReread { input });

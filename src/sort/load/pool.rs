@@ -1,5 +1,6 @@
 //! One thread's share of the memory for partitioned values, in equal chunks.
 
+use crate::error::Error;
 use crate::kernel::stream;
 use crate::sort::entry::Entry;
 use std::slice::ChunksExactMut;
@@ -15,15 +16,23 @@ pub(in crate::sort) struct Pool<'p> {
     freed: Vec<Chunk<'p>>,
     /// Fresh chunks that are held back until the pool runs out once.
     reserve: usize,
+    /// All of its memory.
+    bytes: u64,
 }
 
 impl<'p> Pool<'p> {
     /// Cuts `memory` into chunks. At first it gives out only `percent` of them: threads that run out
     /// at different times keep the disk busy.
     pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
+        let bytes = size_of_val(memory) as u64;
         let fresh = memory.chunks_exact_mut(chunk_words);
         let reserve = fresh.len() * (100 - percent.min(100)) / 100;
-        Self { fresh, freed: Vec::new(), reserve }
+        Self { fresh, freed: Vec::new(), reserve, bytes }
+    }
+
+    /// The error that says: the values of this window take more than the pool.
+    pub(in crate::sort) fn full(&self) -> Error {
+        Error::PoolFull { pool_bytes: self.bytes }
     }
 
     pub(in crate::sort) fn take(&mut self) -> Option<Chunk<'p>> {

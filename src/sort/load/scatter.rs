@@ -97,16 +97,6 @@ const GROUP: usize = 16;
 /// Bits of an entry outside of the window.
 pub(in crate::sort) const OUTSIDE_BITS: u32 = 64;
 
-/// The error that says: this window needs more memory than there is.
-pub(in crate::sort) fn out_of_chunks() -> Error {
-    Error::MemoryLimitTooSmall { limit_bytes: 0, needed_bytes: 0 }
-}
-
-/// Whether an error is [`out_of_chunks`].
-pub(in crate::sort) fn is_out_of_chunks(error: &Error) -> bool {
-    matches!(error, Error::MemoryLimitTooSmall { limit_bytes: 0, .. })
-}
-
 impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// With stages of `stage_bytes`, a power of two, and temporary files written
     /// `io_bytes` at a time.
@@ -269,7 +259,7 @@ impl<'p> Kept<'p, '_, '_> {
         }
         let chunk = self.pool.take();
         if chunk.is_none() {
-            self.failed = Some(out_of_chunks());
+            self.failed = Some(self.pool.full());
         }
         chunk
     }
@@ -302,7 +292,7 @@ impl<'p> Kept<'p, '_, '_> {
                     while !left.is_empty() {
                         if list.needs_chunk::<E>(1) {
                             // A chunk came back just now, so the pool has one.
-                            let chunk = self.pool.take().ok_or_else(out_of_chunks)?;
+                            let chunk = self.pool.take().ok_or_else(|| self.pool.full())?;
                             list.add_chunk(chunk);
                         }
                         let (now, later) = left.split_at(list.room::<E>().min(left.len()));
@@ -320,7 +310,7 @@ impl<'p> Kept<'p, '_, '_> {
         match &self.relief.spill {
             Some(_) => self.spill::<E>(),
             None if self.pool.available() * 32 > held => Ok(()),
-            None => Err(out_of_chunks()),
+            None => Err(self.pool.full()),
         }
     }
 
