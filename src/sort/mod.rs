@@ -4,6 +4,7 @@
 //! going; `engine` does one pass of it, `run` all of them. Read `run` first.
 
 mod check;
+mod context;
 mod engine;
 mod entry;
 mod finish;

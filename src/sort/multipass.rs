@@ -6,7 +6,8 @@
 //! fill the memory, whatever the distribution. A slice that holds more than
 //! foreseen, for its duplicates, is cut once more.
 
-use super::engine::{Context, Pass, pass};
+use super::context::Context;
+use super::engine::{Pass, pass};
 use super::entry::{Window, low_mask};
 use super::finish::ways::Way;
 use super::load::scatter::Outside;

@@ -1,6 +1,7 @@
 //! One run from opened inputs to a report.
 
-use super::engine::{Context, pass};
+use super::context::Context;
+use super::engine::pass;
 use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
 use super::load::scatter::Outside;

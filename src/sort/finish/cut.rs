@@ -4,14 +4,15 @@
 //! scattered: then every span is a piece of one table. Else histograms say
 //! where to cut, and each span is read again.
 
+use super::loaded::Loaded;
 use super::partition::MAX_BITMAP_BITS;
 use super::span::{Group, Span, join_buckets};
 use super::task::Task;
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;
-use crate::sort::engine::{Loaded, reserve};
 use crate::sort::entry::{Entry, low_mask};
+use crate::sort::load::pool::reserve;
 use crate::sort::load::scatter::Scatter;
 use crate::sort::load::source::Source;
 

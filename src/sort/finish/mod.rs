@@ -1,18 +1,22 @@
 //! The entries of partitions → sorted values → the output.
 //!
 //! In: the entries of each partition. Out: parts of the output in order, as bytes or as
-//! values. Read [`partition`] first, then [`emit`].
+//! values. Read [`loaded`] first, then [`partition`] and [`emit`].
+//!
+//! Circle: `loaded`, `cut`, `task`, as `Loaded` has its methods in all three, one file a subject.
 
 pub(super) mod batch;
 pub(super) mod counts;
 pub(super) mod cut;
 pub(super) mod emit;
+pub(super) mod loaded;
 pub(super) mod output;
 pub(super) mod partition;
 pub(super) mod radix;
 pub(super) mod scan;
 pub(super) mod span;
 pub(super) mod task;
+mod typed;
 #[cfg_attr(not(any(fuzzing, feature = "_testing")), expect(unreachable_pub, reason = "for tests"))]
 pub(super) mod ways;
 pub(super) mod workspace;

@@ -3,9 +3,9 @@
 //! The output is in order because windows of parts follow each other, which is checked
 //! here, and because each part keeps to its window, which [`emit`](super::emit) checks.
 
+use super::loaded::Loaded;
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::sort::engine::Loaded;
 use crate::sort::entry::{Entry, Window};
 use crate::sort::load::scatter::BELOW;
 

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::kernel::sys::Pages;
-use crate::sort::engine::reserve;
+use crate::sort::load::pool::reserve;
 use bytemuck::Pod;
 
 /// Bytes that are asked for at least, where there is plenty: they come on huge

@@ -1,9 +1,16 @@
 //! One thread's share of the memory for partitioned values, in equal chunks.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::kernel::stream;
+use crate::kernel::sys::Pages;
 use crate::sort::entry::Entry;
 use std::slice::ChunksExactMut;
+
+/// Zeroed memory of whole words.
+pub(in crate::sort) fn reserve(bytes: u64) -> Result<Pages> {
+    let words = usize::try_from(bytes / 8).unwrap_or(usize::MAX);
+    Pages::zeroed(words).map_err(Error::no_memory(words.saturating_mul(8)))
+}
 
 /// A chunk of entries.
 pub(in crate::sort) type Chunk<'p> = &'p mut [u64];

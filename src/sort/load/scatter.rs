@@ -97,6 +97,16 @@ const GROUP: usize = 16;
 /// Bits of an entry outside of the window.
 pub(in crate::sort) const OUTSIDE_BITS: u32 = 64;
 
+impl<'b> Relief<'b> {
+    pub(in crate::sort) fn new(
+        segments: Option<Segments<'b>>,
+        spill: Option<SpillFiles>,
+        distinct: bool,
+    ) -> Self {
+        Self { segments, spill, distinct, dropped: AtomicU64::new(0), used: false.into() }
+    }
+}
+
 impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
     /// With stages of `stage_bytes`, a power of two, and temporary files written
     /// `io_bytes` at a time.

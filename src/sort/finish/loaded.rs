@@ -1,0 +1,256 @@
+//! All partitions of a window, to be finished and written by several threads.
+
+use super::cut::Counted;
+use super::emit::{Emitter, Written};
+use super::output::Output;
+use super::partition::Finisher;
+use super::task::Task;
+use super::ways::Way;
+use crate::error::{Error, Result};
+use crate::kernel::in_threads;
+use crate::progress::Phase;
+use crate::sort::context::Context;
+use crate::sort::entry::Entry;
+use crate::sort::load::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter};
+use crate::sort::load::source::Source;
+use crate::sort::load::spill::ReadBuffers;
+use crate::sort::plan::layout::Layout;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// All partitions of a window.
+pub(in crate::sort) struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
+    pub(in crate::sort) context: &'l Context<'l, 'o>,
+    pub(in crate::sort) layout: &'l Layout,
+    pub(in crate::sort) relief: &'r Relief<'b>,
+    pub(in crate::sort) scatters: Vec<Scatter<'p, 'r, 'b, E>>,
+}
+
+impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
+    fn source(&self, number: usize) -> Source<'_, 'p, E> {
+        Source {
+            held: self.scatters.iter().map(|scatter| scatter.part(number)).collect(),
+            spill: self.relief.spill.as_ref(),
+            bits: self.layout.partitioning.shift,
+        }
+    }
+
+    pub(super) fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
+        Source {
+            held: self.scatters.iter().map(|scatter| scatter.outside_part(side)).collect(),
+            spill: self.relief.spill.as_ref(),
+            bits: OUTSIDE_BITS,
+        }
+    }
+
+    pub(in crate::sort) fn emit(&self, outside: Outside) -> Result<Written> {
+        let context = self.context;
+        let count = self.layout.partitioning.count;
+        let lens: Vec<u64> = (0..count).map(|partition| self.source(partition).len()).collect();
+        let values: u64 = lens.iter().sum();
+        let (tasks, tables) = self.tasks(&lens, values, outside)?;
+        self.check_order(&tasks)?;
+        let first = context.output.extend(tasks.len());
+        self.announce(first, &tasks, &lens);
+        context.progress.enter(Phase::Emit, values);
+
+        // More threads share the same memory.
+        let per_processor = context.output.writers_per_processor();
+        let output_bytes = self.layout.output_bytes / per_processor;
+        let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
+        let scratch_bytes = (self.layout.scratch_bytes - kept_bytes) / per_processor;
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Written> {
+            let _guard = AbortOnPanic(context.output);
+            let mut worker = Worker {
+                emitter: Emitter::new(
+                    context.output,
+                    context.progress,
+                    context.style,
+                    output_bytes,
+                ),
+                finisher: self.finisher(scratch_bytes),
+            };
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&task) = tasks.get(index) else { break };
+                if let Err(error) = self.task(&mut worker, first + index, task, &tables) {
+                    context.output.abort();
+                    return Err(error);
+                }
+            }
+            Ok(worker.emitter.written)
+        };
+        self.sum_up(in_threads(self.layout.threads * per_processor, work))
+    }
+
+    /// Makes the tasks for partitions of `lens` values each, in the order of the output, and the
+    /// counters of partitions that are cut by counting.
+    fn tasks(
+        &self,
+        lens: &[u64],
+        values: u64,
+        outside: Outside,
+    ) -> Result<(Vec<Task>, Vec<Counted>)> {
+        // All threads would wait for one that has a large partition to itself.
+        let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
+        let mut tasks = Vec::with_capacity(lens.len() + 2);
+        let mut tables: Vec<Counted> = Vec::new();
+        let mut table_room = self.layout.threads * self.layout.scratch_bytes / 2;
+        for (partition, &len) in lens.iter().enumerate() {
+            if len <= share || self.layout.threads == 1 || self.relief.was_used() {
+                tasks.push(Task::Partition(partition));
+            } else if let Some(counted) = self.count(partition, len, table_room)? {
+                table_room -= 4 * counted.counts().len();
+                tasks.append(&mut self.cut_counted(&counted, tables.len(), share));
+                tables.push(counted);
+            } else {
+                tasks.append(&mut self.cut(partition, share)?);
+            }
+        }
+        if outside == Outside::Keep {
+            tasks.insert(0, Task::Outside(BELOW));
+            tasks.push(Task::Outside(ABOVE));
+        }
+        if self.context.style.selection.reverse {
+            tasks.reverse();
+        }
+        Ok((tasks, tables))
+    }
+
+    /// Tells the output how long the parts of `tasks` will be, from part `first` on. It leaves out
+    /// parts whose length is not known yet.
+    fn announce(&self, first: usize, tasks: &[Task], lens: &[u64]) {
+        let Context { style, output, .. } = self.context;
+        // Values in a bitmap are counted when their partition is finished.
+        if !style.selection.keeps_all() || self.relief.was_used() {
+            return;
+        }
+        for (number, &task) in (first..).zip(tasks) {
+            let (len, base, last) = match task {
+                Task::Partition(partition) => {
+                    let window = self.layout.partitioning.window_of(partition);
+                    (lens[partition], window.base, window.last)
+                }
+                Task::Span(_, span, len) | Task::Counted(_, span, len) => {
+                    (len, span.first(), span.last())
+                }
+                Task::Outside(side) => (self.outside_source(side).len(), 0, u64::MAX),
+            };
+            let line = style.line_bytes(base, last);
+            if let Some(line) = if len == 0 { Some(0) } else { line } {
+                output.announce(number, len * line);
+            }
+        }
+    }
+
+    /// Adds up the counts of all threads, or gives the error of the thread that failed.
+    fn sum_up(&self, results: Vec<Result<Written>>) -> Result<Written> {
+        let dropped = self.relief.dropped.load(Ordering::Relaxed);
+        let mut total = Written { values: dropped, ..Written::default() };
+        let mut failed: Option<Error> = None;
+        for result in results {
+            match result {
+                Ok(written) => total += written,
+                Err(error) if failed.as_ref().is_none_or(|first| error.outranks(first)) => {
+                    failed = Some(error);
+                }
+                Err(_) => {} // this thread gave up because another one failed
+            }
+        }
+        failed.map_or(Ok(total), Err)
+    }
+
+    pub(super) fn read_buffers<F: Entry>(&self) -> ReadBuffers<F> {
+        ReadBuffers::new(self.read_entries())
+    }
+
+    fn read_entries(&self) -> usize {
+        (self.layout.block_bytes / 32).clamp(64, 1 << 14)
+    }
+
+    fn finisher<F: Entry>(&self, scratch_bytes: usize) -> Finisher<F> {
+        Finisher::new(self.context.level, scratch_bytes, self.read_buffers())
+    }
+
+    fn task(
+        &self,
+        worker: &mut Worker<'_, '_, E>,
+        number: usize,
+        task: Task,
+        tables: &[Counted],
+    ) -> Result<()> {
+        let Worker { emitter, finisher } = worker;
+        let window = self.window_of(task)?;
+        emitter.begin(number, window);
+        let before = emitter.written.values;
+        let mut expected = None;
+        match task {
+            Task::Partition(partition) => {
+                let source = self.source(partition);
+                if !source.is_in_memory() {
+                    emitter.written.ways.take(Way::Spilled);
+                }
+                let mut words = self
+                    .relief
+                    .used_segment(partition)
+                    .map(|segment| segment.lock().unwrap_or_else(PoisonError::into_inner));
+                let words = words.as_mut().map(|words| &mut ***words);
+                if words.is_none() {
+                    expected = Some(source.len());
+                } else {
+                    emitter.written.ways.take(Way::Absorbed);
+                }
+                finisher.finish(&source, window.base, words, emitter)?;
+                self.context.progress.advance(source.len());
+            }
+            Task::Span(partition, span, count) => {
+                emitter.written.ways.take(Way::Span);
+                finisher.span(&self.source(partition), span, count, emitter)?;
+                expected = Some(count);
+                self.context.progress.advance(count);
+            }
+            Task::Counted(table, span, count) => {
+                emitter.written.ways.take(Way::Counted);
+                finisher.counted(tables[table].counts(), span, emitter)?;
+                expected = Some(count);
+                self.context.progress.advance(count);
+            }
+            Task::Outside(side) => {
+                let source = self.outside_source(side);
+                expected = Some(source.len());
+                if source.len() > 0 {
+                    let way = if side == BELOW { Way::Below } else { Way::Above };
+                    emitter.written.ways.take(way);
+                    self.finisher::<u64>(self.layout.scratch_bytes / 2)
+                        .finish(&source, 0, None, emitter)?;
+                }
+                self.context.progress.advance(source.len());
+            }
+        }
+        let done = emitter.written.values - before;
+        if let Some(expected) = expected.filter(|&expected| expected != done) {
+            let (base, last) = (window.base, window.last);
+            let what = format!("a part of {base} to {last} has {done} values, not {expected}");
+            return Err(Error::Accounting { what });
+        }
+        emitter.end()
+    }
+}
+
+/// Wakes the threads that wait for one that panics.
+struct AbortOnPanic<'s, 'o>(&'s Output<'o>);
+
+impl Drop for AbortOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
+    }
+}
+
+/// One thread's memory while partitions are finished.
+struct Worker<'s, 'a, E> {
+    emitter: Emitter<'s, 'a>,
+    finisher: Finisher<E>,
+}
