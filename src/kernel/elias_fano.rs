@@ -209,8 +209,8 @@ impl Task for EncodeLows<'_> {
         // So many lows fill at most a word.
         match self.low_bits {
             ..=8 => bits.put_all::<8>(self.numbers, self.low_bits, low),
-            ..=16 => bits.put_all::<4>(self.numbers, self.low_bits, low),
-            ..=32 => bits.put_all::<2>(self.numbers, self.low_bits, low),
+            9..=16 => bits.put_all::<4>(self.numbers, self.low_bits, low),
+            17..=32 => bits.put_all::<2>(self.numbers, self.low_bits, low),
             _ => bits.put_all::<1>(self.numbers, self.low_bits, low),
         }
         bits.end();
