@@ -32,6 +32,16 @@ impl FilterKind {
         }
     }
 
+    /// What a file of this kind is, in a few words.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Bloom => "Bloom filter of this program, a .bloom file",
+            Self::Guava => "Bloom filter of Guava",
+            Self::Dcso => "Bloom filter of DCSO's bloom",
+        }
+    }
+
     /// The kind of the file at `path`, from its first bytes and its length.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
-use super::sink::{SetFormat, Written, write_file};
+use super::format::SetFormat;
+use super::sink::{Written, write_file};
 use crate::error::Result;
 use crate::io::write::lock;
 use crate::progress::Progress;

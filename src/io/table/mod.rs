@@ -10,6 +10,8 @@
 #[cfg(feature = "columnar")]
 mod arrow;
 #[cfg(feature = "columnar")]
+mod bitmaps;
+#[cfg(feature = "columnar")]
 mod bytes;
 #[cfg(not(feature = "columnar"))]
 mod left_out;
@@ -22,7 +24,9 @@ mod rows;
 mod writer;
 
 #[cfg(not(feature = "columnar"))]
-pub(crate) use left_out::{Piece, Table, TableWriter};
+pub(crate) use left_out::{BitmapTable, BitmapWriter, Piece, Table, TableWriter};
+#[cfg(feature = "columnar")]
+pub(crate) use bitmaps::{BitmapTable, BitmapWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
 pub(crate) use rows::Rows;

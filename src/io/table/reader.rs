@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::number::Column;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 /// Rows that are read together.
 const BATCH_ROWS: usize = 1 << 14;
@@ -78,10 +77,9 @@ impl Table {
         format: TableFormat,
         options: TableOptions<'_>,
     ) -> Result<Self> {
-        let len = file.metadata().map_err(Error::io("read", name))?.len();
         // A piece takes its bytes, the same unpacked, and a dictionary.
         let limit_bytes = options.memory_bytes / options.threads.max(1) / 3;
-        let file = FileBytes { file: Arc::new(file), len, limit_bytes };
+        let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options.column)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows)),

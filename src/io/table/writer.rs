@@ -42,7 +42,7 @@ enum Encoder<W: Write + Send> {
 
 /// Holds back the first bytes, which are lost without [`finish`](Self::finish): a run
 /// that fails before there are rows writes nothing.
-struct Holding<W> {
+pub(super) struct Holding<W> {
     out: W,
     held: Vec<u8>,
     holds: bool,
@@ -52,6 +52,10 @@ struct Holding<W> {
 const HELD_BYTES: usize = 4 << 10;
 
 impl<W: Write> Holding<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out, held: Vec::new(), holds: true }
+    }
+
     fn release(&mut self) -> io::Result<()> {
         self.holds = false;
         self.out.write_all(&self.held)?;
@@ -59,7 +63,7 @@ impl<W: Write> Holding<W> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.release()?;
         self.out.flush()
     }
@@ -80,7 +84,7 @@ impl<W: Write> Write for Holding<W> {
     }
 }
 
-fn parquet_error(error: ParquetError) -> io::Error {
+pub(super) fn parquet_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(cause) => *cause,
@@ -110,7 +114,7 @@ impl<W: Write + Send> TableWriter<W> {
         counted: bool,
         memory_bytes: u64,
     ) -> io::Result<Self> {
-        let out = Holding { out, held: Vec::new(), holds: true };
+        let out = Holding::new(out);
         // A column cannot be called as the other one.
         let name = if counted && name == COUNT { "value" } else { name };
         let names = if counted { vec![name, COUNT] } else { vec![name] };

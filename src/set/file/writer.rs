@@ -12,7 +12,7 @@ use crate::kernel::low_halves::low_halves;
 use crate::kernel::{Level, on_each};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
 use crate::set::ranges::{RunSource, push_runs};
-use crate::set::sink::SetFormat;
+use crate::set::format::SetFormat;
 use crate::set::sparse::GROUP_VALUES;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
