@@ -66,7 +66,7 @@ fn write(
         }
         (SetFormat::Table(table), _) => {
             let mut sink =
-                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, &path)?;
+                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, None, &path)?;
             produce(&mut sink)?;
             sink.finish()?
         }
@@ -315,16 +315,17 @@ pub(crate) struct TableSink<'p, W: Write + Send> {
 
 impl<'p, W: Write + Send> TableSink<'p, W> {
     /// A table with a column called `name`, and with one of counts if these come; encoded
-    /// in about `memory_bytes`.
+    /// in about `memory_bytes`, with Bloom filters of this rate if there is one.
     pub(crate) fn new(
         format: TableFormat,
         out: W,
         name: &str,
         counted: bool,
         memory_bytes: u64,
+        filter_rate: Option<f64>,
         path: &'p Path,
     ) -> Result<Self> {
-        let table = TableWriter::new(format, out, name, counted, memory_bytes);
+        let table = TableWriter::new(format, out, name, counted, memory_bytes, filter_rate);
         let table = table.map_err(Error::io("write", path))?;
         Ok(Self { table, path, lows: Vec::new(), values: Vec::new(), rows: 0 })
     }

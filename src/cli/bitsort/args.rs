@@ -1,6 +1,7 @@
 //! Flags as typed.
 
 use super::gnu::GnuArgs;
+use crate::cli::bloom;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
@@ -126,6 +127,11 @@ pub(super) struct SortArgs {
     /// .parquet, .arrow or .feather]
     #[arg(long, value_name = "FORMAT", value_parser = set_format::parser().map(OutputFormat::from))]
     pub(super) to: Option<OutputFormat>,
+
+    /// Give each row group of a Parquet output a Bloom filter of its values, with this rate of
+    /// false positives [default: 0.01]
+    #[arg(long, value_name = "RATE", value_parser = bloom::rate, num_args = 0..=1, require_equals = true, default_missing_value = "0.01", conflicts_with_all = ["check", "check_silently"])]
+    pub(super) bloom: Option<f64>,
 
     #[command(flatten)]
     pub(super) notation: NotationArgs,

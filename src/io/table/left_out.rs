@@ -22,6 +22,9 @@ pub(crate) struct TableWriter<W>(Never, PhantomData<W>);
 pub(crate) enum BitmapTable {}
 
 /// There is none.
+pub(crate) enum ColumnFilters {}
+
+/// There is none.
 pub(crate) struct BitmapWriter<W>(Never, PhantomData<W>);
 
 enum Never {}
@@ -39,6 +42,24 @@ impl BitmapTable {
         &self,
         _: impl FnMut(Option<i64>, Option<&[u8]>) -> Result<()>,
     ) -> Result<()> {
+        match *self {}
+    }
+}
+
+impl ColumnFilters {
+    pub(crate) fn open(_: File, name: &str, _: Option<&crate::number::Column>) -> Result<Self> {
+        Err(Error::LeftOut { input: name.to_owned(), format: TableFormat::Parquet.title() })
+    }
+
+    pub(crate) fn expected(&self) -> &'static str {
+        match *self {}
+    }
+
+    pub(crate) fn key(&self, _: &[u8]) -> Option<Vec<u8>> {
+        match *self {}
+    }
+
+    pub(crate) fn contains(&self, _: &[u8]) -> bool {
         match *self {}
     }
 }
@@ -101,7 +122,14 @@ impl Piece {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    pub(crate) fn new(format: TableFormat, _: W, _: &str, _: bool, _: u64) -> io::Result<Self> {
+    pub(crate) fn new(
+        format: TableFormat,
+        _: W,
+        _: &str,
+        _: bool,
+        _: u64,
+        _: Option<f64>,
+    ) -> io::Result<Self> {
         let what = format!("build with the feature columnar for {format} files");
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }

@@ -13,6 +13,8 @@ mod arrow;
 mod bitmaps;
 #[cfg(feature = "columnar")]
 mod bytes;
+#[cfg(feature = "columnar")]
+mod filters;
 #[cfg(not(feature = "columnar"))]
 mod left_out;
 #[cfg(feature = "columnar")]
@@ -24,9 +26,11 @@ mod rows;
 mod writer;
 
 #[cfg(not(feature = "columnar"))]
-pub(crate) use left_out::{BitmapTable, BitmapWriter, Piece, Table, TableWriter};
+pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use bitmaps::{BitmapTable, BitmapWriter};
+#[cfg(feature = "columnar")]
+pub(crate) use filters::ColumnFilters;
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
 pub(crate) use rows::Rows;

@@ -186,8 +186,22 @@ pub(super) struct Candidate {
 /// Column names that a message lists.
 const LISTED: usize = 12;
 
-/// Number (from 0) of the wanted column.
+/// Number (from 0) of the wanted column, which has integers.
 pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Result<usize, Refused> {
+    let index = choose_any(candidates, wanted)?;
+    match &candidates[index] {
+        Candidate { other: None, .. } => Ok(index),
+        Candidate { name, other: Some(kind) } => {
+            Err(Refused::Column(format!("column \"{name}\" holds {kind}, not integers")))
+        }
+    }
+}
+
+/// Number (from 0) of the wanted column, or of the only one of integers.
+pub(super) fn choose_any(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+) -> Result<usize, Refused> {
     let list = |integers_only: bool| {
         let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
         let mut names = names.map(|found| found.name.as_str());
@@ -224,10 +238,5 @@ pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Resul
             }
         }
     };
-    match &candidates[index] {
-        Candidate { other: None, .. } => Ok(index),
-        Candidate { name, other: Some(kind) } => {
-            refused(format!("column \"{name}\" holds {kind}, not integers"))
-        }
-    }
+    Ok(index)
 }
