@@ -7,7 +7,8 @@ use crate::numbers::{BLOCK, Numbers, natural};
 use crate::probe::Asker;
 use crate::source::source_of;
 use bitsort::bloom::{
-    AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava, spark,
+    AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
+    spark,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString};

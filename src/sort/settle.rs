@@ -5,10 +5,10 @@ use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Input, OpenOptions, Purpose, ScanOptions};
+use crate::io::table::TableFormat;
 use crate::io::write::Spool;
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
-use crate::io::table::TableFormat;
 use crate::number::{Column, Selector};
 
 /// Refuses a number of threads that cannot be used.

@@ -81,11 +81,10 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
         }
         (None, _) => foreign::decode(&bytes, &name)?,
         (Some(ForeignChoice::Bytes(format)), _) => foreign::decode_as(&bytes, format, &name)?,
-        (Some(ForeignChoice::Raw(order)), _) => {
-            foreign::raw_bitmap(&bytes, order, how.base).map_err(|BadBase| {
+        (Some(ForeignChoice::Raw(order)), _) => foreign::raw_bitmap(&bytes, order, how.base)
+            .map_err(|BadBase| {
                 Error::usage("--base is a multiple of 65536, and all bits end below 2^64")
-            })?
-        }
+            })?,
     };
     write(source, target, &decoded)
 }
@@ -109,8 +108,9 @@ fn one_of_several<'b>(
     let parts = foreign::parts(bytes, name)?;
     if let Some(number) = vector {
         let part = number.checked_sub(1).and_then(|index| parts.get(index));
-        let none =
-            || Error::usage(format!("no vector {number}: {name} has {}{}", parts.len(), list(&parts)));
+        let none = || {
+            Error::usage(format!("no vector {number}: {name} has {}{}", parts.len(), list(&parts)))
+        };
         return foreign::decode_part(bytes, part.ok_or_else(none)?, name);
     }
     match (&parts[..], found) {
@@ -123,7 +123,11 @@ fn one_of_several<'b>(
         }
         (several, Foreign::Puffin) => {
             let what = "deletion vectors: choose one with --vector";
-            return Err(Error::usage(format!("{name} has {} {what}{}", several.len(), list(several))));
+            return Err(Error::usage(format!(
+                "{name} has {} {what}{}",
+                several.len(),
+                list(several)
+            )));
         }
         ([], _) => {}
         (several, _) => say(&format!(

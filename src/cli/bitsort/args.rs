@@ -130,7 +130,7 @@ pub(super) struct SortArgs {
 
     /// Give each row group of a Parquet output a Bloom filter of its values, with this rate of
     /// false positives [default: 0.01]
-    #[arg(long, value_name = "RATE", value_parser = bloom::rate, num_args = 0..=1, require_equals = true, default_missing_value = "0.01", conflicts_with_all = ["check", "check_silently"])]
+    #[arg(long, value_name = "RATE", value_parser = bloom::rate, num_args = 0..=1, require_equals = true, default_missing_value = "0.01", conflicts_with_all = ["check", "check_silently"], hide = cfg!(not(feature = "columnar")))]
     pub(super) bloom: Option<f64>,
 
     #[command(flatten)]

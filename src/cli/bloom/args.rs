@@ -283,9 +283,8 @@ pub(super) struct ContainsArgs {
     /// Ask for the lines of FILE
     #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
     pub(super) files: Vec<PathBuf>,
-    /// Ask the Bloom filters of this column of a Parquet file: a number from 1, or a name; a
-    /// build with the feature columnar does
-    #[arg(long, value_name = "COLUMN")]
+    /// Ask the Bloom filters of this column of a Parquet file: a number from 1, or a name
+    #[arg(long, value_name = "COLUMN", hide = cfg!(not(feature = "columnar")))]
     pub(super) column: Option<String>,
     #[command(flatten)]
     pub(super) kind: KeyArgs,

@@ -11,8 +11,8 @@ mod screen;
 mod size;
 
 use super::bitset::{Answer, Source, is_stdin};
-use super::stdout::stdout;
 use super::exit::say;
+use super::stdout::stdout;
 use crate::bloom::{FilterFile, Opened, Scheme, spark};
 use crate::error::{Error, Result};
 use crate::io::write::{Encoding, Writer};

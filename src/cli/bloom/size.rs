@@ -74,7 +74,9 @@ impl SizeArgs {
         match to {
             // A filter of one key shows whether the numbers are in their ranges.
             KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
-            KindChoice::Guava | KindChoice::Dcso | KindChoice::Spark => Ok(check_rate(self.known_rate())?),
+            KindChoice::Guava | KindChoice::Dcso | KindChoice::Spark => {
+                Ok(check_rate(self.known_rate())?)
+            }
         }
     }
 

@@ -123,7 +123,8 @@ fn filter_of(bytes: &FileBytes, chunk: &ColumnChunkMetaData) -> io::Result<Optio
     let head = bytes.at(offset, MAX_HEADER_BYTES.min(bytes.len.saturating_sub(offset)))?;
     let wrong = || invalid("a Bloom filter has no header that is known");
     let (&field, rest) = head.split_first().ok_or_else(wrong)?;
-    let (len, digits) = i32::decode_var(rest).filter(|_| field == NUMBER_FIELD).ok_or_else(wrong)?;
+    let (len, digits) =
+        i32::decode_var(rest).filter(|_| field == NUMBER_FIELD).ok_or_else(wrong)?;
     if !rest[digits..].starts_with(&ONLY_WAYS) {
         return Err(wrong());
     }

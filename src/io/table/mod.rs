@@ -25,12 +25,12 @@ mod rows;
 #[cfg(feature = "columnar")]
 mod writer;
 
-#[cfg(not(feature = "columnar"))]
-pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use bitmaps::{BitmapTable, BitmapWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use filters::ColumnFilters;
+#[cfg(not(feature = "columnar"))]
+pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
 pub(crate) use rows::Rows;

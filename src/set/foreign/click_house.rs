@@ -47,9 +47,9 @@ pub(super) fn is_small(bytes: &[u8]) -> bool {
 /// Whether the state has a bitmap that one can begin to read.
 pub(super) fn is_bitmap(bytes: &[u8]) -> bool {
     let range = if bytes.first() == Some(&1) { bitmap(bytes).ok() } else { None };
-    range.and_then(|range| bytes.get(range)).is_some_and(|bitmap| {
-        RoaringView::new(bitmap).is_ok() || walk(bitmap).is_ok()
-    })
+    range
+        .and_then(|range| bytes.get(range))
+        .is_some_and(|bitmap| RoaringView::new(bitmap).is_ok() || walk(bitmap).is_ok())
 }
 
 /// Bytes of each of `count` values that fill so many bytes.

@@ -23,10 +23,9 @@ pub(super) const MAX_POSITION: u64 = 0x7FFF_FFFE_8000_0000;
 
 /// A magic number and the bitmap.
 pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
-    let bitmap = bytes.strip_prefix(&MAGIC).ok_or(Damage {
-        offset: 0,
-        what: "there is no magic number of a deletion vector",
-    })?;
+    let bitmap = bytes
+        .strip_prefix(&MAGIC)
+        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
     let content = treemap(bitmap).map_err(shifted(4))?;
     if let Content::Treemap(_, buckets) = &content
         && let Some(last) = buckets.last().filter(|last| last.key > i32::MAX.cast_unsigned())
@@ -82,10 +81,9 @@ pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
 pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     let text = text.trim_ascii();
     let bytes = from_z85(text)?;
-    let bitmap = bytes.strip_prefix(&MAGIC).ok_or(Damage {
-        offset: 0,
-        what: "there is no magic number of a deletion vector",
-    })?;
+    let bitmap = bytes
+        .strip_prefix(&MAGIC)
+        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
     // At most 3 zeros fill up the last characters.
     let filled = bitmap.iter().rev().take(3).take_while(|byte| **byte == 0).count();
     let mut found = walk(bitmap).map(|walked| (bitmap, walked));

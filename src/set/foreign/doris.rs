@@ -41,7 +41,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<Content<'_>, Damage> {
         }
         12 => one(rest, native).map(Content::Memory),
         13 => buckets(rest, native).map(Content::Memory),
-        _ => return Err(Damage { offset: 0, what: "no bitmap of Doris or StarRocks has this kind" }),
+        _ => {
+            return Err(Damage { offset: 0, what: "no bitmap of Doris or StarRocks has this kind" });
+        }
     };
     content.map_err(nested)
 }
@@ -64,9 +66,9 @@ pub(super) fn kind(bytes: &[u8]) -> Option<&'static str> {
         (1, 4) => Some("one 32-bit value"),
         (3, 8) => Some("one 64-bit value"),
         (2, _) if RoaringView::new(rest).is_ok() => Some("32 bits"),
-        (4, _) => behind_key(rest)
-            .filter(|&at| RoaringView::new(&rest[at..]).is_ok())
-            .map(|_| "64 bits"),
+        (4, _) => {
+            behind_key(rest).filter(|&at| RoaringView::new(&rest[at..]).is_ok()).map(|_| "64 bits")
+        }
         (5, 1..) if few(rest[0].into(), 1) => Some("few values"),
         (10, 4..) if few(LittleEndian::read_u32(rest).into(), 4) => Some("few values"),
         (12, _) if starts(rest) => Some("32 bits, of CRoaring's own format"),
@@ -151,7 +153,10 @@ fn buckets(bytes: &[u8], body: Body) -> Result<IntegerSet, Damage> {
         let (key, rest) = rest.split_first_chunk::<4>().ok_or_else(|| short(bytes))?;
         let key = u32::from_le_bytes(*key);
         if before.is_some_and(|before| before >= key) {
-            return Err(Damage { offset: at as u64, what: "the keys of the bitmaps do not ascend" });
+            return Err(Damage {
+                offset: at as u64,
+                what: "the keys of the bitmaps do not ascend",
+            });
         }
         at += 4 + body(rest, key, &mut set).map_err(shifted(at + 4))?;
         before = Some(key);

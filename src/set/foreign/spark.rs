@@ -148,11 +148,8 @@ impl Gathering {
         };
         let bucket = bucket.cast_signed();
         let is_next = self.row.as_ref().is_none_or(|(of_row, _)| *of_row != bucket);
-        let complete = if is_next {
-            self.row.replace((bucket, Box::new([0; BITMAP_BYTES])))
-        } else {
-            None
-        };
+        let complete =
+            if is_next { self.row.replace((bucket, Box::new([0; BITMAP_BYTES]))) } else { None };
         if let Some((_, bitmap)) = &mut self.row {
             let index = usize::try_from(position / 8).unwrap_or(usize::MAX);
             bitmap[index] |= 1 << (position % 8);

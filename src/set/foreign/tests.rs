@@ -26,15 +26,46 @@ fn states_of_click_house_are_read_as_it_writes_them() {
     assert_eq!(read("010F 3B30 0000 0100 0020 0001 0000 0020 00"), up_to_32, "UInt32");
     let wide = "011B 0100000000000000 00000000 3B30 0000 0100 0020 0001 0000 0020 00";
     assert_eq!(read(wide), up_to_32, "UInt64");
-    for (wide, format) in [(false, ForeignFormat::ClickHouse32), (true, ForeignFormat::ClickHouse64)]
+    for (wide, format) in
+        [(false, ForeignFormat::ClickHouse32), (true, ForeignFormat::ClickHouse64)]
     {
         let bytes = encode(&up_to_32.iter().collect(), format).unwrap();
-        assert_eq!(click_house::read(&bytes, Some(wide)).is_ok(), true);
+        assert!(click_house::read(&bytes, Some(wide)).is_ok());
         assert!(click_house::read(&bytes, Some(!wide)).is_err(), "the other width");
     }
     let eight = [&[0, 1][..], &[7; 8]].concat();
     assert!(decode_as(&eight, ForeignFormat::ClickHouse32, "state").is_err());
     assert_eq!(read("0000"), Vec::<u64>::new(), "no values");
+}
+
+#[test]
+fn files_of_click_house_and_spark_are_read() {
+    let values = IntegerSet::from([0, 1, 40, 32_768, 32_769, 70_000]);
+    let more = &values | &IntegerSet::from_iter(100..140);
+    let wide = IntegerSet::from([1 << 40]);
+    for (bytes, expected) in [
+        (&include_bytes!("../../../tests/data/foreign/clickhouse-u32-small.state")[..], &values),
+        (include_bytes!("../../../tests/data/foreign/clickhouse-u32-large.state"), &more),
+        (
+            include_bytes!("../../../tests/data/foreign/clickhouse-u64-small.state"),
+            &(&values | &wide),
+        ),
+        (
+            include_bytes!("../../../tests/data/foreign/clickhouse-u64-large.state"),
+            &(&more | &wide),
+        ),
+    ] {
+        assert_eq!(&decode(bytes, "state").unwrap().to_set().unwrap(), expected);
+        for cut in 1..bytes.len() {
+            assert!(decode(&bytes[..cut], "state").is_err(), "cut at {cut}");
+        }
+    }
+    if cfg!(feature = "columnar") {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let path = root.join("tests/data/foreign/spark-bitmap.parquet");
+        assert!(spark::is_table(&path).unwrap());
+        assert_eq!(spark::read_table(&path, 64 << 20).unwrap(), values);
+    }
 }
 
 #[test]
@@ -51,10 +82,10 @@ fn bitmaps_of_doris_and_star_rocks_of_every_kind_are_read() {
         ("0A 01000000 0700000000000000", vec![7]),
         ("0C 01 02000000 07000000 03000000", vec![3, 7]),
         (&format!("0C 02 {portable}"), vec![7]),
-        (&format!("0D 02 00000000 02 {portable} 01000000 01 01000000 07000000"), vec![
-            7,
-            (1 << 32) + 7,
-        ]),
+        (
+            &format!("0D 02 00000000 02 {portable} 01000000 01 01000000 07000000"),
+            vec![7, (1 << 32) + 7],
+        ),
     ] {
         assert_eq!(read(hex), expected, "{hex}");
         let bytes = bytes_of(hex);
@@ -130,8 +161,9 @@ fn rows_of_spark_that_are_no_natural_numbers_are_refused_with_the_number() {
 
 /// Sets of all kinds of containers, below `limit`.
 fn sets(limit: u64) -> impl Strategy<Value = BTreeSet<u64>> {
-    let value = prop_oneof![0..100_u64, Just(32_768), any::<u32>().prop_map(u64::from), any::<u64>()]
-        .prop_map(move |value| value % limit);
+    let value =
+        prop_oneof![0..100_u64, Just(32_768), any::<u32>().prop_map(u64::from), any::<u64>()]
+            .prop_map(move |value| value % limit);
     let runs = prop::collection::vec((any::<u64>(), 0..9000_u64), 0..3);
     (prop::collection::btree_set(value, 0..60), runs).prop_map(move |(mut set, runs)| {
         for (start, len) in runs {
