@@ -306,6 +306,10 @@ fn sets_of_other_programs_are_recognized_and_read() {
     assert_eq!(work.set("convert vector", "").quiet(), shifted);
     assert_eq!(work.set("convert wide", "").quiet(), shifted);
     assert!(work.set("convert wrong", "").err.contains("does not have its checksum"));
+    work.write("small", [0, 1, 7, 0, 0, 0]);
+    assert_eq!(work.set("convert small --width 4", "").quiet(), "7\n");
+    work.set("convert small --width 2", "").refused("not that of so many values");
+    work.set("convert vector --width 4", "").refused("--width is for states of ClickHouse");
     let joined = work.set("convert vectors", "");
     assert_eq!((joined.code, &*joined.out), (Some(0), shifted));
     assert!(joined.err.contains("has 2 deletion vectors, which are joined"), "{}", joined.err);

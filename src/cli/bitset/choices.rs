@@ -19,6 +19,10 @@ pub(super) enum ForeignChoice {
 }
 
 impl ForeignChoice {
+    pub(super) fn is_click_house(self) -> bool {
+        matches!(self, Self::Bytes(ForeignFormat::ClickHouse32 | ForeignFormat::ClickHouse64))
+    }
+
     /// Parses names, and lists them in help texts.
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
         let raw = [

@@ -56,6 +56,7 @@ pub(super) struct How {
     pub(super) from: Option<ForeignChoice>,
     pub(super) base: u64,
     pub(super) vector: Option<usize>,
+    pub(super) width: Option<usize>,
 }
 
 /// Writes the set of another program in a format of ours, or any set in any format.
@@ -66,6 +67,17 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
     if how.vector.is_some() && !matches!(found, Foreign::DeltaFile | Foreign::Puffin) {
         let what = "--vector is for files of several deletion vectors";
         return Err(Error::usage(format!("{what}; {name}: {found}")));
+    }
+    if let Some(width) = how.width {
+        let of_click_house = match how.from {
+            Some(from) => from.is_click_house(),
+            None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
+        };
+        if !of_click_house {
+            let what = "--width is for states of ClickHouse";
+            return Err(Error::usage(format!("{what}; {name}: {found}")));
+        }
+        return write(source, target, &foreign::decode_click_house(&bytes, width, &name)?);
     }
     let decoded = match (how.from, found) {
         (Some(ForeignChoice::SparkBitmap), _) => return spark(source, path, target),

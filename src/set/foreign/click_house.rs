@@ -14,12 +14,17 @@ use std::ops::Range;
 /// Values that need no bitmap.
 const MOST_SMALL: u64 = 32;
 
-/// The set of values of 8 bytes, or of less, or of any width.
-pub(super) fn read(bytes: &[u8], wide: Option<bool>) -> Result<Content<'_>, Damage> {
+/// Bytes of an integer.
+pub(super) const WIDTHS: [usize; 4] = [1, 2, 4, 8];
+pub(super) const NARROW: &[usize] = &[1, 2, 4];
+pub(super) const WIDE: &[usize] = &[8];
+
+/// The set of integers of one of these widths.
+pub(super) fn read<'b>(bytes: &'b [u8], widths: &[usize]) -> Result<Content<'b>, Damage> {
     match bytes.first() {
         Some(0) => {
             let (count, values) = counted(bytes)?;
-            let width = small_width(count, values.len(), wide).ok_or(Damage {
+            let width = small_width(count, values.len(), widths).ok_or(Damage {
                 offset: 2,
                 what: "the number of bytes is not that of so many values",
             })?;
@@ -29,7 +34,11 @@ pub(super) fn read(bytes: &[u8], wide: Option<bool>) -> Result<Content<'_>, Dama
             let range = bitmap(bytes)?;
             let start = range.start;
             let bitmap = bytes.get(range).unwrap_or_default();
-            let is_wide = wide.unwrap_or_else(|| SetKind::of(bitmap) != Some(SetKind::Roaring));
+            let is_wide = match widths {
+                WIDE => true,
+                widths if !widths.contains(&8) => false,
+                _ => SetKind::of(bitmap) != Some(SetKind::Roaring),
+            };
             let read = if is_wide { treemap(bitmap) } else { bitmap32(bitmap) };
             read.map_err(shifted(start))
         }
@@ -41,7 +50,7 @@ pub(super) fn read(bytes: &[u8], wide: Option<bool>) -> Result<Content<'_>, Dama
 /// What the state is, as far as its first bytes and its length say.
 pub(super) fn is_small(bytes: &[u8]) -> bool {
     let counted = if bytes.first() == Some(&0) { counted(bytes).ok() } else { None };
-    counted.is_some_and(|(count, values)| small_width(count, values.len(), None).is_some())
+    counted.is_some_and(|(count, values)| small_width(count, values.len(), &WIDTHS).is_some())
 }
 
 /// Whether the state has a bitmap that one can begin to read.
@@ -52,16 +61,11 @@ pub(super) fn is_bitmap(bytes: &[u8]) -> bool {
         .is_some_and(|bitmap| RoaringView::new(bitmap).is_ok() || walk(bitmap).is_ok())
 }
 
-/// Bytes of each of `count` values that fill so many bytes.
-fn small_width(count: u64, bytes: usize, wide: Option<bool>) -> Option<usize> {
+/// Bytes of each of `count` values that fill so many bytes: one of these widths.
+fn small_width(count: u64, bytes: usize, widths: &[usize]) -> Option<usize> {
     if count == 0 {
-        return (bytes == 0).then_some(8);
+        return widths.first().copied().filter(|_| bytes == 0);
     }
-    let widths: &[usize] = match wide {
-        None => &[1, 2, 4, 8],
-        Some(true) => &[8],
-        Some(false) => &[1, 2, 4],
-    };
     let fits = |width: &&usize| count.checked_mul(**width as u64) == Some(bytes as u64);
     widths.iter().find(fits).copied().filter(|_| count <= MOST_SMALL)
 }

@@ -42,7 +42,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Content<'_>, Damage> {
         12 => one(rest, native).map(Content::Memory),
         13 => buckets(rest, native).map(Content::Memory),
         _ => {
-            return Err(Damage { offset: 0, what: "no bitmap of Doris or StarRocks has this kind" });
+            let what = "no bitmap of Doris or StarRocks has this kind";
+            return Err(Damage { offset: 0, what });
         }
     };
     content.map_err(nested)

@@ -264,7 +264,9 @@ pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
         Foreign::Iceberg => return decode_as(bytes, ForeignFormat::Iceberg, name),
         Foreign::DeltaFile => return decode_as(bytes, ForeignFormat::Delta, name),
         Foreign::DeltaInline => return decode_as(bytes, ForeignFormat::DeltaInline, name),
-        Foreign::ClickHouseSmall | Foreign::ClickHouse => click_house::read(bytes, None),
+        Foreign::ClickHouseSmall | Foreign::ClickHouse => {
+            click_house::read(bytes, &click_house::WIDTHS)
+        }
         Foreign::Doris(_) => return decode_as(bytes, ForeignFormat::Doris, name),
         Foreign::Puffin => return union(bytes, &parts(bytes, name)?, name),
         Foreign::Unknown => return Err(Error::Unrecognized { input: name.into() }),
@@ -283,8 +285,8 @@ pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
 /// checksum, or contradict it in another way.
 pub fn decode_as<'b>(bytes: &'b [u8], format: ForeignFormat, name: &str) -> Result<Decoded<'b>> {
     let content = match format {
-        ForeignFormat::ClickHouse32 => click_house::read(bytes, Some(false)),
-        ForeignFormat::ClickHouse64 => click_house::read(bytes, Some(true)),
+        ForeignFormat::ClickHouse32 => click_house::read(bytes, click_house::NARROW),
+        ForeignFormat::ClickHouse64 => click_house::read(bytes, click_house::WIDE),
         ForeignFormat::Doris => doris::read(bytes),
         ForeignFormat::Iceberg => deletion::framed(bytes),
         ForeignFormat::Delta => {
@@ -295,6 +297,23 @@ pub fn decode_as<'b>(bytes: &'b [u8], format: ForeignFormat, name: &str) -> Resu
         ForeignFormat::DeltaInline => deletion::inline(bytes),
     };
     content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
+}
+
+/// Reads a state of `ClickHouse`'s `groupBitmap` of integers of `width` bytes: 1, 2, 4 or 8.
+///
+/// The bytes of a small set do not say how wide its integers are. [`decode_as`] takes the width
+/// that fits their number, so half of a state of 4-byte integers is one of 2-byte integers to
+/// it; this function refuses it.
+///
+/// # Errors
+///
+/// As [`decode_as`], and if there are no integers of this width.
+pub fn decode_click_house<'b>(bytes: &'b [u8], width: usize, name: &str) -> Result<Decoded<'b>> {
+    if !click_house::WIDTHS.contains(&width) {
+        return Err(Error::usage("integers of ClickHouse have 1, 2, 4 or 8 bytes"));
+    }
+    let content = click_house::read(bytes, &[width]).map_err(blame(name))?;
+    Ok(Decoded { content, name: name.to_owned() })
 }
 
 /// The values of any of the parts.

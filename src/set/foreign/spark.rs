@@ -31,7 +31,6 @@
 
 use crate::error::{Error, Result};
 use crate::io::table::{BitmapTable, BitmapWriter};
-use crate::number::Malformed;
 use crate::set::container::Container;
 use crate::set::file::{ValueSink, in_order};
 use crate::set::integer_set::IntegerSet;
@@ -271,25 +270,13 @@ pub fn read_table(path: impl AsRef<Path>, memory_bytes: u64) -> Result<IntegerSe
     let (mut set, mut row) = (IntegerSet::new(), 0);
     table.each(|bucket, bitmap| {
         row += 1;
-        let refused = |reason, excerpt: String| {
-            let input = input.clone();
-            Err(Error::MalformedRow { input, row, reason, excerpt })
-        };
+        let refused = |what| Error::BitmapRow { input: input.clone(), row, what };
         match (bucket, bitmap) {
-            (Some(bucket), Some(bitmap)) => match add(&mut set, bucket, bitmap) {
-                Ok(()) => Ok(()),
-                Err(RowError::Negative { value, .. }) => {
-                    refused(Malformed::Negative, value.to_string())
-                }
-                Err(RowError::TooLarge { value, .. }) => {
-                    refused(Malformed::TooLarge, value.to_string())
-                }
-                Err(error @ RowError::TooLong { .. }) => {
-                    refused(Malformed::RecordTooLong, error.to_string())
-                }
-            },
+            (Some(bucket), Some(bitmap)) => {
+                add(&mut set, bucket, bitmap).map_err(|error| refused(error.to_string()))
+            }
             (None, Some(bitmap)) if bitmap.iter().any(|byte| *byte != 0) => {
-                refused(Malformed::MissingField, "a bitmap without its bucket".to_owned())
+                Err(refused("the bitmap has no bucket".to_owned()))
             }
             _ => Ok(()),
         }

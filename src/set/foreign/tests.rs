@@ -26,12 +26,13 @@ fn states_of_click_house_are_read_as_it_writes_them() {
     assert_eq!(read("010F 3B30 0000 0100 0020 0001 0000 0020 00"), up_to_32, "UInt32");
     let wide = "011B 0100000000000000 00000000 3B30 0000 0100 0020 0001 0000 0020 00";
     assert_eq!(read(wide), up_to_32, "UInt64");
-    for (wide, format) in
-        [(false, ForeignFormat::ClickHouse32), (true, ForeignFormat::ClickHouse64)]
+    for (width, other, format) in
+        [(4, 8, ForeignFormat::ClickHouse32), (8, 4, ForeignFormat::ClickHouse64)]
     {
         let bytes = encode(&up_to_32.iter().collect(), format).unwrap();
-        assert!(click_house::read(&bytes, Some(wide)).is_ok());
-        assert!(click_house::read(&bytes, Some(!wide)).is_err(), "the other width");
+        assert!(decode_click_house(&bytes, width, "state").is_ok());
+        assert!(decode_click_house(&bytes, other, "state").is_err());
+        assert!(decode_click_house(&bytes, 3, "state").is_err());
     }
     let eight = [&[0, 1][..], &[7; 8]].concat();
     assert!(decode_as(&eight, ForeignFormat::ClickHouse32, "state").is_err());
@@ -56,8 +57,10 @@ fn files_of_click_house_and_spark_are_read() {
         ),
     ] {
         assert_eq!(&decode(bytes, "state").unwrap().to_set().unwrap(), expected);
-        for cut in 1..bytes.len() {
-            assert!(decode(&bytes[..cut], "state").is_err(), "cut at {cut}");
+        let width = if expected.max() > Some(1 << 32) { 8 } else { 4 };
+        assert!(decode_click_house(bytes, width, "state").is_ok());
+        for cut in 0..bytes.len() {
+            assert!(decode_click_house(&bytes[..cut], width, "state").is_err(), "cut at {cut}");
         }
     }
     if cfg!(feature = "columnar") {
