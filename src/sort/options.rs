@@ -382,6 +382,7 @@ impl Sort {
             _ => "value".to_owned(),
         };
         let counted = self.selection.counted;
+        self.check_filter()?;
         let rate = self.table_filter;
         let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, rate, name)?;
         let done = self.hand_to(Typed::Values, name, &mut sink)?;

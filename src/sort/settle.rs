@@ -72,7 +72,7 @@ impl Sort {
     }
 
     /// Refuses a filter where there is none.
-    fn check_filter(&self) -> Result<()> {
+    pub(super) fn check_filter(&self) -> Result<()> {
         match (self.table_filter, self.table) {
             (None, _) => Ok(()),
             (Some(rate), Some(TableFormat::Parquet)) if rate > 0.0 && rate < 1.0 => Ok(()),

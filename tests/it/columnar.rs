@@ -434,14 +434,15 @@ fn bitmaps_of_spark_are_written_recognized_and_read() {
 #[test]
 fn filters_of_parquet_files_are_written_and_asked() {
     let work = Workspace::new();
-    let ids: String = (0..2000).map(|id| format!("{}\n", id * 7)).collect();
+    let lines =
+        |add: u64| (0..2000).fold(String::new(), |all, id| all + &format!("{}\n", id * 7 + add));
+    let (ids, others) = (lines(0), lines(1));
     work.write("ids", &ids);
     work.run("ids --bloom=0.001 -o ids.parquet").quiet();
     assert_eq!(work.set("bloom contains ids.parquet 7", "").quiet(), "true\n");
     assert_eq!(work.set("bloom contains ids.parquet --column value 8", "").out, "false\n");
     let asked = work.set("bloom contains ids.parquet", &ids);
     assert!(asked.out.lines().all(|line| line.ends_with("\ttrue")));
-    let others: String = (0..2000).map(|id| format!("{}\n", id * 7 + 1)).collect();
     let found = work.set("bloom contains ids.parquet", &others).out.matches("true").count();
     assert!(found < 20, "{found}");
     work.run("ids -o plain.parquet").quiet();

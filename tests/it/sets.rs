@@ -123,7 +123,7 @@ fn a_sort_may_end_in_a_set() {
     let ran = work.run("a --to bits --count -o x");
     assert!(ran.err.contains("a set has no counts"), "{}", ran.err);
     let ran = work.run("a --to bit");
-    assert!(ran.err.contains("u64be, bits, roaring"), "{}", ran.err);
+    assert!(ran.err.contains("text, bits, dense"), "{}", ran.err);
 }
 
 /// The example of docs/format.md.

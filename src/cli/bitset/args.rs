@@ -226,9 +226,12 @@ pub(super) enum Command {
         /// file of Delta Lake]
         #[arg(long, value_name = "N", conflicts_with = "from")]
         vector: Option<usize>,
-        /// Bytes of an integer in a state of ClickHouse: 1, 2, 4 or 8; the bytes of a small set do
-        /// not say it [default: the width that fits the length of the file]
-        #[arg(long, value_name = "BYTES")]
+        // `ClickHouse` in a comment would be shown with its quotes.
+        #[arg(
+            long,
+            value_name = "BYTES",
+            help = "Bytes of an integer in a state of ClickHouse: 1, 2, 4 or 8; the bytes of a small set do not say it [default: the width that fits the length of the file]"
+        )]
         width: Option<usize>,
         #[command(flatten)]
         target: Target,

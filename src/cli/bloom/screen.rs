@@ -101,7 +101,7 @@ pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let work = |bytes: &[u8], told: &mut Vec<u8>| {
         let mut found = Vec::new();
         job.rules.batches(bytes, |batch| {
-            filter.batch(&batch, job.rules.funnel, &mut found)?;
+            filter.batch(batch, job.rules.funnel, &mut found)?;
             for (key, &found) in batch.keys.iter().zip(&found) {
                 tell(key, found, end, told);
             }

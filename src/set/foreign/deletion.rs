@@ -4,7 +4,7 @@
 //! length in front and its CRC-32 behind it, both big-endian. In a transaction of Delta Lake's
 //! a vector is text in Z85: 5 characters for 4 bytes, and zeros at the end fill up the last 4.
 //!
-//! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; ZeroMQ's RFC 32.
+//! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
 
 use super::{Content, shifted, short, treemap};
 use crate::set::integer_set::IntegerSet;

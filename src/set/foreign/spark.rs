@@ -88,9 +88,8 @@ fn number(bucket: i64, position: usize) -> Result<u64, RowError> {
     };
     match u64::try_from(value) {
         Ok(number) if number <= MAX_VALUE => Ok(number),
-        Ok(_) => Err(RowError::TooLarge { bucket, value }),
         Err(_) if value < 0 => Err(RowError::Negative { bucket, value }),
-        Err(_) => Err(RowError::TooLarge { bucket, value }),
+        _ => Err(RowError::TooLarge { bucket, value }),
     }
 }
 
@@ -168,6 +167,7 @@ pub struct Rows<'a> {
 ///
 /// A row is an error if the bytes of the set are damaged, or a number is 2^63 or more; none
 /// follows it.
+#[must_use]
 pub fn rows(set: SetView<'_>) -> Rows<'_> {
     Rows { values: set.iter(), gathering: Gathering::default() }
 }

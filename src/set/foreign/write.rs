@@ -123,11 +123,6 @@ impl<R: Read> Buckets<R> {
         }
         Ok(())
     }
-
-    /// The value, if it is the only one.
-    fn single(&self) -> Option<u64> {
-        self.max.filter(|_| self.values == 1)
-    }
 }
 
 /// Writes a set, whose values the format can have, with what the format puts around it.
@@ -163,23 +158,21 @@ pub(crate) fn frame(
 }
 
 fn doris(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
-    match (buckets.single(), buckets.max) {
-        (_, None) => out.write_all(&[0]),
-        (Some(value), _) => match u32::try_from(value) {
-            Ok(value) => {
-                out.write_all(&[1])?;
-                out.write_all(&value.to_le_bytes())
-            }
-            Err(_) => {
-                out.write_all(&[3])?;
-                out.write_all(&value.to_le_bytes())
-            }
-        },
-        (None, Some(max)) if max <= u32::MAX.into() => {
+    let Some(max) = buckets.max else { return out.write_all(&[0]) };
+    match (buckets.values, max <= u32::MAX.into()) {
+        (1, true) => {
+            out.write_all(&[1])?;
+            out.write_all(&max.to_le_bytes()[..4])
+        }
+        (1, false) => {
+            out.write_all(&[3])?;
+            out.write_all(&max.to_le_bytes())
+        }
+        (_, true) => {
             out.write_all(&[2])?;
             buckets.copy_32(out)
         }
-        (None, Some(_)) => {
+        (_, false) => {
             out.write_all(&[4])?;
             out.write_all(&buckets.count.encode_var_vec())?;
             buckets.copy(0, out)
