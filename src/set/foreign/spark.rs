@@ -23,6 +23,7 @@
 //! let rows: Vec<_> = rows(set.view()).collect::<Result<_, _>>()?;
 //! assert_eq!(rows.iter().map(|(bucket, _)| *bucket).collect::<Vec<_>>(), [0, 1, 2]);
 //! assert_eq!(rows[1].1[0], 1); // the number 1, at position 0
+//! let rows = rows.iter().map(|(bucket, bitmap)| (*bucket, &bitmap[..]));
 //! assert_eq!(from_rows(rows)?, set);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
