@@ -53,6 +53,16 @@ pub enum Error {
         /// The value.
         excerpt: String,
     },
+    /// A row of a table of bitmaps stands for what no set has.
+    #[error("{input}: row {row}: {what}")]
+    BitmapRow {
+        /// Name as the user gave it.
+        input: String,
+        /// 1-based.
+        row: u64,
+        /// What is wrong, with the number.
+        what: String,
+    },
     /// A table has no such column of integers.
     #[error("{input}: {what}")]
     TableColumn {

@@ -14,7 +14,7 @@
 //! | remember keys of any kind in a few bits each | [`bloom`] |
 //! | filter lines by a set or a filter, drop repeated ones, find common ones | [`lines::LineTools`] |
 //! | find the lines of a key in a large file | [`lines::index`] |
-//! | read sets of other programs | [`set::foreign`] |
+//! | read and write sets of other systems | [`set::foreign`] |
 //! | decide whether a line is a number | [`number`] |
 //!
 //! # Sort
@@ -104,7 +104,8 @@
 //! ```
 //!
 //! Set files are `.bits` files or portable roaring files ([`set::SetFormat`]); filters are
-//! `.bloom` files, or those of [Guava](bloom::guava) and of [DCSO's `bloom`](bloom::dcso).
+//! `.bloom` files, or those of [Guava](bloom::guava), of [DCSO's `bloom`](bloom::dcso) and of
+//! [Spark](bloom::spark). [`set::foreign`] has the sets of other systems.
 //! Files are written whole or not at all.
 //!
 //! # Features
@@ -114,6 +115,7 @@
 //! | `cli` | yes | the programs `bitsort` and `bitset`; libraries do without it |
 //! | `compression` | yes | inputs and outputs compressed with gzip, zstd, bzip2 or xz |
 //! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
+//! | `puffin` | with `cli`, `columnar` | deletion vectors in Puffin files ([`set::foreign`]) |
 //! | `plot` | with `cli` | maps of sets as PNG and SVG (`bitsort::plot`) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //! | `roaring` | no | [`set::IntegerSet`] from and into the sets of the `roaring` crate |

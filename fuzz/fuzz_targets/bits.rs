@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bitsort::set::foreign::{self, Foreign, ForeignFormat};
 use bitsort::set::{self, IntegerSet, SetFile, SetFormat, SetKind, SetView};
 use bitsort_fuzz::{Edit, MemoryFile, Piece, damage, folder, peak_of, seal, values_of};
 use libfuzzer_sys::fuzz_target;
@@ -20,6 +21,7 @@ enum Base<'a> {
     Bytes(&'a [u8]),
     Written { format: Written, wide: bool, pieces: Vec<Piece> },
     OfOthers(u8),
+    Foreign { format: u8, pieces: Vec<Piece> },
 }
 
 #[derive(Debug, Clone, Copy, Arbitrary)]
@@ -46,6 +48,12 @@ fn bytes_of(base: &Base) -> Vec<u8> {
     match base {
         Base::Bytes(bytes) => bytes.to_vec(),
         Base::OfOthers(number) => OF_OTHERS[usize::from(number % 4)].to_vec(),
+        Base::Foreign { format, pieces } => {
+            let format = ForeignFormat::ALL[usize::from(*format) % ForeignFormat::ALL.len()];
+            let width = if format == ForeignFormat::ClickHouse32 { 32 } else { 60 };
+            let set: IntegerSet = values_of(pieces, width).into_iter().collect();
+            foreign::encode(&set, format).unwrap()
+        }
         Base::Written { format, wide, pieces } => {
             let dense = matches!(format, Written::Dense);
             let width = if dense { 22 } else { 32 << u32::from(*wide) };
@@ -107,6 +115,31 @@ fn check(view: SetView<'_>, cardinality: u64, probes: &[u64]) {
     assert_eq!(view.select(cardinality), Ok(None));
 }
 
+/// Bytes of other systems give an error or a set.
+fn foreign(bytes: &[u8], probes: &[u64]) {
+    let (_, taken) = peak_of(|| {
+        for format in ForeignFormat::ALL {
+            if let Ok(found) = foreign::decode_as(bytes, format, "bytes") {
+                ask(found.view(), probes);
+            }
+        }
+        if let Ok(found) = foreign::decode(bytes, "bytes") {
+            ask(found.view(), probes);
+        }
+    });
+    // A value of 4 bytes takes up to 24 in memory where all are far apart, and 8 on its way there.
+    assert!(taken <= 16 * bytes.len() + (1 << 20), "{taken} bytes for {}", bytes.len());
+    if let Ok(found) = foreign::decode(bytes, "bytes")
+        && let Ok(set) = found.to_set()
+    {
+        check(set.view(), set.len(), probes);
+    }
+    for part in foreign::parts(bytes, "bytes").into_iter().flatten() {
+        let _ = foreign::decode_part(bytes, &part, "bytes").map(|found| ask(found.view(), probes));
+    }
+    let _ = Foreign::of(bytes).to_string();
+}
+
 fuzz_target!(|case: Case| {
     let mut bytes = bytes_of(&case.base);
     damage(&mut bytes, &case.edits);
@@ -114,12 +147,21 @@ fuzz_target!(|case: Case| {
         seal(&mut bytes, CHECKSUMS);
     }
     let probes = [case.probes[0], case.probes[1] >> 32, case.probes[2] >> 45];
+    if let (Base::Foreign { format, pieces }, true) = (&case.base, case.edits.is_empty()) {
+        let format = ForeignFormat::ALL[usize::from(*format) % ForeignFormat::ALL.len()];
+        if !case.sealed {
+            let width = if format == ForeignFormat::ClickHouse32 { 32 } else { 60 };
+            let set: IntegerSet = values_of(pieces, width).into_iter().collect();
+            assert_eq!(foreign::decode_as(&bytes, format, "bytes").unwrap().to_set().unwrap(), set);
+        }
+    }
     if let Ok(set) = IntegerSet::from_roaring_bytes(&bytes) {
         check(set.view(), set.len(), &probes);
     }
     if let Ok(view) = SetView::roaring(&bytes) {
         ask(view, &probes);
     }
+    foreign(&bytes, &probes);
     let kind = SetKind::of(&bytes);
     let file = MemoryFile::new(&bytes);
     let path = file.path();

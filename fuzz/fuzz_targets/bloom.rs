@@ -1,10 +1,10 @@
-//! Filter files of our own, of Guava and of DCSO, damaged or of any bytes: what
+//! Filter files of our own, of Guava, of DCSO and of Spark, damaged or of any bytes: what
 //! loads answers, and is saved and loaded again as it was.
 #![no_main]
 
 use arbitrary::Arbitrary;
 use bitsort::bloom::{AnyFilter, BlockedBloomFilter, BloomFilter, Builder, CountingBloomFilter};
-use bitsort::bloom::{Design, dcso, guava};
+use bitsort::bloom::{Design, dcso, guava, spark};
 use bitsort_fuzz::{Edit, MemoryFile, damage, peak_of, seal};
 use libfuzzer_sys::fuzz_target;
 
@@ -24,14 +24,17 @@ enum Base<'a> {
     Counting { bits: u16, hashes: u8, log: u8 },
     Guava { keys: u8, mitz_32: bool },
     Dcso { keys: u8, data: &'a [u8] },
+    Spark { keys: u8, seed: i32 },
     OfOthers(u8),
 }
 
-const OF_OTHERS: [&[u8]; 4] = [
+const OF_OTHERS: [&[u8]; 6] = [
     include_bytes!("../../tests/data/guava/string-1.guava"),
     include_bytes!("../../tests/data/guava/long-0.guava"),
     include_bytes!("../../tests/data/dcso/data.dcso"),
     include_bytes!("../../tests/data/dcso/keys.dcso"),
+    include_bytes!("../../tests/data/foreign/v1.spark"),
+    include_bytes!("../../tests/data/foreign/v2-seed.spark"),
 ];
 
 /// Where the header says that the checksums lie.
@@ -53,7 +56,7 @@ fn bytes_of(base: &Base, keys: &[u16]) -> Vec<u8> {
     let mut out = Vec::new();
     match *base {
         Base::Bytes(bytes) => return bytes.to_vec(),
-        Base::OfOthers(number) => return OF_OTHERS[usize::from(number % 4)].to_vec(),
+        Base::OfOthers(number) => return OF_OTHERS[usize::from(number % 6)].to_vec(),
         Base::Standard { bits, hashes, seed } => {
             let builder = BloomFilter::builder().bits(bits.into()).hashes(hashes.into());
             return filter_file(builder.seed(seed), keys);
@@ -73,6 +76,13 @@ fn bytes_of(base: &Base, keys: &[u16]) -> Vec<u8> {
                 filter.insert(&u64::from(*key));
             }
             guava::write_to(&filter, &mut out).unwrap();
+        }
+        Base::Spark { keys: count, seed } => {
+            let mut filter = spark::filter(u64::from(count) + 1, 0.03, seed).unwrap();
+            for key in keys {
+                filter.insert(&u64::from(*key));
+            }
+            spark::write_to(&filter, &mut out).unwrap();
         }
         Base::Dcso { keys: count, data } => {
             let mut filter = dcso::filter(u64::from(count) + 1, 0.01).unwrap();
@@ -140,6 +150,8 @@ fuzz_target!(|case: Case| {
     let path = file.path();
     let ((own, guavas, dcsos), taken) =
         peak_of(|| (AnyFilter::load(&path), guava::load(&path), dcso::load(&path)));
+    let (sparks, more) = peak_of(|| spark::load(&path));
+    let taken = taken.max(more);
     assert!(taken <= 4 * bytes.len() + (1 << 16), "{taken} bytes for {}", bytes.len());
     if let Ok(mapped) = AnyFilter::open(&path) {
         let mut found = Vec::new();
@@ -157,6 +169,7 @@ fuzz_target!(|case: Case| {
         assert!(!is_own || bytes.is_empty() || own.is_ok());
         assert!(!matches!(case.base, Base::Guava { .. }) || guavas.is_ok());
         assert!(!matches!(case.base, Base::Dcso { .. }) || dcsos.is_ok());
+        assert!(!matches!(case.base, Base::Spark { .. }) || sparks.is_ok());
     }
     if let Ok(filter) = own {
         check(filter, &keys);
@@ -168,6 +181,12 @@ fuzz_target!(|case: Case| {
     };
     if let Ok(filter) = guavas {
         assert_eq!(write(&filter), bytes, "Guava's format has no room for anything else");
+        check(AnyFilter::Standard(filter), &keys);
+    }
+    if let Ok(filter) = sparks {
+        let mut out = Vec::new();
+        spark::write_to(&filter, &mut out).unwrap();
+        assert_eq!(out, bytes, "Spark's format has no room for anything else");
         check(AnyFilter::Standard(filter), &keys);
     }
     if let Ok((filter, data)) = dcsos {

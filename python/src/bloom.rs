@@ -8,6 +8,7 @@ use crate::probe::Asker;
 use crate::source::source_of;
 use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
+    spark,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString};
@@ -330,8 +331,16 @@ impl Bloom {
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Dcso))
     }
 
-    /// Opens a filter file to be asked: a `.bloom` file is mapped, one of Guava's or of DCSO's
-    /// `bloom` is read. They are told apart by their content.
+    /// The filter that Spark's `BloomFilter.create` makes from Spark 4.1 on.
+    #[staticmethod]
+    #[pyo3(signature = (keys, rate=spark::DEFAULT_RATE, *, seed=0))]
+    fn spark(keys: u64, rate: f64, seed: i32) -> PyResult<Self> {
+        let filter = spark::filter(keys, rate, seed).map_err(|error| raise(error.into()))?;
+        Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Spark))
+    }
+
+    /// Opens a filter file to be asked: a `.bloom` file is mapped, one of Guava's, of DCSO's
+    /// `bloom` or of Spark's is read. They are told apart by their content.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| FilterFile::open(path))
@@ -347,13 +356,12 @@ impl Bloom {
             .map_err(raise)
     }
 
-    /// Writes the filter, whole or not at all, as a file of this kind: "bloom", "guava" or
-    /// "dcso"; of the kind it has, if nothing is said.
+    /// Writes the filter, whole or not at all, as a file of this kind: "bloom", "guava",
+    /// "dcso" or "spark"; of the kind it has, if nothing is said.
     #[pyo3(signature = (path, *, kind=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
-        let kinds = [FilterKind::Bloom, FilterKind::Guava, FilterKind::Dcso];
         let named = |name: &str| {
-            let found = kinds.into_iter().find(|kind| kind.name() == name);
+            let found = FilterKind::ALL.into_iter().find(|kind| kind.name() == name);
             found.ok_or_else(|| invalid(format!("{name} is no kind of filter files")))
         };
         let kind = kind.map(named).transpose()?;

@@ -13,6 +13,7 @@ mod buffer;
 mod error;
 mod file;
 mod frozen;
+mod interchange;
 mod iterate;
 mod mutable;
 mod numbers;
@@ -50,6 +51,8 @@ mod package {
     use crate::file::{SetFile, open};
     #[pymodule_export]
     use crate::frozen::FrozenBitSet;
+    #[pymodule_export]
+    use crate::interchange::{from_spark_rows, spark_rows};
     #[pymodule_export]
     use crate::iterate::SetIterator;
     #[pymodule_export]

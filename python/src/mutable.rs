@@ -1,14 +1,15 @@
 //! `BitSet`: a set in memory that changes.
 
 use crate::arrow::{Imported, import};
-use crate::error::{invalid, wrong_type};
+use crate::error::{invalid, raise, wrong_type};
 use crate::frozen::reduced;
 use crate::numbers::{Numbers, natural, natural_or_other};
-use crate::sets::{AbstractBitSet, Content, span};
+use crate::sets::{AbstractBitSet, Content, bytes_format, span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use bitsort::set::IntegerSet;
+use bitsort::set::foreign::decode_as;
 use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyKeyError, PyNotImplementedError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyTuple, PyType};
@@ -88,13 +89,18 @@ pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyRes
 }
 
 pub(crate) fn deserialized(data: &Bound<'_, PyAny>, format: &str) -> PyResult<IntegerSet> {
-    if !matches!(format, "roaring" | "roaring32") {
-        return Err(PyNotImplementedError::new_err(format!(
-            "{format} is no format of bytes; there are roaring, roaring32"
-        )));
-    }
+    let of_others = match format {
+        "roaring" | "roaring32" => None,
+        other => Some(bytes_format(other)?),
+    };
     let bytes = PyBuffer::<u8>::get(data)?.to_vec(data.py())?;
-    data.py().detach(|| IntegerSet::from_roaring_bytes(&bytes).map_err(invalid))
+    data.py().detach(|| match of_others {
+        None => IntegerSet::from_roaring_bytes(&bytes).map_err(invalid),
+        Some(format) => {
+            let decoded = decode_as(&bytes, format, "the bytes").map_err(raise)?;
+            decoded.to_set().map_err(raise)
+        }
+    })
 }
 
 /// The lock of the values.

@@ -10,6 +10,7 @@ use crate::numbers::{BLOCK, natural, natural_or_other};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
+use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
@@ -114,21 +115,7 @@ pub(crate) fn between(
 
 /// The formats that sets are written in.
 pub(crate) fn set_format(name: &str) -> PyResult<SetFormat> {
-    Ok(match name {
-        "bits" => SetFormat::Bits,
-        "dense" => SetFormat::DenseBits,
-        "sparse" => SetFormat::SparseBits,
-        "roaring-bits" => SetFormat::RoaringBits,
-        "roaring" => SetFormat::Roaring,
-        "parquet" => SetFormat::Table(bitsort::TableFormat::Parquet),
-        "arrow" => SetFormat::Table(bitsort::TableFormat::Arrow),
-        other => SetFormat::Values(other.parse().map_err(|_| {
-            invalid(format!(
-                "{other} is no format of sets; there are bits, dense, sparse, roaring-bits, roaring, \
-                 text, u32le, u32be, u64le, u64be, parquet, arrow"
-            ))
-        })?),
-    })
+    name.parse().map_err(|error| invalid(format!("{name} is no format of sets: {error}")))
 }
 
 /// The result of an operation between a set and others.
@@ -667,9 +654,10 @@ impl AbstractBitSet {
 
     /// Writes the set into a file, which appears whole or not at all; gives its bytes.
     ///
-    /// Formats are "bits" (a `.bits` file, dense or roaring, whichever is smaller), "dense",
-    /// "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le", "u32be", "u64le",
-    /// "u64be", "parquet", "arrow". Without one, the name of the file tells: `.roaring`,
+    /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
+    /// "dense", "sparse", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
+    /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
+    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`. Without one, the name of the file tells: `.roaring`,
     /// `.txt`, `.parquet`, `.arrow`; others become `.bits` files.
     #[pyo3(signature = (path, *, format=None))]
     fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<u64> {
@@ -678,7 +666,14 @@ impl AbstractBitSet {
     }
 
     /// The set as bytes: "roaring" for a portable roaring bitmap of 64 bits, which pyroaring's
-    /// `BitMap64`, CRoaring, Java and Go read; "roaring32" for one of 32 bits.
+    /// `BitMap64`, CRoaring, Java and Go read; "roaring32" for one of 32 bits;
+    /// "clickhouse-u32" or "clickhouse-u64" for a state of ClickHouse's `groupBitmap`; "doris"
+    /// for a bitmap value of Apache Doris and StarRocks; "iceberg", "delta" or "delta-inline"
+    /// for a deletion vector.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([7]).serialize("doris")
+    /// b'\x01\x07\x00\x00\x00'
     #[pyo3(signature = (format="roaring"))]
     fn serialize<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
         let source = self.source(py)?;
@@ -780,17 +775,22 @@ pub(crate) fn write(
     path: PathBuf,
     format: Option<&str>,
 ) -> PyResult<Written> {
-    let by_name = || match path.extension().and_then(|name| name.to_str()) {
-        Some("roaring") => "roaring",
-        Some("txt") => "text",
-        Some("parquet") => "parquet",
-        Some("arrow" | "feather") => "arrow",
-        _ => "bits",
+    let format = match format {
+        Some(name) => set_format(name)?,
+        None => SetFormat::of_name(&path).unwrap_or(SetFormat::Bits),
     };
-    let format = set_format(format.unwrap_or_else(by_name))?;
     source.check()?;
     crate::work::interruptible(py, |progress| {
         bitsort::set::or(&[source]).progress(progress).write_as(path, format)
+    })
+}
+
+/// The formats of other systems that sets are serialized in.
+pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
+    name.parse().map_err(|error| {
+        PyNotImplementedError::new_err(format!(
+            "{name} is no format of bytes: {error}, roaring, roaring32"
+        ))
     })
 }
 
@@ -811,9 +811,7 @@ fn serialized(source: &Source, format: &str) -> PyResult<Vec<u8>> {
             let bytes = set.to_roaring_bytes();
             Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
         }
-        other => Err(PyNotImplementedError::new_err(format!(
-            "{other} is no format of bytes; there are roaring, roaring32"
-        ))),
+        other => encode(&set, bytes_format(other)?).map_err(raise),
     }
 }
 

@@ -339,3 +339,29 @@ def test_subclasses():
     ids = Ids([1, 2])
     ids.name = "mine"
     assert isinstance(ids, bs.BitSet) and ids | {3} == {1, 2, 3}
+
+
+def test_formats_of_other_systems_come_back(make):
+    found = make(SPARSE)
+    for format in ("clickhouse-u32", "clickhouse-u64", "doris", "iceberg", "delta", "delta-inline"):
+        data = found.serialize(format)
+        assert bs.BitSet.deserialize(data, format) == set(SPARSE), format
+        with pytest.raises(bs.Error):
+            bs.BitSet.deserialize(data[:-5], format)
+    assert bs.BitSet([7]).serialize("doris") == b"\x01\x07\0\0\0"
+    with pytest.raises(bs.Error, match="4294967296 does not fit in clickhouse-u32"):
+        bs.BitSet([1 << 32]).serialize("clickhouse-u32")
+    with pytest.raises(NotImplementedError, match="clickhouse-u32, clickhouse-u64"):
+        found.serialize("parquet")
+
+
+def test_rows_of_spark_come_back(make):
+    rows = bs.spark_rows(make(SPARSE))
+    assert bs.from_spark_rows(reversed(rows)) == set(SPARSE)
+    assert bs.from_spark_rows([]) == set()
+    with pytest.raises(ValueError, match="-1"):
+        bs.from_spark_rows([(0, b"\x02")])
+    with pytest.raises(TypeError):
+        bs.from_spark_rows([(0, "text")])
+    with pytest.raises(bs.Error):
+        bs.spark_rows([1 << 63])

@@ -89,7 +89,7 @@ impl<S: Storage> AnyFilter<S> {
     }
 
     /// Keys that were inserted and not known before; after a union at most so many, of a file of
-    /// Guava's an estimate.
+    /// Guava's or Spark's an estimate.
     #[must_use]
     pub fn key_count(&self) -> u64 {
         with!(self, filter => filter.key_count())

@@ -3,7 +3,7 @@
 use super::counting::for_each_counter;
 use super::design::{Counting, GROUP, Layout, Spec, Standard, count_ones, is_set};
 use super::params::{self, real};
-use super::scheme::{DcsoWalk, Mitz32Walk, Mitz64Walk, XxhWalk};
+use super::scheme::{DcsoWalk, Mitz32Walk, Mitz64Walk, SparkV1Walk, SparkV2Walk, XxhWalk};
 use super::scheme::{Hash, Scheme, Walk, walk};
 use crate::kernel::prefetch;
 use crate::set::bitmap::Word;
@@ -13,6 +13,8 @@ fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool
     match spec.scheme {
         Scheme::GuavaMitz64 => walk::<Mitz64Walk>(hash, spec.cells, spec.hashes, visit),
         Scheme::GuavaMitz32 => walk::<Mitz32Walk>(hash, spec.cells, spec.hashes, visit),
+        Scheme::SparkV1 => walk::<SparkV1Walk>(hash, spec.cells, spec.hashes, visit),
+        Scheme::SparkV2 { .. } => walk::<SparkV2Walk>(hash, spec.cells, spec.hashes, visit),
         _ => walk::<DcsoWalk>(hash, spec.cells, spec.hashes, visit),
     }
 }
@@ -86,6 +88,8 @@ macro_rules! anywhere {
                 Scheme::GuavaMitz64 => contains_in_rounds::<Self, Mitz64Walk>,
                 Scheme::GuavaMitz32 => contains_in_rounds::<Self, Mitz32Walk>,
                 Scheme::Dcso => contains_in_rounds::<Self, DcsoWalk>,
+                Scheme::SparkV1 => contains_in_rounds::<Self, SparkV1Walk>,
+                Scheme::SparkV2 { .. } => contains_in_rounds::<Self, SparkV2Walk>,
             };
             ask(spec, words, hashes, found);
         }

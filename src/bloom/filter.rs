@@ -216,7 +216,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
     }
 
     /// Keys that were inserted and not known before. After a union at most so
-    /// many; an estimate of a file of Guava's, and of keys that were inserted by
+    /// many; an estimate of a file of Guava's or Spark's, and of keys that were inserted by
     /// [`share`](Self::share), as `bitset bloom build` and `add` do;
     /// [`estimated_keys`](Self::estimated_keys) looks at the bits.
     #[must_use]

@@ -3,7 +3,7 @@
 use super::any::AnyFilter;
 use super::file::{self, damaged, is_bloom_file, write_whole};
 use super::memory::{Memory, Opened, Storage};
-use super::{dcso, guava};
+use super::{dcso, guava, spark};
 use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
@@ -19,16 +19,33 @@ pub enum FilterKind {
     Guava,
     /// A file of [`dcso`]'s `bloom`.
     Dcso,
+    /// A file of [`spark`]'s, of either version.
+    Spark,
 }
 
 impl FilterKind {
-    /// The name that programs use: `bloom`, `guava` or `dcso`.
+    /// All of them, in the order in which programs list them.
+    pub const ALL: [Self; 4] = [Self::Bloom, Self::Guava, Self::Dcso, Self::Spark];
+
+    /// The name that programs use: `bloom`, `guava`, `dcso` or `spark`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bloom => "bloom",
             Self::Guava => "guava",
             Self::Dcso => "dcso",
+            Self::Spark => "spark",
+        }
+    }
+
+    /// What a file of this kind is, in a few words.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Bloom => "Bloom filter of this program, a .bloom file",
+            Self::Guava => "Bloom filter of Guava",
+            Self::Dcso => "Bloom filter of DCSO's bloom",
+            Self::Spark => "Bloom filter of Spark",
         }
     }
 
@@ -46,6 +63,8 @@ impl FilterKind {
             Self::Dcso
         } else if guava::is_guava_file(&bytes, bytes.len() as u64) {
             Self::Guava
+        } else if spark::is_spark_file(&bytes) {
+            Self::Spark
         } else if bytes.starts_with(&dcso::GZIP_MAGIC) {
             return Err(damaged(path)((0, dcso::PACKED)));
         } else {
@@ -142,6 +161,7 @@ impl FilterFile {
                 (mapped.to_memory()?, Vec::new())
             }
             FilterKind::Guava => (AnyFilter::Standard(guava::load(path)?), Vec::new()),
+            FilterKind::Spark => (AnyFilter::Standard(spark::load(path)?), Vec::new()),
             FilterKind::Dcso => {
                 let (filter, data) = dcso::load(path)?;
                 (AnyFilter::Standard(filter), data)
@@ -171,6 +191,7 @@ impl<S: Storage> FilterFile<S> {
         match (kind, &self.filter) {
             (FilterKind::Bloom, filter) => filter.save(path),
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::save(filter, path),
+            (FilterKind::Spark, AnyFilter::Standard(filter)) => spark::save(filter, path),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => dcso::save(filter, &self.data, path),
             (kind, filter) => Err(Error::usage(format!(
                 "{} has no {} filters, only standard ones",
@@ -189,6 +210,7 @@ impl<S: Storage> FilterFile<S> {
     pub fn replace(&self, path: impl AsRef<Path>) -> Result<()> {
         let write = |out: &mut Writer<'_>| match (self.kind, &self.filter) {
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::write_to(filter, out),
+            (FilterKind::Spark, AnyFilter::Standard(filter)) => spark::write_to(filter, out),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => {
                 dcso::write_to(filter, &self.data, out)
             }
@@ -202,7 +224,8 @@ impl<S: Storage> FilterFile<S> {
 impl AnyFilter<Opened> {
     /// Opens a filter file of any kind and design, told apart by its content. A `.bloom`
     /// file is mapped: the cost is the same for any size, and nothing is loaded before it
-    /// is asked for. Files of Guava and of DCSO's `bloom` are read into memory.
+    /// is asked for. Files of Guava, of DCSO's `bloom` and of Spark are read into
+    /// memory.
     /// [`FilterFile::open_as`] opens a file of one kind only.
     ///
     /// A mapped file must not be shortened in place while it is open: the kernel ends

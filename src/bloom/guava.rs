@@ -97,12 +97,12 @@ pub fn filter(keys: u64, rate: f64, options: Options) -> Result<BloomFilter, Bui
 }
 
 /// The number of words is a signed number of 32 bits.
-const MAX_WORDS: u64 = i32::MAX as u64;
+pub(super) const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER_BYTES: usize = 6;
 
 /// −n ln p / (ln 2)², cut off.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn optimal_bits(keys: u64, rate: f64) -> u64 {
+pub(super) fn optimal_bits(keys: u64, rate: f64) -> u64 {
     (-real(keys) * rate.ln() / (LN_2 * LN_2)) as u64
 }
 
@@ -155,7 +155,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
 
 /// An estimate of the number of keys: the file does not count them.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn estimated(filter: &BloomFilter) -> u64 {
+pub(super) fn estimated(filter: &BloomFilter) -> u64 {
     filter.estimated_keys().round() as u64
 }
 

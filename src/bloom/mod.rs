@@ -58,10 +58,12 @@ pub(crate) mod header;
 mod key;
 mod memory;
 pub mod params;
+pub mod parquet;
 mod rate;
 pub(crate) mod scheme;
 mod shared;
 pub(crate) mod sliced;
+pub mod spark;
 #[cfg(test)]
 mod tests;
 

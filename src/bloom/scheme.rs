@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// How the positions of a key are found.
 ///
-/// [`Scheme::Xxh3`] is this crate's own; filters of the others are what Guava
-/// and DCSO's `bloom` read and write.
+/// [`Scheme::Xxh3`] is this crate's own; filters of the others are what Guava,
+/// DCSO's `bloom` and Spark read and write.
 ///
 /// # Examples
 ///
@@ -35,6 +35,14 @@ pub enum Scheme {
     GuavaMitz64,
     /// FNV-1 of 64 bits, multiplied again and again modulo a prime.
     Dcso,
+    /// Murmur3 of 32 bits as Spark computes it, twice. Positions stay below 2^31: filters of
+    /// more than some 4·10^7 keys have far more false positives than they promise.
+    SparkV1,
+    /// The same hash, and positions of 64 bits.
+    SparkV2 {
+        /// Of the hash.
+        seed: i32,
+    },
 }
 
 impl Default for Scheme {
@@ -59,21 +67,33 @@ impl Scheme {
             Self::GuavaMitz32 => "guava-mitz-32",
             Self::GuavaMitz64 => "guava-mitz-64",
             Self::Dcso => "dcso-fnv1-64",
+            Self::SparkV1 => "spark-v1",
+            Self::SparkV2 { .. } => "spark-v2",
         }
     }
 
-    /// The seed; 0 where there is none.
+    /// The seed; 0 where there is none; a negative one of 32 bits by its bits.
     #[must_use]
     pub const fn seed(self) -> u64 {
         match self {
             Self::Xxh3 { seed } => seed,
+            Self::SparkV2 { seed } => seed.cast_unsigned() as u64,
             _ => 0,
         }
     }
 
     /// The scheme of a name and a seed.
     pub(super) fn from_name(name: &[u8], seed: u64) -> Option<Self> {
-        let schemes = [Self::Xxh3 { seed }, Self::GuavaMitz32, Self::GuavaMitz64, Self::Dcso];
+        #[expect(clippy::cast_possible_truncation, reason = "a longer seed is not this one")]
+        let spark = Self::SparkV2 { seed: (seed as u32).cast_signed() };
+        let schemes = [
+            Self::Xxh3 { seed },
+            Self::GuavaMitz32,
+            Self::GuavaMitz64,
+            Self::Dcso,
+            Self::SparkV1,
+            spark,
+        ];
         let scheme = schemes.into_iter().find(|scheme| scheme.name().as_bytes() == name)?;
         (scheme.seed() == seed).then_some(scheme)
     }
@@ -91,6 +111,8 @@ impl Scheme {
     fn foreign_hash(self, bytes: &[u8]) -> Hash {
         match self {
             Self::GuavaMitz32 | Self::GuavaMitz64 => Hash(murmur3(bytes)),
+            Self::SparkV1 => spark_hash(bytes, 0),
+            Self::SparkV2 { seed } => spark_hash(bytes, seed),
             _ => Hash([fnv1_64(bytes), 0]),
         }
     }
@@ -130,6 +152,31 @@ fn fnv1_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
         hash.wrapping_mul(0x100_0000_01B3) ^ u64::from(byte)
     })
+}
+
+/// The hash of a key, and that with the first one as its seed; numbers with a sign.
+#[inline(never)] // as above
+fn spark_hash(bytes: &[u8], seed: i32) -> Hash {
+    let first = spark_murmur3(bytes, seed.cast_unsigned());
+    let second = spark_murmur3(bytes, first);
+    Hash([first, second].map(|hash| i64::from(hash.cast_signed()).cast_unsigned()))
+}
+
+/// `Murmur3_x86_32.hashUnsafeBytes` of Spark: each byte behind the last whole 4 is mixed in as
+/// a number of its own with a sign, which no other program does.
+fn spark_murmur3(bytes: &[u8], seed: u32) -> u32 {
+    let (words, tail) = bytes.as_chunks::<4>();
+    let words = words.iter().map(|word| u32::from_le_bytes(*word));
+    let tail = tail.iter().map(|byte| i32::from(byte.cast_signed()).cast_unsigned());
+    let mixed = words.chain(tail).fold(seed, |hash, word| {
+        let word = word.wrapping_mul(0xCC9E_2D51).rotate_left(15).wrapping_mul(0x1B87_3593);
+        (hash ^ word).rotate_left(13).wrapping_mul(5).wrapping_add(0xE654_6B64)
+    });
+    #[expect(clippy::cast_possible_truncation, reason = "arrays of Java are shorter")]
+    let mut hash = mixed ^ bytes.len() as u32;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85EB_CA6B);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xC2B2_AE35);
+    hash ^ hash >> 16
 }
 
 /// The hashes of a key from which a scheme computes its cells.
@@ -247,6 +294,49 @@ impl Walk for DcsoWalk {
 
     fn next(self) -> Self {
         Self(self.0.wrapping_mul(DCSO_MULTIPLIER) % DCSO_PRIME)
+    }
+}
+
+/// Spark's first version: h1 + i h2 of 32 bits, complemented if negative, from i = 1 on.
+#[derive(Clone, Copy)]
+pub(super) struct SparkV1Walk(Mitz32Walk);
+
+impl Walk for SparkV1Walk {
+    fn start(hash: Hash) -> Self {
+        let [[first, _], [step, _]] = hash.0.map(halves);
+        Self(Mitz32Walk { at: first.wrapping_add(step), step })
+    }
+
+    fn position(self, len: u64) -> u64 {
+        self.0.position(len)
+    }
+
+    fn next(self) -> Self {
+        Self(self.0.next())
+    }
+}
+
+/// Spark's second version: h1 (2^31 − 1) + i h2 of 64 bits, complemented if negative, from
+/// i = 1 on.
+#[derive(Clone, Copy)]
+pub(super) struct SparkV2Walk {
+    at: i64,
+    step: i64,
+}
+
+impl Walk for SparkV2Walk {
+    fn start(hash: Hash) -> Self {
+        let [first, step] = hash.0.map(u64::cast_signed);
+        Self { at: first.wrapping_mul(i32::MAX.into()).wrapping_add(step), step }
+    }
+
+    fn position(self, len: u64) -> u64 {
+        let at = if self.at < 0 { !self.at } else { self.at };
+        at.cast_unsigned().checked_rem(len).unwrap_or(0)
+    }
+
+    fn next(self) -> Self {
+        Self { at: self.at.wrapping_add(self.step), ..self }
     }
 }
 

@@ -169,6 +169,7 @@ proptest! {
             0 => &header::MAGIC,
             1 => &[1, 5, 0, 0],
             2 => &[1, 0, 0, 0, 0, 0, 0, 0],
+            3 => &[0, 0, 0, 2, 0, 0, 0, 5],
             _ => &[],
         };
         for (byte, start) in bytes.iter_mut().zip(start) {
@@ -177,6 +178,7 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         prop_assert!(AnyFilter::open(&path).is_err());
         let _ = (guava::load(&path).map(drop), dcso::load(&path).map(drop));
+        let _ = spark::load(&path).map(drop);
     }
 }
 
@@ -208,6 +210,74 @@ fn truncation_anywhere_is_an_error() {
     for len in 0..bytes.len() {
         fs::write(&path, &bytes[..len]).unwrap();
         assert!(guava::load(&path).is_err(), "{len}");
+    }
+    filter = spark::filter(50, 0.01, -7).unwrap();
+    bytes.clear();
+    spark::write_to(&filter, &mut bytes).unwrap();
+    for len in 0..bytes.len() {
+        fs::write(&path, &bytes[..len]).unwrap();
+        assert!(spark::load(&path).is_err() && AnyFilter::open(&path).is_err(), "{len}");
+    }
+    fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
+    assert!(spark::load(&path).is_err());
+}
+
+/// Keys of the filters in tests/data/foreign.
+const OF_SPARK: [&str; 4] = ["fox", "Zürich", "a key of more than sixteen bytes", ""];
+const NUMBERS_OF_SPARK: [i64; 5] = [0, 1, -1, i64::MAX, i64::MIN];
+
+#[test]
+fn filters_of_spark_are_made_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign");
+    for (name, scheme) in [
+        ("v1", Scheme::SparkV1),
+        ("v2", Scheme::SparkV2 { seed: 0 }),
+        ("v2-seed", Scheme::SparkV2 { seed: -7 }),
+    ] {
+        let path = data.join(format!("{name}.spark"));
+        let theirs = spark::load(&path).unwrap();
+        assert_eq!(theirs.scheme(), scheme);
+        let spec = theirs.spec();
+        let builder = BloomFilter::builder().bits(spec.cells()).hashes(spec.hashes());
+        let mut ours = builder.scheme(scheme).build().unwrap();
+        ours.extend(OF_SPARK);
+        ours.extend(NUMBERS_OF_SPARK);
+        let mut bytes = Vec::new();
+        spark::write_to(&ours, &mut bytes).unwrap();
+        assert!(bytes == fs::read(&path).unwrap(), "{name}");
+        assert!(OF_SPARK.iter().all(|key| theirs.contains(*key)));
+        let mut found = Vec::new();
+        theirs.contains_many(&NUMBERS_OF_SPARK, &mut found);
+        assert_eq!(found, [true; 5]);
+        // As a file of ours and back.
+        let own = folder.path().join(name);
+        theirs.save(&own).unwrap();
+        let again = AnyFilter::load(&own).unwrap();
+        assert_eq!(again.spec(), spec);
+        assert_eq!(FilterKind::of(&path).unwrap(), FilterKind::Spark);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn filters_of_spark_come_back_from_their_files(
+        keys in prop::collection::btree_set(any::<i64>(), 1..60),
+        seed in any::<i32>(),
+        rate in 0.0001..0.5_f64,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let mut made = spark::filter(keys.len() as u64, rate, seed).unwrap();
+        made.extend(keys.iter().copied());
+        spark::save(&made, &path).unwrap();
+        let read = FilterFile::open(&path).unwrap();
+        prop_assert_eq!(read.kind(), FilterKind::Spark);
+        prop_assert_eq!(read.filter.spec(), made.spec());
+        prop_assert!(keys.iter().all(|key| read.filter.contains(key)));
+        prop_assert!((0..200_i64).all(|key| read.filter.contains(&key) == made.contains(&key)));
     }
 }
 

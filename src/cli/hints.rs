@@ -38,6 +38,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::ValueTooLarge { format: "ipv4" | "ipv4 in ranges" | "cidr", .. } => {
             "--as hex and --as decimal write all numbers"
         }
+        Error::ValueTooLarge { format: "clickhouse-u32", .. } => "choose --to clickhouse-u64",
         Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
         Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
         Error::NoPlan { .. } => {

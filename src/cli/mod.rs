@@ -13,6 +13,7 @@ mod hints;
 mod limits;
 mod notation;
 mod progress;
+mod set_format;
 mod signals;
 mod stats;
 mod stdout;

@@ -146,15 +146,18 @@ impl Batch<'_> {
     ///
     /// If a line is no such key: it is named once [`LineJob`] knows where it is.
     pub(crate) fn hashed<R>(&self, funnel: Funnel, take: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
-        funnel.keys(&self.keys, take).map_err(|index| {
-            let key = self.keys[index];
-            Error::NoKey {
-                input: String::new(),
-                offset: self.spans[index].start as u64,
-                expected: funnel.expected(),
-                excerpt: key[..key.len().min(40)].escape_ascii().to_string(),
-            }
-        })
+        funnel.keys(&self.keys, take).map_err(|index| self.no_key(index, funnel.expected()))
+    }
+
+    /// The error of a line that is no such key: it is named once [`LineJob`] knows where it is.
+    pub(crate) fn no_key(&self, index: usize, expected: &'static str) -> Error {
+        let key = self.keys[index];
+        Error::NoKey {
+            input: String::new(),
+            offset: self.spans[index].start as u64,
+            expected,
+            excerpt: key[..key.len().min(40)].escape_ascii().to_string(),
+        }
     }
 
     /// Copies the lines of `bytes` whose answer is `wanted`, neighbours

@@ -3,10 +3,11 @@
 use super::container::{self, Container, Op, Scratch};
 use super::containers::Containers;
 use super::count::proportion;
+use super::format::SetFormat;
 use super::join::Joined;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
-use super::sink::{SetFormat, Written};
+use super::sink::Written;
 use super::view::{Damage, SetView, Shape, ends_of};
 use crate::error::Result;
 use crate::progress::Progress;

@@ -2,10 +2,11 @@
 
 use super::container::Op;
 use super::file::Spool;
+use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 use super::operand::AsSet;
 use super::plan::Plan;
-use super::sink::{SetFormat, Written, write_file};
+use super::sink::{Written, write_file};
 use crate::error::Result;
 use crate::progress::Progress;
 use std::path::Path;

@@ -1,9 +1,11 @@
 //! Ascending containers → files, streams and counts.
 
+use super::foreign::{self, Buckets, ForeignFormat, ForeignSink};
+use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
-use crate::io::write::{Buffer, Encoding, Writer};
+use crate::io::write::{Buffer, Writer};
 use crate::kernel::decimal::Low;
 use crate::number::{Format, RunText};
 use crate::progress::Progress;
@@ -14,42 +16,6 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-
-/// What a set is written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SetFormat {
-    /// A `.bits` file, dense or roaring, whichever is smaller, or sparse where that takes
-    /// less than four fifths of it.
-    Bits,
-    /// A `.bits` file with a plain bitmap.
-    DenseBits,
-    /// A `.bits` file with a roaring bitmap.
-    RoaringBits,
-    /// A `.bits` file with a sparse set: at most log₂(range / number of values) + 2.3 bits per
-    /// value.
-    SparseBits,
-    /// A bare roaring bitmap in the portable format, of 64 bits if a value
-    /// needs them.
-    Roaring,
-    /// The values, as `bitsort` writes them.
-    Values(Format),
-    /// A table with a column `value` of unsigned 64-bit integers.
-    Table(TableFormat),
-}
-
-impl SetFormat {
-    /// What this is for a writer.
-    fn encoding(self) -> Encoding {
-        match self {
-            Self::Bits | Self::DenseBits | Self::RoaringBits | Self::SparseBits | Self::Roaring => {
-                Encoding::Set
-            }
-            Self::Values(_) => Encoding::Lines,
-            Self::Table(_) => Encoding::Table,
-        }
-    }
-}
 
 /// What was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -100,9 +66,17 @@ fn write(
         }
         (SetFormat::Table(table), _) => {
             let mut sink =
-                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, &path)?;
+                TableSink::new(table, &mut writer, "value", false, spool.pack_bytes, None, &path)?;
             produce(&mut sink)?;
             sink.finish()?
+        }
+        (SetFormat::SparkBitmap, _) => {
+            let mut sink = foreign::spark::RowSink::new(&mut writer, spool.pack_bytes, &path)?;
+            produce(&mut sink)?;
+            sink.finish()?
+        }
+        (SetFormat::Foreign(foreign), _) => {
+            write_foreign(&mut writer, &path, foreign, spool, produce)?
         }
         (SetFormat::Roaring, Some(file)) => write_roaring(file, &path, spool, produce)?,
         (_, Some(file)) => write_bits(file, &path, format, spool, produce)?,
@@ -144,6 +118,32 @@ fn write_roaring(
         Ok(cardinality)
     };
     finish().map_err(Error::io("write", path))
+}
+
+/// Writes the bytes of another system, whose head has to know what follows: the set waits in
+/// a nameless file. Gives its values.
+fn write_foreign(
+    out: &mut impl Write,
+    path: &Path,
+    format: ForeignFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<u64> {
+    let file = spool.file()?;
+    let portable = PortableWriter::new(io::BufWriter::new(&file), spool.clone());
+    let mut sink = ForeignSink::new(PortableSink { portable, path: path.into() }, format);
+    produce(&mut sink)?;
+    let (max, portable) = sink.into_parts();
+    let finish = || -> io::Result<Portable<_>> {
+        let mut portable = portable.portable.finish()?;
+        portable.out.flush()?;
+        (&file).rewind()?;
+        Ok(portable)
+    };
+    let portable = finish().map_err(Error::io("write", path))?;
+    let buckets = Buckets::of_file(&file, &portable, max);
+    foreign::frame(format, buckets, out).map_err(Error::io("write", path))?;
+    Ok(portable.cardinality)
 }
 
 /// Writes a `.bits` file into an empty file; gives its values.
@@ -315,16 +315,17 @@ pub(crate) struct TableSink<'p, W: Write + Send> {
 
 impl<'p, W: Write + Send> TableSink<'p, W> {
     /// A table with a column called `name`, and with one of counts if these come; encoded
-    /// in about `memory_bytes`.
+    /// in about `memory_bytes`, with Bloom filters of this rate if there is one.
     pub(crate) fn new(
         format: TableFormat,
         out: W,
         name: &str,
         counted: bool,
         memory_bytes: u64,
+        filter_rate: Option<f64>,
         path: &'p Path,
     ) -> Result<Self> {
-        let table = TableWriter::new(format, out, name, counted, memory_bytes);
+        let table = TableWriter::new(format, out, name, counted, memory_bytes, filter_rate);
         let table = table.map_err(Error::io("write", path))?;
         Ok(Self { table, path, lows: Vec::new(), values: Vec::new(), rows: 0 })
     }

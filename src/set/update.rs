@@ -1,8 +1,9 @@
 //! Values added to and removed from set files.
 
+use super::format::SetFormat;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
-use super::sink::{SetFormat, Written, write_file};
+use super::sink::{Written, write_file};
 use crate::error::Result;
 use crate::io::write::lock;
 use crate::progress::Progress;

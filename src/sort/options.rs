@@ -62,6 +62,8 @@ pub struct Sort {
     pub(super) from: Format,
     pub(super) to: Format,
     pub(super) table: Option<TableFormat>,
+    /// The rate of the filters in it.
+    pub(super) table_filter: Option<f64>,
     pub(super) column: Option<(Column, u8)>,
     pub(super) header: bool,
     pub(super) invalid: InvalidLines,
@@ -250,6 +252,15 @@ impl Sort {
         self
     }
 
+    /// Gives each row group of a [table](Self::to_table) in Parquet a Bloom filter of its values,
+    /// with this rate of false positives: readers pass row groups that do not have what they
+    /// look for. A run that writes anything else, or with a rate that is not between 0 and 1,
+    /// fails.
+    pub fn table_filter(mut self, rate: f64) -> Self {
+        self.table_filter = Some(rate);
+        self
+    }
+
     /// Takes the values from one column: of Parquet or Arrow files, which need none
     /// if they have but one column of integers, or of delimited text, quoted as in
     /// RFC 4180. A column named by its header skips the first record of each
@@ -371,7 +382,9 @@ impl Sort {
             _ => "value".to_owned(),
         };
         let counted = self.selection.counted;
-        let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, name)?;
+        self.check_filter()?;
+        let rate = self.table_filter;
+        let mut sink = TableSink::new(format, writer, &column, counted, pack_bytes, rate, name)?;
         let done = self.hand_to(Typed::Values, name, &mut sink)?;
         sink.finish()?;
         Ok(done)

@@ -5,6 +5,7 @@ use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, Input, OpenOptions, Purpose, ScanOptions};
+use crate::io::table::TableFormat;
 use crate::io::write::Spool;
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
@@ -26,6 +27,7 @@ impl Sort {
     /// format.
     pub(super) fn settle(&mut self, is_typed: bool) -> Result<()> {
         check_threads(self.threads)?;
+        self.check_filter()?;
         if let Some(limit) = self.memory
             && limit < MIN_MEMORY
         {
@@ -67,6 +69,18 @@ impl Sort {
         let threads = || Budget::of(limit).default_threads(machine.threads);
         self.threads = Some(self.threads.unwrap_or_else(threads));
         Ok(())
+    }
+
+    /// Refuses a filter where there is none.
+    pub(super) fn check_filter(&self) -> Result<()> {
+        match (self.table_filter, self.table) {
+            (None, _) => Ok(()),
+            (Some(rate), Some(TableFormat::Parquet)) if rate > 0.0 && rate < 1.0 => Ok(()),
+            (Some(_), Some(TableFormat::Parquet)) => {
+                Err(Error::usage("a rate of false positives is between 0 and 1"))
+            }
+            _ => Err(Error::usage("only Parquet files have Bloom filters")),
+        }
     }
 
     /// Whether lines may be among the inputs.

@@ -321,7 +321,7 @@ fn keys_are_hashed_as_another_program_does() {
 #[test]
 fn filters_of_others_are_made_asked_and_converted() {
     let work = Workspace::new();
-    for kind in ["guava", "dcso"] {
+    for kind in ["guava", "spark", "dcso"] {
         work.set(&format!("bloom build -n 50 --to {kind} -o x"), "fox\ndog\n").quiet();
         work.set("bloom add x cow", "").quiet();
         work.set("bloom convert x -o own", "").quiet();
@@ -334,8 +334,8 @@ fn filters_of_others_are_made_asked_and_converted() {
         }
         let info = work.set("bloom info x", "").quiet();
         assert!(info.starts_with(&format!("file      {kind}")), "{info}");
-        // Guava's files have no count of keys.
-        let keys = if kind == "guava" { "3 estimated" } else { "3 counted, 3 estimated" };
+        // Files of Guava and Spark have no count of keys.
+        let keys = if kind == "dcso" { "3 counted, 3 estimated" } else { "3 estimated" };
         assert!(info.contains(&format!("keys      {keys}\n")), "{info}");
     }
     assert!(dcso::load(work.file("x")).unwrap().0.contains("cow"));
@@ -384,7 +384,7 @@ fn filters_of_any_size_are_opened_again() {
             assert_eq!(work.set("bloom contains x fox", "").quiet(), "true\n", "{build}");
         }
     }
-    for (kind, rate) in [("guava", "0.7"), ("guava", "0.99"), ("dcso", "0.9")] {
+    for (kind, rate) in [("spark", "0.7"), ("guava", "0.7"), ("guava", "0.99"), ("dcso", "0.9")] {
         for keys in ["-n 1000", ""] {
             let lines = numbered("", 1000);
             work.set(&format!("bloom build --to {kind} -p {rate} -o x {keys}"), &lines).quiet();
@@ -441,6 +441,7 @@ fn what_cannot_be_done_is_refused() {
         ("build k -o x -p 0", "between 0 and 1"),
         ("build k -o x --hashes 256", "1 to 255"),
         ("build k -o x --to guava --design blocked", "they size themselves"),
+        ("build k -o x --to spark --funnel chars", "Spark hashes bytes or longs"),
         ("build k -o x -n 1e18", "cannot reserve"),
         ("build k -o x -n many", "expected a number such as"),
         ("build k -o missing/x", "cannot create missing/x"),

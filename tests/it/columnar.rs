@@ -394,3 +394,82 @@ fn damaged_tables_are_refused_and_never_a_panic() {
         }
     }
 }
+
+#[test]
+fn bitmaps_of_spark_are_written_recognized_and_read() {
+    let work = Workspace::new();
+    let values = "0\n1\n32768\n32769\n9223372036854775807\n";
+    work.set("build --to spark-bitmap -o x.parquet", values).quiet();
+    let found = work.set("identify x.parquet", "").quiet().clone();
+    assert_eq!(found, "x.parquet: Parquet file, bitmaps of Spark's bitmap_construct_agg\n");
+    assert_eq!(work.set("convert x.parquet", "").quiet(), values);
+    assert_eq!(work.set("convert x.parquet --from spark-bitmap", "").quiet(), values);
+    let refused = work.set("build --to spark-bitmap -o y", "9223372036854775808\n");
+    refused.refused("9223372036854775808 does not fit in spark-bitmap");
+    let theirs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign");
+    fs::copy(theirs.join("spark-bitmap.parquet"), work.file("theirs")).unwrap();
+    let read = work.set("convert theirs", "").quiet().clone();
+    assert_eq!(read, "0\n1\n40\n32768\n32769\n70000\n");
+    // A bit that stands for a number below 0: bucket 0, position 1.
+    let schema = "message rows { REQUIRED INT64 b; OPTIONAL BYTE_ARRAY m; }";
+    let file = File::create(work.file("negative")).unwrap();
+    let properties = Arc::new(WriterProperties::builder().build());
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[5, 0], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let bitmap = [ByteArray::from(vec![2_u8])];
+    column.typed::<ByteArrayType>().write_batch(&bitmap, Some(&[0, 1]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    work.set("convert negative", "").refused("cannot convert: Parquet file");
+    work.set("convert negative --from spark-bitmap", "").refused("row 2");
+    work.set("convert negative --from spark-bitmap", "").refused("-1");
+}
+
+#[test]
+fn filters_of_parquet_files_are_written_and_asked() {
+    let work = Workspace::new();
+    let lines =
+        |add: u64| (0..2000).fold(String::new(), |all, id| all + &format!("{}\n", id * 7 + add));
+    let (ids, others) = (lines(0), lines(1));
+    work.write("ids", &ids);
+    work.run("ids --bloom=0.001 -o ids.parquet").quiet();
+    assert_eq!(work.set("bloom contains ids.parquet 7", "").quiet(), "true\n");
+    assert_eq!(work.set("bloom contains ids.parquet --column value 8", "").out, "false\n");
+    let asked = work.set("bloom contains ids.parquet", &ids);
+    assert!(asked.out.lines().all(|line| line.ends_with("\ttrue")));
+    let found = work.set("bloom contains ids.parquet", &others).out.matches("true").count();
+    assert!(found < 20, "{found}");
+    work.run("ids -o plain.parquet").quiet();
+    work.set("bloom contains plain.parquet 7", "").refused("column \"value\" has no Bloom filter");
+    work.set("bloom contains ids.parquet x", "").refused("expected an integer of 64 bits");
+    work.set("bloom contains ids.parquet", "7\nx\n").refused("expected an integer of 64 bits");
+    work.set("bloom contains ids.parquet --funnel long 7", "").refused("no --funnel");
+    for line in ["ids --bloom -o x", "ids --bloom -o x.arrow", "ids --bloom --to bits -o x"] {
+        work.run(line).refused("only Parquet files have Bloom filters");
+    }
+    work.run("ids --bloom=1 -o x.parquet").refused("between 0 and 1");
+    let theirs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign/filters.parquet");
+    fs::copy(theirs, work.file("theirs")).unwrap();
+    for (column, key, expected) in [
+        ("id", "9", "true\n"),
+        ("id", "-7", "true\n"),
+        ("id", "8", "false\n"),
+        ("name", "Zürich", "true\n"),
+        ("2", "wolf", "false\n"),
+    ] {
+        let asked = work.set(&format!("bloom contains theirs --column {column} {key}"), "");
+        assert_eq!(asked.out, expected, "{column} {key}");
+    }
+    // Damage anywhere is an error or an answer.
+    let whole = fs::read(work.file("ids.parquet")).unwrap();
+    for cut in (0..whole.len()).step_by(97) {
+        work.write("cut", &whole[..cut]);
+        assert_eq!(work.set("bloom contains cut --column 1 7", "").code, Some(2), "cut at {cut}");
+    }
+}

@@ -40,6 +40,11 @@ fn known() -> BTreeMap<String, Known> {
             commands.entry(current.clone()).or_default();
             continue;
         };
+        let line = match line.strip_prefix("columnar ") {
+            Some(line) if cfg!(feature = "columnar") => line,
+            Some(_) => continue,
+            None => line,
+        };
         let command = commands.get_mut(&current).unwrap();
         let (name, rest) = line.split_once(' ').unwrap();
         let rest = rest.replace('@', &command.run);
@@ -164,11 +169,22 @@ impl Fixture {
             "bloom build ids.txt -o c.bloom --design counting",
             "bloom build ids.txt -o guava.bloom --to guava",
             "bloom build ids.txt -o dcso.bloom --to dcso",
+            "bloom build ids.txt -o spark.bloom --to spark",
+            "build ids.txt -o s.ch32 --to clickhouse-u32",
+            "build ids.txt -o s.ch64 --to clickhouse-u64",
+            "build ids.txt -o s.doris --to doris",
+            "build ids.txt -o s.iceberg --to iceberg",
+            "build ids.txt -o s.delta --to delta",
+            "build ids.txt -o s.inline --to delta-inline",
             "bloom build empty -o e.bloom",
             "bloom index build cells.csv",
             "bloom index build empty",
         ] {
             made.set(line, "").quiet();
+        }
+        if cfg!(feature = "columnar") {
+            made.set("build ids.txt -o spark.parquet --to spark-bitmap", "").quiet();
+            made.run("ids.txt --bloom -o filter.parquet").quiet();
         }
         Self(made)
     }

@@ -69,6 +69,7 @@ fn the_differences_to_gnu_sort_are_what_the_document_says() {
 fn the_examples_of_the_other_documents_print_what_they_say() {
     check("docs/tuning.md", 10);
     check("docs/algorithm.md", 6);
+    check("docs/interchange.md", 3);
 }
 
 /// The anchors of a document, as they are made of its headings.

@@ -123,7 +123,7 @@ fn a_sort_may_end_in_a_set() {
     let ran = work.run("a --to bits --count -o x");
     assert!(ran.err.contains("a set has no counts"), "{}", ran.err);
     let ran = work.run("a --to bit");
-    assert!(ran.err.contains("u64be, bits, roaring"), "{}", ran.err);
+    assert!(ran.err.contains("text, bits, dense"), "{}", ran.err);
 }
 
 /// The example of docs/format.md.
@@ -279,17 +279,23 @@ fn sets_of_other_programs_are_recognized_and_read() {
     let magic = [0xD1, 0xD3, 0x39, 0x64];
     let length = u32::try_from(wide.len() + 4).unwrap().to_be_bytes();
     work.write("wide", &wide);
-    work.write("vector", [&length[..], &magic, &wide, &[1, 2, 3, 4]].concat());
+    let vector = [&magic[..], &wide].concat();
+    let sum = crc32fast::hash(&vector).to_be_bytes();
+    work.write("vector", [&length[..], &vector, &sum].concat());
+    work.write("wrong", [&length[..], &vector, &[1, 2, 3, 4]].concat());
+    let two = [&[1][..], &length, &vector, &sum, &length, &vector, &sum].concat();
+    work.write("vectors", two);
     work.write("java", [&[0, 0, 0, 0, 1, 0, 0, 0, 0][..], &portable].concat());
     work.write("doris", [&[2][..], &portable].concat());
     let size = u8::try_from(portable.len()).unwrap();
     work.write("clickhouse", [&[1, size][..], &portable].concat());
     for (name, expected) in [
         ("wide", "portable roaring bitmap, 64 bits"),
-        ("vector", "deletion vector"),
+        ("vector", "deletion vector (Iceberg)"),
+        ("vectors", "file of deletion vectors (Delta Lake), deletion vectors: 2"),
         ("java", "Roaring64NavigableMap"),
         ("doris", "Apache Doris or StarRocks, 32 bits"),
-        ("clickhouse", "ClickHouse, bitmap at byte 2"),
+        ("clickhouse", "ClickHouse, bitmap"),
         ("a", "text"),
         ("b.bits", ".bits file"),
     ] {
@@ -299,6 +305,17 @@ fn sets_of_other_programs_are_recognized_and_read() {
     let shifted = "4294967299\n4294967336\n4294967395\n";
     assert_eq!(work.set("convert vector", "").quiet(), shifted);
     assert_eq!(work.set("convert wide", "").quiet(), shifted);
+    assert!(work.set("convert wrong", "").err.contains("does not have its checksum"));
+    work.write("small", [0, 1, 7, 0, 0, 0]);
+    assert_eq!(work.set("convert small --width 4", "").quiet(), "7\n");
+    work.set("convert small --width 2", "").refused("not that of so many values");
+    work.set("convert vector --width 4", "").refused("--width is for states of ClickHouse");
+    let joined = work.set("convert vectors", "");
+    assert_eq!((joined.code, &*joined.out), (Some(0), shifted));
+    assert!(joined.err.contains("has 2 deletion vectors, which are joined"), "{}", joined.err);
+    assert_eq!(work.set("convert vectors --vector 2", "").quiet(), shifted);
+    work.set("convert vectors --vector 3", "").refused("no vector 3: vectors has 2");
+    work.set("convert wide --vector 1", "").refused("--vector is for files");
     assert_eq!(work.set("convert doris", "").quiet(), "3\n40\n99\n");
     assert_eq!(work.set("convert clickhouse", "").quiet(), "3\n40\n99\n");
     work.write("raw", [0b0000_0101_u8, 0b1000_0000]);
@@ -312,6 +329,38 @@ fn sets_of_other_programs_are_recognized_and_read() {
     let help = work.set("convert --help", "").quiet();
     let words: Vec<&str> = help.split_whitespace().collect();
     assert!(words.join(" ").contains("first bit of a raw bitmap, a multiple of 65536"), "{help}");
+}
+
+#[test]
+fn every_format_of_others_is_written_recognized_and_read() {
+    let work = workspace();
+    let values = "0\n7\n65536\n4294967296\n";
+    for (format, name) in [
+        ("clickhouse-u64", "groupBitmap state of ClickHouse, bitmap"),
+        ("doris", "bitmap of Apache Doris or StarRocks, 64 bits"),
+        ("iceberg", "deletion vector (Iceberg)"),
+        ("delta", "file of deletion vectors (Delta Lake), deletion vectors: 1"),
+        ("delta-inline", "deletion vector (Delta Lake), inline, as text"),
+    ] {
+        work.set(&format!("build --to {format} -o x"), values).quiet();
+        assert_eq!(work.set("identify x", "").quiet(), format!("x: {name}\n"));
+        assert_eq!(work.set("convert x", "").quiet(), values, "{format}");
+        assert_eq!(work.set(&format!("convert x --from {format}"), "").quiet(), values);
+        let piped = work.set(&format!("cat b.bits --to {format}"), "");
+        assert_eq!(piped.code, Some(0), "{format}");
+        work.set("convert b.bits -o y", "").quiet();
+        work.set(&format!("convert b.bits --to {format} -o y"), "").quiet();
+        let of_bits = work.set("cat b.bits", "").quiet().clone();
+        assert_eq!(work.set("convert y", "").quiet(), of_bits, "a .bits file in any format");
+        work.run(&format!("--to {format} -o z y2")).refused("cannot open y2");
+    }
+    let refused = work.set("build --to clickhouse-u32 -o w", values);
+    refused.refused("4294967296 does not fit in clickhouse-u32");
+    work.set("build --to u32be -o x", "1\n258\n").quiet();
+    assert_eq!(fs::read(work.file("x")).unwrap(), [0, 0, 0, 1, 0, 0, 1, 2]);
+    work.set("bloom build --to spark -n 5 -o f", "fox\n").quiet();
+    assert_eq!(work.set("identify f", "").quiet(), "f: Bloom filter of Spark\n");
+    work.set("build --to nothing -o x", "").refused("delta-inline");
 }
 
 #[test]

@@ -212,16 +212,27 @@ pub(super) enum Command {
     },
     /// Print the values, or write them in another format
     Cat(JoinArgs),
-    /// Read a set of another program
+    /// Read a set of another program, or any set, and write it in another format
     Convert {
-        /// A file of another program; its content shows its kind
+        /// A set file, or one of another program; its content shows its kind
         file: PathBuf,
         /// Kind of the file, if its content does not show it
-        #[arg(long)]
+        #[arg(long, value_name = "KIND", value_parser = ForeignChoice::parser())]
         from: Option<ForeignChoice>,
         /// Value of the first bit of a raw bitmap, a multiple of 65536
         #[arg(long, default_value_t = 0)]
         base: u64,
+        /// Which of several deletion vectors in a file, counted from 1 [default: all together of a
+        /// file of Delta Lake]
+        #[arg(long, value_name = "N", conflicts_with = "from")]
+        vector: Option<usize>,
+        // `ClickHouse` in a comment would be shown with its quotes.
+        #[arg(
+            long,
+            value_name = "BYTES",
+            help = "Bytes of an integer in a state of ClickHouse: 1, 2, 4 or 8; the bytes of a small set do not say it [default: the width that fits the length of the file]"
+        )]
+        width: Option<usize>,
         #[command(flatten)]
         target: Target,
         #[command(flatten)]

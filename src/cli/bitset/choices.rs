@@ -1,69 +1,50 @@
 //! Names of formats, numbers and bindings as typed.
 
-use crate::io::table::TableFormat;
-use crate::number::Format;
 use crate::set::SetFormat;
-use crate::set::foreign::BitOrder;
+use crate::set::foreign::{BitOrder, ForeignFormat};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// Formats of a resulting set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FormatChoice {
-    /// One number a line
-    Text,
-    /// A .bits file, dense, roaring or sparse, whichever is smaller
-    Bits,
-    /// A .bits file with a plain bitmap
-    Dense,
-    /// A .bits file for values that are far apart
-    Sparse,
-    /// A portable roaring file, of 64 bits if a value needs them
-    Roaring,
-    /// 4 bytes a value, least significant byte first
-    U32le,
-    /// 8 bytes a value, least significant byte first
-    U64le,
-    /// A Parquet file with a column `value`, in a build with the feature columnar
-    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
-    Parquet,
-    /// An Arrow file with a column `value`, in a build with the feature columnar
-    #[cfg_attr(not(feature = "columnar"), value(hide = true))]
-    Arrow,
-}
-
-impl From<FormatChoice> for SetFormat {
-    fn from(choice: FormatChoice) -> Self {
-        match choice {
-            FormatChoice::Text => Self::Values(Format::Text),
-            FormatChoice::Bits => Self::Bits,
-            FormatChoice::Dense => Self::DenseBits,
-            FormatChoice::Sparse => Self::SparseBits,
-            FormatChoice::Roaring => Self::Roaring,
-            FormatChoice::U32le => Self::Values(Format::U32Le),
-            FormatChoice::U64le => Self::Values(Format::U64Le),
-            FormatChoice::Parquet => Self::Table(TableFormat::Parquet),
-            FormatChoice::Arrow => Self::Table(TableFormat::Arrow),
-        }
-    }
-}
-
-/// What `convert` reads where content says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+/// What `convert` is told that a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignChoice {
-    /// A raw bitmap, the least significant bit of a byte first
-    BitmapLsb,
-    /// A raw bitmap, the most significant bit of a byte first
-    BitmapMsb,
+    /// A bitmap without a head.
+    Raw(BitOrder),
+    /// A table of Spark's, whatever the names of its columns.
+    SparkBitmap,
+    /// Bytes of a format that has a name.
+    Bytes(ForeignFormat),
 }
 
-impl From<ForeignChoice> for BitOrder {
-    fn from(choice: ForeignChoice) -> Self {
-        match choice {
-            ForeignChoice::BitmapLsb => Self::LeastFirst,
-            ForeignChoice::BitmapMsb => Self::MostFirst,
-        }
+impl ForeignChoice {
+    pub(super) fn is_click_house(self) -> bool {
+        matches!(self, Self::Bytes(ForeignFormat::ClickHouse32 | ForeignFormat::ClickHouse64))
+    }
+
+    /// Parses names, and lists them in help texts.
+    pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
+        let raw = [
+            ("bitmap-lsb", BitOrder::LeastFirst, "least"),
+            ("bitmap-msb", BitOrder::MostFirst, "most"),
+        ];
+        let raw = raw.map(|(name, order, first)| {
+            let help = format!("A raw bitmap, the {first} significant bit of a byte first");
+            (PossibleValue::new(name).help(help), Self::Raw(order))
+        });
+        let spark = SetFormat::SparkBitmap;
+        let spark = PossibleValue::new(spark.name()).help(spark.about()).hide(!spark.is_built_in());
+        let bytes = ForeignFormat::ALL.map(|format| {
+            (PossibleValue::new(format.name()).help(format.about()), Self::Bytes(format))
+        });
+        let all = raw.into_iter().chain([(spark, Self::SparkBitmap)]).chain(bytes);
+        let (names, choices): (Vec<PossibleValue>, Vec<Self>) = all.unzip();
+        let known = names.clone();
+        PossibleValuesParser::new(names).try_map(move |name: String| {
+            let index = known.iter().position(|value| value.get_name() == name);
+            index.and_then(|index| choices.get(index).copied()).ok_or("no such kind")
+        })
     }
 }
 

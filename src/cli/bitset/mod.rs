@@ -81,8 +81,9 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Verify { sets } => describe::verify(source, &sets)?,
         Command::Generate { what } => generate::write(SetArgs::command(), what)?,
         Command::Identify { files } => foreign::identify(&files)?,
-        Command::Convert { file, from, base, target, .. } => {
-            foreign::convert(source, &file, from, base, &target)?;
+        Command::Convert { file, from, base, vector, width, target, .. } => {
+            let how = foreign::How { from, base, vector, width };
+            foreign::convert(source, &file, &how, &target)?;
         }
         Command::Count { sets, .. } => query::count(source, &sets)?,
         Command::Plot { set, output, order, ipv4, .. } => {

@@ -1,14 +1,12 @@
 //! Limits of a command, and where its result goes.
 
-use super::choices::FormatChoice;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
+use crate::cli::set_format;
 use crate::cli::stats::StatsFormat;
-use crate::io::table::TableFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Limits of what has to be sorted or written.
 #[derive(Debug, clap::Args)]
@@ -59,26 +57,17 @@ pub(super) struct Target {
     pub(super) output: Option<PathBuf>,
 
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
-    #[arg(long, value_name = "FORMAT")]
-    pub(super) to: Option<FormatChoice>,
+    #[arg(long, value_name = "FORMAT", value_parser = set_format::parser())]
+    pub(super) to: Option<SetFormat>,
 }
 
 impl Target {
     /// What was asked for, or what the name of the file suggests.
     pub(super) fn format(&self) -> SetFormat {
-        let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
-        let suffix = suffix.map(str::to_ascii_lowercase);
-        let table = self.output.as_deref().and_then(TableFormat::of_name);
-        if let (None, Some(table)) = (self.to, table) {
-            return SetFormat::Table(table);
-        }
-        match (self.to, &self.output, suffix.as_deref()) {
-            (Some(choice), ..) => choice.into(),
-            (None, None, _) | (None, _, Some("txt" | "gz" | "zst" | "bz2" | "xz")) => {
-                SetFormat::Values(Format::Text)
-            }
-            (None, _, Some("roaring")) => SetFormat::Roaring,
-            (None, Some(_), _) => SetFormat::Bits,
+        match (self.to, &self.output) {
+            (Some(format), _) => format,
+            (None, None) => SetFormat::Values(Format::Text),
+            (None, Some(path)) => SetFormat::of_name(path).unwrap_or(SetFormat::Bits),
         }
     }
 }

@@ -1,18 +1,20 @@
 //! Flags as typed.
 
 use super::gnu::GnuArgs;
+use crate::cli::bloom;
 use crate::cli::columns::ColumnArgs;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::notation::NotationArgs;
 use crate::cli::progress::When;
+use crate::cli::set_format;
 use crate::cli::stats::StatsFormat;
 use crate::io::table::TableFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
 use crate::sort::Strategy;
+use clap::builder::TypedValueParser;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -121,10 +123,15 @@ pub(super) struct SortArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) from: Format,
 
-    /// Format of the output: text, u32le, u32be, u64le, u64be; bits, sparse or roaring (a set file);
-    /// parquet or arrow (a table) [default: text; a table if FILE ends in .parquet, .arrow or .feather]
-    #[arg(long, value_name = "FORMAT")]
+    /// Format of the output; that of a set drops copies [default: text; a table if FILE ends in
+    /// .parquet, .arrow or .feather]
+    #[arg(long, value_name = "FORMAT", value_parser = set_format::parser().map(OutputFormat::from))]
     pub(super) to: Option<OutputFormat>,
+
+    /// Give each row group of a Parquet output a Bloom filter of its values, with this rate of
+    /// false positives [default: 0.01]
+    #[arg(long, value_name = "RATE", value_parser = bloom::rate, num_args = 0..=1, require_equals = true, default_missing_value = "0.01", conflicts_with_all = ["check", "check_silently"], hide = cfg!(not(feature = "columnar")))]
+    pub(super) bloom: Option<f64>,
 
     #[command(flatten)]
     pub(super) notation: NotationArgs,
@@ -174,21 +181,13 @@ impl SortArgs {
     }
 }
 
-impl FromStr for OutputFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "bits" => Ok(Self::Set(SetFormat::Bits)),
-            "sparse" => Ok(Self::Set(SetFormat::SparseBits)),
-            "roaring" => Ok(Self::Set(SetFormat::Roaring)),
-            other => match TableFormat::ALL.into_iter().find(|format| format.name() == other) {
-                Some(format) => Ok(Self::Table(format)),
-                None => other
-                    .parse()
-                    .map(Self::Values)
-                    .map_err(|error| format!("{error}, bits, roaring, sparse, parquet, arrow")),
-            },
+impl From<SetFormat> for OutputFormat {
+    /// Values and tables may have copies; other formats are those of sets.
+    fn from(format: SetFormat) -> Self {
+        match format {
+            SetFormat::Values(format) => Self::Values(format),
+            SetFormat::Table(format) => Self::Table(format),
+            set => Self::Set(set),
         }
     }
 }
@@ -238,11 +237,12 @@ mod tests {
 
     #[test]
     fn an_output_is_values_or_a_set() {
-        assert_eq!("bits".parse(), Ok(OutputFormat::Set(SetFormat::Bits)));
-        assert_eq!("sparse".parse(), Ok(OutputFormat::Set(SetFormat::SparseBits)));
-        assert_eq!("u32be".parse(), Ok(OutputFormat::Values(Format::U32Be)));
-        let refused = "bit".parse::<OutputFormat>().unwrap_err();
-        assert!(refused.ends_with("bits, roaring, sparse, parquet, arrow"), "{refused}");
-        assert_eq!("arrow".parse(), Ok(OutputFormat::Table(TableFormat::Arrow)));
+        let of = |name: &str| OutputFormat::from(name.parse::<SetFormat>().unwrap());
+        assert_eq!(of("bits"), OutputFormat::Set(SetFormat::Bits));
+        assert_eq!(of("sparse"), OutputFormat::Set(SetFormat::SparseBits));
+        assert_eq!(of("u32be"), OutputFormat::Values(Format::U32Be));
+        assert_eq!(of("arrow"), OutputFormat::Table(TableFormat::Arrow));
+        let typed = |to| SortArgs::command().try_get_matches_from(["bitsort", "--to", to]);
+        assert!(typed("doris").is_ok() && typed("bit").is_err());
     }
 }

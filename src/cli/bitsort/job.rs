@@ -42,6 +42,9 @@ impl SortArgs {
             OutputFormat::Set(_) => sort, // which is told as what it is built into
             OutputFormat::Table(format) => sort.to_table(format),
         };
+        if let Some(rate) = self.bloom {
+            sort = sort.table_filter(rate);
+        }
         sort = sort.notation(self.notation()?);
         for file in self.inputs()? {
             sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };

@@ -18,7 +18,7 @@ Examples:
   bitset bloom verify seen.bloom               measure the rate; exit 1 if it is too high
 
 A key is a line without its newline, of any length and any bytes; an empty line
-is a key. A FILTER is a .bloom file, or one of Guava or of DCSO's bloom.";
+is a key. A FILTER is a .bloom file, or one of Guava, of DCSO's bloom or of Spark.";
 
 // Commands on filters.
 #[derive(Debug, clap::Args)]
@@ -58,18 +58,7 @@ pub(super) enum BloomCommand {
     /// A full counter stays full. If all counters of a key are full, the key stays in the filter.
     Remove(ChangeArgs),
     /// Say whether keys may be in a filter; false is certain
-    Contains {
-        /// A .bloom file, or one of Guava or of DCSO's bloom
-        filter: PathBuf,
-        /// Keys; if none is given, the lines of standard input
-        #[arg(allow_negative_numbers = true)]
-        keys: Vec<OsString>,
-        /// Ask for the lines of FILE
-        #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
-        files: Vec<PathBuf>,
-        #[command(flatten)]
-        kind: KeyArgs,
-    },
+    Contains(ContainsArgs),
     /// Copy the lines that may be in a filter
     Filter(FilterArgs),
     /// Copy each line the first time that it occurs
@@ -124,7 +113,7 @@ pub(super) enum BloomCommand {
     Intersect(JoinArgs),
     /// Describe a filter: size, fill, estimated keys, expected rate
     Info {
-        /// A .bloom file, or one of Guava or of DCSO's bloom
+        /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
         filter: PathBuf,
         /// One JSON object
         #[arg(long)]
@@ -132,7 +121,7 @@ pub(super) enum BloomCommand {
     },
     /// Check a filter file and measure its rate of false positives
     Verify {
-        /// A .bloom file, or one of Guava or of DCSO's bloom
+        /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
         filter: PathBuf,
         /// The promised rate; by default the rate in the file
         #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
@@ -154,7 +143,7 @@ pub(super) enum BloomCommand {
     },
     /// Write a filter as a file of another program, or read one
     Convert {
-        /// A .bloom file, or one of Guava or of DCSO's bloom
+        /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
         filter: PathBuf,
         /// Write to FILE, whole or not at all
         #[arg(short, long, value_name = "FILE")]
@@ -169,7 +158,7 @@ pub(super) enum BloomCommand {
 pub(super) const DEDUP_RATE: f64 = 1e-6;
 
 /// A rate, as a number or in percent.
-fn rate(text: &str) -> Result<f64, &'static str> {
+pub(in crate::cli) fn rate(text: &str) -> Result<f64, &'static str> {
     let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let rate = number.trim_end().parse::<f64>();
     rate.map(|rate| rate / whole).map_err(|_| "expected a share, such as 0.01 or 1%")
@@ -209,7 +198,7 @@ pub(super) struct SizeArgs {
     /// Number of different keys; by default the command counts the lines first
     #[arg(short = 'n', long, value_name = "N")]
     pub(super) keys: Option<Count>,
-    /// Rate of false positives once all keys are in the filter [default: 0.01; 0.03 with --to guava]
+    /// Rate of false positives once all keys are in the filter [default: 0.01; 0.03 with --to guava or spark]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = rate)]
     pub(super) rate: Option<f64>,
     /// Bits, or counters, a key instead of a rate
@@ -285,11 +274,28 @@ pub(super) struct TargetArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(super) struct ContainsArgs {
+    /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark; or a Parquet file
+    pub(super) filter: PathBuf,
+    /// Keys; if none is given, the lines of standard input
+    #[arg(allow_negative_numbers = true)]
+    pub(super) keys: Vec<OsString>,
+    /// Ask for the lines of FILE
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with = "keys")]
+    pub(super) files: Vec<PathBuf>,
+    /// Ask the Bloom filters of this column of a Parquet file: a number from 1, or a name
+    #[arg(long, value_name = "COLUMN", hide = cfg!(not(feature = "columnar")))]
+    pub(super) column: Option<String>,
+    #[command(flatten)]
+    pub(super) kind: KeyArgs,
+}
+
+#[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
     "Ask for this column of delimited text, and copy whole rows: a number from 1, or a name"
 )))]
 pub(super) struct FilterArgs {
-    /// A .bloom file, or one of Guava or of DCSO's bloom
+    /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
     pub(super) filter: PathBuf,
     /// Files of keys; none or `-` is standard input
     pub(super) files: Vec<PathBuf>,
@@ -306,7 +312,7 @@ pub(super) struct FilterArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ChangeArgs {
-    /// A .bloom file, or one of Guava or of DCSO's bloom; `remove` needs a counting filter
+    /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark; `remove` needs a counting filter
     pub(super) filter: PathBuf,
     /// Keys; none means the lines of standard input
     #[arg(allow_negative_numbers = true)]
@@ -370,4 +376,6 @@ pub(super) enum KindChoice {
     Guava,
     /// What DCSO's `bloom` reads
     Dcso,
+    /// What Spark's `BloomFilter.readFrom` reads, of version 2
+    Spark,
 }

@@ -24,6 +24,9 @@ pub(super) fn build(
     if to == KindChoice::Dcso && keys.funnel != FunnelChoice::Bytes {
         return Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"));
     }
+    if to == KindChoice::Spark && matches!(keys.funnel, FunnelChoice::Int | FunnelChoice::Chars) {
+        return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
+    }
     let _bar = source.bar(true);
     let (tools, files) = (tools(source, keys), or_stdin(files));
     let file = if let Some(Count(keys)) = size.keys {

@@ -18,9 +18,12 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
-    // Files of Guava's do not say, nor does what was made of them.
-    let guava = matches!(spec.scheme(), Scheme::GuavaMitz32 | Scheme::GuavaMitz64);
-    let counted = (!guava).then_some(filter.key_count());
+    // Files of Guava's and Spark's do not say, nor does what was made of them.
+    let uncounted = matches!(
+        spec.scheme(),
+        Scheme::GuavaMitz32 | Scheme::GuavaMitz64 | Scheme::SparkV1 | Scheme::SparkV2 { .. }
+    );
+    let counted = (!uncounted).then_some(filter.key_count());
     if json {
         let known = |number: f64| number.is_finite().then_some(number);
         return print_line(json!({

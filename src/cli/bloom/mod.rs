@@ -11,8 +11,9 @@ mod screen;
 mod size;
 
 use super::bitset::{Answer, Source, is_stdin};
+use super::exit::say;
 use super::stdout::stdout;
-use crate::bloom::{FilterFile, Opened};
+use crate::bloom::{FilterFile, Opened, Scheme, spark};
 use crate::error::{Error, Result};
 use crate::io::write::{Encoding, Writer};
 use crate::lines::{Funnel, LineTools};
@@ -22,7 +23,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-pub(super) use args::BloomArgs;
+pub(super) use args::{BloomArgs, rate};
 
 /// Runs a command.
 pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
@@ -34,9 +35,7 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
         }
         BloomCommand::Add(args) => change::add(source, args)?,
         BloomCommand::Remove(args) => change::remove(source, args)?,
-        BloomCommand::Contains { filter, keys, files, kind } => {
-            return screen::contains(source, &filter, &keys, files, kind);
-        }
+        BloomCommand::Contains(args) => return screen::contains(source, args),
         BloomCommand::Filter(args) => screen::filter(source, args)?,
         BloomCommand::Dedup { files, exact, keys, rate, design, seed, lines, target } => {
             let size = screen::DedupSize { keys: keys.map(|keys| keys.0), rate, design, seed };
@@ -67,7 +66,21 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
 /// Opens a filter to be asked.
 fn open(filter: &Path) -> Result<FilterFile<Opened>> {
     check_is_file(filter)?;
-    FilterFile::open(filter)
+    let file = FilterFile::open(filter)?;
+    tell_of_version(&file, filter);
+    Ok(file)
+}
+
+/// Says that a filter is worse than it promises.
+fn tell_of_version(file: &FilterFile<Opened>, path: &Path) {
+    let keys = file.filter.key_count();
+    if file.filter.spec().scheme() == Scheme::SparkV1 && keys > spark::MOST_KEYS_V1 {
+        say(&format!(
+            "bitset: {} is of version 1 of Spark's filters, which has far more false positives \
+             than it promises with {keys} keys",
+            path.display()
+        ));
+    }
 }
 
 /// Opens a filter whose words are copied or vouched for, after its checksums.

@@ -1,39 +1,94 @@
 //! Streams of lines held against filters, and against each other.
 
-use super::args::{FilterArgs, KeyArgs, LineArgs, PlainChoice, TargetArgs};
-use super::{Out, open, plan, tools, typed_key};
-use crate::bloom::{Blocked, Builder, Filter, Plain, Standard};
+use super::args::{ContainsArgs, FilterArgs, FunnelChoice, LineArgs, PlainChoice, TargetArgs};
+use super::{Out, check_is_file, open, plan, tools, typed_key};
+use crate::bloom::parquet::ParquetFilter;
+use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
-use crate::error::Result;
-use crate::lines::{Keep, LineTools};
+use crate::error::{Error, Result};
+use crate::io::read::map;
+use crate::io::table::TableFormat;
+use crate::lines::keys::Batch;
+use crate::lines::{Funnel, Keep, LineTools};
+use crate::number::Column;
 use memchr::memchr_iter;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says whether keys may be in the filter.
-pub(super) fn contains(
-    source: &Source,
-    path: &Path,
-    keys: &[OsString],
-    files: Vec<PathBuf>,
-    kind: KeyArgs,
-) -> Result<Answer> {
-    let filter = open(path)?.filter;
+/// What is asked for keys.
+enum Asked {
+    Filter(FilterFile<Opened>),
+    /// The filters of a column of a Parquet file.
+    Column(ParquetFilter),
+}
+
+impl Asked {
+    fn open(path: &Path, column: Option<&Column>, funnel: FunnelChoice) -> Result<Self> {
+        let is_table = || -> Result<bool> {
+            check_is_file(path)?;
+            Ok(TableFormat::of_content(&map(path)?) == Some(TableFormat::Parquet))
+        };
+        if column.is_none() && !is_table()? {
+            return open(path).map(Self::Filter);
+        }
+        if funnel != FunnelChoice::Bytes {
+            return Err(Error::usage("the type of a column says how keys are hashed: no --funnel"));
+        }
+        ParquetFilter::open(path, column).map(Self::Column)
+    }
+
+    /// The answer for a key that was typed.
+    fn typed(&self, key: &OsStr, funnel: FunnelChoice) -> Result<bool> {
+        match self {
+            Self::Filter(file) => Ok(file.filter.contains(&typed_key(key, funnel)?)),
+            Self::Column(filter) => filter.contains_text(key.as_bytes()).ok_or_else(|| {
+                let key = key.as_bytes().escape_ascii();
+                Error::usage(format!("expected {}: \"{key}\"", filter.expected()))
+            }),
+        }
+    }
+
+    /// The answers for the keys of lines.
+    fn batch(&self, batch: &Batch<'_>, funnel: Funnel, found: &mut Vec<bool>) -> Result<()> {
+        match self {
+            Self::Filter(file) => {
+                batch.hashed(funnel, |keys| file.filter.contains_many(keys, found))
+            }
+            Self::Column(filter) => {
+                found.clear();
+                for (index, key) in batch.keys.iter().enumerate() {
+                    let answer = filter.contains_text(key);
+                    found.push(answer.ok_or_else(|| batch.no_key(index, filter.expected()))?);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Says whether keys may be in the filter, or in a column of a Parquet file.
+pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
+    let ContainsArgs { filter, keys, files, column, kind } = args;
+    let column = column.map(|column| match column.parse() {
+        Ok(number) => Column::Number(number),
+        Err(_) => Column::Name(column),
+    });
+    let filter = Asked::open(&filter, column.as_ref(), kind.funnel)?;
     let mut out = Out::open(source, &TargetArgs { output: None })?;
     kind.check_typed(!keys.is_empty())?;
     let end = if kind.lines.zero { "\0" } else { "\n" };
-    if let [key] = keys {
-        let found = filter.contains(&typed_key(key, kind.funnel)?);
+    if let [key] = &keys[..] {
+        let found = filter.typed(key, kind.funnel)?;
         out.write(format!("{found}{end}").as_bytes())?;
         return Ok(found.into());
     }
     if !keys.is_empty() {
         let mut all = true;
         let mut told = Vec::new();
-        for key in keys {
-            let found = filter.contains(&typed_key(key, kind.funnel)?);
+        for key in &keys {
+            let found = filter.typed(key, kind.funnel)?;
             all &= found;
             tell(key.as_bytes(), found, end, &mut told);
         }
@@ -46,7 +101,7 @@ pub(super) fn contains(
     let work = |bytes: &[u8], told: &mut Vec<u8>| {
         let mut found = Vec::new();
         job.rules.batches(bytes, |batch| {
-            batch.hashed(job.rules.funnel, |keys| filter.contains_many(keys, &mut found))?;
+            filter.batch(batch, job.rules.funnel, &mut found)?;
             for (key, &found) in batch.keys.iter().zip(&found) {
                 tell(key, found, end, told);
             }

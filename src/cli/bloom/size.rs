@@ -2,7 +2,7 @@
 
 use super::args::{DesignChoice, KindChoice, SizeArgs};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
-use crate::bloom::{BuildError, check_rate, dcso, guava};
+use crate::bloom::{BuildError, check_rate, dcso, guava, spark};
 use crate::bloom::{FilterFile, FilterKind};
 use crate::error::{Error, Result};
 
@@ -15,6 +15,7 @@ impl From<KindChoice> for FilterKind {
             KindChoice::Bloom => Self::Bloom,
             KindChoice::Guava => Self::Guava,
             KindChoice::Dcso => Self::Dcso,
+            KindChoice::Spark => Self::Spark,
         }
     }
 }
@@ -73,7 +74,9 @@ impl SizeArgs {
         match to {
             // A filter of one key shows whether the numbers are in their ranges.
             KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
-            KindChoice::Guava | KindChoice::Dcso => Ok(check_rate(self.known_rate())?),
+            KindChoice::Guava | KindChoice::Dcso | KindChoice::Spark => {
+                Ok(check_rate(self.known_rate())?)
+            }
         }
     }
 
@@ -112,6 +115,10 @@ impl SizeArgs {
                 let options = guava::Options::default();
                 let rate = self.rate.unwrap_or(guava::DEFAULT_RATE);
                 AnyFilter::Standard(guava::filter(keys, rate, options)?)
+            }
+            KindChoice::Spark => {
+                let rate = self.rate.unwrap_or(spark::DEFAULT_RATE);
+                AnyFilter::Standard(spark::filter(keys.max(1), rate, 0)?)
             }
             KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
         };

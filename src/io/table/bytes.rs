@@ -23,6 +23,12 @@ pub(super) fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> io::Error {
 }
 
 impl FileBytes {
+    /// A file that can be read at any place.
+    pub(super) fn of(file: File, limit_bytes: u64) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { file: Arc::new(file), len, limit_bytes })
+    }
+
     /// The bytes at `start`.
     pub(super) fn at(&self, start: u64, bytes: u64) -> io::Result<Vec<u8>> {
         if start.checked_add(bytes).is_none_or(|end| end > self.len) {

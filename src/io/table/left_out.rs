@@ -17,7 +17,68 @@ pub(crate) enum Piece {}
 /// There is none.
 pub(crate) struct TableWriter<W>(Never, PhantomData<W>);
 
+/// There is none.
+#[derive(Debug)]
+pub(crate) enum BitmapTable {}
+
+/// There is none.
+pub(crate) enum ColumnFilters {}
+
+/// There is none.
+pub(crate) struct BitmapWriter<W>(Never, PhantomData<W>);
+
 enum Never {}
+
+impl BitmapTable {
+    pub(crate) fn is_one(_: File, name: &str) -> Result<bool> {
+        Err(Error::LeftOut { input: name.to_owned(), format: TableFormat::Parquet.title() })
+    }
+
+    pub(crate) fn open(_: File, name: &str, _: u64) -> Result<Self> {
+        Err(Error::LeftOut { input: name.to_owned(), format: TableFormat::Parquet.title() })
+    }
+
+    pub(crate) fn each(
+        &self,
+        _: impl FnMut(Option<i64>, Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
+        match *self {}
+    }
+}
+
+impl ColumnFilters {
+    pub(crate) fn open(_: File, name: &str, _: Option<&crate::number::Column>) -> Result<Self> {
+        Err(Error::LeftOut { input: name.to_owned(), format: TableFormat::Parquet.title() })
+    }
+
+    pub(crate) fn expected(&self) -> &'static str {
+        match *self {}
+    }
+
+    pub(crate) fn key(&self, _: &[u8]) -> Option<Vec<u8>> {
+        match *self {}
+    }
+
+    pub(crate) fn contains(&self, _: &[u8]) -> bool {
+        match *self {}
+    }
+}
+
+impl<W: Write + Send> BitmapWriter<W> {
+    pub(crate) fn new(_: W, _: u64) -> io::Result<Self> {
+        let format = TableFormat::Parquet;
+        let what = format!("build with the feature columnar for {format} files");
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
+
+    pub(crate) fn row(&mut self, _: i64, _: &[u8]) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self.0 {}
+    }
+}
 
 impl Table {
     pub(crate) fn open(
@@ -61,7 +122,14 @@ impl Piece {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    pub(crate) fn new(format: TableFormat, _: W, _: &str, _: bool, _: u64) -> io::Result<Self> {
+    pub(crate) fn new(
+        format: TableFormat,
+        _: W,
+        _: &str,
+        _: bool,
+        _: u64,
+        _: Option<f64>,
+    ) -> io::Result<Self> {
         let what = format!("build with the feature columnar for {format} files");
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }

@@ -10,7 +10,11 @@
 #[cfg(feature = "columnar")]
 mod arrow;
 #[cfg(feature = "columnar")]
+mod bitmaps;
+#[cfg(feature = "columnar")]
 mod bytes;
+#[cfg(feature = "columnar")]
+mod filters;
 #[cfg(not(feature = "columnar"))]
 mod left_out;
 #[cfg(feature = "columnar")]
@@ -21,8 +25,12 @@ mod rows;
 #[cfg(feature = "columnar")]
 mod writer;
 
+#[cfg(feature = "columnar")]
+pub(crate) use bitmaps::{BitmapTable, BitmapWriter};
+#[cfg(feature = "columnar")]
+pub(crate) use filters::ColumnFilters;
 #[cfg(not(feature = "columnar"))]
-pub(crate) use left_out::{Piece, Table, TableWriter};
+pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
 pub(crate) use rows::Rows;

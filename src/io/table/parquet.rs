@@ -44,7 +44,7 @@ enum Raw {
 }
 
 /// An error of the file system as it was, or bytes that make no sense.
-fn error(error: ParquetError) -> io::Error {
+pub(super) fn error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(cause) => *cause,
@@ -100,21 +100,26 @@ fn candidate(column: &ColumnDescriptor) -> Candidate {
     Candidate { name: column.path().string(), other }
 }
 
+/// The metadata at the end of a file.
+pub(super) fn metadata_of(bytes: &FileBytes) -> io::Result<ParquetMetaData> {
+    let tail = bytes.at(bytes.len.saturating_sub(TAIL_BYTES), TAIL_BYTES.min(bytes.len))?;
+    let (Some(&metadata_bytes), true) = (tail.first_chunk(), tail.ends_with(b"PAR1")) else {
+        return Err(invalid("a Parquet file ends in PAR1, and this one does not"));
+    };
+    let metadata_bytes = u64::from(u32::from_le_bytes(metadata_bytes));
+    let metadata_at = bytes.len.checked_sub(TAIL_BYTES + metadata_bytes);
+    let metadata_at = metadata_at.ok_or_else(|| invalid("its metadata is cut off"))?;
+    if metadata_bytes * METADATA_FACTOR > bytes.limit_bytes {
+        let needed = metadata_bytes * METADATA_FACTOR;
+        return Err(too_large("its metadata", needed, bytes.limit_bytes));
+    }
+    let metadata = bytes.at(metadata_at, metadata_bytes)?;
+    ParquetMetaDataReader::decode_metadata(&metadata).map_err(error)
+}
+
 impl ParquetTable {
     pub(super) fn open(bytes: FileBytes, wanted: Option<&Column>) -> Result<Opened<Self>, Refused> {
-        let tail = bytes.at(bytes.len.saturating_sub(TAIL_BYTES), TAIL_BYTES.min(bytes.len))?;
-        let (Some(&metadata_bytes), true) = (tail.first_chunk(), tail.ends_with(b"PAR1")) else {
-            return Err(invalid("a Parquet file ends in PAR1, and this one does not").into());
-        };
-        let metadata_bytes = u64::from(u32::from_le_bytes(metadata_bytes));
-        let metadata_at = bytes.len.checked_sub(TAIL_BYTES + metadata_bytes);
-        let metadata_at = metadata_at.ok_or_else(|| invalid("its metadata is cut off"))?;
-        if metadata_bytes * METADATA_FACTOR > bytes.limit_bytes {
-            let needed = metadata_bytes * METADATA_FACTOR;
-            return Err(too_large("its metadata", needed, bytes.limit_bytes).into());
-        }
-        let metadata = bytes.at(metadata_at, metadata_bytes)?;
-        let metadata = ParquetMetaDataReader::decode_metadata(&metadata).map_err(error)?;
+        let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
         let column = choose(&candidates, wanted)?;

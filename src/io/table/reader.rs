@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::number::Column;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 
 /// Rows that are read together.
 const BATCH_ROWS: usize = 1 << 14;
@@ -78,10 +77,9 @@ impl Table {
         format: TableFormat,
         options: TableOptions<'_>,
     ) -> Result<Self> {
-        let len = file.metadata().map_err(Error::io("read", name))?.len();
         // A piece takes its bytes, the same unpacked, and a dictionary.
         let limit_bytes = options.memory_bytes / options.threads.max(1) / 3;
-        let file = FileBytes { file: Arc::new(file), len, limit_bytes };
+        let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options.column)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows)),
@@ -188,8 +186,22 @@ pub(super) struct Candidate {
 /// Column names that a message lists.
 const LISTED: usize = 12;
 
-/// Number (from 0) of the wanted column.
+/// Number (from 0) of the wanted column, which has integers.
 pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Result<usize, Refused> {
+    let index = choose_any(candidates, wanted)?;
+    match &candidates[index] {
+        Candidate { other: None, .. } => Ok(index),
+        Candidate { name, other: Some(kind) } => {
+            Err(Refused::Column(format!("column \"{name}\" holds {kind}, not integers")))
+        }
+    }
+}
+
+/// Number (from 0) of the wanted column, or of the only one of integers.
+pub(super) fn choose_any(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+) -> Result<usize, Refused> {
     let list = |integers_only: bool| {
         let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
         let mut names = names.map(|found| found.name.as_str());
@@ -226,10 +238,5 @@ pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Resul
             }
         }
     };
-    match &candidates[index] {
-        Candidate { other: None, .. } => Ok(index),
-        Candidate { name, other: Some(kind) } => {
-            refused(format!("column \"{name}\" holds {kind}, not integers"))
-        }
-    }
+    Ok(index)
 }

@@ -10,7 +10,7 @@ use ::parquet::data_type::Int64Type;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::SerializedFileWriter;
-use ::parquet::schema::types::Type;
+use ::parquet::schema::types::{ColumnPath, Type};
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
@@ -42,7 +42,7 @@ enum Encoder<W: Write + Send> {
 
 /// Holds back the first bytes, which are lost without [`finish`](Self::finish): a run
 /// that fails before there are rows writes nothing.
-struct Holding<W> {
+pub(super) struct Holding<W> {
     out: W,
     held: Vec<u8>,
     holds: bool,
@@ -52,6 +52,10 @@ struct Holding<W> {
 const HELD_BYTES: usize = 4 << 10;
 
 impl<W: Write> Holding<W> {
+    pub(super) fn new(out: W) -> Self {
+        Self { out, held: Vec::new(), holds: true }
+    }
+
     fn release(&mut self) -> io::Result<()> {
         self.holds = false;
         self.out.write_all(&self.held)?;
@@ -59,7 +63,7 @@ impl<W: Write> Holding<W> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.release()?;
         self.out.flush()
     }
@@ -80,7 +84,14 @@ impl<W: Write> Write for Holding<W> {
     }
 }
 
-fn parquet_error(error: ParquetError) -> io::Error {
+/// Bytes that a row takes in a filter of this rate, whose size is a power of two.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+fn filter_row_bytes(rate: f64) -> u64 {
+    let bits = -8.0 / (1.0 - rate.powf(1.0 / 8.0)).ln();
+    (bits / 4.0).ceil() as u64
+}
+
+pub(super) fn parquet_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
             Ok(cause) => *cause,
@@ -98,25 +109,34 @@ fn arrow_error(error: ArrowError) -> io::Error {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// A table with a column called `name`, and with one of counts if these come.
+    /// A table with a column called `name`, and with one of counts if these come. With
+    /// `filter_rate` each row group of Parquet has a Bloom filter of that column.
     ///
     /// # Errors
     ///
-    /// If its beginning cannot be written.
+    /// If its beginning cannot be written, or a filter was asked for in another format.
     pub(crate) fn new(
         format: TableFormat,
         out: W,
         name: &str,
         counted: bool,
         memory_bytes: u64,
+        filter_rate: Option<f64>,
     ) -> io::Result<Self> {
-        let out = Holding { out, held: Vec::new(), holds: true };
+        let out = Holding::new(out);
         // A column cannot be called as the other one.
         let name = if counted && name == COUNT { "value" } else { name };
         let names = if counted { vec![name, COUNT] } else { vec![name] };
-        let rows = memory_bytes / ROW_BYTES / names.len() as u64;
+        let row_bytes = ROW_BYTES + filter_rate.map_or(0, filter_row_bytes);
+        let rows = memory_bytes / row_bytes / names.len() as u64;
         let (encoder, rows) = match format {
-            TableFormat::Parquet => (parquet(out, &names)?, rows.clamp(MIN_GROUP_ROWS, GROUP_ROWS)),
+            TableFormat::Parquet => {
+                let rows = rows.clamp(MIN_GROUP_ROWS, GROUP_ROWS);
+                (parquet(out, &names, filter_rate.map(|rate| (rate, rows)))?, rows)
+            }
+            TableFormat::Arrow if filter_rate.is_some() => {
+                return Err(io::Error::other("files of Arrow have no Bloom filters"));
+            }
             TableFormat::Arrow => (arrow(out, &names)?, rows.clamp(MIN_GROUP_ROWS, BATCH_ROWS)),
         };
         let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
@@ -212,7 +232,13 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-fn parquet<W: Write + Send>(out: Holding<W>, names: &[&str]) -> io::Result<Encoder<W>> {
+/// `filter` is the rate of false positives of a filter of the first column, and the most rows
+/// that it is of.
+fn parquet<W: Write + Send>(
+    out: Holding<W>,
+    names: &[&str],
+    filter: Option<(f64, u64)>,
+) -> io::Result<Encoder<W>> {
     let fields = names.iter().map(|name| {
         Type::primitive_type_builder(name, Physical::INT64)
             .with_repetition(Repetition::REQUIRED)
@@ -222,16 +248,21 @@ fn parquet<W: Write + Send>(out: Holding<W>, names: &[&str]) -> io::Result<Encod
     });
     let fields = fields.collect::<Result<Vec<_>, _>>().map_err(parquet_error)?;
     let schema = Type::group_type_builder("schema").with_fields(fields).build();
-    let properties = WriterProperties::builder()
+    let mut properties = WriterProperties::builder()
         .set_created_by(concat!("bitsort version ", env!("CARGO_PKG_VERSION")).to_owned())
         .set_compression(Compression::UNCOMPRESSED)
         .set_dictionary_enabled(false)
         .set_encoding(Encoding::DELTA_BINARY_PACKED)
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .build();
+        .set_offset_index_disabled(true);
+    if let (Some((rate, rows)), Some(name)) = (filter, names.first()) {
+        let column = ColumnPath::from(vec![(*name).to_owned()]);
+        properties = properties
+            .set_column_bloom_filter_fpp(column.clone(), rate)
+            .set_column_bloom_filter_max_ndv(column, rows);
+    }
     let schema = Arc::new(schema.map_err(parquet_error)?);
-    let writer = SerializedFileWriter::new(out, schema, Arc::new(properties));
+    let writer = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
     Ok(Encoder::Parquet(Box::new(writer.map_err(parquet_error)?)))
 }
 

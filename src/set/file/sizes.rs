@@ -4,7 +4,7 @@ use super::portable::PortableSize;
 use super::writer::Extent;
 use crate::io::page::{HEADER_BYTES, blocks};
 use crate::set::container::{Container, plain_bytes};
-use crate::set::sink::SetFormat;
+use crate::set::format::SetFormat;
 use crate::set::sparse::SparseSize;
 
 /// Counts the bytes of a set, by ascending containers or values.

@@ -1,0 +1,185 @@
+//! Filters of Spark: `BloomFilter.writeTo` and `readFrom` of `spark-sketch`.
+//!
+//! A file is, in big-endian order, 4 bytes each: the version (1 or 2), the number of hash
+//! functions, in version 2 the seed, the number of words; then the words, 8 bytes each. Bit `i`
+//! is bit `i % 64` of word `i / 64`. The number of keys and the promised rate are not in the
+//! file.
+//!
+//! | key of Spark | key |
+//! |---|---|
+//! | a number of any width | `&5_u64`, or [`long`](super::guava::long) of a signed one |
+//! | a string | the text |
+//! | binary | the bytes |
+//!
+//! Version 2 is what Spark makes from 4.1 on; [`filter`] makes it. Version 1 computes the
+//! places of bits in 32 bits: of more than [`MOST_KEYS_V1`] keys it finds far more that are not
+//! in than it promises.
+//!
+//! # Examples
+//!
+//! ```
+//! use bitsort::bloom::spark;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("seen.spark");
+//! let mut seen = spark::filter(1000, spark::DEFAULT_RATE, 0)?;
+//! seen.insert("fox");
+//! spark::save(&seen, &path)?;
+//! assert!(spark::load(&path)?.contains("fox"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use super::builder::{BuildError, check_rate};
+use super::design::{Layout, Spec, Standard};
+use super::file::{damaged, save_with};
+use super::filter::{BloomFilter, Filter, Goal};
+use super::guava::{MAX_WORDS, estimated, optimal_bits};
+use super::header::hashes_of;
+use super::memory::{Memory, Storage};
+use super::params::real;
+use super::scheme::Scheme;
+use crate::error::{Error, Result};
+use crate::io::page::Damage;
+use crate::io::read::map;
+use byteorder::{BigEndian, ByteOrder, WriteBytesExt};
+use std::f64::consts::LN_2;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// The rate of false positives where Spark is given none.
+pub const DEFAULT_RATE: f64 = 0.03;
+/// Keys from which filters of version 1 are much worse than they promise.
+pub const MOST_KEYS_V1: u64 = 40_000_000;
+
+/// The filter of version 2 that `BloomFilter.create(keys, rate)` makes; 0 is the seed that Spark
+/// takes if it is given none.
+///
+/// # Errors
+///
+/// If `keys` is 0, if `rate` is not between 0 and 1, if Spark cannot make such a filter, or if
+/// there is not so much memory.
+pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError> {
+    check_rate(rate)?;
+    if keys == 0 {
+        return Err(BuildError::NoKeys);
+    }
+    let bits = optimal_bits(keys, rate);
+    let words = bits.div_ceil(64);
+    if words == 0 {
+        return Err(BuildError::NoBits);
+    }
+    if words > MAX_WORDS {
+        return Err(BuildError::TooLarge);
+    }
+    let mut filter = BloomFilter::builder()
+        .bits(words.saturating_mul(64))
+        .hashes(optimal_hashes(keys, bits))
+        .scheme(Scheme::SparkV2 { seed })
+        .build()?;
+    filter.goal = Some(Goal { keys, rate });
+    Ok(filter)
+}
+
+/// (m/n) ln 2, rounded.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+fn optimal_hashes(keys: u64, bits: u64) -> u32 {
+    ((real(bits) / real(keys) * LN_2).round() as u32).max(1)
+}
+
+/// Reads a file that `BloomFilter.writeTo` wrote, of either version. The number of its keys is
+/// estimated.
+///
+/// # Errors
+///
+/// If it cannot be read or is no such file, or if there is not so much memory.
+pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
+    let path = path.as_ref();
+    let file = map(path)?;
+    let (spec, words) = parse(&file).map_err(damaged(path))?;
+    let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
+    for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
+        *ours = BigEndian::read_u64(theirs);
+    }
+    let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
+    filter.key_count = estimated(&filter);
+    Ok(filter)
+}
+
+/// The parameters of the filter, and its words, big-endian.
+type Parts<'a> = (Spec, &'a [[u8; 8]]);
+
+fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
+    let mut at = 0_usize;
+    let mut next = || {
+        let field = file.get(at..).and_then(<[u8]>::first_chunk::<4>);
+        at = at.saturating_add(4);
+        let field = field.copied().map(i32::from_be_bytes);
+        field.ok_or((file.len() as u64, "the file ends inside of its header"))
+    };
+    let version = next()?;
+    if !(1..=2).contains(&version) {
+        return Err((0, "Spark has no filters of this version"));
+    }
+    let hashes = u64::try_from(next()?).unwrap_or(0);
+    let scheme = if version == 1 { Scheme::SparkV1 } else { Scheme::SparkV2 { seed: next()? } };
+    let count = u64::try_from(next()?).ok().filter(|count| *count > 0);
+    let place = (at as u64).saturating_sub(4);
+    let hashes = hashes_of(hashes, 4)?;
+    let count = count.ok_or((place, "a filter has at least one word"))?;
+    let (words, rest) = file.get(at..).unwrap_or_default().as_chunks::<8>();
+    if !rest.is_empty() || words.len() as u64 != count {
+        return Err((place, "the number of words is not that of the file"));
+    }
+    let cells = count.saturating_mul(64);
+    Ok((Spec::new(cells, hashes, Standard::CELL_BITS, scheme), words))
+}
+
+/// Whether bytes are those of a file of Spark's, as far as its header and its length say.
+#[must_use]
+pub fn is_spark_file(bytes: &[u8]) -> bool {
+    parse(bytes).is_ok()
+}
+
+/// Writes a file that `BloomFilter.readFrom` reads, whole or not at all.
+///
+/// # Errors
+///
+/// If the filter is not one of Spark's, or the file cannot be written.
+pub fn save<S: Storage>(filter: &Filter<Standard, S>, path: impl AsRef<Path>) -> Result<()> {
+    check(filter).map_err(Error::usage)?;
+    save_with(path.as_ref(), |file| write_to(filter, file))
+}
+
+/// Writes the bytes that `BloomFilter.writeTo` writes.
+///
+/// # Errors
+///
+/// If the filter is not one of Spark's, or `out` refuses the bytes.
+pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io::Result<()> {
+    let (fields, words) =
+        check(filter).map_err(|what| io::Error::new(io::ErrorKind::InvalidInput, what))?;
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    for field in fields {
+        out.write_i32::<BigEndian>(field)?;
+    }
+    for word in filter.as_words().iter().take(words) {
+        out.write_u64::<BigEndian>(*word)?;
+    }
+    out.flush()
+}
+
+/// The header of a filter that Spark can read, and the number of words.
+fn check<S: Storage>(filter: &Filter<Standard, S>) -> Result<(Vec<i32>, usize), &'static str> {
+    let whole = filter.cells().is_multiple_of(64);
+    let words = i32::try_from(filter.cells() / 64).ok().filter(|_| whole);
+    let words = words.ok_or("Spark reads filters of 64 to 64 (2^31 − 1) bits, whole words")?;
+    let hashes = i32::try_from(filter.hashes()).map_err(|_| "Spark has fewer hash functions")?;
+    let fields = match filter.scheme() {
+        Scheme::SparkV1 => vec![1, hashes, words],
+        Scheme::SparkV2 { seed } => vec![2, hashes, seed, words],
+        _ => return Err("Spark reads filters of its own hash functions only"),
+    };
+    let words = usize::try_from(words).map_err(|_| "Spark has no negative number of words")?;
+    Ok((fields, words))
+}

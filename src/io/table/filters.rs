@@ -1,0 +1,139 @@
+//! The split-block Bloom filters of one column of a Parquet file, one for each row group.
+//!
+//! Source: <https://parquet.apache.org/docs/file-format/bloomfilter/>.
+
+use super::bytes::FileBytes;
+use super::parquet::metadata_of;
+use super::reader::{Candidate, Refused, choose_any, invalid};
+use crate::error::{Error, Result};
+use crate::number::Column;
+use ::parquet::basic::Type as Physical;
+use ::parquet::bloom_filter::Sbbf;
+use ::parquet::file::metadata::ColumnChunkMetaData;
+use ::parquet::schema::types::ColumnDescPtr;
+use integer_encoding::VarInt;
+use std::fs::File;
+use std::io;
+use std::str;
+use std::sync::Arc;
+
+/// Bytes of a block of eight words.
+const BLOCK_BYTES: usize = 32;
+/// Of the header: a field of a number, and three fields, each of a union whose only member, the
+/// first one, is a structure without fields: blocks, XXH64 and no compression.
+const NUMBER_FIELD: u8 = 0x15;
+const ONLY_WAYS: [u8; 13] = [0x1C, 0x1C, 0, 0, 0x1C, 0x1C, 0, 0, 0x1C, 0x1C, 0, 0, 0];
+/// The most bytes of a header: its parts, and a number of 32 bits.
+const MAX_HEADER_BYTES: u64 = 1 + 5 + ONLY_WAYS.len() as u64;
+/// Bytes of a filter that are taken for one.
+const MAX_FILTER_BYTES: u64 = 1 << 30;
+
+/// The filters of a column.
+pub(crate) struct ColumnFilters {
+    column: ColumnDescPtr,
+    /// None of a row group without a filter.
+    filters: Vec<Option<Sbbf>>,
+}
+
+impl ColumnFilters {
+    /// Reads the filters of a column, or of the only one that a file has.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged, or has no such column, or no filter of it.
+    pub(crate) fn open(file: File, name: &str, column: Option<&Column>) -> Result<Self> {
+        Self::read(file, column).map_err(|refused| match refused {
+            Refused::Read(error) => Error::io("read", name)(error),
+            Refused::Column(what) => Error::TableColumn { input: name.to_owned(), what },
+        })
+    }
+
+    fn read(file: File, wanted: Option<&Column>) -> Result<Self, Refused> {
+        let bytes = FileBytes::of(file, MAX_FILTER_BYTES)?;
+        let metadata = metadata_of(&bytes)?;
+        let columns = metadata.file_metadata().schema_descr().columns();
+        let candidates: Vec<_> = columns
+            .iter()
+            .map(|column| Candidate { name: column.path().string(), other: None })
+            .collect();
+        let index = choose_any(&candidates, wanted)?;
+        let column = Arc::clone(&columns[index]);
+        let filter = |chunk: Option<&ColumnChunkMetaData>| {
+            let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
+            filter_of(&bytes, chunk)
+        };
+        let groups = metadata.row_groups().iter();
+        let filters = groups.map(|group| filter(group.columns().get(index)));
+        let filters = filters.collect::<io::Result<Vec<_>>>()?;
+        if !filters.iter().any(Option::is_some) {
+            let column = &candidates[index].name;
+            return Err(Refused::Column(format!("column \"{column}\" has no Bloom filter")));
+        }
+        Ok(Self { column, filters })
+    }
+
+    /// What a key of the column is.
+    pub(crate) fn expected(&self) -> &'static str {
+        match self.column.physical_type() {
+            Physical::INT32 => "an integer of 32 bits",
+            Physical::INT64 => "an integer of 64 bits",
+            Physical::FLOAT | Physical::DOUBLE => "a number",
+            Physical::FIXED_LEN_BYTE_ARRAY => "as many bytes as the column has in each row",
+            Physical::BYTE_ARRAY => "a text",
+            Physical::BOOLEAN | Physical::INT96 => "nothing: such columns are not asked",
+        }
+    }
+
+    /// The bytes that stand for a key in the column; none if its text has another form.
+    pub(crate) fn key(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let number = || str::from_utf8(text).ok();
+        Some(match self.column.physical_type() {
+            Physical::INT32 => {
+                let number: i64 = number()?.parse().ok()?;
+                let signed = i32::try_from(number).map(i32::to_le_bytes);
+                signed.or_else(|_| u32::try_from(number).map(u32::to_le_bytes)).ok()?.to_vec()
+            }
+            Physical::INT64 => {
+                let number: i128 = number()?.parse().ok()?;
+                let signed = i64::try_from(number).map(i64::to_le_bytes);
+                signed.or_else(|_| u64::try_from(number).map(u64::to_le_bytes)).ok()?.to_vec()
+            }
+            Physical::FLOAT => number()?.parse::<f32>().ok()?.to_le_bytes().to_vec(),
+            Physical::DOUBLE => number()?.parse::<f64>().ok()?.to_le_bytes().to_vec(),
+            Physical::BYTE_ARRAY => text.to_vec(),
+            Physical::FIXED_LEN_BYTE_ARRAY => {
+                let len = usize::try_from(self.column.type_length()).ok();
+                len.filter(|&len| len == text.len()).map(|_| text.to_vec())?
+            }
+            Physical::BOOLEAN | Physical::INT96 => return None,
+        })
+    }
+
+    /// Whether a row group may have the key; one without a filter may have any.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        self.filters.iter().any(|filter| filter.as_ref().is_none_or(|filter| filter.check(key)))
+    }
+}
+
+/// The filter of a column chunk, if it has one.
+fn filter_of(bytes: &FileBytes, chunk: &ColumnChunkMetaData) -> io::Result<Option<Sbbf>> {
+    let Some(offset) = chunk.bloom_filter_offset() else { return Ok(None) };
+    let negative = |_| invalid("a Bloom filter lies before the beginning of the file");
+    let offset = u64::try_from(offset).map_err(negative)?;
+    let head = bytes.at(offset, MAX_HEADER_BYTES.min(bytes.len.saturating_sub(offset)))?;
+    let wrong = || invalid("a Bloom filter has no header that is known");
+    let (&field, rest) = head.split_first().ok_or_else(wrong)?;
+    let (len, digits) =
+        i32::decode_var(rest).filter(|_| field == NUMBER_FIELD).ok_or_else(wrong)?;
+    if !rest[digits..].starts_with(&ONLY_WAYS) {
+        return Err(wrong());
+    }
+    let header_bytes = (1 + digits + ONLY_WAYS.len()) as u64;
+    let len = usize::try_from(len).ok().filter(|len| *len > 0 && len.is_multiple_of(BLOCK_BYTES));
+    let len = len.ok_or_else(|| invalid("a Bloom filter has no whole number of blocks"))?;
+    let said = chunk.bloom_filter_length().map(i64::from);
+    if said.is_some_and(|said| said != (header_bytes + len as u64).cast_signed()) {
+        return Err(invalid("a Bloom filter has another length than the file says"));
+    }
+    Ok(Some(Sbbf::new(&bytes.at(offset + header_bytes, len as u64)?)))
+}

@@ -1,0 +1,153 @@
+//! Deletion vectors of Iceberg and Delta Lake: a magic number and a 64-bit roaring bitmap.
+//!
+//! In a blob of Iceberg's, and in a file of Delta Lake's behind a byte 1, each vector has its
+//! length in front and its CRC-32 behind it, both big-endian. In a transaction of Delta Lake's
+//! a vector is text in Z85: 5 characters for 4 bytes, and zeros at the end fill up the last 4.
+//!
+//! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
+
+use super::{Content, shifted, short, treemap};
+use crate::set::integer_set::IntegerSet;
+use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, walk};
+use byteorder::{BigEndian, ByteOrder};
+use std::ops::Range;
+
+/// In front of the bitmap.
+pub(super) const MAGIC: [u8; 4] = [0xD1, 0xD3, 0x39, 0x64];
+/// The magic number in Z85.
+pub(super) const MAGIC_TEXT: &[u8] = b"^Bg9^";
+/// The first byte of a file of Delta Lake's.
+pub(super) const FILE_VERSION: u8 = 1;
+/// Both keep the upper 32 bits below 2^31 − 1, and their largest position is this one.
+pub(super) const MAX_POSITION: u64 = 0x7FFF_FFFE_8000_0000;
+
+/// A magic number and the bitmap.
+pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
+    let bitmap = bytes
+        .strip_prefix(&MAGIC)
+        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
+    let content = treemap(bitmap).map_err(shifted(4))?;
+    if let Content::Treemap(_, buckets) = &content
+        && let Some(last) = buckets.last().filter(|last| last.key > i32::MAX.cast_unsigned())
+    {
+        let what = "a position in a data file has 63 bits";
+        return Err(Damage { offset: last.offset + 4, what });
+    }
+    Ok(content)
+}
+
+/// The same between its length and its checksum, and nothing else.
+pub(super) fn framed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
+    let range = frame_at(bytes, 0)?;
+    if range.end != bytes.len() {
+        let what = "bytes follow the end of the deletion vector";
+        return Err(Damage { offset: range.end as u64, what });
+    }
+    let vector = bytes.get(4..bytes.len() - 4).ok_or_else(|| short(bytes))?;
+    if BigEndian::read_u32(&bytes[bytes.len() - 4..]) != crc32fast::hash(vector) {
+        let what = "the deletion vector does not have its checksum";
+        return Err(Damage { offset: (bytes.len() - 4) as u64, what });
+    }
+    unframed(vector).map_err(shifted(4))
+}
+
+/// The bytes of the vector at `at`, with its length and its checksum.
+fn frame_at(bytes: &[u8], at: usize) -> Result<Range<usize>, Damage> {
+    let length = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>).ok_or_else(|| short(bytes))?;
+    let end = at.saturating_add(8).saturating_add(u32::from_be_bytes(*length) as usize);
+    if end > bytes.len() {
+        return Err(short(bytes));
+    }
+    Ok(at..end)
+}
+
+/// The vectors in a file of Delta Lake's.
+pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
+    match bytes.first() {
+        Some(&FILE_VERSION) => {}
+        Some(_) => return Err(Damage { offset: 0, what: "the version of the file is not 1" }),
+        None => return Err(short(bytes)),
+    }
+    let (mut parts, mut at) = (Vec::new(), 1);
+    while at < bytes.len() {
+        let range = frame_at(bytes, at)?;
+        at = range.end;
+        parts.push(range);
+    }
+    Ok(parts)
+}
+
+/// A vector as text; white space at its ends is left out.
+pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
+    let text = text.trim_ascii();
+    let bytes = from_z85(text)?;
+    let bitmap = bytes
+        .strip_prefix(&MAGIC)
+        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
+    // At most 3 zeros fill up the last characters.
+    let filled = bitmap.iter().rev().take(3).take_while(|byte| **byte == 0).count();
+    let mut found = walk(bitmap).map(|walked| (bitmap, walked));
+    for less in 1..=filled {
+        if found.is_ok() {
+            break;
+        }
+        let cut = &bitmap[..bitmap.len() - less];
+        found = walk(cut).map(|walked| (cut, walked)).or(found);
+    }
+    let in_text = |damage: Damage| Damage { offset: (damage.offset + 4) / 4 * 5, ..damage };
+    let (bitmap, (buckets, len)) = found.map_err(in_text)?;
+    let view = SetView(Shape::Treemap(TreemapView::new(bitmap, Table::Walked(&buckets))));
+    let set = view.to_set().map_err(in_text)?;
+    checked(set, len).map(Content::Memory)
+}
+
+fn checked(set: IntegerSet, len: u64) -> Result<IntegerSet, Damage> {
+    if set.len() != len {
+        let what = "the number of values of a container is wrong";
+        return Err(Damage { offset: 0, what });
+    }
+    if set.max().is_some_and(|max| max > i64::MAX.cast_unsigned()) {
+        return Err(Damage { offset: 0, what: "a position in a data file has 63 bits" });
+    }
+    Ok(set)
+}
+
+/// The digits of Z85.
+const DIGITS: &[u8; 85] =
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+fn from_z85(text: &[u8]) -> Result<Vec<u8>, Damage> {
+    let (groups, rest) = text.as_chunks::<5>();
+    if !rest.is_empty() {
+        let what = "text in Z85 has groups of 5 characters";
+        return Err(Damage { offset: text.len() as u64, what });
+    }
+    let mut bytes = Vec::with_capacity(4 * groups.len());
+    for (index, group) in groups.iter().enumerate() {
+        let mut number = 0_u64;
+        for (place, character) in group.iter().enumerate() {
+            let digit = DIGITS.iter().position(|digit| digit == character).ok_or(Damage {
+                offset: (5 * index + place) as u64,
+                what: "this is no character of Z85",
+            })?;
+            number = 85 * number + digit as u64;
+        }
+        let number = u32::try_from(number).map_err(|_| Damage {
+            offset: 5 * index as u64,
+            what: "these characters stand for more than 4 bytes",
+        })?;
+        bytes.extend(number.to_be_bytes());
+    }
+    Ok(bytes)
+}
+
+/// Four bytes as text.
+pub(super) fn to_z85(bytes: [u8; 4]) -> [u8; 5] {
+    let mut number = u32::from_be_bytes(bytes) as usize;
+    let mut text = [0; 5];
+    for character in text.iter_mut().rev() {
+        *character = DIGITS[number % 85];
+        number /= 85;
+    }
+    text
+}

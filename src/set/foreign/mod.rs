@@ -1,0 +1,380 @@
+//! Sets as other systems store them, told apart by their bytes.
+//!
+//! | system | bytes | read | written |
+//! |---|---|---|---|
+//! | roaring libraries | portable roaring bitmap of 32 or 64 bits | yes | [`SetFormat::Roaring`](super::SetFormat) |
+//! | `ClickHouse` | state of `groupBitmap` | yes | [`ForeignFormat::ClickHouse32`], [`ForeignFormat::ClickHouse64`] |
+//! | Apache Doris, `StarRocks` | `BitmapValue` | yes | [`ForeignFormat::Doris`] |
+//! | Apache Iceberg | `deletion-vector-v1` | yes, in Puffin files, too | [`ForeignFormat::Iceberg`] |
+//! | Delta Lake | deletion vectors | a file of them, and one that is inline | [`ForeignFormat::Delta`], [`ForeignFormat::DeltaInline`] |
+//! | Apache Spark | rows of `bitmap_construct_agg` | [`spark`] | [`spark`] |
+//! | any | raw bitmaps | [`raw_bitmap`] | |
+//!
+//! [`Foreign::of`] says what bytes are, [`decode`] reads what they say that they are, and
+//! [`decode_as`] reads them as one format. [`encode`] writes.
+
+mod click_house;
+mod deletion;
+mod doris;
+mod identify;
+#[cfg(feature = "puffin")]
+mod puffin;
+mod raw;
+pub mod spark;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use super::integer_set::IntegerSet;
+use super::operand::{AsSet, Operand};
+use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use crate::error::{Error, Result};
+use byteorder::{ByteOrder, LittleEndian};
+pub use identify::Foreign;
+pub use raw::{BadBase, BitOrder, raw_bitmap};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+pub(super) use write::{Buckets, ForeignSink, frame};
+
+/// Bytes of another system that a set is written as, and read from.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::foreign::{ForeignFormat, decode_as, encode};
+/// use bitsort::set::IntegerSet;
+///
+/// let bytes = encode(&IntegerSet::from([7]), ForeignFormat::Doris)?;
+/// assert_eq!(bytes, [1, 7, 0, 0, 0]);
+/// assert_eq!(decode_as(&bytes, ForeignFormat::Doris, "cell")?.view().max(), Ok(Some(7)));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForeignFormat {
+    /// The state of `ClickHouse`'s `groupBitmap` of integers of at most 4 bytes.
+    ClickHouse32,
+    /// The same of integers of 8 bytes.
+    ClickHouse64,
+    /// `BitmapValue` of Apache Doris and `StarRocks`.
+    Doris,
+    /// The blob `deletion-vector-v1` of Iceberg.
+    Iceberg,
+    /// A file of Delta Lake's deletion vectors; one vector is written.
+    Delta,
+    /// A deletion vector of Delta Lake as text, as a transaction has it inline.
+    DeltaInline,
+}
+
+impl ForeignFormat {
+    /// All of them, in the order in which help texts list them.
+    pub const ALL: [Self; 6] = [
+        Self::ClickHouse32,
+        Self::ClickHouse64,
+        Self::Doris,
+        Self::Iceberg,
+        Self::Delta,
+        Self::DeltaInline,
+    ];
+
+    /// The name used on the command line, in Python, and in messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ClickHouse32 => "clickhouse-u32",
+            Self::ClickHouse64 => "clickhouse-u64",
+            Self::Doris => "doris",
+            Self::Iceberg => "iceberg",
+            Self::Delta => "delta",
+            Self::DeltaInline => "delta-inline",
+        }
+    }
+
+    /// What the format is, in a line of a help text.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::ClickHouse32 => "State of ClickHouse's groupBitmap(UInt32)",
+            Self::ClickHouse64 => "State of ClickHouse's groupBitmap(UInt64)",
+            Self::Doris => "Bitmap value of Apache Doris and StarRocks",
+            Self::Iceberg => "Blob of an Iceberg deletion vector",
+            Self::Delta => "Deletion vector file of Delta Lake",
+            Self::DeltaInline => "Inline deletion vector of Delta Lake, as text",
+        }
+    }
+
+    /// The largest value that it can have.
+    #[must_use]
+    pub const fn max_value(self) -> u64 {
+        match self {
+            Self::ClickHouse32 => u32::MAX as u64,
+            Self::ClickHouse64 | Self::Doris => u64::MAX,
+            Self::Iceberg | Self::Delta | Self::DeltaInline => deletion::MAX_POSITION,
+        }
+    }
+}
+
+impl fmt::Display for ForeignFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a text names no [`ForeignFormat`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of clickhouse-u32, clickhouse-u64, doris, iceberg, delta, delta-inline")]
+pub struct ParseForeignFormatError;
+
+impl FromStr for ForeignFormat {
+    type Err = ParseForeignFormatError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|format| format.name() == text).ok_or(ParseForeignFormatError)
+    }
+}
+
+/// A set read from foreign bytes.
+#[derive(Debug)]
+pub struct Decoded<'b> {
+    content: Content<'b>,
+    name: String,
+}
+
+/// Where the set is.
+#[derive(Debug)]
+enum Content<'b> {
+    Roaring(&'b [u8]),
+    Treemap(&'b [u8], Vec<Bucket>),
+    /// Whole blocks of bits, and the value of the first one.
+    Dense(Cow<'b, [u8]>, u64),
+    Memory(IntegerSet),
+}
+
+impl Decoded<'_> {
+    /// What is asked.
+    #[must_use]
+    pub fn view(&self) -> SetView<'_> {
+        match &self.content {
+            Content::Roaring(bytes) => {
+                let shape = RoaringView::new(bytes).map(Shape::Roaring);
+                SetView(shape.unwrap_or_else(Shape::Damaged))
+            }
+            Content::Treemap(bytes, buckets) => {
+                SetView(Shape::Treemap(TreemapView::new(bytes, Table::Walked(buckets))))
+            }
+            Content::Dense(bytes, base) => SetView::dense(bytes.as_chunks().0, *base),
+            Content::Memory(set) => set.view(),
+        }
+    }
+
+    /// A copy in memory. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub fn to_set(&self) -> Result<IntegerSet> {
+        let len = self.view().len().map_err(blame(&self.name))?;
+        let set = self.view().to_set().map_err(blame(&self.name))?;
+        if set.len() != len {
+            let what = "the number of values of a container is wrong";
+            return Err(blame(&self.name)(Damage::of(what)));
+        }
+        Ok(set)
+    }
+}
+
+impl AsSet for Decoded<'_> {
+    fn as_set(&self) -> Operand<'_> {
+        Operand::named(self.view(), &self.name)
+    }
+}
+
+/// One of several sets in foreign bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The bytes of the set.
+    pub range: Range<usize>,
+    /// The data file that an Iceberg deletion vector is of.
+    pub data_file: Option<String>,
+}
+
+/// The deletion vectors in a file of Delta Lake's or in a Puffin file; none in other bytes.
+/// O(vectors).
+///
+/// # Errors
+///
+/// If the bytes contradict their format, or the build has no feature `puffin` and needs it.
+pub fn parts(bytes: &[u8], name: &str) -> Result<Vec<Part>> {
+    match Foreign::of(bytes) {
+        Foreign::DeltaFile => {
+            let ranges = deletion::file_parts(bytes).map_err(blame(name))?;
+            Ok(ranges.into_iter().map(|range| Part { range, data_file: None }).collect())
+        }
+        Foreign::Puffin => puffin_parts(bytes, name),
+        _ => Ok(Vec::new()),
+    }
+}
+
+#[cfg(feature = "puffin")]
+fn puffin_parts(bytes: &[u8], name: &str) -> Result<Vec<Part>> {
+    puffin::parts(bytes).map_err(blame(name))
+}
+
+#[cfg(not(feature = "puffin"))]
+fn puffin_parts(_: &[u8], name: &str) -> Result<Vec<Part>> {
+    Err(Error::LeftOut { input: name.to_owned(), format: "Puffin" })
+}
+
+/// The set of one of the [`parts`] of `bytes`.
+///
+/// # Errors
+///
+/// If it lies outside of the bytes, or contradicts its format.
+pub fn decode_part<'b>(bytes: &'b [u8], part: &Part, name: &str) -> Result<Decoded<'b>> {
+    let outside = Damage { offset: part.range.start as u64, what: "the vector is not in the file" };
+    let vector = bytes.get(part.range.clone()).ok_or(outside).map_err(blame(name))?;
+    let content = deletion::framed(vector).map_err(shifted(part.range.start));
+    content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
+}
+
+/// Adds the name of the input to a damage.
+fn blame(name: &str) -> impl Fn(Damage) -> Error {
+    |Damage { offset, what }| Error::Damaged { input: name.to_owned(), offset, what }
+}
+
+/// Counts the offset of a damage from an earlier place.
+fn shifted(start: usize) -> impl Fn(Damage) -> Damage {
+    move |damage| Damage { offset: damage.offset + start as u64, ..damage }
+}
+
+/// Reads what [`Foreign::of`] recognizes; of several deletion vectors in a file, all of them
+/// together. `name` is for messages. Roaring bitmaps stay where they lie, others are copied.
+/// O(containers), or O(bytes) where they are copied.
+///
+/// # Errors
+///
+/// If it is no set that can be read so, or its bytes contradict its format.
+pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
+    let content = match Foreign::of(bytes) {
+        Foreign::Roaring | Foreign::Treemap => portable(bytes),
+        Foreign::DeletionVector => deletion::unframed(bytes),
+        Foreign::Iceberg => return decode_as(bytes, ForeignFormat::Iceberg, name),
+        Foreign::DeltaFile => return decode_as(bytes, ForeignFormat::Delta, name),
+        Foreign::DeltaInline => return decode_as(bytes, ForeignFormat::DeltaInline, name),
+        Foreign::ClickHouseSmall | Foreign::ClickHouse => {
+            click_house::read(bytes, &click_house::WIDTHS)
+        }
+        Foreign::Doris(_) => return decode_as(bytes, ForeignFormat::Doris, name),
+        Foreign::Puffin => return union(bytes, &parts(bytes, name)?, name),
+        Foreign::Unknown => return Err(Error::Unrecognized { input: name.into() }),
+        other => {
+            return Err(Error::NotConvertible { input: name.into(), found: other.to_string() });
+        }
+    };
+    content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
+}
+
+/// Reads bytes of one format. O(containers), or O(bytes) where they are copied.
+///
+/// # Errors
+///
+/// If the bytes are not of this format: they are cut off, go on behind its end, have a wrong
+/// checksum, or contradict it in another way.
+pub fn decode_as<'b>(bytes: &'b [u8], format: ForeignFormat, name: &str) -> Result<Decoded<'b>> {
+    let content = match format {
+        ForeignFormat::ClickHouse32 => click_house::read(bytes, click_house::NARROW),
+        ForeignFormat::ClickHouse64 => click_house::read(bytes, click_house::WIDE),
+        ForeignFormat::Doris => doris::read(bytes),
+        ForeignFormat::Iceberg => deletion::framed(bytes),
+        ForeignFormat::Delta => {
+            let ranges = deletion::file_parts(bytes).map_err(blame(name))?;
+            let parts = ranges.into_iter().map(|range| Part { range, data_file: None });
+            return union(bytes, &parts.collect::<Vec<_>>(), name);
+        }
+        ForeignFormat::DeltaInline => deletion::inline(bytes),
+    };
+    content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
+}
+
+/// Reads a state of `ClickHouse`'s `groupBitmap` of integers of `width` bytes: 1, 2, 4 or 8.
+///
+/// The bytes of a small set do not say how wide its integers are. [`decode_as`] takes the width
+/// that fits their number, so half of a state of 4-byte integers is one of 2-byte integers to
+/// it; this function refuses it.
+///
+/// # Errors
+///
+/// As [`decode_as`], and if there are no integers of this width.
+pub fn decode_click_house<'b>(bytes: &'b [u8], width: usize, name: &str) -> Result<Decoded<'b>> {
+    if !click_house::WIDTHS.contains(&width) {
+        return Err(Error::usage("integers of ClickHouse have 1, 2, 4 or 8 bytes"));
+    }
+    let content = click_house::read(bytes, &[width]).map_err(blame(name))?;
+    Ok(Decoded { content, name: name.to_owned() })
+}
+
+/// The values of any of the parts.
+fn union<'b>(bytes: &'b [u8], parts: &[Part], name: &str) -> Result<Decoded<'b>> {
+    if let [part] = parts {
+        return decode_part(bytes, part, name);
+    }
+    let mut all = IntegerSet::new();
+    for part in parts {
+        let set = decode_part(bytes, part, name)?;
+        all |= &set.to_set()?;
+    }
+    Ok(Decoded { content: Content::Memory(all), name: name.to_owned() })
+}
+
+/// The bytes of a set in a format of another system. O(bytes).
+///
+/// # Errors
+///
+/// If the format cannot have the largest value, or a vector would have more bytes than its
+/// head can tell.
+pub fn encode(set: &IntegerSet, format: ForeignFormat) -> Result<Vec<u8>> {
+    if let Some(value) = set.max().filter(|&max| max > format.max_value()) {
+        return Err(Error::ValueTooLarge { value, format: format.name() });
+    }
+    let treemap = set.to_roaring_bytes();
+    let mut bytes = Vec::with_capacity(treemap.len() + 16);
+    let framed = frame(format, Buckets::of_memory(&treemap, set), &mut bytes);
+    framed.map_err(Error::io("write", "a set in memory"))?;
+    Ok(bytes)
+}
+
+/// Bytes that end too early.
+fn short(bytes: &[u8]) -> Damage {
+    Damage { offset: bytes.len() as u64, what: "the bytes end inside of a value" }
+}
+
+/// A whole roaring bitmap of 32 bits or of 64.
+fn portable(bytes: &[u8]) -> Result<Content<'_>, Damage> {
+    match super::file::SetKind::of(bytes) {
+        Some(super::file::SetKind::Roaring) => bitmap32(bytes),
+        _ => treemap(bytes),
+    }
+}
+
+/// A bitmap of 32 bits that fills `bytes`.
+fn bitmap32(bytes: &[u8]) -> Result<Content<'_>, Damage> {
+    let end = RoaringView::new(bytes)?.check()?;
+    if end != bytes.len() {
+        let what = "bytes follow the end of the roaring bitmap";
+        return Err(Damage { offset: end as u64, what });
+    }
+    Ok(Content::Roaring(bytes))
+}
+
+/// A bitmap of 64 bits that fills `bytes`.
+fn treemap(bytes: &[u8]) -> Result<Content<'_>, Damage> {
+    Ok(Content::Treemap(bytes, walk(bytes)?.0))
+}
+
+/// Numbers of 4 or 8 bytes that fill `bytes`, in any order.
+fn numbers(bytes: &[u8], width: usize) -> IntegerSet {
+    bytes.chunks_exact(width).map(|number| LittleEndian::read_uint(number, width)).collect()
+}
