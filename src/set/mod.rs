@@ -19,6 +19,7 @@ pub(crate) mod file;
 pub mod foreign;
 mod integer_set;
 mod join;
+pub mod keyed;
 mod merge;
 mod operand;
 mod operators;

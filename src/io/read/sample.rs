@@ -209,8 +209,14 @@ fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<boo
     let whole = selector.complete(head, asked.record_bytes()).is_some()
         || (head.len() as u64) < PIECE_BYTES;
     if whole {
-        let column = Column::Number(column_of(selector, head, asked.record_bytes(), name)? + 1);
-        cut.column = Some(Selector { column, ..selector.clone() });
+        let numbered = |selector: &Selector| -> Result<Selector> {
+            let column = column_of(selector, head, asked.record_bytes(), name)? + 1;
+            Ok(Selector { column: Column::Number(column), ..selector.clone() })
+        };
+        cut.column = Some(numbered(selector)?);
+        if let Some(keys) = &mut cut.keys {
+            keys.selector = numbered(&keys.selector)?;
+        }
     }
     Ok(whole)
 }
