@@ -8,12 +8,19 @@ use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::set::SetFile;
 use crate::set::foreign::{self, BadBase, Foreign};
+use crate::set::keyed::KeyedSets;
 use crate::set::plan::Plan;
 use std::path::{Path, PathBuf};
 
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
+        if KeyedSets::is_at(path) {
+            let sets =
+                KeyedSets::open(path).map_or(String::new(), |sets| format!(", {}", sets.len()));
+            print_line(format_args!("{}: sets by key, .sets file{sets}", path.display()))?;
+            continue;
+        }
         let found = Foreign::of(&map(path)?);
         let hint = match found {
             Foreign::Unknown => " (convert --from bitmap-lsb or bitmap-msb)",

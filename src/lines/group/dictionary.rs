@@ -39,11 +39,6 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// Memory that it takes, about.
-    pub(super) fn used_bytes(&self) -> u64 {
-        self.used_bytes
-    }
-
     /// The key of a number that was given.
     pub(super) fn key(&self, number: u32) -> &[u8] {
         key(&self.bytes, &self.ends, number)

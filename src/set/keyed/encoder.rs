@@ -47,11 +47,6 @@ impl<'f> SetEncoder<'f> {
         }
     }
 
-    /// Whether no values came since the last set.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_empty() && self.large.is_none()
-    }
-
     /// The set is large: hands what waits to a writer of files.
     fn grow(&mut self) -> Result<&mut BitsWriter<'f>> {
         if self.large.is_none() {

@@ -178,6 +178,15 @@ impl KeyedSets {
         (0..self.len()).map(|index| self.about(index))
     }
 
+    /// The key of set `index` (from 0), in the order of the keys. O(1).
+    ///
+    /// # Errors
+    ///
+    /// If there are not so many sets, or the directory is damaged.
+    pub fn key(&self, index: usize) -> Result<&[u8]> {
+        Ok(self.found(index)?.key)
+    }
+
     /// What the directory says of set `index`. O(1).
     pub(super) fn about(&self, index: usize) -> Result<Keyed<'_>> {
         let Found { key, place, entry } = self.found(index)?;
@@ -202,6 +211,38 @@ impl KeyedSets {
     pub(super) fn operand(&self, index: usize) -> Result<Operand<'_>> {
         let name = self.path.to_str().unwrap_or("a set of a file");
         Ok(Operand::named(self.view(index)?, name))
+    }
+
+    /// The keys of the sets that have each of `ids`. O(sets and ids): every set is asked.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::lines::Group;
+    /// use bitsort::set::keyed::KeyedSets;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tags.sets");
+    /// Group::new().pairs([("sport", 7), ("tokyo", 7), ("sport", 35)]).to_file(&path)?;
+    /// let found = KeyedSets::open(&path)?;
+    /// assert_eq!(found.keys_of(&[35, 7])?, [vec![&b"sport"[..]], vec![b"sport", b"tokyo"]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys_of(&self, ids: &[u64]) -> Result<Vec<Vec<&[u8]>>> {
+        let (mut keys, mut has) = (vec![Vec::new(); ids.len()], vec![false; ids.len()]);
+        for index in 0..self.len() {
+            let found = self.found(index)?;
+            let asked = self.body(&found).view().and_then(|set| set.contains_many(ids, &mut has));
+            asked.map_err(|damage| self.damaged_in(&found, damage))?;
+            for (keys, _) in keys.iter_mut().zip(&has).filter(|(_, has)| **has) {
+                keys.push(found.key);
+            }
+        }
+        Ok(keys)
     }
 
     /// Reads the whole file: checksums, the order of the keys, and every set as

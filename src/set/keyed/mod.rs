@@ -10,6 +10,7 @@ mod file;
 mod format;
 mod merge;
 mod name;
+mod overlap;
 mod writer;
 
 pub(crate) use body::Body;
@@ -21,4 +22,5 @@ pub(crate) use merge::{KeyRun, Stored, merge, union_watched, write_sets};
 pub use merge::{WrittenSets, union};
 pub use name::KeyName;
 pub(crate) use name::unquoted;
-pub(crate) use writer::{Head, KeyedWriter};
+pub use overlap::{Overlap, OverlapBy, Pair};
+pub(crate) use writer::Head;
