@@ -116,6 +116,7 @@ impl Sort {
             format: self.from,
             unpack_bytes: self.rest().unpacking() / count,
             column: self.column.as_ref().map(|(column, _)| column),
+            keys: self.keys.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
         }
     }

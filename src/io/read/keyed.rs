@@ -1,6 +1,7 @@
 //! Rows of a key and a value: what reads them makes one number of both.
 
 use crate::error::Result;
+use crate::io::table::Rows;
 use crate::number::Selector;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -25,4 +26,18 @@ pub(crate) trait RowNumbers: Debug + Send + Sync {
 pub(crate) struct KeyColumn {
     pub(crate) selector: Selector,
     pub(crate) numbers: Arc<dyn RowNumbers>,
+}
+
+impl KeyColumn {
+    /// Takes rows of a table as a sample.
+    pub(super) fn look_at(&self, rows: &Rows) {
+        let Some(keys) = &rows.keys else { return };
+        let gaps = |row: &usize| rows.gaps.binary_search_by_key(row, |gap| gap.row).is_err();
+        let sample: Vec<(&[u8], u64)> = (0..rows.len())
+            .filter(gaps)
+            .zip(&rows.values)
+            .filter_map(|(row, &value)| Some((keys.get(row)?, value)))
+            .collect();
+        self.numbers.number(&sample, &mut Vec::new());
+    }
 }

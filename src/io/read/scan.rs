@@ -8,7 +8,7 @@ use super::ledger::{Entry, Ledger};
 use super::long_line::Overlong;
 use super::open::Opened;
 use crate::error::{Error, Result};
-use crate::io::table::Rows;
+use crate::io::table::{Keys, Rows};
 use crate::kernel::{Level, on_each};
 use crate::number::{
     Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values, undouble,
@@ -106,7 +106,10 @@ pub(crate) fn parse_block<C: Consumer>(
         fail: ledger.fails(),
     };
     if let Some(rows) = &block.rows {
-        sink.rows(rows);
+        match (&options.cut.keys, &rows.keys) {
+            (Some(column), Some(keys)) => sink.keyed_rows(column, rows, keys),
+            _ => sink.rows(rows),
+        }
         return sink.entry();
     }
     let Some(notation) = options.cut.format.notation() else {
@@ -311,6 +314,37 @@ impl<C: Consumer> Sink<'_, C> {
             }
         }
         self.take(rest);
+    }
+
+    /// Takes rows with their keys; one that lacks the key or the value is blank.
+    fn keyed_rows(&mut self, column: &KeyColumn, rows: &Rows, keys: &Keys) {
+        self.entry.has_rows = true;
+        let (mut values, mut gaps) = (rows.values.iter(), rows.gaps.iter().peekable());
+        let (mut batch, mut numbers) = (Vec::with_capacity(1024), Vec::new());
+        for row in 0..rows.len() {
+            if let Some(gap) = gaps.next_if(|gap| gap.row == row) {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+                match gap.negative {
+                    None => self.take_blank(),
+                    Some(value) => self.bad(Malformed::Negative, 0, value.to_string().as_bytes()),
+                }
+                continue;
+            }
+            match (keys.get(row), values.next()) {
+                (Some(key), Some(&value)) => batch.push((key, value)),
+                _ => {
+                    self.take_rows(column, &batch, &mut numbers);
+                    batch.clear();
+                    self.take_blank();
+                }
+            }
+            if batch.len() == batch.capacity() {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+            }
+        }
+        self.take_rows(column, &batch, &mut numbers);
     }
 
     #[inline]
