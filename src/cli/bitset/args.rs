@@ -315,7 +315,6 @@ impl Command {
             | Self::Sample { format, .. } => format.clone().into(),
             Self::KeysOf { format, .. } => format.clone().into(),
             Self::Overlap(overlap) => overlap.format.clone().into(),
-            Self::Group(group) => group.notation.into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             _ => NumberArgs::default(),
         }
@@ -367,8 +366,6 @@ pub(super) struct GroupArgs {
     /// Write to FILE, whole or not at all
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
-    #[command(flatten)]
-    pub(super) notation: NotationArgs,
     /// Count malformed rows instead of failing
     #[arg(long)]
     pub(super) skip_invalid: bool,

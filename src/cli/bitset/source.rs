@@ -154,10 +154,8 @@ impl Source {
 
     /// Groups rows within the limits.
     pub(super) fn group(&self, skip_invalid: bool) -> Group {
-        let mut group = Group::new()
-            .temporary_folder(&self.folder)
-            .notation(self.notation().output())
-            .progress(Arc::clone(&self.progress));
+        let mut group =
+            Group::new().temporary_folder(&self.folder).progress(Arc::clone(&self.progress));
         if let Some(limit) = self.limits.mem {
             group = group.memory(limit.on(&Machine::detect()));
         }

@@ -166,9 +166,9 @@ impl Group {
         self
     }
 
-    /// How numbers are written; no ranges.
+    /// How numbers are written. Each is one number, also where the notation has ranges.
     pub fn notation(mut self, notation: Notation) -> Self {
-        self.sort = self.sort.notation(notation);
+        self.sort = self.sort.notation(notation.without_ranges());
         self
     }
 

@@ -167,3 +167,69 @@ fn a_damaged_file_is_refused_or_found_by_a_verification() {
         assert!(damaged(&bytes), "byte {at}");
     }
 }
+
+#[cfg(feature = "columnar")]
+#[test]
+fn rows_of_a_table_are_those_of_text() {
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    let folder = tempfile::tempdir().unwrap();
+    let [table, sets] = ["rows.parquet", "sets"].map(|name| folder.path().join(name));
+    let schema =
+        "message rows { optional binary tag (UTF8); optional int64 id; required int64 number; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(&table).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut expected = [Model::new(), Model::new()];
+    for group in 0..3_i64 {
+        let rows: Vec<(Option<i64>, Option<i64>)> = (0..40_000)
+            .map(|row| {
+                ((row % 7 > 0).then_some(row % 11), (row % 5 > 0).then_some(row * 3 + group))
+            })
+            .collect();
+        for (key, id) in &rows {
+            if let (Some(key), Some(id)) = (key, id) {
+                let key = format!("tag {key}").into_bytes();
+                expected[0].entry(key).or_default().insert(id.cast_unsigned());
+            }
+            if let Some(id) = id {
+                let key = (group - 1).to_string().into_bytes();
+                expected[1].entry(key).or_default().insert(id.cast_unsigned());
+            }
+        }
+        let levels = |is_there: &dyn Fn(&(Option<i64>, Option<i64>)) -> bool| -> Vec<i16> {
+            rows.iter().map(|row| i16::from(is_there(row))).collect()
+        };
+        let mut next = writer.next_row_group().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let tags: Vec<ByteArray> = rows
+            .iter()
+            .filter_map(|row| Some(ByteArray::from(format!("tag {}", row.0?).as_str())))
+            .collect();
+        let there = levels(&|row| row.0.is_some());
+        column.typed::<ByteArrayType>().write_batch(&tags, Some(&there), None).unwrap();
+        column.close().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let ids: Vec<i64> = rows.iter().filter_map(|row| row.1).collect();
+        let there = levels(&|row| row.1.is_some());
+        column.typed::<Int64Type>().write_batch(&ids, Some(&there), None).unwrap();
+        column.close().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let numbers = vec![group - 1; rows.len()];
+        column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap();
+        column.close().unwrap();
+        next.close().unwrap();
+    }
+    writer.close().unwrap();
+    for (key, expected) in ["tag", "number"].into_iter().zip(expected) {
+        let (key, ids) = (Column::Name(key.into()), Column::Name("id".into()));
+        let group = Group::new().file(&table).columns(key, ids, b',');
+        group.to_file(&sets).unwrap();
+        assert!(read(&sets) == expected);
+    }
+    let (key, ids) = (Column::Name("no".into()), Column::Name("id".into()));
+    assert!(Group::new().file(&table).columns(key, ids, b',').to_file(&sets).is_err());
+}
