@@ -2,7 +2,7 @@
 //! numbered.
 
 use super::dictionary::Dictionary;
-use super::stage::{Bodies, List};
+use super::stage::{Bodies, List, Lists};
 use crate::error::{Error, Result};
 use crate::kernel::sort;
 use crate::lines::records::{Cut, Parts, RecordReader, Records};
@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How parts are worked on.
 pub(super) struct Workshop<'w, 'f> {
     pub(super) bodies: &'w mut Bodies<'f>,
-    /// One list of each part that has sets.
-    pub(super) lists: Vec<List>,
+    /// Of the parts that have sets.
+    pub(super) lists: Lists,
     pub(super) spool: &'w Spool,
     pub(super) path: &'w Path,
     /// The limit of the process, and what of it rows and keys may take.
@@ -107,8 +107,7 @@ impl Workshop<'_, '_> {
             list.push(dictionary.key(number), self.bodies.end()?)?;
             self.check()?;
         }
-        self.lists.push(list);
-        Ok(())
+        self.lists.push(list, self.spool)
     }
 
     /// Cuts the rows of a part by another hash.
@@ -159,7 +158,7 @@ impl Workshop<'_, '_> {
         sorted?;
         let mut list = List::new(self.spool);
         list.push(&key, self.bodies.end()?)?;
-        self.lists.push(list);
+        self.lists.push(list, self.spool)?;
         left.others.map_or(Ok(()), |others| self.parts(others, depth + 1))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::aside::Workshop;
 use super::numbering::{AsideFolder, Numbering};
-use super::stage::{Bodies, List, SplitSink};
+use super::stage::{Bodies, List, Lists, SplitSink};
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
 use crate::kernel::sys::{Machine, map_file, peak_resident_bytes};
@@ -269,7 +269,7 @@ impl Group {
         drop((dictionary, stored));
         let mut workshop = Workshop {
             bodies,
-            lists: vec![list],
+            lists: Lists::default(),
             spool,
             path,
             memory,
@@ -281,7 +281,8 @@ impl Group {
         if let Some(aside) = aside {
             workshop.parts(aside, 0)?;
         }
-        Ok((workshop.lists, (report, kept)))
+        let others = workshop.lists.into_one(spool)?;
+        Ok(([list].into_iter().chain(others).collect(), (report, kept)))
     }
 
     /// Memory of keys while rows are read, and of rows and keys afterwards.

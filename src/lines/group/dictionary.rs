@@ -64,7 +64,7 @@ impl Dictionary {
         if self.used_bytes + more > self.limit_bytes && !self.ends.is_empty() {
             return None;
         }
-        let number = u32::try_from(self.ends.len()).ok()?;
+        let number = u32::try_from(self.ends.len()).ok().filter(|&number| number < u32::MAX)?;
         self.used_bytes += more;
         self.bytes.extend_from_slice(key);
         self.ends.push(self.bytes.len());

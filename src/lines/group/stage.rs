@@ -10,6 +10,8 @@ use crate::set::keyed::{Body, Head, KeyRun, SetEncoder, Stored};
 use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 use memmap2::Mmap;
 use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -131,7 +133,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn new(spool: &Spool) -> Self {
-        /// A list is kept in memory up to here; there may be hundreds of them.
+        /// A list is kept in memory up to here; there may be dozens of them.
         const MEMORY_BYTES: usize = 1 << 14;
         let file = tempfile::spooled_tempfile_in(MEMORY_BYTES, &spool.folder);
         Self { out: BufWriter::new(file), folder: spool.folder.clone() }
@@ -165,33 +167,112 @@ impl List {
         write().map_err(Error::io("write a temporary file in", &self.folder))
     }
 
-    /// Reads it from the beginning. The sets lie in `bodies`, which is mapped if sets of a key
-    /// may have to be joined.
-    pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Mmap>) -> Result<Listed<'b>> {
+    /// Lists of different keys as one.
+    fn merged(lists: Vec<Self>, spool: &Spool) -> Result<Self> {
+        let lists = lists.into_iter().map(Self::entries);
+        let mut lists = lists.collect::<Result<Vec<_>>>()?;
+        let mut heap = BinaryHeap::new();
+        let mut stored = vec![None; lists.len()];
+        for (index, list) in lists.iter_mut().enumerate() {
+            stored[index] = list.next()?;
+            if stored[index].is_some() {
+                heap.push(Reverse((list.key.clone(), index)));
+            }
+        }
+        let mut merged = Self::new(spool);
+        while let Some(Reverse((mut key, index))) = heap.pop() {
+            if let Some(stored) = stored[index] {
+                merged.push(&key, stored)?;
+            }
+            stored[index] = lists[index].next()?;
+            if stored[index].is_some() {
+                key.clone_from(&lists[index].key);
+                heap.push(Reverse((key, index)));
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Reads it from the beginning.
+    fn entries(self) -> Result<Entries> {
         let Self { out, folder } = self;
         let failed = || Error::io("write a temporary file in", &folder);
         let mut file = out.into_inner().map_err(IntoInnerError::into_error).map_err(failed())?;
         let len = file.stream_position().map_err(failed())?;
         file.rewind().map_err(failed())?;
         let reader = BufReader::new(file).take(len);
-        let block = RefCell::new(vec![0; BLOCK_BYTES]);
-        Ok(Listed { reader, folder, key: Vec::new(), stored: None, bodies, map, block })
+        Ok(Entries { reader, folder, key: Vec::new() })
     }
+
+    /// The same for a merge. The sets lie in `bodies`, which is mapped if sets of a key may have
+    /// to be joined.
+    pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Mmap>) -> Result<Listed<'b>> {
+        let block = RefCell::new(vec![0; BLOCK_BYTES]);
+        Ok(Listed { entries: self.entries()?, stored: None, bodies, map, block })
+    }
+}
+
+/// Lists of different keys. Some that have about as many keys become one, so that few are open.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// Each level has lists of lists of the one before.
+    levels: Vec<Vec<List>>,
+}
+
+/// Lists of a level.
+const MOST: usize = 32;
+
+impl Lists {
+    pub(super) fn push(&mut self, list: List, spool: &Spool) -> Result<()> {
+        let (mut list, mut level) = (list, 0);
+        loop {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let lists = &mut self.levels[level];
+            lists.push(list);
+            if lists.len() < MOST {
+                return Ok(());
+            }
+            list = List::merged(std::mem::take(lists), spool)?;
+            level += 1;
+        }
+    }
+
+    /// One list of all; none if there are no lists.
+    pub(super) fn into_one(self, spool: &Spool) -> Result<Option<List>> {
+        let lists: Vec<List> = self.levels.into_iter().flatten().collect();
+        if lists.is_empty() { Ok(None) } else { List::merged(lists, spool).map(Some) }
+    }
+}
+
+/// The entries of a list, in order.
+struct Entries {
+    reader: io::Take<BufReader<SpooledTempFile>>,
+    folder: PathBuf,
+    /// Of the entry that came last.
+    key: Vec<u8>,
 }
 
 /// A list that is read.
 pub(super) struct Listed<'b> {
-    reader: io::Take<BufReader<SpooledTempFile>>,
-    folder: PathBuf,
-    key: Vec<u8>,
+    entries: Entries,
     stored: Option<Stored>,
     bodies: &'b File,
     map: Option<&'b Mmap>,
     block: RefCell<Vec<u8>>,
 }
 
-impl Listed<'_> {
-    fn next(&mut self) -> io::Result<Stored> {
+impl Entries {
+    fn next(&mut self) -> Result<Option<Stored>> {
+        if self.reader.limit() == 0 {
+            return Ok(None);
+        }
+        let next = self.read().map_err(Error::io("read a temporary file in", &self.folder))?;
+        Ok(Some(next))
+    }
+
+    fn read(&mut self) -> io::Result<Stored> {
         let mut numbers = [0; 4];
         self.reader.read_u64_into::<LittleEndian>(&mut numbers)?;
         let [key_bytes, offset, bytes, cardinality] = numbers;
@@ -201,7 +282,9 @@ impl Listed<'_> {
         self.reader.read_exact(&mut self.key)?;
         Ok(Stored { offset, head: Head { bytes, representation, cardinality } })
     }
+}
 
+impl Listed<'_> {
     fn stored(&self) -> Result<Stored> {
         self.stored.ok_or_else(|| Error::Accounting { what: "a list of sets was not read".into() })
     }
@@ -209,21 +292,17 @@ impl Listed<'_> {
 
 impl KeyRun for Listed<'_> {
     fn advance(&mut self) -> Result<bool> {
-        if self.reader.limit() == 0 {
-            return Ok(false);
-        }
-        let next = self.next().map_err(Error::io("read a temporary file in", &self.folder))?;
-        self.stored = Some(next);
-        Ok(true)
+        self.stored = self.entries.next()?;
+        Ok(self.stored.is_some())
     }
 
     fn key(&self) -> Result<&[u8]> {
-        Ok(&self.key)
+        Ok(&self.entries.key)
     }
 
     fn copy(&self, out: &mut dyn Write) -> Result<Head> {
         let copied = self.stored()?.copy(self.bodies, &mut self.block.borrow_mut(), out);
-        copied.map_err(Error::io("copy a set from a temporary file in", &self.folder))
+        copied.map_err(Error::io("copy a set from a temporary file in", &self.entries.folder))
     }
 
     fn operand(&self) -> Result<Operand<'_>> {

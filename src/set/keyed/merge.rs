@@ -192,7 +192,7 @@ pub(crate) fn union_watched(
 }
 
 /// A set in a file of sets that is being made.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) offset: u64,
     pub(crate) head: Head,

@@ -1,9 +1,10 @@
 //! Which sets have most values in common, two by two.
 //!
-//! Sets are taken by descending sizes. The largest ones are intersected in pairs, but for pairs
-//! whose sizes alone say that they cannot be among the best ones so far. All other sets are
-//! small: an index of the ids of many of them is held against one set after the other, so that
-//! sets which share nothing cost no more than reading them.
+//! Sets are taken by descending sizes. The largest ones are walked through together, and each id
+//! counts for the pairs of sets that have it; or they are intersected in pairs, where that looks
+//! cheaper, but for pairs whose sizes alone say that they cannot be among the best ones so far.
+//! All other sets are small: an index of the ids of many of them is held against one set after
+//! the other, so that sets which share nothing cost no more than reading them.
 
 use super::file::KeyedSets;
 use crate::error::{Error, Result};
@@ -50,11 +51,13 @@ pub struct Pair {
 ///
 /// # Cost
 ///
-/// The largest 2048 sets are intersected in pairs, as far as their sizes let a pair be among the
-/// best ones. The others have n values in all: of 2^22 of these at a time there is an index in
-/// memory (12 bytes a value), which is held against all sets that are larger. So there are
-/// O(n / 2^22) passes over the values of all sets, and each id costs a step for each pair of
-/// small sets that have it. [`OverlapBy::Lift`] takes the union of all sets in memory as well.
+/// Of the largest 2048 sets all n values are merged, in O(n log sets), and each id costs a step
+/// for each pair of sets that have it; there are 16 MB of counters. Or these sets are intersected
+/// in pairs, in O(sets × bytes), if that looks cheaper, as it does of dense sets. The other sets
+/// have m values in all: of 2^22 of these at a time there is an index in memory (28 bytes a
+/// value), which is held against all sets that are larger. So there are O(m / 2^22) passes over
+/// the values of all sets, and each id costs a step for each pair of small sets that have it.
+/// [`OverlapBy::Lift`] takes the union of all sets in memory as well.
 ///
 /// # Examples
 ///
@@ -72,8 +75,10 @@ pub struct Overlap {
     top: usize,
     by: OverlapBy,
     least: u64,
-    /// Sets that are intersected in pairs.
+    /// Sets that are taken to be large.
     paired: usize,
+    /// Whether these are merged, or intersected in pairs, if not as it looks cheaper.
+    merges: Option<bool>,
     /// Values in an index.
     index_values: u64,
 }
@@ -119,7 +124,7 @@ impl Overlap {
     #[must_use]
     pub fn new(top: usize) -> Self {
         let (by, least) = (OverlapBy::default(), 1);
-        Self { top, by, least, paired: 1 << 11, index_values: 1 << 22 }
+        Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 22 }
     }
 
     /// What makes a pair a better one.
@@ -184,7 +189,11 @@ impl Overlap {
         };
         let best = Best { search: self, universe, heap: BinaryHeap::new() };
         let mut search = Search { sets, sizes, order, progress, best };
-        search.pairs_of_large()?;
+        if self.merges.map_or_else(|| search.is_merge_cheaper(), Ok)? {
+            search.merge_of_large()?;
+        } else {
+            search.pairs_of_large()?;
+        }
         search.pairs_of_small()?;
         Ok(search.best.into_pairs())
     }
@@ -310,6 +319,82 @@ impl<M: Many> Search<'_, M> {
 
     fn check(&self) -> Result<()> {
         if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Whether it looks cheaper to merge the large sets than to intersect them in pairs.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn is_merge_cheaper(&self) -> Result<bool> {
+        // Measured, in nanoseconds: a value that is merged, an id of one more pair, a value of a
+        // pair of sparse sets or of arrays, a byte of a pair of bitmaps.
+        const MERGED: f64 = 50.0;
+        const MET: f64 = 1.0;
+        const PAIRED: f64 = 2.2;
+        const BITMAP: f64 = 0.1;
+        let (mut values, mut pairs, mut ends) = (0.0, 0.0, None);
+        for place in 0..self.large() {
+            let set = self.sets.operand(self.order[place])?;
+            let (view, len) = (set.view(), self.size(place) as f64);
+            let found = view.min().and_then(|min| Ok(min.zip(view.max()?)));
+            let found = found.map_err(|damage| set.damaged(damage))?;
+            ends = match (ends, found) {
+                (Some((a, b)), Some((c, d))) => Some((std::cmp::min(a, c), std::cmp::max(b, d))),
+                (a, b) => a.or(b),
+            };
+            values += len;
+            pairs += (PAIRED * len).min(BITMAP * view.bytes().max(1 << 13) as f64);
+        }
+        let range = ends.map_or(1.0, |(min, max)| (max - min) as f64 + 1.0);
+        let merge = values * (MERGED + MET * values / range);
+        Ok(merge < pairs * self.large() as f64)
+    }
+
+    /// Walks through all large sets together.
+    fn merge_of_large(&mut self) -> Result<()> {
+        let large = self.large();
+        // Those of set `b` with the sets before it begin at `b (b - 1) / 2`.
+        let first = |b: usize| b * b.saturating_sub(1) / 2;
+        let mut counts = vec![0_u64; first(large)];
+        let operands = (0..large).map(|place| self.sets.operand(self.order[place]));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let mut ids: Vec<_> = operands.iter().map(|set| set.view().iter()).collect();
+        let mut heap = BinaryHeap::new();
+        let mut next = |heap: &mut BinaryHeap<_>, place: usize| -> Result<()> {
+            let id = ids[place].next().transpose();
+            let id = id.map_err(|damage| operands[place].damaged(damage))?;
+            heap.extend(id.map(|id| Reverse((id, place))));
+            Ok(())
+        };
+        (0..large).try_for_each(|place| next(&mut heap, place))?;
+        let (mut having, mut steps) = (Vec::new(), 0_u64);
+        while let Some(Reverse((id, place))) = heap.pop() {
+            having.clear();
+            having.push(place);
+            next(&mut heap, place)?;
+            while let Some(&Reverse((other, place))) = heap.peek()
+                && other == id
+            {
+                heap.pop();
+                having.push(place);
+                next(&mut heap, place)?;
+            }
+            // Places ascend.
+            for (index, &b) in having.iter().enumerate() {
+                for &a in &having[..index] {
+                    counts[first(b) + a] += 1;
+                }
+            }
+            steps += 1;
+            if steps.is_multiple_of(1 << 16) {
+                self.check()?;
+            }
+        }
+        for b in 0..large {
+            for a in 0..b {
+                let sizes = [self.size(a), self.size(b)];
+                self.best.offer([self.order[a], self.order[b]], sizes, counts[first(b) + a]);
+            }
+        }
+        Ok(())
     }
 
     fn pairs_of_large(&mut self) -> Result<()> {
@@ -481,6 +566,7 @@ mod tests {
         fn the_best_pairs_are_those_of_all_pairs(
             values in prop::collection::vec(prop::collection::vec(0..60_u64, 0..25), 0..12),
             top in 1..9_usize, least in 1..4_u64, paired in 0..12_usize, index_values in 1..60_u64,
+            merges: Option<bool>,
         ) {
             let far = |value: u64| value.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
             let sets: Vec<IntegerSet> =
@@ -489,6 +575,7 @@ mod tests {
             for by in [OverlapBy::Intersection, OverlapBy::Jaccard, OverlapBy::Lift] {
                 let mut overlap = Overlap::new(top).by(by).at_least(least);
                 (overlap.paired, overlap.index_values) = (paired, index_values);
+                overlap.merges = merges;
                 let found = overlap.of(&operands).unwrap();
                 for pair in &found {
                     let [a, b] = pair.sets.map(|index| &sets[index]);
