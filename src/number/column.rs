@@ -334,7 +334,7 @@ impl Selector {
                     }
                 }
             };
-            let fields = record.fields.unwrap_or_else(|_| [const { 0..0 }; N]);
+            let fields = record.fields.unwrap_or([const { 0..0 }; N]);
             Some((start..record.end, found, fields))
         })
     }

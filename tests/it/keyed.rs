@@ -24,7 +24,10 @@ fn rows(count: u64, keys: u64, ids: u64) -> (String, Model) {
 }
 
 fn lines(values: impl IntoIterator<Item = u64>) -> String {
-    values.into_iter().map(|value| format!("{value}\n")).collect()
+    values.into_iter().fold(String::new(), |mut text, value| {
+        writeln!(text, "{value}").unwrap();
+        text
+    })
 }
 
 fn workspace() -> (Workspace, Model) {
@@ -143,9 +146,10 @@ fn small_sets_share_pages() {
 #[test]
 fn many_keys_are_grouped_in_little_memory() {
     let work = Workspace::new();
-    let text: String = (0..300_000_u64)
-        .map(|row| format!("{:016x},{}\n", row.wrapping_mul(0x9E37_79B9_7F4A_7C15), row << 20))
-        .collect();
+    let mut text = String::new();
+    for row in 0..300_000_u64 {
+        writeln!(text, "{:016x},{}", row.wrapping_mul(0x9E37_79B9_7F4A_7C15), row << 20).unwrap();
+    }
     work.write("rows.csv", text);
     let group = "group rows.csv --key 1 --column 2 -o t.sets --mem 64M --stats=json";
     let told = work.set(group, "").err;

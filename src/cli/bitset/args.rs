@@ -303,7 +303,8 @@ impl Command {
             Self::Add(update) | Self::Remove(update) => update.numbers.clone(),
             Self::Filter(filter) => filter.format.clone().into(),
             Self::Contains(args) => args.format.clone().into(),
-            Self::Info { format, .. }
+            Self::KeysOf { format, .. }
+            | Self::Info { format, .. }
             | Self::Plot { format, .. }
             | Self::Count { format, .. }
             | Self::Min { format, .. }
@@ -313,7 +314,6 @@ impl Command {
             | Self::Range { format, .. }
             | Self::Gaps { format, .. }
             | Self::Sample { format, .. } => format.clone().into(),
-            Self::KeysOf { format, .. } => format.clone().into(),
             Self::Overlap(overlap) => overlap.format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             _ => NumberArgs::default(),

@@ -139,6 +139,8 @@ fn text_of(pair: &Pair, a: &str, b: &str) -> String {
 
 /// Prints the keys of the sets that have values; says no if there are none of one.
 pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
+    /// Ids whose keys are looked up together.
+    const SOME: usize = 1 << 12;
     let sets = KeyedSets::open(path)?;
     let typed = values.iter().map(|text| source.value(text)).collect::<Result<Vec<_>>>()?;
     if let [id] = typed[..] {
@@ -159,8 +161,6 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
         }
         Ok(())
     };
-    /// Ids whose keys are looked up together.
-    const SOME: usize = 1 << 12;
     if typed.is_empty() {
         let ids = source.open(Path::new("-"))?;
         let mut some = Vec::with_capacity(SOME);

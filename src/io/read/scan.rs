@@ -331,13 +331,12 @@ impl<C: Consumer> Sink<'_, C> {
                 }
                 continue;
             }
-            match (keys.get(row), values.next()) {
-                (Some(key), Some(&value)) => batch.push((key, value)),
-                _ => {
-                    self.take_rows(column, &batch, &mut numbers);
-                    batch.clear();
-                    self.take_blank();
-                }
+            if let (Some(key), Some(&value)) = (keys.get(row), values.next()) {
+                batch.push((key, value));
+            } else {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+                self.take_blank();
             }
             if batch.len() == batch.capacity() {
                 self.take_rows(column, &batch, &mut numbers);

@@ -273,17 +273,17 @@ impl ParquetKeys {
             RawKeys::Int32(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| match *is_signed {
-                    true => write!(text, "{value}"),
-                    false => write!(text, "{}", value.cast_unsigned()),
+                levels_of.push_keys(raw, keys, |value, text| {
+                    let unsigned = value.cast_unsigned();
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
                 })
             }
             RawKeys::Int64(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| match *is_signed {
-                    true => write!(text, "{value}"),
-                    false => write!(text, "{}", value.cast_unsigned()),
+                levels_of.push_keys(raw, keys, |value, text| {
+                    let unsigned = value.cast_unsigned();
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
                 })
             }
             RawKeys::Bytes(reader, raw) => {

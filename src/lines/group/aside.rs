@@ -69,7 +69,7 @@ impl Workshop<'_, '_> {
             return self.encode(&dictionary, rows);
         }
         if dictionary.len() == 1 {
-            return self.one_key(dictionary.key(0).to_vec(), rows, reader, depth);
+            return self.one_key(dictionary.key(0), rows, reader, depth);
         }
         self.cut_again(&dictionary, rows, None, reader, depth)
     }
@@ -138,7 +138,7 @@ impl Workshop<'_, '_> {
     /// Sorts the rows of a key that has most of a part; other rows are cut again.
     fn one_key(
         &mut self,
-        key: Vec<u8>,
+        key: &[u8],
         rows: Vec<(u32, u64)>,
         reader: RecordReader,
         depth: u64,
@@ -146,7 +146,7 @@ impl Workshop<'_, '_> {
         let others = Cut::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
         let left = Arc::new(Mutex::new(Left { others: Some(others), failed: None }));
         let first = rows.into_iter().map(|(_, id)| id);
-        let rest = IdsOf { reader, key: key.clone(), left: Arc::clone(&left) };
+        let rest = IdsOf { reader, key: key.to_vec(), left: Arc::clone(&left) };
         let sort = Sort::new().memory(self.memory).threads(self.threads);
         let sort = sort.temporary_folder(&self.spool.folder).progress(Arc::clone(self.progress));
         let sorted =
@@ -157,7 +157,7 @@ impl Workshop<'_, '_> {
         }
         sorted?;
         let mut list = List::new(self.spool);
-        list.push(&key, self.bodies.end()?)?;
+        list.push(key, self.bodies.end()?)?;
         self.lists.push(list, self.spool)?;
         left.others.map_or(Ok(()), |others| self.parts(others, depth + 1))
     }

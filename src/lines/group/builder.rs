@@ -53,14 +53,13 @@ pub struct Group {
     threads: Option<usize>,
     folder: Option<PathBuf>,
     progress: Arc<Progress>,
-    #[cfg(test)]
     pub(super) tuning: Tuning,
 }
 
 type Pairs = Box<dyn Iterator<Item = (Vec<u8>, u64)> + Send>;
 
-/// Limits that make small inputs take every way.
-#[cfg(test)]
+/// What follows from the sample and the memory limit, if it is not set: tests have small inputs
+/// take every way.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tuning {
     pub(super) id_bits: Option<u32>,
@@ -113,7 +112,6 @@ impl Group {
             threads: None,
             folder: None,
             progress: Arc::default(),
-            #[cfg(test)]
             tuning: Tuning::default(),
         }
     }
@@ -248,9 +246,8 @@ impl Group {
         let budget = Budget::in_force(self.memory);
         let buffer_bytes = budget.rows_aside();
         let (keys_bytes, room_bytes) = self.rooms(budget);
-        let numbering =
-            self.numbering(keys_bytes, AsideFolder { folder: spool.folder.clone(), buffer_bytes });
-        let numbering = Arc::new(numbering);
+        let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
+        let numbering = Arc::new(Numbering::new(keys_bytes, aside, self.tuning.id_bits));
         let (memory, progress) = (ByteSize::from_bytes(budget.bytes()), Arc::clone(&self.progress));
         let threads = self.threads.unwrap_or_else(|| Machine::detect().threads);
         let is_typed = self.pairs.is_some();
@@ -287,21 +284,8 @@ impl Group {
 
     /// Memory of keys while rows are read, and of rows and keys afterwards.
     fn rooms(&self, budget: Budget) -> (u64, u64) {
-        let rooms = (budget.keys(), budget.grouping());
-        #[cfg(test)]
-        let rooms =
-            (self.tuning.keys_bytes.unwrap_or(rooms.0), self.tuning.room_bytes.unwrap_or(rooms.1));
-        rooms
-    }
-
-    fn numbering(&self, keys_bytes: u64, folder: AsideFolder) -> Numbering {
-        let numbering = Numbering::new(keys_bytes, folder);
-        #[cfg(test)]
-        let numbering = match self.tuning.id_bits {
-            Some(bits) => numbering.with_split(super::numbering::Split(bits)),
-            None => numbering,
-        };
-        numbering
+        let Tuning { keys_bytes, room_bytes, .. } = self.tuning;
+        (keys_bytes.unwrap_or(budget.keys()), room_bytes.unwrap_or(budget.grouping()))
     }
 
     /// A sort of the numbers of the rows.

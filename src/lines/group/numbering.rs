@@ -74,22 +74,16 @@ struct Aside {
 const UNKNOWN: u32 = u32::MAX;
 
 impl Numbering {
-    pub(super) fn new(keys_bytes: u64, folder: AsideFolder) -> Self {
+    /// Takes `keys_bytes` for keys. The sample tells the bits of ids if `id_bits` does not.
+    pub(super) fn new(keys_bytes: u64, folder: AsideFolder, id_bits: Option<u32>) -> Self {
         Self {
             dictionary: RwLock::new(Dictionary::new(keys_bytes)),
-            split: OnceLock::new(),
+            split: id_bits.map_or_else(OnceLock::new, |bits| Split(bits).into()),
             sample: Mutex::default(),
             folder,
             aside: Mutex::default(),
             kept: AtomicU64::new(0),
         }
-    }
-
-    /// Fixes the bits of ids, which a sample would tell otherwise.
-    #[cfg(test)]
-    pub(super) fn with_split(self, split: Split) -> Self {
-        let _ = self.split.set(split);
-        self
     }
 
     /// The keys, the rows that were kept aside, and how many these are.

@@ -356,13 +356,9 @@ pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
         }
         let bad_escape = || Error::usage(format!("{}: an escape makes no sense", path.display()));
         let key = KeyName::parse(key).ok_or_else(bad_escape)?;
-        return match KeyedSets::open(file)?.get(&key)? {
-            Some(set) => Ok(Some(set)),
-            None => {
-                let (file, key) = (file.display(), KeyName(&key).to_string());
-                Err(Error::usage(format!("{file} has no set {key}")))
-            }
-        };
+        let found = KeyedSets::open(file)?.get(&key)?;
+        let none = || Error::usage(format!("{} has no set {}", file.display(), KeyName(&key)));
+        return found.ok_or_else(none).map(Some);
     }
     Ok(None)
 }

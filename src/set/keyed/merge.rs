@@ -86,14 +86,14 @@ pub(crate) fn merge(
         {
             alike.push(index);
         }
-        writer.push(&key, |out| match alike[..] {
-            [only] => runs[only].copy(out),
-            _ => {
-                let sets = alike.iter().map(|&index| runs[index].operand().map(Plan::set));
-                let plans = sets.collect::<Result<Vec<_>>>()?;
-                Plan::join(Op::Or, plans).run(encoder, progress)?;
-                encoder.finish(out)
+        writer.push(&key, |out| {
+            if let [only] = alike[..] {
+                return runs[only].copy(out);
             }
+            let sets = alike.iter().map(|&index| runs[index].operand().map(Plan::set));
+            let plans = sets.collect::<Result<Vec<_>>>()?;
+            Plan::join(Op::Or, plans).run(encoder, progress)?;
+            encoder.finish(out)
         })?;
         let mut key = Some(key);
         for &index in &alike {

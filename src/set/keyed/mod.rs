@@ -1,7 +1,7 @@
 //! Many sets in one file, each under a key.
 //!
-//! Flow: ascending values of one key → [`SetEncoder`] → bytes → [`KeyedWriter`], by ascending
-//! keys → file → [`KeyedSets`] → [`SetFile`](super::SetFile). The format is specified in
+//! Flow: ascending values of one key → `encoder` → bytes → `writer`, by ascending keys → file →
+//! [`KeyedSets`] → [`SetFile`](super::SetFile). The format is specified in
 //! `docs/format.md`. Read `file.rs` first.
 
 mod body;
@@ -18,7 +18,9 @@ pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
 pub(crate) use format::MAGIC;
-pub(crate) use merge::{KeyRun, Stored, merge, union_watched, write_sets};
+#[cfg(feature = "cli")]
+pub(crate) use merge::union_watched;
+pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
 pub use merge::{WrittenSets, union};
 pub use name::KeyName;
 pub(crate) use name::unquoted;

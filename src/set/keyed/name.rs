@@ -47,7 +47,7 @@ impl KeyName<'_> {
 pub(crate) fn unquoted(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut key = Vec::new();
     loop {
-        (text, _) = match text {
+        (text, ()) = match text {
             [b'"', rest @ ..] => return Some((key, rest)),
             [b'\\', b'x', high, low, rest @ ..] => {
                 let digit = |digit: &u8| char::from(*digit).to_digit(16);

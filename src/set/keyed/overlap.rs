@@ -10,6 +10,7 @@ use super::file::KeyedSets;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::Op;
+use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
 use crate::set::plan::Plan;
 use std::cmp::{Ordering, Reverse};
@@ -184,7 +185,7 @@ impl Overlap {
             (0..sizes.len()).filter(|&index| sizes[index] >= self.least).collect();
         order.sort_by_key(|&index| (Reverse(sizes[index]), index));
         let universe = match self.by {
-            OverlapBy::Lift => universe(sets, &order, progress)?,
+            OverlapBy::Lift => universe(sets, progress)?,
             _ => 0,
         };
         let best = Best { search: self, universe, heap: BinaryHeap::new() };
@@ -200,17 +201,17 @@ impl Overlap {
 }
 
 /// Number of values in any of the sets.
-fn universe(sets: &impl Many, order: &[usize], progress: &Progress) -> Result<u64> {
+fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
     /// Sets that are walked together.
     const SOME: usize = 512;
-    let mut all = crate::set::IntegerSet::new();
-    for some in order.chunks(SOME) {
+    let mut all = IntegerSet::new();
+    for from in (0..sets.count()).step_by(SOME) {
         let mut plans = vec![Plan::of(&all)];
-        for &index in some {
+        for index in from..sets.count().min(from + SOME) {
             plans.push(Plan::set(sets.operand(index)?));
         }
         let joined = Plan::join(Op::Or, plans).collect(progress)?;
-        all = crate::set::IntegerSet(joined);
+        all = IntegerSet(joined);
     }
     Ok(all.len())
 }
@@ -450,7 +451,7 @@ impl<M: Many> Search<'_, M> {
         let mut all: Vec<(u64, u32)> = Vec::new();
         for (number, place) in (0..).zip(from..to) {
             let set = self.sets.operand(self.order[place])?;
-            for id in set.view().iter() {
+            for id in set.view() {
                 all.push((id.map_err(|damage| set.damaged(damage))?, number));
             }
         }
@@ -489,7 +490,7 @@ impl<M: Many> Search<'_, M> {
         };
         if self.size(place) / 8 < index.ids.len() as u64 {
             let mut at = 0;
-            for id in set.view().iter() {
+            for id in set.view() {
                 let id = id.map_err(|damage| set.damaged(damage))?;
                 at += index.behind(at, id);
                 if index.ids.get(at) == Some(&id) {
@@ -537,8 +538,12 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::IntegerSet;
     use proptest::prelude::*;
+
+    #[expect(clippy::cast_precision_loss, reason = "shares of counts")]
+    fn share(count: u64) -> f64 {
+        count as f64
+    }
 
     fn brute(sets: &[IntegerSet], by: OverlapBy, least: u64) -> Vec<f64> {
         let universe = sets.iter().fold(IntegerSet::new(), |all, set| &all | set).len();
@@ -547,7 +552,7 @@ mod tests {
             for a in 0..b {
                 let both = (&sets[a] & &sets[b]).len();
                 let [x, y, both_share, all] =
-                    [sets[a].len(), sets[b].len(), both, universe].map(|n| n as f64);
+                    [sets[a].len(), sets[b].len(), both, universe].map(share);
                 if both >= least {
                     scores.push(match by {
                         OverlapBy::Intersection => both_share,
@@ -583,7 +588,7 @@ mod tests {
                     prop_assert_eq!(pair.sizes, [a.len(), b.len()]);
                 }
                 let scores: Vec<f64> = found.iter().map(|pair| match by {
-                    OverlapBy::Intersection => pair.intersection as f64,
+                    OverlapBy::Intersection => share(pair.intersection),
                     OverlapBy::Jaccard => pair.jaccard,
                     OverlapBy::Lift => pair.lift.unwrap(),
                 }).collect();
