@@ -1,7 +1,7 @@
 //! Which column has the values, and other bytes, as typed.
 
 use super::notation::NotationArgs;
-use crate::lines::LineTools;
+use crate::lines::{Group, LineTools};
 use crate::number::{Column, Format};
 use crate::sort::Sort;
 use std::fmt;
@@ -70,10 +70,7 @@ impl NumberArgs {
 impl ColumnArgs {
     /// The column, if one was chosen.
     pub(super) fn column(&self) -> Option<Column> {
-        self.column.as_ref().map(|column| match column.parse() {
-            Ok(number) => Column::Number(number),
-            Err(_) => Column::Name(column.clone()),
-        })
+        self.column.as_deref().map(column)
     }
 
     /// Tools for lines whose keys are in the column.
@@ -90,6 +87,41 @@ impl ColumnArgs {
             Some(column) => sort.column(column, self.delimiter.0),
             None => sort,
         }
+    }
+}
+
+// The columns of rows of a key and a number.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct KeyColumnArgs {
+    /// Take the keys from this column: a number from 1, or a name
+    #[arg(long, value_name = "COLUMN")]
+    key: String,
+
+    /// Take the values from this column: a number from 1, or a name
+    #[arg(long, value_name = "COLUMN")]
+    column: String,
+
+    /// Byte between the fields of delimited text, such as , or \t
+    #[arg(long, value_name = "BYTE", default_value = ",")]
+    delimiter: Byte,
+
+    /// Skip the first line of each file of delimited text
+    #[arg(long)]
+    header: bool,
+}
+
+impl KeyColumnArgs {
+    /// Groups by the columns.
+    pub(super) fn of(&self, group: Group) -> Group {
+        group.columns(column(&self.key), column(&self.column), self.delimiter.0).header(self.header)
+    }
+}
+
+/// A column as typed.
+fn column(typed: &str) -> Column {
+    match typed.parse() {
+        Ok(number) => Column::Number(number),
+        Err(_) => Column::Name(typed.to_owned()),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "--as ipv4 reads addresses, and --as cidr writes blocks of them"
         }
         Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
-            "--skip-invalid of build and filter leaves such lines out"
+            "--skip-invalid of build, filter and group leaves such lines out"
         }
         Error::MalformedLine { .. } | Error::MalformedRow { .. } => {
             "--invalid skip counts such lines, --rejects FILE collects them"

@@ -10,6 +10,7 @@ mod distinct;
 mod exact;
 mod filter;
 mod funnel;
+mod group;
 pub mod index;
 pub(crate) mod keys;
 mod records;
@@ -18,4 +19,5 @@ mod tools;
 
 pub use filter::Answered;
 pub use funnel::Funnel;
+pub use group::{Group, GroupReport};
 pub use tools::{Keep, LineTools};

@@ -21,6 +21,7 @@ const CHECK_RECORDS: u64 = 1 << 16;
 const OUT_BYTES: usize = 1 << 16;
 
 /// A temporary file without a name, so that not even a kill leaves it behind.
+#[derive(Debug)]
 pub(super) struct Records {
     file: File,
     folder: PathBuf,
@@ -34,6 +35,11 @@ impl Records {
         let file = tempfile::tempfile_in(folder)
             .map_err(Error::io("create a temporary file in", folder))?;
         Ok(Self { file, folder: folder.into(), buffer: Vec::new(), buffer_bytes, count: 0 })
+    }
+
+    /// Number of lines.
+    pub(super) fn count(&self) -> u64 {
+        self.count
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -146,6 +152,7 @@ pub(super) struct Cut<'a> {
 }
 
 /// Parts of records, cut by a hash of their keys.
+#[derive(Debug)]
 pub(super) struct Parts {
     parts: Vec<Records>,
     /// Cuts of cuts are cut by other hashes.

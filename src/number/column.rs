@@ -39,11 +39,11 @@ pub(crate) struct Selector {
     pub(crate) notation: Notation,
 }
 
-/// One record: where it lies, without its terminator, and where its field does.
+/// One record: where it lies, without its terminator, and where the wanted fields do.
 #[derive(Debug, PartialEq, Eq)]
-struct Record {
+struct Record<const N: usize> {
     end: usize,
-    field: Result<Range<usize>, Malformed>,
+    fields: Result<[Range<usize>; N], Malformed>,
 }
 
 /// One field.
@@ -216,18 +216,20 @@ impl Selector {
     }
 
     /// The record at `start` of bytes behind which no more of it comes.
-    fn record(
+    fn record<const N: usize>(
         &self,
         bytes: &[u8],
         start: usize,
-        index: usize,
+        wanted: [usize; N],
         limit: usize,
         ahead: &mut Ahead,
-    ) -> Record {
-        let mut field = Err(Malformed::MissingField);
-        let mut each = |number, content| {
-            if number == index {
-                field = Ok(content);
+    ) -> Record<N> {
+        let mut fields = [const { None }; N];
+        let mut each = |number, content: Range<usize>| {
+            for (field, wanted) in fields.iter_mut().zip(wanted) {
+                if number == wanted {
+                    *field = Some(content.clone());
+                }
             }
         };
         let (end, is_known) = self.end(bytes, start, ahead, &mut each);
@@ -241,12 +243,14 @@ impl Selector {
         };
         let Some(end) = end.filter(is_kept) else {
             let end = self.line_end(bytes, start).unwrap_or(bytes.len());
-            return Record { end, field: Err(Malformed::BadQuote) };
+            return Record { end, fields: Err(Malformed::BadQuote) };
         };
         if is_known {
             self.walk(bytes, start, 0, each);
         }
-        Record { end, field }
+        let is_missing = fields.iter().any(Option::is_none);
+        let fields = fields.map(Option::unwrap_or_default);
+        Record { end, fields: if is_missing { Err(Malformed::MissingField) } else { Ok(fields) } }
     }
 
     /// Number (from 0) of the wanted field, given the first record of an input;
@@ -268,7 +272,7 @@ impl Selector {
     /// The first record of `bytes`, without its terminator; `limit` as in
     /// [`complete`](Self::complete).
     pub(crate) fn first_record<'b>(&self, bytes: &'b [u8], limit: usize) -> &'b [u8] {
-        &bytes[..self.record(bytes, 0, 0, limit, &mut Ahead::nothing()).end]
+        &bytes[..self.record::<0>(bytes, 0, [], limit, &mut Ahead::nothing()).end]
     }
 
     /// The records of `bytes` in order, each with what its field `index` is.
@@ -280,6 +284,32 @@ impl Selector {
         index: usize,
         limit: usize,
     ) -> impl Iterator<Item = (Range<usize>, Line)> + 'b {
+        self.rows(bytes, [index], limit).map(|(record, line, _)| (record, line))
+    }
+
+    /// The same, and beside each value where the field `key` lies, without its quotes.
+    pub(crate) fn pairs<'b>(
+        &'b self,
+        bytes: &'b [u8],
+        index: usize,
+        key: usize,
+        limit: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
+        self.rows(bytes, [index, key], limit).map(|(record, line, fields)| {
+            let [_, key] = fields;
+            // Unlike a number, a key has what is before the end of a line.
+            let is_last = key.end == record.end && bytes[key.clone()].ends_with(b"\r");
+            (record, line, key.start..key.end - usize::from(is_last))
+        })
+    }
+
+    /// The records, each with what its first wanted field is, and where these fields lie.
+    fn rows<'b, const N: usize>(
+        &'b self,
+        bytes: &'b [u8],
+        wanted: [usize; N],
+        limit: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Line, [Range<usize>; N])> + 'b {
         let mut at = 0;
         let mut ahead = Ahead::nothing();
         std::iter::from_fn(move || {
@@ -287,21 +317,37 @@ impl Selector {
                 return None;
             }
             let start = at;
-            let record = self.record(bytes, start, index, limit, &mut ahead);
+            let record = self.record(bytes, start, wanted, limit, &mut ahead);
             at = record.end + 1;
             let line = &bytes[start..record.end];
-            let found = match record.field {
+            let found = match &record.fields {
                 _ if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => Line::Blank,
-                Err(reason) => Line::Malformed { reason, offset: 0 },
-                Ok(field) => match self.notation.parse_line(&bytes[field.clone()]) {
-                    Line::Malformed { reason, offset } => {
-                        Line::Malformed { reason, offset: offset + (field.start - start) as u64 }
+                &Err(reason) => Line::Malformed { reason, offset: 0 },
+                Ok(fields) => {
+                    let field = fields.first().cloned().unwrap_or_default();
+                    match self.notation.parse_line(&bytes[field.clone()]) {
+                        Line::Malformed { reason, offset } => Line::Malformed {
+                            reason,
+                            offset: offset + (field.start - start) as u64,
+                        },
+                        other => other,
                     }
-                    other => other,
-                },
+                }
             };
-            Some((start..record.end, found))
+            let fields = record.fields.unwrap_or([const { 0..0 }; N]);
+            Some((start..record.end, found, fields))
         })
+    }
+}
+
+/// The content of a quoted field: of quotes that are doubled, one.
+pub(crate) fn undouble(content: &[u8], plain: &mut Vec<u8>) {
+    let mut bytes = content.iter();
+    while let Some(&byte) = bytes.next() {
+        plain.push(byte);
+        if byte == b'"' {
+            bytes.next();
+        }
     }
 }
 

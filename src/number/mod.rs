@@ -20,7 +20,7 @@ mod lines;
 mod notation;
 
 pub use column::Column;
-pub(crate) use column::{MAX_RECORD_BYTES, Selector};
+pub(crate) use column::{MAX_RECORD_BYTES, Selector, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
 pub(crate) use lines::LineSink;

@@ -1,7 +1,7 @@
 //! Expressions over named sets: `a & (b | c) - d`.
 //!
-//! Grammar, tightest first, as in Python: parentheses, names and ranges
-//! `10..20` (both ends belong to it), then `-` (difference), `&`
+//! Grammar, tightest first, as in Python: parentheses, names, names in quotation marks
+//! (`"new york"`) and ranges `10..20` (both ends belong to it), then `-` (difference), `&`
 //! (intersection), `^` (symmetric difference), `|` (union); each operator
 //! groups from the left.
 
@@ -10,6 +10,7 @@ use super::operand::AsSet;
 use super::plan::Plan;
 use crate::error::Error;
 use crate::set::container::Op;
+use crate::set::keyed::unquoted;
 use std::collections::HashSet;
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -130,6 +131,7 @@ impl Parser<'_> {
                 }
                 Ok(Expression::Range(first, self.number()?))
             }
+            Some('"') => self.quoted(),
             Some(c) if is_name(c) => {
                 let start = self.offset();
                 while self.chars.next_if(|&(_, c)| is_name(c)).is_some() {}
@@ -138,6 +140,21 @@ impl Parser<'_> {
             }
             _ => Err(self.unexpected("a name, a range or a parenthesis")),
         }
+    }
+
+    /// A name in quotation marks, as [`KeyName`](crate::set::keyed::KeyName) writes it.
+    fn quoted(&mut self) -> Result<Expression, ParseExpressionError> {
+        let start = self.offset();
+        let inside = self.text.get(start + 1..).unwrap_or_default();
+        let found = unquoted(inside.as_bytes()).and_then(|(name, rest)| {
+            Some((String::from_utf8(name).ok()?, self.text.len() - rest.len()))
+        });
+        let Some((name, end)) = found else {
+            let expected = "a name in quotation marks, with escapes that make UTF-8";
+            return Err(self.unexpected(expected));
+        };
+        while self.chars.next_if(|&(at, _)| at < end).is_some() {}
+        Ok(Expression::Name(name))
     }
 
     fn number(&mut self) -> Result<u64, ParseExpressionError> {
@@ -253,6 +270,7 @@ mod tests {
             ("a - b - c", "(a-b-c)"),
             ("a - (b - c) - d", "(a-(b-c)-d)"),
             (" 10..20 & ids_2", "(10..20&ids_2)"),
+            (r#""new york" - "a\"\x41" "#, "(new york-a\"A)"),
         ] {
             assert_eq!(shown(&text.parse().unwrap()), expected);
         }
@@ -278,6 +296,8 @@ mod tests {
             ("5..", 3),
             ("99999999999999999999..1", 0),
             ("a & ~b", 4),
+            ("a & \"b", 4),
+            (r#""\xFF""#, 0),
         ] {
             assert_eq!(text.parse::<Expression>().unwrap_err().offset, offset, "{text}");
         }

@@ -20,6 +20,7 @@ pub mod foreign;
 mod format;
 mod integer_set;
 mod join;
+pub mod keyed;
 mod merge;
 mod operand;
 mod operators;

@@ -164,7 +164,7 @@ fn write_bits(
 }
 
 /// Gives a `.bits` file another representation.
-fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
+pub(super) fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
     let set = SetFile::from_file(file, path)?;
     let better = spool.file()?;
     let mut writer = BitsWriter::new(&better, path, format, spool.clone());

@@ -4,7 +4,7 @@ use super::format::SetFormat;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
 use super::sink::{Written, write_file};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::write::lock;
 use crate::progress::Progress;
 use crate::set::container::Op;
@@ -86,6 +86,7 @@ impl<'a> Update<'a> {
         let format = match old.kind() {
             SetKind::Bits => SetFormat::Bits,
             SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
+            SetKind::Keyed => return Err(Error::usage("one of many sets cannot be changed alone")),
         };
         let plans = |sets: Vec<Operand<'a>>| sets.into_iter().map(Plan::set);
         let kept = std::iter::once(Plan::of(&old)).chain(plans(self.removed));

@@ -69,6 +69,7 @@ impl Sort {
 }
 
 /// The kind of content that `look` found.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Found {
     Set(SetFile),
     /// A sort with the numbers as its input.

@@ -14,7 +14,7 @@ use super::report::Report;
 use super::values::SetInput;
 use super::{merge, ranges, run};
 use crate::error::{Error, Result};
-use crate::io::read::Input;
+use crate::io::read::{Input, RowNumbers};
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
 use crate::number::{Column, Format, Notation};
@@ -65,6 +65,8 @@ pub struct Sort {
     /// The rate of the filters in it.
     pub(super) table_filter: Option<f64>,
     pub(super) column: Option<(Column, u8)>,
+    /// The column of keys, and what makes numbers of them and the values.
+    pub(super) keys: Option<(Column, Arc<dyn RowNumbers>)>,
     pub(super) header: bool,
     pub(super) invalid: InvalidLines,
     pub(super) merge: bool,
@@ -267,6 +269,12 @@ impl Sort {
     /// input. A record of 1 MiB or more is malformed.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         self.column = Some((column, delimiter));
+        self
+    }
+
+    /// Sorts numbers that stand for rows of a value and a key, which is in this column.
+    pub(crate) fn keys(mut self, column: Column, numbers: Arc<dyn RowNumbers>) -> Self {
+        self.keys = Some((column, numbers));
         self
     }
 

@@ -38,6 +38,9 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let opened = open_all(inputs, sort.open_options(1))?;
     let mut cut = sort.cut(AHEAD_BYTES / 8);
     let mut sample = sample(&opened, &sort.scan_options(&cut), AHEAD_BYTES)?;
+    if let Some(keys) = &cut.keys {
+        sample.values = keys.numbers.settle();
+    }
     if let Some(values) = sort.tuning.sample.take() {
         (sample.values, sample.complete, sample.of_counted) = (values, false, 0);
     }
@@ -168,9 +171,9 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
 
 /// The counts of a report. Checks that every value that was read is written or dropped.
 pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Result<Report> {
-    let Tally { lines, values, blank, rejected, headers } = tally;
+    let Tally { lines, values, aside, blank, rejected, headers } = tally;
     let broken = |what: String| Err(Error::Accounting { what });
-    if lines != values + blank + rejected + headers {
+    if lines != values + aside + blank + rejected + headers {
         return broken(format!(
             "{lines} lines, but {values} values, {blank} blank, {rejected} rejected, {headers} headers"
         ));
@@ -186,9 +189,9 @@ pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Resul
     }
     Ok(Report {
         lines,
-        values,
+        values: values + aside,
         written: written.lines,
-        dropped: values - written.lines,
+        dropped: values + aside - written.lines,
         rejected,
         blank,
         headers,

@@ -82,6 +82,21 @@ impl Sort {
         temporary_set(name, &spool, |sink| sort.collect(Path::new("-"), sink, &mut report))
     }
 
+    /// Sorts distinct values into a sink beside the writer of a set and `keys_bytes` of keys;
+    /// `path` is the output that the sink is for.
+    pub(crate) fn into_sink(
+        mut self,
+        path: &Path,
+        keys_bytes: u64,
+        sink: &mut dyn ValueSink,
+    ) -> Result<Report> {
+        self.beside.set_writer = SET_WRITER_BYTES;
+        self.beside.keys = keys_bytes;
+        let mut report = Report::default();
+        self.distinct(true).collect(path, sink, &mut report)?;
+        Ok(report)
+    }
+
     /// The plan of [`to_set`](Self::to_set) with these arguments.
     ///
     /// # Errors

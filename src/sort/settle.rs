@@ -4,12 +4,13 @@ use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Input, OpenOptions, Purpose, ScanOptions};
+use crate::io::read::{Cut, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
 use crate::io::table::TableFormat;
 use crate::io::write::Spool;
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Selector};
+use std::sync::Arc;
 
 /// Refuses a number of threads that cannot be used.
 pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
@@ -56,6 +57,12 @@ impl Sort {
                 return Err(Error::usage("this byte cannot be a delimiter"));
             }
             self.header |= matches!(column, Column::Name(_));
+        }
+        if let Some((key, _)) = &self.keys {
+            if *key == Column::Number(0) {
+                return Err(Error::usage("columns are numbered from 1"));
+            }
+            self.header |= matches!(key, Column::Name(_));
         }
         if self.folders.is_empty() {
             self.folders.push(std::env::temp_dir());
@@ -123,6 +130,7 @@ impl Sort {
             format: self.from,
             unpack_bytes: self.rest().unpacking() / count,
             column: self.column.as_ref().map(|(column, _)| column),
+            keys: self.keys.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },
         }
     }
@@ -134,7 +142,11 @@ impl Sort {
     /// How inputs are cut into blocks of this size.
     pub(super) fn cut(&self, block_bytes: usize) -> Cut {
         let (format, terminator, column) = (self.from, self.terminator(), self.selector());
-        Cut { format, terminator, column, block_bytes }
+        let keys = self.keys.as_ref().and_then(|(key, numbers)| {
+            let selector = Selector { column: key.clone(), ..column.clone()? };
+            Some(KeyColumn { selector, numbers: Arc::clone(numbers) })
+        });
+        Cut { format, terminator, column, keys, block_bytes }
     }
 
     /// How blocks that are cut so are read.

@@ -18,6 +18,7 @@ mod corners;
 mod faults;
 mod growth;
 mod habits;
+mod keyed;
 mod library;
 mod limits;
 mod many_sets;

@@ -165,6 +165,7 @@ impl Fixture {
         for line in [
             "build ids.txt -o s.bits",
             "build empty -o e.bits",
+            "group ids.csv --key name --column id -o k.sets",
             "bloom build ids.txt -o f.bloom",
             "bloom build ids.txt -o c.bloom --design counting",
             "bloom build ids.txt -o guava.bloom --to guava",

@@ -462,7 +462,7 @@ fn values_and_limits_are_typed_as_the_grammar_of_lines_says() {
         work.set(&format!("{line} --threads 257"), "").refused("at most 256 threads");
     }
     let ran = work.set("build", "x\n");
-    assert!(ran.err.contains("hint: --skip-invalid of build and filter"), "{}", ran.err);
+    assert!(ran.err.contains("hint: --skip-invalid of build, filter and group"), "{}", ran.err);
     for line in ["build b.bits", "build a c.roaring -o out", "filter a b.bits"] {
         let ran = work.set(line, "");
         ran.refused("expected a digit");

@@ -1,9 +1,9 @@
 //! Commands and flags as typed.
 
-use super::choices::{ForeignChoice, binding};
+use super::choices::{ForeignChoice, OverlapChoice, binding};
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
-use crate::cli::columns::{ColumnArgs, FromArg, NumberArgs};
+use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::notation::NotationArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -20,6 +20,9 @@ Examples:
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset or drop.txt more.txt --as cidr       block lists joined, in the fewest blocks
   bitset info ids.bits                        sizes, density, a histogram
+  bitset group tags.csv --key tag --column user -o tags.sets   a set a tag
+  bitset eval 'sport & tokyo - churned' tags.sets --count
+  bitset contains tags.sets:sport 12345       one set of many: FILE.sets:KEY
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind
 
@@ -169,7 +172,7 @@ pub(super) enum Command {
     Eval {
         /// Such as 'a & (b | c) - 10..20'
         expression: String,
-        /// NAME=SET for every name
+        /// NAME=SET for a name, or a .sets file, whose keys are names
         #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| binding(&text)))]
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
@@ -277,6 +280,19 @@ pub(super) enum Command {
         #[command(flatten)]
         format: FromArg,
     },
+    /// Make a set of each key of rows, all in one file
+    Group(GroupArgs),
+    /// Print the pairs of sets that have most in common: both names, the values in both, and the Jaccard index
+    Overlap(OverlapArgs),
+    /// Print the keys of the sets that have a value, of a file of sets by key
+    KeysOf {
+        /// A .sets file
+        sets: PathBuf,
+        /// Values; none means those on standard input
+        values: Vec<String>,
+        #[command(flatten)]
+        format: FromArg,
+    },
     /// Bloom filters of lines: plan, build, ask, filter, deduplicate, join
     Bloom(BloomArgs),
 }
@@ -298,7 +314,8 @@ impl Command {
             Self::Add(update) | Self::Remove(update) => update.numbers.clone(),
             Self::Filter(filter) => filter.format.clone().into(),
             Self::Contains(args) => args.format.clone().into(),
-            Self::Info { format, .. }
+            Self::KeysOf { format, .. }
+            | Self::Info { format, .. }
             | Self::Plot { format, .. }
             | Self::Count { format, .. }
             | Self::Min { format, .. }
@@ -308,6 +325,7 @@ impl Command {
             | Self::Range { format, .. }
             | Self::Gaps { format, .. }
             | Self::Sample { format, .. } => format.clone().into(),
+            Self::Overlap(overlap) => overlap.format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
             _ => NumberArgs::default(),
         }
@@ -348,6 +366,41 @@ pub(super) struct FilterArgs {
     /// Drop malformed lines instead of failing
     #[arg(long)]
     pub(super) skip_invalid: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct GroupArgs {
+    /// Files of delimited text, Parquet or Arrow files; none or `-` is standard input, as text
+    pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) columns: KeyColumnArgs,
+    /// Write to FILE, whole or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    /// Count malformed rows instead of failing
+    #[arg(long)]
+    pub(super) skip_invalid: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct OverlapArgs {
+    /// A .sets file; or .bits or roaring files, or text files of numbers
+    #[arg(required = true)]
+    pub(super) sets: Vec<PathBuf>,
+    /// Print N pairs
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) top: usize,
+    /// What makes a pair a better one
+    #[arg(long, value_name = "MEASURE", default_value = "intersection")]
+    pub(super) by: OverlapChoice,
+    /// Leave out pairs with fewer than N values in common
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) min: u64,
+    /// One JSON object a pair
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) format: FromArg,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,6 +2,7 @@
 
 use crate::set::SetFormat;
 use crate::set::foreign::{BitOrder, ForeignFormat};
+use crate::set::keyed::OverlapBy;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -48,7 +49,28 @@ impl ForeignChoice {
     }
 }
 
-/// The file may have any name.
+/// What makes a pair of sets a better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum OverlapChoice {
+    /// Number of values in both
+    Intersection,
+    /// Values in both, as a share of those in either
+    Jaccard,
+    /// Values in both, against what independent sets would have; printed as a fifth column
+    Lift,
+}
+
+impl From<OverlapChoice> for OverlapBy {
+    fn from(choice: OverlapChoice) -> Self {
+        match choice {
+            OverlapChoice::Intersection => Self::Intersection,
+            OverlapChoice::Jaccard => Self::Jaccard,
+            OverlapChoice::Lift => Self::Lift,
+        }
+    }
+}
+
+/// The file may have any name. One without a name of its own is a file of sets by key.
 pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
     let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
     let name = halves.next().and_then(|name| str::from_utf8(name).ok());
@@ -56,6 +78,7 @@ pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
         (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
             Ok((name.to_owned(), OsStr::from_bytes(path).into()))
         }
-        _ => Err("expected NAME=SET"),
+        (_, None) if text.as_bytes().ends_with(b".sets") => Ok((String::new(), text.into())),
+        _ => Err("expected NAME=SET, or a .sets file"),
     }
 }

@@ -1,12 +1,14 @@
 //! Sets described.
 
 use super::PROGRAM;
+use super::keyed;
 use super::source::Source;
 use crate::cli::exit::tell_error;
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::set::container::{Container, Op};
 use crate::set::file::{Sizes, dense_bytes};
+use crate::set::keyed::KeyedSets;
 use crate::set::plan::Plan;
 use crate::set::view::Damage;
 use crate::set::{Representation, SetFile, SetKind, proportion};
@@ -98,12 +100,20 @@ fn kind(set: &SetFile) -> &'static str {
         SetKind::Bits => ".bits",
         SetKind::Roaring => "portable roaring, 32 bits",
         SetKind::Treemap => "portable roaring, 64 bits",
+        SetKind::Keyed => "a set of a .sets file",
     }
 }
 
 /// Prints sizes of sets, how their values lie, and a histogram of them.
 pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
     for (number, path) in paths.iter().enumerate() {
+        if KeyedSets::is_at(path) {
+            if paths.len() > 1 && !as_json {
+                print_line(format_args!("{}:", path.display()))?;
+            }
+            keyed::info(source, path, as_json)?;
+            continue;
+        }
         let set = source.open(path)?;
         let found = survey(source, &set)?;
         if as_json {
@@ -246,9 +256,10 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     let mut failed = 0;
     for path in paths {
         match verify_one(source, path) {
-            Ok(values) => {
+            Ok((sets, values)) => {
                 source.note("values", values);
-                print_line(format_args!("{}: {values} values, whole", path.display()))?;
+                let sets = sets.map_or(String::new(), |sets| format!("{sets} sets, "));
+                print_line(format_args!("{}: {sets}{values} values, whole", path.display()))?;
             }
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) if paths.len() == 1 => return Err(error),
@@ -264,9 +275,13 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     Err(Error::usage(format!("{failed} of {} files are not whole, or no sets", paths.len())))
 }
 
-fn verify_one(source: &Source, path: &Path) -> Result<u64> {
+/// Gives the number of sets, if there may be many, and that of values.
+fn verify_one(source: &Source, path: &Path) -> Result<(Option<usize>, u64)> {
     let _bar = source.bar(true);
+    if KeyedSets::is_at(path) {
+        return keyed::verify(source, path).map(|(sets, values)| (Some(sets), values));
+    }
     let set = source.open_set(path)?;
     set.verify_watched(source.progress())?;
-    Ok(set.len())
+    Ok((None, set.len()))
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::foreign::{self, BadBase, Decoded, Foreign, Part, spark};
+use crate::set::keyed::KeyedSets;
 use crate::set::plan::Plan;
 use crate::set::{AsSet, SetFile};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,12 @@ use std::path::{Path, PathBuf};
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
+        if KeyedSets::is_at(path) {
+            let sets =
+                KeyedSets::open(path).map_or(String::new(), |sets| format!(", {}", sets.len()));
+            print_line(format_args!("{}: sets by key, .sets file{sets}", path.display()))?;
+            continue;
+        }
         let bytes = map(path)?;
         let found = Foreign::of(&bytes);
         let more = match found {

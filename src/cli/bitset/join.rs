@@ -1,11 +1,13 @@
 //! Set algebra on files.
 
 use super::args::JoinArgs;
+use super::keyed;
 use super::source::Source;
 use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::container::Op;
+use crate::set::keyed::{KeyName, KeyedSets};
 use crate::set::plan::Plan;
 use crate::set::{Expression, ParseExpressionError};
 use std::collections::HashMap;
@@ -25,6 +27,9 @@ pub(super) enum How {
 pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::AtLeast(0) {
         return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
+    }
+    if how == How::Or && !args.count && keyed::union(source, &args.sets, &args.target)? {
+        return Ok(());
     }
     let sets = source.open_all(&args.sets)?;
     let plans = Plan::all(&sets);
@@ -47,21 +52,47 @@ pub(super) fn eval(
     count: bool,
 ) -> Result<()> {
     let expression: Expression = text.parse().map_err(|error| misunderstood(text, &error))?;
+    // A file of sets by key has no name of its own.
+    let (files, bindings): (Vec<_>, Vec<_>) =
+        bindings.iter().partition(|(name, _)| name.is_empty());
+    let files = files.iter().map(|(_, path)| KeyedSets::open(path)).collect::<Result<Vec<_>>>()?;
     let mut places = HashMap::new();
     for (place, (name, _)) in bindings.iter().enumerate() {
         if places.insert(name.as_str(), place).is_some() {
             return Err(Error::usage(format!("{name} is given twice")));
         }
     }
+    let mut keyed = Vec::new();
     for name in expression.names() {
-        if !places.contains_key(name) {
-            return Err(Error::usage(format!("no set is given for {name}: add {name}=FILE")));
+        if places.contains_key(name) {
+            continue;
         }
+        let found = files.iter().map(|sets| sets.get(name)).collect::<Result<Vec<_>>>()?;
+        let mut found = found.into_iter().flatten();
+        let (Some(set), another) = (found.next(), found.next()) else {
+            return Err(unknown(name, &files));
+        };
+        if another.is_some() {
+            return Err(Error::usage(format!("two files have a set {}", KeyName(name.as_bytes()))));
+        }
+        places.insert(name, bindings.len() + keyed.len());
+        keyed.push(set);
     }
     let paths: Vec<PathBuf> = bindings.iter().map(|(_, path)| path.clone()).collect();
-    let sets = source.open_all(&paths)?;
+    let mut sets = source.open_all(&paths)?;
+    sets.append(&mut keyed);
     let joined = expression.eval(|name| places.get(name).and_then(|&place| sets.get(place)))?;
     deliver(source, joined.into(), target, count)
+}
+
+/// No set has this name.
+fn unknown(name: &str, files: &[KeyedSets]) -> Error {
+    let shown = KeyName(name.as_bytes());
+    Error::usage(match files {
+        [] => format!("no set is given for {name}: add {name}=FILE"),
+        [sets] => format!("{} has no set {shown}", sets.path().display()),
+        _ => format!("no file has a set {shown}"),
+    })
 }
 
 /// Quotes the place where an expression cannot be understood, not all of it.

@@ -5,6 +5,7 @@ mod choices;
 mod describe;
 mod foreign;
 mod join;
+mod keyed;
 mod plot;
 mod probe;
 mod query;
@@ -105,6 +106,9 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::AtLeast { k, join: args } => {
             join::join(source, join::How::AtLeast(k), &args)?;
         }
+        Command::Group(args) => keyed::group(source, args)?,
+        Command::Overlap(args) => keyed::overlap(source, &args)?,
+        Command::KeysOf { sets, values, .. } => return keyed::keys_of(source, &sets, &values),
         Command::Bloom(args) => return bloom::run(source, args),
         Command::Eval { expression, sets, target, count, .. } => {
             join::eval(source, &expression, &sets, &target, count)?;

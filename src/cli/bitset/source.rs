@@ -9,7 +9,7 @@ use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
-use crate::lines::LineTools;
+use crate::lines::{Group, LineTools};
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
@@ -150,6 +150,19 @@ impl Source {
             Some(threads) => sort.threads(threads),
             None => sort,
         }
+    }
+
+    /// Groups rows within the limits.
+    pub(super) fn group(&self, skip_invalid: bool) -> Group {
+        let mut group =
+            Group::new().temporary_folder(&self.folder).progress(Arc::clone(&self.progress));
+        if let Some(limit) = self.limits.mem {
+            group = group.memory(limit.on(&Machine::detect()));
+        }
+        if let Some(threads) = self.limits.threads {
+            group = group.threads(threads);
+        }
+        if skip_invalid { group.invalid(InvalidLines::Skip) } else { group }
     }
 
     /// Memory for a command that is no sort.

@@ -1,5 +1,6 @@
 //! Blocks: the bytes of an input that a thread reads at a time.
 
+use super::keyed::KeyColumn;
 use super::long_line::{LongLine, Overlong, too_long};
 use super::regular::RegularFile;
 use super::values::{SetPiece, SetSource};
@@ -20,6 +21,8 @@ pub(crate) struct Cut {
     pub(crate) format: Format,
     pub(crate) terminator: u8,
     pub(crate) column: Option<Selector>,
+    /// The column of keys, where rows have one.
+    pub(crate) keys: Option<KeyColumn>,
     /// Bytes of a block, before its last line is completed.
     pub(crate) block_bytes: usize,
 }
@@ -50,6 +53,22 @@ impl Cut {
             let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
             let line = if record.len() < limit { line } else { too_long };
             (record, line)
+        })
+    }
+
+    /// The same with keys, as [`Selector::pairs`] gives them.
+    pub(super) fn pairs<'b>(
+        &self,
+        selector: &'b Selector,
+        bytes: &'b [u8],
+        column: usize,
+        key: usize,
+    ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
+        let limit = self.record_bytes();
+        selector.pairs(bytes, column, key, limit).map(move |(record, line, key)| {
+            let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
+            let line = if record.len() < limit { line } else { too_long };
+            (record, line, key)
         })
     }
 
@@ -133,6 +152,8 @@ pub(crate) struct Block {
     pub(crate) overlong: Option<Overlong>,
     /// Number (from 0) of the wanted field, of delimited text.
     pub(crate) column: usize,
+    /// The same of the field that is a key.
+    pub(crate) key_column: usize,
     /// The rows that stand for lines, of a table.
     pub(crate) rows: Option<Rows>,
     /// The piece of the table that they are of, if this has more of them.
@@ -157,6 +178,7 @@ impl Block {
             claimed_bytes: 0,
             overlong: None,
             column: 0,
+            key_column: 0,
             rows: None,
             piece: None,
             claim: None,

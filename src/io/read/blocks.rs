@@ -31,6 +31,8 @@ pub(crate) struct Claims<'a> {
     inputs: Inputs<'a>,
     rule: Rule,
     selector: Option<&'a Selector>,
+    /// Of the keys, where rows have some.
+    keys: Option<&'a Selector>,
     /// The rest of a file is cut into at least so many blocks, so that threads end together.
     fewest: u64,
     state: Mutex<State>,
@@ -58,7 +60,8 @@ struct State {
 impl<'a> Claims<'a> {
     /// Of numbers.
     pub(crate) fn new(inputs: &'a [Opened], cut: &'a Cut) -> Self {
-        Self::of(Inputs::Open(inputs), cut.rule(), cut.column.as_ref(), 1)
+        let keys = cut.keys.as_ref().map(|keys| &keys.selector);
+        Self { keys, ..Self::of(Inputs::Open(inputs), cut.rule(), cut.column.as_ref(), 1) }
     }
 
     /// Of lines that are taken by so many threads.
@@ -68,7 +71,7 @@ impl<'a> Claims<'a> {
 
     fn of(inputs: Inputs<'a>, rule: Rule, selector: Option<&'a Selector>, fewest: u64) -> Self {
         let (state, stopped) = (Mutex::default(), AtomicBool::new(false));
-        Self { inputs, rule, selector, fewest, state, stopped }
+        Self { inputs, rule, selector, keys: None, fewest, state, stopped }
     }
 
     /// A block to be filled.
@@ -159,14 +162,14 @@ impl<'a> Claims<'a> {
             if more {
                 if let Some(selector) = self.selector {
                     if block.first && (!block.lines().is_empty() || block.overlong.is_some()) {
-                        place.column = column_of(
-                            selector,
-                            block.lines(),
-                            self.rule.record_bytes(),
-                            &block.name,
-                        )?;
+                        let number = |selector: &Selector| {
+                            let record_bytes = self.rule.record_bytes();
+                            column_of(selector, block.lines(), record_bytes, &block.name)
+                        };
+                        place.column = number(selector)?;
+                        place.key_column = self.keys.map_or(Ok(0), number)?;
                     }
-                    block.column = place.column;
+                    (block.column, block.key_column) = (place.column, place.key_column);
                 }
                 state.sequence += 1;
                 return Ok(Claimed::Lines);

@@ -28,6 +28,8 @@ pub(crate) enum Invalid<'a> {
 pub(crate) struct Tally {
     pub(crate) lines: u64,
     pub(crate) values: u64,
+    /// Rows of a key and a value that were kept aside.
+    pub(crate) aside: u64,
     pub(crate) blank: u64,
     pub(crate) rejected: u64,
     pub(crate) headers: u64,
@@ -37,6 +39,7 @@ impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.lines += other.lines;
         self.values += other.values;
+        self.aside += other.aside;
         self.blank += other.blank;
         self.rejected += other.rejected;
         self.headers += other.headers;

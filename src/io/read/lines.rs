@@ -63,7 +63,14 @@ impl LineInputs {
 
     fn options(&self) -> OpenOptions<'static> {
         let (purpose, unpack_bytes) = (self.purpose, self.unpack_bytes);
-        OpenOptions { purpose, format: Format::Text, unpack_bytes, column: None, threads: 1 }
+        OpenOptions {
+            purpose,
+            format: Format::Text,
+            unpack_bytes,
+            column: None,
+            keys: None,
+            threads: 1,
+        }
     }
 
     /// Opens the file of this number, if there is one.

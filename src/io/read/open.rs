@@ -93,6 +93,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) unpack_bytes: u64,
     /// The column that is wanted of tables.
     pub(crate) column: Option<&'a Column>,
+    /// The column of keys, if these are wanted.
+    pub(crate) keys: Option<&'a Column>,
     /// Threads that share that memory.
     pub(crate) threads: usize,
 }
@@ -247,9 +249,9 @@ impl Opened {
             && !options.is_binary()
             && options.purpose == Purpose::Values
         {
-            let OpenOptions { column, unpack_bytes, threads, .. } = options;
-            let options =
-                TableOptions { column, memory_bytes: unpack_bytes, threads: threads as u64 };
+            let OpenOptions { column, keys, unpack_bytes, threads, .. } = options;
+            let (memory_bytes, threads) = (unpack_bytes, threads as u64);
+            let options = TableOptions { column, keys, memory_bytes, threads };
             let table = Table::open(file, &name, format, options)?;
             return Ok(Self { name, content: Content::Table(Arc::new(table)) });
         }

@@ -2,6 +2,7 @@
 
 use super::block::Cut;
 use super::blocks::{Claims, column_of};
+use super::keyed::KeyColumn;
 use super::ledger::{Invalid, Ledger};
 use super::open::{Content, Opened};
 use super::scan::{Consumer, ScanOptions, parse_block};
@@ -85,7 +86,7 @@ pub(crate) fn sample(
                 }
                 sample.complete &= at >= len;
             }
-            Content::Table(table) => sample.look_into(table, pieces)?,
+            Content::Table(table) => sample.look_into(table, pieces, options.cut.keys.as_ref())?,
             Content::Values(values) => {
                 sample.can_reread = false;
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,7 +142,7 @@ impl Sample {
     }
 
     /// Takes the first rows of evenly spaced pieces of a table.
-    fn look_into(&mut self, table: &Table, pieces: u64) -> Result<()> {
+    fn look_into(&mut self, table: &Table, pieces: u64, keys: Option<&KeyColumn>) -> Result<()> {
         self.input_bytes =
             self.input_bytes.saturating_add(table.rows().saturating_mul(VALUE_BYTES));
         let step = (table.pieces() as u64).div_ceil(pieces.min(TABLE_PIECES));
@@ -151,6 +152,9 @@ impl Sample {
             if self.values.len() < MAX_VALUES && table.piece(number)?.next(&mut rows)? {
                 looked_at += rows.len() as u64;
                 Keep(&mut self.values).values(&rows.values);
+                if let Some(keys) = keys {
+                    keys.look_at(&rows);
+                }
             }
         }
         self.bytes += looked_at * VALUE_BYTES;
@@ -209,8 +213,14 @@ fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<boo
     let whole = selector.complete(head, asked.record_bytes()).is_some()
         || (head.len() as u64) < PIECE_BYTES;
     if whole {
-        let column = Column::Number(column_of(selector, head, asked.record_bytes(), name)? + 1);
-        cut.column = Some(Selector { column, ..selector.clone() });
+        let numbered = |selector: &Selector| -> Result<Selector> {
+            let column = column_of(selector, head, asked.record_bytes(), name)? + 1;
+            Ok(Selector { column: Column::Number(column), ..selector.clone() })
+        };
+        cut.column = Some(numbered(selector)?);
+        if let Some(keys) = &mut cut.keys {
+            keys.selector = numbered(&keys.selector)?;
+        }
     }
     Ok(whole)
 }

@@ -3,13 +3,16 @@
 use super::binary;
 use super::block::{Block, Cut};
 use super::blocks::Claims;
+use super::keyed::KeyColumn;
 use super::ledger::{Entry, Ledger};
 use super::long_line::Overlong;
 use super::open::Opened;
 use crate::error::{Error, Result};
-use crate::io::table::Rows;
+use crate::io::table::{Keys, Rows};
 use crate::kernel::{Level, on_each};
-use crate::number::{Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values};
+use crate::number::{
+    Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values, undouble,
+};
 use crate::progress::Progress;
 use std::ops::{ControlFlow, Range};
 
@@ -73,7 +76,8 @@ pub(crate) fn scan<C: Consumer + Send>(
                 break Ok(());
             }
             options.progress.read(block.claimed_bytes);
-            if let Err(error) = consumer.checkpoint() {
+            let kept = options.cut.keys.as_ref().map_or(Ok(()), |keys| keys.numbers.check());
+            if let Err(error) = kept.and_then(|()| consumer.checkpoint()) {
                 break Err(error);
             }
         };
@@ -102,7 +106,10 @@ pub(crate) fn parse_block<C: Consumer>(
         fail: ledger.fails(),
     };
     if let Some(rows) = &block.rows {
-        sink.rows(rows);
+        match (&options.cut.keys, &rows.keys) {
+            (Some(column), Some(keys)) => sink.keyed_rows(column, rows, keys),
+            _ => sink.rows(rows),
+        }
         return sink.entry();
     }
     let Some(notation) = options.cut.format.notation() else {
@@ -117,7 +124,9 @@ pub(crate) fn parse_block<C: Consumer>(
         }
         span.start = sink.skip_header(options.cut, span.clone());
     }
-    let flow = if let Some(selector) = &options.cut.column {
+    let flow = if let (Some(selector), Some(keys)) = (&options.cut.column, &options.cut.keys) {
+        sink.keyed_records(options.cut, (selector, block.column), (keys, block.key_column), span)
+    } else if let Some(selector) = &options.cut.column {
         sink.records(options.cut, selector, block.column, span)
     } else if notation.takes_ranges() {
         block_ranges(notation, bytes, span, options.cut.terminator, &mut sink);
@@ -151,7 +160,7 @@ struct Sink<'a, C> {
 impl<C> Sink<'_, C> {
     fn lines(&self) -> u64 {
         let Entry { tally, .. } = &self.entry;
-        tally.values + tally.blank + tally.rejected + tally.headers
+        tally.values + tally.aside + tally.blank + tally.rejected + tally.headers
     }
 
     fn take_blank(&mut self) {
@@ -224,6 +233,60 @@ impl<C: Consumer> Sink<'_, C> {
         ControlFlow::Continue(())
     }
 
+    /// Takes the rows of delimited text in `span`, as [`records`](Self::records) does, each with
+    /// its key.
+    fn keyed_records(
+        &mut self,
+        cut: &Cut,
+        (selector, column): (&Selector, usize),
+        (keys, key_column): (&KeyColumn, usize),
+        span: Range<usize>,
+    ) -> ControlFlow<()> {
+        const BATCH: usize = 1024;
+        let bytes = &self.bytes[span.clone()];
+        let quoted = bytes.contains(&b'"');
+        let (mut batch, mut plain, mut numbers) = (Vec::with_capacity(BATCH), Vec::new(), vec![]);
+        for (record, line, key) in cut.pairs(selector, bytes, column, key_column) {
+            let inner_lines =
+                if quoted { count(&bytes[record.clone()], cut.terminator) } else { 0 };
+            let is_quoted = quoted && key.start > record.start && bytes[key.start - 1] == b'"';
+            let key = &bytes[key];
+            let is_doubled = is_quoted && key.contains(&b'"');
+            if let (Line::Value(value), false) = (&line, is_doubled) {
+                batch.push((key, *value));
+                if batch.len() < BATCH {
+                    self.entry.inner_lines += inner_lines;
+                    continue;
+                }
+            }
+            self.take_rows(keys, &batch, &mut numbers);
+            batch.clear();
+            let place = record.start + span.start..record.end + span.start;
+            match line {
+                Line::Value(value) if is_doubled => {
+                    plain.clear();
+                    undouble(key, &mut plain);
+                    self.take_rows(keys, &[(&plain, value)], &mut numbers);
+                }
+                Line::Value(_) => {}
+                Line::Blank => self.take_blank(),
+                Line::Range { .. } => self.malformed(place, Malformed::ManyValues, 0)?,
+                Line::Malformed { reason, offset } => self.malformed(place, reason, offset)?,
+            }
+            self.entry.inner_lines += inner_lines;
+        }
+        self.take_rows(keys, &batch, &mut numbers);
+        ControlFlow::Continue(())
+    }
+
+    /// Takes rows as the numbers that stand for them, but for those that are kept aside.
+    fn take_rows(&mut self, keys: &KeyColumn, rows: &[(&[u8], u64)], numbers: &mut Vec<u64>) {
+        numbers.clear();
+        keys.numbers.number(rows, numbers);
+        self.entry.tally.aside += (rows.len() - numbers.len()) as u64;
+        self.take(numbers);
+    }
+
     /// Takes a line that is longer than the block.
     fn take_overlong(&mut self, long: &Overlong, is_record: bool) {
         match long.line {
@@ -251,6 +314,36 @@ impl<C: Consumer> Sink<'_, C> {
             }
         }
         self.take(rest);
+    }
+
+    /// Takes rows with their keys; one that lacks the key or the value is blank.
+    fn keyed_rows(&mut self, column: &KeyColumn, rows: &Rows, keys: &Keys) {
+        self.entry.has_rows = true;
+        let (mut values, mut gaps) = (rows.values.iter(), rows.gaps.iter().peekable());
+        let (mut batch, mut numbers) = (Vec::with_capacity(1024), Vec::new());
+        for row in 0..rows.len() {
+            if let Some(gap) = gaps.next_if(|gap| gap.row == row) {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+                match gap.negative {
+                    None => self.take_blank(),
+                    Some(value) => self.bad(Malformed::Negative, 0, value.to_string().as_bytes()),
+                }
+                continue;
+            }
+            if let (Some(key), Some(&value)) = (keys.get(row), values.next()) {
+                batch.push((key, value));
+            } else {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+                self.take_blank();
+            }
+            if batch.len() == batch.capacity() {
+                self.take_rows(column, &batch, &mut numbers);
+                batch.clear();
+            }
+        }
+        self.take_rows(column, &batch, &mut numbers);
     }
 
     #[inline]

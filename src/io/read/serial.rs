@@ -18,6 +18,8 @@ pub(super) struct Place {
     pub(super) offset: u64,
     /// Number (from 0) of the wanted field, once the first record was read.
     pub(super) column: usize,
+    /// The same of the field that is a key.
+    pub(super) key_column: usize,
     /// The beginning of a line whose end was not read yet.
     carry: Vec<u8>,
     pub(super) ended: bool,

@@ -1,8 +1,8 @@
 //! Arrow IPC, as a file or as a stream in a file: record batches.
 
-use super::Rows;
 use super::bytes::{FileBytes, too_large};
-use super::reader::{Candidate, Opened, Refused, choose, invalid};
+use super::reader::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
+use super::{Keys, Rows};
 use crate::number::Column;
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
@@ -30,7 +30,15 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 pub(super) struct ArrowTable {
     bytes: FileBytes,
     decoder: FileDecoder,
+    /// Of the column of keys.
+    keys: Option<FileDecoder>,
     batches: Vec<Block>,
+}
+
+/// The keys of a record batch.
+pub(super) struct ArrowKeys {
+    column: ArrayRef,
+    at: usize,
 }
 
 /// The column of a record batch.
@@ -149,7 +157,11 @@ impl Outline {
 }
 
 impl ArrowTable {
-    pub(super) fn open(bytes: FileBytes, wanted: Option<&Column>) -> Result<Opened<Self>, Refused> {
+    pub(super) fn open(
+        bytes: FileBytes,
+        wanted: Option<&Column>,
+        keys: Option<&Column>,
+    ) -> Result<Opened<Self>, Refused> {
         let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
         let outline = if head.starts_with(MAGIC) {
             Outline::of_file(&bytes)?
@@ -162,12 +174,40 @@ impl ArrowTable {
             let other = (!kind.is_integer()).then(|| kind.to_string());
             Candidate { name: field.name().clone(), other }
         });
-        let column = choose(&candidates.collect::<Vec<_>>(), wanted)?;
-        let decoder = FileDecoder::new(Arc::new(schema), version).with_projection(vec![column]);
-        Ok(Opened { table: Self { bytes, decoder, batches }, rows })
+        let candidates: Vec<_> = candidates.collect();
+        let column = choose(&candidates, wanted, INTEGERS)?;
+        let keys = keys.map(|wanted| {
+            let candidates: Vec<_> = candidates
+                .into_iter()
+                .zip(schema.fields())
+                .map(|(found, field)| Candidate {
+                    other: found.other.filter(|_| !is_text(field.data_type())),
+                    ..found
+                })
+                .collect();
+            choose(&candidates, Some(wanted), KEYS)
+        });
+        let schema = Arc::new(schema);
+        let decoder = |column: usize| {
+            FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
+        };
+        let keys = keys.transpose()?.map(decoder);
+        Ok(Opened { table: Self { bytes, decoder: decoder(column), keys, batches }, rows })
     }
 
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
+        Ok(ArrowPiece { column: self.column(&self.decoder, piece, rows)?, at: 0 })
+    }
+
+    /// Begins to read the keys of a piece.
+    pub(super) fn keys(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
+        let decoder = self.keys.as_ref();
+        let decoder = decoder.ok_or_else(|| invalid("no column of keys is chosen"))?;
+        Ok(ArrowKeys { column: self.column(decoder, piece, rows)?, at: 0 })
+    }
+
+    /// The column of a record batch that a decoder is for.
+    fn column(&self, decoder: &FileDecoder, piece: usize, rows: u64) -> io::Result<ArrayRef> {
         let negative = |_| invalid("a record batch lies before the beginning of the file");
         let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
         let at = u64::try_from(block.offset()).map_err(negative)?;
@@ -179,13 +219,13 @@ impl ArrowTable {
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
         self.check(&buffer, head_bytes)?;
-        let batch = self.decoder.read_record_batch(block, &buffer).map_err(error)?;
+        let batch = decoder.read_record_batch(block, &buffer).map_err(error)?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
         if column.len() as u64 != rows {
             return Err(invalid("a record batch has another number of rows than it says"));
         }
-        Ok(ArrowPiece { column, at: 0 })
+        Ok(column)
     }
 
     /// Refuses buffers that lie outside of their message, or that take too much
@@ -235,6 +275,49 @@ impl ArrowPiece {
         }
         .ok_or_else(|| invalid("the column holds no integers"))
     }
+}
+
+/// Whether values are strings or bytes.
+fn is_text(kind: &DataType) -> bool {
+    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
+}
+
+impl ArrowKeys {
+    /// Appends the keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn read(&mut self, count: usize, keys: &mut Keys) -> io::Result<()> {
+        let count = count.min(self.column.len() - self.at);
+        let part = self.column.slice(self.at, count);
+        self.at += count;
+        match part.data_type() {
+            DataType::Utf8 => push_keys(keys, part.as_string::<i32>().iter()),
+            DataType::LargeUtf8 => push_keys(keys, part.as_string::<i64>().iter()),
+            DataType::Binary => push_keys(keys, part.as_binary::<i32>().iter()),
+            DataType::LargeBinary => push_keys(keys, part.as_binary::<i64>().iter()),
+            DataType::UInt8 => push_numbers::<kinds::UInt8Type>(keys, &part),
+            DataType::UInt16 => push_numbers::<kinds::UInt16Type>(keys, &part),
+            DataType::UInt32 => push_numbers::<kinds::UInt32Type>(keys, &part),
+            DataType::UInt64 => push_numbers::<kinds::UInt64Type>(keys, &part),
+            DataType::Int8 => push_numbers::<kinds::Int8Type>(keys, &part),
+            DataType::Int16 => push_numbers::<kinds::Int16Type>(keys, &part),
+            DataType::Int32 => push_numbers::<kinds::Int32Type>(keys, &part),
+            DataType::Int64 => push_numbers::<kinds::Int64Type>(keys, &part),
+            _ => return Err(invalid("the column of keys holds no strings and no integers")),
+        }
+        Ok(())
+    }
+}
+
+fn push_keys<T: AsRef<[u8]>>(keys: &mut Keys, found: impl Iterator<Item = Option<T>>) {
+    for key in found {
+        keys.push(key.as_ref().map(AsRef::as_ref));
+    }
+}
+
+fn push_numbers<T: ArrowPrimitiveType>(keys: &mut Keys, array: &ArrayRef)
+where
+    T::Native: std::fmt::Display,
+{
+    push_keys(keys, array.as_primitive::<T>().iter().map(|key| key.map(|key| key.to_string())));
 }
 
 /// Appends the rows of an array, if it is of this type.

@@ -33,7 +33,7 @@ pub(crate) use filters::ColumnFilters;
 pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Keys, Rows};
 #[cfg(feature = "columnar")]
 pub(crate) use writer::TableWriter;
 
@@ -118,6 +118,8 @@ pub(crate) const VALUE_BYTES: u64 = 8;
 pub(crate) struct TableOptions<'a> {
     /// The wanted column; none if the file has but one of integers.
     pub(crate) column: Option<&'a crate::number::Column>,
+    /// The column of keys, if these are wanted: strings, bytes, or integers.
+    pub(crate) keys: Option<&'a crate::number::Column>,
     /// Memory for reading.
     pub(crate) memory_bytes: u64,
     /// Pieces that are read at the same time.

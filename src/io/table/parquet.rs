@@ -1,17 +1,17 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
-use super::Rows;
 use super::bytes::{FileBytes, too_large};
-use super::reader::{Candidate, Opened, Refused, choose, invalid};
+use super::reader::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
+use super::{Keys, Rows};
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use ::parquet::data_type::{Int32Type, Int64Type};
+use ::parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::SerializedPageReader;
 use ::parquet::schema::types::ColumnDescriptor;
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 /// The end of a file: the bytes of its metadata, and the magic number.
@@ -26,6 +26,23 @@ pub(super) struct ParquetTable {
     metadata: ParquetMetaData,
     column: usize,
     is_signed: bool,
+    /// The column of keys, and whether integers there have a sign.
+    keys: Option<(usize, bool)>,
+}
+
+/// The keys of a row group that is being read.
+pub(super) struct ParquetKeys {
+    column: RawKeys,
+    is_signed: bool,
+    present: i16,
+    levels: Vec<i16>,
+}
+
+/// The physical types of keys, each with those of the last reading.
+enum RawKeys {
+    Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
+    Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
 }
 
 /// A row group that is being read.
@@ -118,22 +135,32 @@ pub(super) fn metadata_of(bytes: &FileBytes) -> io::Result<ParquetMetaData> {
 }
 
 impl ParquetTable {
-    pub(super) fn open(bytes: FileBytes, wanted: Option<&Column>) -> Result<Opened<Self>, Refused> {
+    pub(super) fn open(
+        bytes: FileBytes,
+        wanted: Option<&Column>,
+        keys: Option<&Column>,
+    ) -> Result<Opened<Self>, Refused> {
         let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
-        let column = choose(&candidates, wanted)?;
+        let column = choose(&candidates, wanted, INTEGERS)?;
+        let keys = keys.map(|wanted| -> Result<_, Refused> {
+            let candidates: Vec<_> = columns.iter().map(|column| key_candidate(column)).collect();
+            let index = choose(&candidates, Some(wanted), KEYS)?;
+            Ok((index, signedness(&columns[index]).unwrap_or_default()))
+        });
+        let keys = keys.transpose()?;
         let is_signed = signedness(&columns[column]).unwrap_or(true);
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
         let rows = rows.map_err(|_| invalid("a row group has less than no rows"))?;
-        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed };
+        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed, keys };
         Ok(Opened { table, rows })
     }
 
-    fn chunk(&self, piece: usize) -> io::Result<&ColumnChunkMetaData> {
+    fn chunk(&self, piece: usize, column: usize) -> io::Result<&ColumnChunkMetaData> {
         let group = self.metadata.row_groups().get(piece);
-        let chunk = group.and_then(|group| group.columns().get(self.column));
+        let chunk = group.and_then(|group| group.columns().get(column));
         let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
         let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
         if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
@@ -145,7 +172,7 @@ impl ParquetTable {
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
         let groups = 0..self.metadata.num_row_groups();
         let each = groups.map(|group| {
-            let statistics = self.chunk(group).ok()?.statistics()?;
+            let statistics = self.chunk(group, self.column).ok()?.statistics()?;
             let number = |bytes: &[u8]| match bytes.len() {
                 4 => bytes.try_into().ok().map(u32::from_le_bytes).map(u64::from),
                 _ => bytes.try_into().ok().map(u64::from_le_bytes),
@@ -160,18 +187,24 @@ impl ParquetTable {
         is_sane.then_some((min, max))
     }
 
-    pub(super) fn piece(&self, piece: usize) -> io::Result<ParquetPiece> {
-        let chunk = self.chunk(piece)?;
+    /// The reader of a column of a piece, and the definition level of what is not null there.
+    fn reader(&self, piece: usize, column: usize) -> io::Result<(ColumnReader, i16)> {
+        let chunk = self.chunk(piece, column)?;
         let rows = self.metadata.row_group(piece).num_rows();
         let rows = usize::try_from(rows).map_err(|_| invalid("a row group is too large"))?;
-        let column = self.metadata.file_metadata().schema_descr().column(self.column);
+        let column = self.metadata.file_metadata().schema_descr().column(column);
         if chunk.column_type() != column.physical_type() {
             return Err(invalid("a column chunk has another type than its column"));
         }
         let pages = SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None);
         let pages = Box::new(pages.map_err(error)?);
         let present = column.max_def_level();
-        let column = match get_column_reader(column, pages) {
+        Ok((get_column_reader(column, pages), present))
+    }
+
+    pub(super) fn piece(&self, piece: usize) -> io::Result<ParquetPiece> {
+        let (reader, present) = self.reader(piece, self.column)?;
+        let column = match reader {
             ColumnReader::Int32ColumnReader(reader) => Raw::Int32(reader, Vec::new()),
             ColumnReader::Int64ColumnReader(reader) => Raw::Int64(reader, Vec::new()),
             _ => return Err(invalid("the column holds no integers")),
@@ -212,6 +245,61 @@ impl ParquetPiece {
     }
 }
 
+/// As [`candidate`], for keys.
+fn key_candidate(column: &ColumnDescriptor) -> Candidate {
+    let found = candidate(column);
+    let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
+    Candidate { other: found.other.filter(|_| !is_bytes), ..found }
+}
+
+impl ParquetTable {
+    /// Begins to read the keys of a piece.
+    pub(super) fn keys(&self, piece: usize) -> io::Result<ParquetKeys> {
+        let (column, is_signed) =
+            self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?;
+        let (reader, present) = self.reader(piece, column)?;
+        let column = match reader {
+            ColumnReader::Int32ColumnReader(reader) => RawKeys::Int32(reader, Vec::new()),
+            ColumnReader::Int64ColumnReader(reader) => RawKeys::Int64(reader, Vec::new()),
+            ColumnReader::ByteArrayColumnReader(reader) => RawKeys::Bytes(reader, Vec::new()),
+            _ => return Err(invalid("the column of keys holds no strings and no integers")),
+        };
+        Ok(ParquetKeys { column, is_signed, present, levels: Vec::new() })
+    }
+}
+
+impl ParquetKeys {
+    /// Appends the keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn read(&mut self, count: usize, keys: &mut Keys) -> io::Result<()> {
+        let Self { column, is_signed, present, levels } = self;
+        levels.clear();
+        let levels_of = Levels { levels, present: *present };
+        match column {
+            RawKeys::Int32(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                levels_of.push_keys(raw, keys, |value, text| {
+                    let unsigned = value.cast_unsigned();
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
+                })
+            }
+            RawKeys::Int64(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                levels_of.push_keys(raw, keys, |value, text| {
+                    let unsigned = value.cast_unsigned();
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
+                })
+            }
+            RawKeys::Bytes(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                levels_of.push_keys(raw, keys, |value, text| text.write_all(value.data()))
+            }
+        }
+    }
+}
+
 /// Which rows are there.
 struct Levels<'l> {
     levels: &'l mut Vec<i16>,
@@ -219,6 +307,28 @@ struct Levels<'l> {
 }
 
 impl Levels<'_> {
+    fn push_keys<T>(
+        &self,
+        raw: &[T],
+        keys: &mut Keys,
+        write: impl Fn(&T, &mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut values, mut text) = (raw.iter(), Vec::new());
+        let rows = self.levels.len().max(raw.len());
+        for row in 0..rows {
+            let is_there = self.levels.get(row).is_none_or(|&level| level == self.present);
+            match if is_there { values.next() } else { None } {
+                Some(value) => {
+                    text.clear();
+                    write(value, &mut text)?;
+                    keys.push(Some(&text));
+                }
+                None => keys.push(None),
+            }
+        }
+        Ok(())
+    }
+
     fn push<T: Copy>(&self, raw: &[T], rows: &mut Rows, natural: impl Fn(T) -> Result<u64, i64>) {
         if self.levels.len() <= raw.len() {
             return rows.extend(raw, natural);

@@ -1,9 +1,9 @@
 //! A table that is open, whatever its format, and its pieces.
 
-use super::arrow::{ArrowPiece, ArrowTable};
+use super::arrow::{ArrowKeys, ArrowPiece, ArrowTable};
 use super::bytes::FileBytes;
-use super::parquet::{ParquetPiece, ParquetTable};
-use super::{Rows, TableFormat, TableOptions};
+use super::parquet::{ParquetKeys, ParquetPiece, ParquetTable};
+use super::{Keys, Rows, TableFormat, TableOptions};
 use crate::error::{Error, Result};
 use crate::number::Column;
 use std::fs::File;
@@ -12,11 +12,12 @@ use std::io;
 /// Rows that are read together.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// One integer column of a file.
+/// One integer column of a file, and perhaps one of keys.
 #[derive(Debug)]
 pub(crate) struct Table {
     name: String,
     content: Content,
+    has_keys: bool,
     /// Rows of each piece.
     rows: Vec<u64>,
 }
@@ -31,7 +32,13 @@ enum Content {
 pub(crate) struct Piece {
     name: String,
     content: PieceContent,
+    keys: Option<PieceKeys>,
     rows_left: u64,
+}
+
+enum PieceKeys {
+    Parquet(Box<ParquetKeys>),
+    Arrow(ArrowKeys),
 }
 
 enum PieceContent {
@@ -78,12 +85,14 @@ impl Table {
         options: TableOptions<'_>,
     ) -> Result<Self> {
         // A piece takes its bytes, the same unpacked, and a dictionary.
-        let limit_bytes = options.memory_bytes / options.threads.max(1) / 3;
+        let has_keys = options.keys.is_some();
+        let columns = 1 + u64::from(has_keys);
+        let limit_bytes = options.memory_bytes / options.threads.max(1) / (3 * columns);
         let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
-            TableFormat::Parquet => ParquetTable::open(file, options.column)
+            TableFormat::Parquet => ParquetTable::open(file, options.column, options.keys)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows)),
-            TableFormat::Arrow => ArrowTable::open(file, options.column)
+            TableFormat::Arrow => ArrowTable::open(file, options.column, options.keys)
                 .map(|opened| (Content::Arrow(opened.table), opened.rows)),
         };
         let name = name.to_owned();
@@ -93,7 +102,7 @@ impl Table {
                     let source = invalid("it says that it has 2^64 rows or more");
                     return Err(Error::io("read", name)(source));
                 }
-                Ok(Self { name, content, rows })
+                Ok(Self { name, content, has_keys, rows })
             }
             Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
             Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
@@ -137,9 +146,20 @@ impl Table {
                 table.piece(piece, self.piece_rows(piece)).map(PieceContent::Arrow)
             }
         };
+        let keys = match &self.content {
+            _ if !self.has_keys => Ok(None),
+            Content::Parquet(table) => {
+                table.keys(piece).map(|keys| Some(PieceKeys::Parquet(Box::new(keys))))
+            }
+            Content::Arrow(table) => {
+                table.keys(piece, self.piece_rows(piece)).map(|keys| Some(PieceKeys::Arrow(keys)))
+            }
+        };
         let name = self.name.clone();
-        match content {
-            Ok(content) => Ok(Piece { name, content, rows_left: self.piece_rows(piece) }),
+        match content.and_then(|content| Ok((content, keys?))) {
+            Ok((content, keys)) => {
+                Ok(Piece { name, content, keys, rows_left: self.piece_rows(piece) })
+            }
             Err(error) => Err(Error::io("read", name)(error)),
         }
     }
@@ -165,9 +185,26 @@ impl Piece {
             found if found == count => Ok(()),
             found => Err(invalid(format!("{count} more rows are promised, {found} are there"))),
         });
+        let read = read.and_then(|()| self.next_keys(count, rows));
         read.map_err(Error::io("read", &self.name))?;
         self.rows_left -= count as u64;
         Ok(true)
+    }
+
+    /// Reads the keys of the next rows.
+    fn next_keys(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        let Some(piece) = &mut self.keys else { return Ok(()) };
+        let mut keys = Keys::default();
+        match piece {
+            PieceKeys::Parquet(piece) => piece.read(count, &mut keys)?,
+            PieceKeys::Arrow(piece) => piece.read(count, &mut keys)?,
+        }
+        if keys.len() != count {
+            let found = keys.len();
+            return Err(invalid(format!("{count} more keys are promised, {found} are there")));
+        }
+        rows.keys = Some(keys);
+        Ok(())
     }
 
     /// Number of batches that so many rows are read in.
@@ -183,16 +220,25 @@ pub(super) struct Candidate {
     pub(super) other: Option<String>,
 }
 
+/// What a column of values holds.
+pub(super) const INTEGERS: &str = "integers";
+/// What a column of keys holds.
+pub(super) const KEYS: &str = "strings, bytes or integers";
+
 /// Column names that a message lists.
 const LISTED: usize = 12;
 
-/// Number (from 0) of the wanted column, which has integers.
-pub(super) fn choose(candidates: &[Candidate], wanted: Option<&Column>) -> Result<usize, Refused> {
+/// Number (from 0) of the wanted column, whose content is to be of this `kind`.
+pub(super) fn choose(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+    kind: &str,
+) -> Result<usize, Refused> {
     let index = choose_any(candidates, wanted)?;
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
-        Candidate { name, other: Some(kind) } => {
-            Err(Refused::Column(format!("column \"{name}\" holds {kind}, not integers")))
+        Candidate { name, other: Some(other) } => {
+            Err(Refused::Column(format!("column \"{name}\" holds {other}, not {kind}")))
         }
     }
 }

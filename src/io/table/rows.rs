@@ -16,12 +16,44 @@ pub(crate) struct Rows {
     pub(crate) values: Vec<u64>,
     /// The rows without one, in order.
     pub(crate) gaps: Vec<Gap>,
+    /// The keys of all rows, if these are wanted.
+    pub(crate) keys: Option<Keys>,
+}
+
+/// A key of each row.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    bytes: Vec<u8>,
+    /// Where each key ends in the bytes, and whether there is one.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Keys {
+    /// The key of a row; none if it is null.
+    pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
+        let &(end, is_there) = self.ends.get(row)?;
+        let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
+        let key = self.bytes.get(start.map_or(0, |(start, _)| *start)..end)?;
+        is_there.then_some(key)
+    }
+
+    /// Number of rows.
+    #[cfg(feature = "columnar")]
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    #[cfg(feature = "columnar")]
+    pub(super) fn push(&mut self, key: Option<&[u8]>) {
+        self.bytes.extend_from_slice(key.unwrap_or_default());
+        self.ends.push((self.bytes.len(), key.is_some()));
+    }
 }
 
 impl From<Vec<u64>> for Rows {
     /// Rows that are all natural numbers.
     fn from(values: Vec<u64>) -> Self {
-        Self { values, gaps: Vec::new() }
+        Self { values, gaps: Vec::new(), keys: None }
     }
 }
 
@@ -69,6 +101,7 @@ impl Rows {
     pub(super) fn clear(&mut self) {
         self.values.clear();
         self.gaps.clear();
+        self.keys = None;
     }
 
     fn gap(&mut self, negative: Option<i64>) {

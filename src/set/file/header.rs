@@ -36,12 +36,23 @@ impl Representation {
         }
     }
 
-    const fn code(self) -> u8 {
+    /// As files say it.
+    pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Dense => 1,
             Self::Roaring => 2,
             Self::Treemap => 3,
             Self::Sparse => 4,
+        }
+    }
+
+    pub(crate) const fn of_code(code: u8) -> Option<Self> {
+        match code {
+            1 => Some(Self::Dense),
+            2 => Some(Self::Roaring),
+            3 => Some(Self::Treemap),
+            4 => Some(Self::Sparse),
+            _ => None,
         }
     }
 }
@@ -98,13 +109,8 @@ impl Header {
     /// What is wrong, and at which byte.
     pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([kind, block_log, ..], fields) = FORMAT.open(file)?;
-        let representation = match kind {
-            1 => Representation::Dense,
-            2 => Representation::Roaring,
-            3 => Representation::Treemap,
-            4 => Representation::Sparse,
-            _ => return Err((12, "this kind of set is not known to this program")),
-        };
+        let representation = Representation::of_code(kind)
+            .ok_or((12, "this kind of set is not known to this program"))?;
         if block_log != BLOCK_LOG {
             return Err((13, "blocks of this size are not known to this program"));
         }

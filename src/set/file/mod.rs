@@ -18,7 +18,12 @@ pub(crate) use crate::io::write::Spool;
 pub(crate) use bucket::{BucketEncoder, in_order};
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};
+pub(crate) use set_file::{Member, Sections};
 pub use set_file::{SetFile, SetKind};
+pub(crate) use sizes::Sizes;
 #[cfg(feature = "cli")]
-pub(crate) use sizes::{Sizes, dense_bytes};
-pub(crate) use writer::{BitsWriter, ValueSink, push_array};
+pub(crate) use sizes::dense_bytes;
+pub(crate) use summed::Summed;
+pub(crate) use writer::{
+    BitsWriter, Extent, ValueSink, append_checksums, in_containers, push_array,
+};

@@ -71,6 +71,11 @@ impl PortableSize {
         head_bytes(self.containers, self.has_runs) + self.body_bytes
     }
 
+    /// Whether a value needs 64 bits.
+    pub(super) fn is_wide(self) -> bool {
+        self.has_buckets
+    }
+
     /// Bytes of the table of buckets, or of the ranks, that a `.bits` file has with it.
     pub(super) fn table_bytes(mut self) -> u64 {
         if self.has_buckets {
@@ -115,7 +120,7 @@ impl BucketTable {
     }
 
     /// Copies the entries to `out`; gives their bytes.
-    pub(super) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
+    pub(crate) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
         let mut entries = self.entries.into_inner().map_err(IntoInnerError::into_error)?;
         entries.rewind()?;
         io::copy(&mut entries, out)

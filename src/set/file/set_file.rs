@@ -2,10 +2,11 @@
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, Result};
-use crate::io::page::verify_checksums;
+use crate::io::page::{Section, verify_checksums};
 use crate::io::read::map;
 use crate::kernel::sys::map_file;
 use crate::progress::{Phase, Progress};
+use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape,
@@ -13,10 +14,13 @@ use crate::set::view::{
 };
 use memmap2::Mmap;
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A set in a `.bits` file or a bare roaring file in the portable format, of 32
-/// or 64 bits.
+/// or 64 bits; or one of the sets of a `.sets` file, which is named `FILE:KEY` (see
+/// [`KeyedSets`](crate::set::keyed::KeyedSets)).
 ///
 /// Opening maps the file and looks at its structure; nothing is decoded. The
 /// cost is the same for any size of a `.bits` file: its header, the last piece or
@@ -47,7 +51,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct SetFile {
     path: PathBuf,
-    map: Mmap,
+    map: Arc<Mmap>,
     content: Content,
 }
 
@@ -56,6 +60,21 @@ enum Content {
     Bits(Header),
     Roaring { cardinality: u64 },
     Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+    Keyed(Member),
+}
+
+/// Where a set of a `.sets` file lies, and what the directory says of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Member {
+    pub(crate) place: Range<usize>,
+    pub(crate) representation: Representation,
+    pub(crate) cardinality: u64,
+}
+
+/// The sections of a `.bits` file that are its set, and the base of a plain bitmap.
+pub(crate) struct Sections {
+    pub(crate) base: Option<u64>,
+    pub(crate) sections: [Section; 2],
 }
 
 /// What the first bytes of a file say of it.
@@ -68,6 +87,8 @@ pub enum SetKind {
     Roaring,
     /// A bare roaring bitmap of 64 bits.
     Treemap,
+    /// A `.sets` file, or one of its sets.
+    Keyed,
 }
 
 impl SetFile {
@@ -78,12 +99,18 @@ impl SetFile {
     /// If it cannot be read, is none of these formats, or contradicts its own.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::from_map(map(path)?, path)
+        match keyed::open_named(path)? {
+            Some(set) => Ok(set),
+            None => Self::from_map(map(path)?, path),
+        }
     }
 
     /// Opens a file if its content begins as a set does; nothing if it is
     /// something else, or no regular file.
     pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
+        if let Some(set) = keyed::open_named(path)? {
+            return Ok(Some(set));
+        }
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
         // Files of /proc say that they have 0 bytes, and cannot be mapped.
         if !metadata.is_dir() && (!metadata.is_file() || metadata.len() == 0) {
@@ -99,6 +126,13 @@ impl SetFile {
     /// The set in an open file; `path` is for messages.
     pub(crate) fn from_file(file: &File, path: &Path) -> Result<Self> {
         Self::from_map(map_file(file).map_err(Error::io("map", path))?, path)
+    }
+
+    /// One set of a `.sets` file that is mapped; `path` is its name.
+    pub(crate) fn from_member(map: Arc<Mmap>, path: PathBuf, member: Member) -> Result<Self> {
+        let set = Self { path, map, content: Content::Keyed(member) };
+        set.check_structure()?;
+        Ok(set)
     }
 
     fn from_map(map: Mmap, path: &Path) -> Result<Self> {
@@ -120,18 +154,25 @@ impl SetFile {
                 let (buckets, cardinality) = walk(&map).map_err(damaged(path, 0))?;
                 Content::Treemap { buckets, cardinality }
             }
+            Some(SetKind::Keyed) => {
+                let path = path.display();
+                return Err(Error::usage(format!("{path} has sets by key: name one, {path}:KEY")));
+            }
             None => {
                 let what = "neither a .bits file nor a portable roaring bitmap";
                 return Err(damaged(path, 0)(Damage { offset: 0, what }));
             }
         };
-        let set = Self { path: path.into(), map, content };
+        let set = Self { path: path.into(), map: Arc::new(map), content };
         set.check_structure()?;
         Ok(set)
     }
 
     /// What the header of a `.bits` file cannot say for itself.
     fn check_structure(&self) -> Result<()> {
+        if let Content::Keyed(member) = &self.content {
+            return self.body(member).check().map_err(self.damaged());
+        }
         let Content::Bits(header) = &self.content else { return Ok(()) };
         let damaged = self.damaged();
         let payload = header.payload.of(&self.map);
@@ -181,10 +222,28 @@ impl SetFile {
         &self.path
     }
 
-    /// Bytes of the file.
+    /// Bytes of the file; of a set of a `.sets` file, its own.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        self.map.len() as u64
+        match &self.content {
+            Content::Keyed(member) => member.place.len() as u64,
+            _ => self.map.len() as u64,
+        }
+    }
+
+    /// What of a `.bits` file a file of many sets takes.
+    pub(crate) fn sections(&self) -> Option<Sections> {
+        let Content::Bits(header) = &self.content else { return None };
+        let is_dense = header.representation == Representation::Dense;
+        let last = if is_dense { header.ranks } else { header.table };
+        Some(Sections { base: is_dense.then_some(header.base), sections: [header.payload, last] })
+    }
+
+    fn body(&self, member: &Member) -> Body<'_> {
+        let &Member { representation, cardinality, .. } = member;
+        // The place was looked at when the directory was read.
+        let bytes = self.map.get(member.place.clone()).unwrap_or_default();
+        Body { bytes, representation, cardinality }
     }
 
     /// What kind of file it is.
@@ -194,6 +253,7 @@ impl SetFile {
             Content::Bits(_) => SetKind::Bits,
             Content::Roaring { .. } => SetKind::Roaring,
             Content::Treemap { .. } => SetKind::Treemap,
+            Content::Keyed(_) => SetKind::Keyed,
         }
     }
 
@@ -204,6 +264,7 @@ impl SetFile {
             Content::Bits(header) => header.representation,
             Content::Roaring { .. } => Representation::Roaring,
             Content::Treemap { .. } => Representation::Treemap,
+            Content::Keyed(member) => member.representation,
         }
     }
 
@@ -216,6 +277,9 @@ impl SetFile {
                 // Without bits it is one value that the set does not have.
                 (header.base, header.base + header.bits.saturating_sub(1))
             }
+            (Content::Keyed(member), Representation::Dense) => {
+                self.body(member).dense().map_or((0, 0), |(_, ends)| ends) // was looked at
+            }
             (_, Representation::Treemap | Representation::Sparse) => (0, u64::MAX),
             _ => (0, u32::MAX.into()),
         }
@@ -226,6 +290,7 @@ impl SetFile {
     pub fn len(&self) -> u64 {
         match &self.content {
             Content::Bits(header) => header.cardinality,
+            Content::Keyed(member) => member.cardinality,
             Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
         }
     }
@@ -256,6 +321,7 @@ impl SetFile {
             Content::Treemap { buckets, .. } => {
                 Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
             }
+            Content::Keyed(member) => self.body(member).view().map(|view| view.0),
         };
         // Its head was in order when the file was opened: somebody changed it since.
         SetView(shape.unwrap_or_else(Shape::Damaged))
@@ -271,6 +337,7 @@ impl SetFile {
     pub(crate) fn damaged(&self) -> impl Fn(Damage) -> Error {
         let offset = match &self.content {
             Content::Bits(header) => header.payload.offset,
+            Content::Keyed(member) => member.place.start as u64,
             _ => 0,
         };
         damaged(&self.path, offset)
@@ -366,7 +433,8 @@ impl SetKind {
             })
         };
         let is_empty = head == [0; 8];
-        head.starts_with(&MAGIC) || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
+        let is_own = head.starts_with(&MAGIC) || head.starts_with(&keyed::MAGIC);
+        is_own || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
     }
 
     /// What a file that begins so may be.
@@ -374,6 +442,9 @@ impl SetKind {
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(&MAGIC) {
             return Some(Self::Bits);
+        }
+        if bytes.starts_with(&keyed::MAGIC) {
+            return Some(Self::Keyed);
         }
         if RoaringView::new(bytes).is_ok() {
             return Some(Self::Roaring);

@@ -1,5 +1,6 @@
 //! What a `.bits` file of each representation would take.
 
+use super::header::Representation;
 use super::portable::PortableSize;
 use super::writer::Extent;
 use crate::io::page::{HEADER_BYTES, blocks};
@@ -26,7 +27,12 @@ fn file_bytes(sections: u64) -> u64 {
 /// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
 pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
     // 2^13 bytes a piece, and its rank.
-    file_bytes(((last >> 16) - (first >> 16) + 1) * 8200)
+    file_bytes(dense_pieces(first, last) * 8200)
+}
+
+/// Pieces of a plain bitmap of `first ..= last`.
+fn dense_pieces(first: u64, last: u64) -> u64 {
+    (last >> 16) - (first >> 16) + 1
 }
 
 impl Sizes {
@@ -84,6 +90,27 @@ impl Sizes {
     /// Bytes of a sparse `.bits` file.
     pub(crate) fn sparse_bytes(self) -> u64 {
         file_bytes(self.sparse.bytes())
+    }
+
+    /// The representation to choose for a set that is one of many in a file, by the same rule.
+    pub(crate) fn best_body(self, extent: Extent) -> Representation {
+        let roaring = self.closed();
+        let (is_wide, mut bytes) = (roaring.is_wide(), roaring.bytes());
+        if is_wide {
+            bytes += roaring.table_bytes();
+        }
+        let dense = dense_pieces(extent.min, extent.max).saturating_mul(8200).saturating_add(8);
+        if extent.cardinality == 0 {
+            Representation::Roaring
+        } else if self.sparse.bytes().saturating_mul(5) < dense.min(bytes).saturating_mul(4) {
+            Representation::Sparse
+        } else if dense < bytes {
+            Representation::Dense
+        } else if is_wide {
+            Representation::Treemap
+        } else {
+            Representation::Roaring
+        }
     }
 
     /// The representation to choose for a set that takes `roaring` bytes as a roaring file:

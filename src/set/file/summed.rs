@@ -14,7 +14,7 @@ const WRITE_BYTES: usize = 1 << 20;
 /// then, and need not be read again. But for the first one, where the number of
 /// buckets is put in last.
 #[derive(Debug)]
-pub(super) struct Summed<'f> {
+pub(crate) struct Summed<'f> {
     file: &'f File,
     /// Where the buffer will go.
     place: u64,
@@ -24,12 +24,12 @@ pub(super) struct Summed<'f> {
 
 impl<'f> Summed<'f> {
     /// Writes from `place` on, which is not before the end of the header.
-    pub(super) fn new(file: &'f File, place: u64) -> Self {
+    pub(crate) fn new(file: &'f File, place: u64) -> Self {
         Self { file, place, buffer: Vec::with_capacity(WRITE_BYTES), sums: Vec::new() }
     }
 
     /// The checksums so far, by the numbers of their blocks, which ascend.
-    pub(super) fn take_sums(&mut self) -> Vec<(u64, u64)> {
+    pub(crate) fn take_sums(&mut self) -> Vec<(u64, u64)> {
         mem::take(&mut self.sums)
     }
 

@@ -65,7 +65,7 @@ fn in_container<T>(lows: &[[u8; 2]], take: impl FnOnce(Container<'_>) -> T) -> T
 }
 
 /// Hands over ascending values as containers.
-fn in_containers<E>(
+pub(crate) fn in_containers<E>(
     values: &[u64],
     mut take: impl FnMut(u64, Container<'_>) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), E> {
@@ -188,7 +188,7 @@ impl<'f> BitsWriter<'f> {
             };
             header.cardinality = extent.cardinality;
             (header.min, header.max) = (extent.min, extent.max);
-            append_checksums(file, &mut header, &sums)?;
+            header.checksums = append_checksums(file, header.ranks.end(), &sums)?;
             file.set_len(header.checksums.end())?;
             let page = header.to_bytes().ok_or(io::ErrorKind::InvalidData)?;
             file.write_all_at(&page, 0)?;
@@ -375,10 +375,9 @@ impl Dense<'_> {
     }
 }
 
-/// Reads what lies between the header and the checksums, and appends these. Blocks
-/// whose sums are known, by their numbers, which ascend, are not read.
-fn append_checksums(file: &File, header: &mut Header, known: &[(u64, u64)]) -> io::Result<()> {
-    let end = header.ranks.end();
+/// Reads what lies between the header and `end`, and appends its checksums. Blocks whose sums
+/// are known, by their numbers, which ascend, are not read.
+pub(crate) fn append_checksums(file: &File, end: u64, known: &[(u64, u64)]) -> io::Result<Section> {
     let count = blocks(end);
     let threads = available_parallelism().map_or(1, NonZero::get).clamp(1, 16) as u64;
     let share = count.div_ceil(threads).max(64);
@@ -389,8 +388,8 @@ fn append_checksums(file: &File, header: &mut Header, known: &[(u64, u64)]) -> i
     let mut sums = parts.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
     let own = xxh3_64(&sums).to_le_bytes();
     sums.extend_from_slice(&own);
-    header.checksums = Section { offset: end, len: sums.len() as u64 };
-    file.write_all_at(&sums, end)
+    file.write_all_at(&sums, end)?;
+    Ok(Section { offset: end, len: sums.len() as u64 })
 }
 
 /// The checksums of some blocks of what lies between the header and `end`.

@@ -8,6 +8,7 @@
 //! | the writer of a set | 10 MiB |
 //! | values on their way to an iterator | 2 MiB |
 //! | decoding sets in memory or in files | 256 KiB a thread |
+//! | keys of rows that are grouped | an eighth, and a thirty-second for rows that are kept aside |
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
@@ -113,17 +114,20 @@ pub(in crate::sort) struct Beside {
     pub(in crate::sort) set_writer: u64,
     /// Values on their way to an iterator.
     pub(in crate::sort) iterator: u64,
+    /// Keys of rows, and rows that are kept aside.
+    pub(in crate::sort) keys: u64,
 }
 
 impl Beside {
     /// The shares with their names for people.
-    pub(in crate::sort) fn named(self) -> [(u64, &'static str); 5] {
+    pub(in crate::sort) fn named(self) -> [(u64, &'static str); 6] {
         [
             (self.unpacking, "unpacking inputs, or reading tables"),
             (self.decoding, "decoding sets"),
             (self.packing, "packing the output, or encoding a table"),
             (self.set_writer, "writing the set"),
             (self.iterator, "handing values over"),
+            (self.keys, "keys of rows"),
         ]
     }
 
@@ -197,6 +201,21 @@ impl Budget {
     pub(in crate::sort) fn decoding_sets(threads: usize) -> u64 {
         const LOWS_BYTES: u64 = 4 << 16; // the values of a container, 4 bytes each
         LOWS_BYTES * threads as u64
+    }
+
+    /// Keys of rows.
+    pub(crate) fn keys(self) -> u64 {
+        self.bytes / 8
+    }
+
+    /// Rows that were kept aside and their keys, when nothing is read any more.
+    pub(crate) fn grouping(self) -> u64 {
+        self.bytes.saturating_sub(BASE_BYTES + SET_WRITER_BYTES + 2 * self.rows_aside())
+    }
+
+    /// Buffers of rows that are kept aside.
+    pub(crate) fn rows_aside(self) -> u64 {
+        self.bytes / 32
     }
 
     /// The buffers of a merge of so many inputs, or of so much delimited text; none if they do

@@ -27,7 +27,8 @@ fn wishes(memory_bytes: u64) -> Wishes {
 fn the_shares_of_every_layout_add_up_to_the_limit() {
     let facts = facts();
     let (unpacking, packing) = (16 << 20, 9 << 20);
-    let others = Beside { unpacking, decoding: 12345, packing, set_writer: 7, iterator: 99 };
+    let others =
+        Beside { unpacking, decoding: 12345, packing, set_writer: 7, iterator: 99, keys: 11 };
     for (mebibytes, threads, directly, rejects) in
         [(64, 1, false, false), (64, 2, true, false), (256, 2, false, true), (2048, 16, true, true)]
     {

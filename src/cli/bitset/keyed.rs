@@ -1,0 +1,180 @@
+//! Files of sets by key.
+
+use super::Answer;
+use super::args::{GroupArgs, OverlapArgs};
+use super::source::{Source, or_stdin};
+use super::target::Target;
+use crate::cli::stdout::{buffered, print_line};
+use crate::error::{Error, Result};
+use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, union_watched};
+use crate::set::{AsSet, SetFile};
+use serde_json::json;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Builds a file of sets from rows.
+pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
+    let GroupArgs { files, output, skip_invalid, columns, .. } = args;
+    let mut group = columns.of(source.group(skip_invalid));
+    for file in or_stdin(files) {
+        group = if file == Path::new("-") { group.stdin() } else { group.file(file) };
+    }
+    let _bar = source.bar(true);
+    let report = group.to_file(output)?;
+    for (what, count) in [
+        ("rows", report.rows),
+        ("blank", report.blank),
+        ("rejected", report.rejected),
+        ("headers", report.headers),
+        ("sets", report.sets),
+        ("values", report.values),
+        ("aside", report.aside),
+        ("written_bytes", report.written_bytes),
+    ] {
+        source.note(what, count);
+    }
+    Ok(())
+}
+
+/// A line for each set of a file: its key, cardinality, bytes, and how it is represented.
+pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
+    let sets = KeyedSets::open(path)?;
+    let mut out = buffered()?;
+    for keyed in sets.iter() {
+        source.check()?;
+        let keyed = keyed?;
+        let (name, representation) = (KeyName(keyed.key), keyed.representation.name());
+        let written = if as_json {
+            let line = json!({
+                "file": path.to_string_lossy(),
+                "key": str::from_utf8(keyed.key).ok(),
+                "name": name.to_string(),
+                "cardinality": keyed.cardinality,
+                "bytes": keyed.bytes,
+                "representation": representation,
+            });
+            writeln!(out, "{line}")
+        } else {
+            writeln!(out, "{name}\t{}\t{}\t{representation}", keyed.cardinality, keyed.bytes)
+        };
+        written.map_err(Error::io("write", "-"))?;
+    }
+    out.flush().map_err(Error::io("write", "-"))
+}
+
+/// Reads a whole file; gives its sets and values.
+pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
+    let sets = KeyedSets::open(path)?;
+    sets.verify_watched(source.progress())?;
+    let mut values = 0_u64;
+    for keyed in sets.iter() {
+        values = values.saturating_add(keyed?.cardinality);
+    }
+    Ok((sets.len(), values))
+}
+
+/// Joins files of sets, if all are such and the target is one; says whether it did.
+pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Result<bool> {
+    let Some(output) = &target.output else { return Ok(false) };
+    let is_sets = output.extension().and_then(OsStr::to_str) == Some("sets");
+    if !is_sets || target.to.is_some() || !paths.iter().all(|path| KeyedSets::is_at(path)) {
+        return Ok(false);
+    }
+    let sets = paths.iter().map(KeyedSets::open).collect::<Result<Vec<_>>>()?;
+    let _bar = source.bar(true);
+    let written = union_watched(&sets, output, &source.spool(), source.progress())?;
+    source.note("sets", written.sets);
+    source.note("written", written.values);
+    source.note("written_bytes", written.bytes);
+    Ok(true)
+}
+
+/// Prints the pairs of sets that have most in common.
+pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
+    let search = Overlap::new(args.top).by(args.by.into()).at_least(args.min);
+    let (pairs, names) = match &args.sets[..] {
+        [path] if KeyedSets::is_at(path) => {
+            let sets = KeyedSets::open(path)?;
+            let bar = source.bar(false);
+            let pairs = search.of_file_watched(&sets, source.progress())?;
+            drop(bar);
+            let name =
+                |index: usize| -> Result<String> { Ok(KeyName(sets.key(index)?).to_string()) };
+            let names = pairs.iter().map(|pair| Ok([name(pair.sets[0])?, name(pair.sets[1])?]));
+            let names = names.collect::<Result<Vec<_>>>()?;
+            (pairs, names)
+        }
+        paths => {
+            let sets = source.open_all(paths)?;
+            let operands: Vec<&dyn AsSet> = sets.iter().map(|set| set as &dyn AsSet).collect();
+            let pairs = search.of_watched(&operands, source.progress())?;
+            let name = |set: &SetFile| set.path().display().to_string();
+            let names = pairs.iter().map(|pair| pair.sets.map(|index| name(&sets[index])));
+            let names = names.collect();
+            (pairs, names)
+        }
+    };
+    let mut out = buffered()?;
+    for (pair, [a, b]) in pairs.iter().zip(&names) {
+        let line = if args.json { json_of(pair, a, b) } else { text_of(pair, a, b) };
+        writeln!(out, "{line}").map_err(Error::io("write", "-"))?;
+    }
+    out.flush().map_err(Error::io("write", "-"))
+}
+
+fn json_of(pair: &Pair, a: &str, b: &str) -> String {
+    let Pair { sizes, intersection, jaccard, lift, .. } = pair;
+    json!({
+        "a": a, "b": b, "a_cardinality": sizes[0], "b_cardinality": sizes[1],
+        "intersection": intersection, "jaccard": jaccard, "lift": lift,
+    })
+    .to_string()
+}
+
+fn text_of(pair: &Pair, a: &str, b: &str) -> String {
+    let lift = pair.lift.map_or(String::new(), |lift| format!("\t{lift:.6}"));
+    format!("{a}\t{b}\t{}\t{:.6}{lift}", pair.intersection, pair.jaccard)
+}
+
+/// Prints the keys of the sets that have values; says no if there are none of one.
+pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
+    /// Ids whose keys are looked up together.
+    const SOME: usize = 1 << 12;
+    let sets = KeyedSets::open(path)?;
+    let typed = values.iter().map(|text| source.value(text)).collect::<Result<Vec<_>>>()?;
+    if let [id] = typed[..] {
+        let keys = sets.keys_of(&[id])?.concat();
+        keys.iter().try_for_each(|key| print_line(KeyName(key)))?;
+        return Ok((!keys.is_empty()).into());
+    }
+    let mut all = true;
+    let mut out = buffered()?;
+    let mut answer = |ids: &[u64]| -> Result<()> {
+        source.check()?;
+        for (id, keys) in ids.iter().zip(sets.keys_of(ids)?) {
+            all &= !keys.is_empty();
+            let id = source.notation().text(*id)?;
+            for key in keys {
+                writeln!(out, "{id}\t{}", KeyName(key)).map_err(Error::io("write", "-"))?;
+            }
+        }
+        Ok(())
+    };
+    if typed.is_empty() {
+        let ids = source.open(Path::new("-"))?;
+        let mut some = Vec::with_capacity(SOME);
+        for id in ids.iter() {
+            some.push(id?);
+            if some.len() == SOME {
+                answer(&some)?;
+                some.clear();
+            }
+        }
+        answer(&some)?;
+    } else {
+        answer(&typed)?;
+    }
+    out.flush().map_err(Error::io("write", "-"))?;
+    Ok(all.into())
+}

@@ -1,0 +1,362 @@
+//! The builder of a file of sets.
+
+use super::aside::Workshop;
+use super::numbering::{AsideFolder, Numbering};
+use super::stage::{Bodies, List, Lists, SplitSink};
+use crate::error::{Error, Result};
+use crate::io::read::RowNumbers;
+use crate::kernel::sys::{Machine, map_file, peak_resident_bytes};
+use crate::number::{Column, Notation};
+use crate::progress::Progress;
+use crate::set::file::Spool;
+use crate::set::keyed::{KeyRun, WrittenSets, merge, write_sets};
+use crate::size::ByteSize;
+use crate::sort::plan::budget::Budget;
+use crate::sort::{InvalidLines, Report, Sort};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::vec;
+
+/// Groups rows of a key and a number: a set of the numbers of each key, all in one file.
+///
+/// Rows are those of delimited text, of Parquet or Arrow files, or pairs of the caller. They are
+/// read once, and stay within the [memory limit](Self::memory): what does not fit goes to
+/// temporary files. A row that occurs again counts once.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::lines::Group;
+/// use bitsort::number::Column;
+/// use bitsort::set::keyed::KeyedSets;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tags.sets");
+/// let rows = &b"tag,user\nsport,7\ntokyo,7\nsport,35\nsport,7\n"[..];
+/// let name = |name: &str| Column::Name(name.into());
+/// let group = Group::new().reader("events", rows).columns(name("tag"), name("user"), b',');
+/// let report = group.to_file(&path)?;
+/// assert_eq!((report.rows, report.sets, report.values), (4, 2, 3));
+/// assert_eq!(KeyedSets::open(&path)?.get("sport")?.unwrap().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is read before an output is given"]
+pub struct Group {
+    sort: Sort,
+    key: Column,
+    ids: Column,
+    delimiter: u8,
+    has_files: bool,
+    pairs: Option<Pairs>,
+    memory: Option<ByteSize>,
+    threads: Option<usize>,
+    folder: Option<PathBuf>,
+    progress: Arc<Progress>,
+    pub(super) tuning: Tuning,
+}
+
+type Pairs = Box<dyn Iterator<Item = (Vec<u8>, u64)> + Send>;
+
+/// What follows from the sample and the memory limit, if it is not set: tests have small inputs
+/// take every way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tuning {
+    pub(super) id_bits: Option<u32>,
+    pub(super) keys_bytes: Option<u64>,
+    pub(super) room_bytes: Option<u64>,
+}
+
+/// What was read and written.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct GroupReport {
+    /// Rows of a key and a number.
+    pub rows: u64,
+    /// Rows without anything on them, or of tables those that lack the key or the number.
+    pub blank: u64,
+    /// Malformed rows.
+    pub rejected: u64,
+    /// Header lines that were skipped.
+    pub headers: u64,
+    /// Number of sets, one a key.
+    pub sets: u64,
+    /// Values of all sets; other rows were there already.
+    pub values: u64,
+    /// Rows that did not fit in 64 bits or in memory, and took the way through temporary files.
+    pub aside: u64,
+    /// Bytes of the file.
+    pub written_bytes: u64,
+    /// Largest resident memory of the process so far, in bytes, if known.
+    pub peak_resident_bytes: Option<u64>,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Group {
+    /// No rows, and the machine's limits. Keys are in the first column of text, numbers in the
+    /// second, with commas between.
+    pub fn new() -> Self {
+        Self {
+            sort: Sort::new(),
+            key: Column::Number(1),
+            ids: Column::Number(2),
+            delimiter: b',',
+            has_files: false,
+            pairs: None,
+            memory: None,
+            threads: None,
+            folder: None,
+            progress: Arc::default(),
+            tuning: Tuning::default(),
+        }
+    }
+
+    /// Adds a file, which may be compressed.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.sort = self.sort.file(path);
+        self.has_files = true;
+        self
+    }
+
+    /// Adds standard input.
+    pub fn stdin(mut self) -> Self {
+        self.sort = self.sort.stdin();
+        self.has_files = true;
+        self
+    }
+
+    /// Adds a reader; `name` is what messages call it.
+    pub fn reader(mut self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
+        self.sort = self.sort.reader(name, reader);
+        self.has_files = true;
+        self
+    }
+
+    /// Takes the rows of an iterator; there can be no files then.
+    pub fn pairs<K: AsRef<[u8]>, I: IntoIterator<Item = (K, u64)>>(mut self, pairs: I) -> Self
+    where
+        I::IntoIter: Send + 'static,
+    {
+        let pairs = pairs.into_iter().map(|(key, id)| (key.as_ref().to_vec(), id));
+        self.pairs = Some(match self.pairs.take() {
+            Some(before) => Box::new(before.chain(pairs)),
+            None => Box::new(pairs),
+        });
+        self
+    }
+
+    /// The columns of the keys and of the numbers, and the byte between the fields of text,
+    /// quoted as in RFC 4180. If one is named by its header, the first record of each input is
+    /// skipped.
+    pub fn columns(mut self, key: Column, numbers: Column, delimiter: u8) -> Self {
+        (self.key, self.ids, self.delimiter) = (key, numbers, delimiter);
+        self
+    }
+
+    /// Skips the first line of each input.
+    pub fn header(mut self, header: bool) -> Self {
+        self.sort = self.sort.header(header);
+        self
+    }
+
+    /// How numbers are written. Each is one number, also where the notation has ranges.
+    pub fn notation(mut self, notation: Notation) -> Self {
+        self.sort = self.sort.notation(notation.without_ranges());
+        self
+    }
+
+    /// The fate of malformed rows.
+    pub fn invalid(mut self, invalid: InvalidLines) -> Self {
+        self.sort = self.sort.invalid(invalid);
+        self
+    }
+
+    /// Keeps the peak resident memory of the process below this; see [`Sort::memory`].
+    pub fn memory(mut self, limit: ByteSize) -> Self {
+        self.memory = Some(limit);
+        self
+    }
+
+    /// Uses this many threads; see [`Sort::threads`].
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Where temporary files go; without it, where the system has them.
+    pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Counts progress there, and ends the run when that is cancelled.
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Builds the file, which appears whole or not at all. The same rows in any order make the
+    /// same file.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    pub fn to_file(self, path: impl AsRef<Path>) -> Result<GroupReport> {
+        let path = path.as_ref();
+        if self.pairs.is_some() && self.has_files {
+            return Err(Error::usage("rows come from files or from the caller, not from both"));
+        }
+        let folder = self.folder.clone().unwrap_or_else(std::env::temp_dir);
+        let spool =
+            Spool { memory_bytes: Spool::MEMORY_BYTES, pack_bytes: Spool::PACK_BYTES, folder };
+        let mut read = (Report::default(), 0);
+        let written = write_sets(path, &spool, |writer, encoder| {
+            let [file, scratch] = [spool.file()?, spool.file()?];
+            let mut bodies = Bodies::new(&file, &scratch, path, &spool);
+            let progress = Arc::clone(&self.progress);
+            let lists;
+            (lists, read) = self.gather(path, &spool, &mut bodies)?;
+            bodies.flush()?;
+            drop(bodies);
+            // Sets of one key are joined where they lie.
+            let map = if lists.len() > 1 { Some(map_file(&file)) } else { None };
+            let map = map.transpose().map_err(Error::io("map a file in", &spool.folder))?;
+            let run = |list: List| {
+                list.read(&file, map.as_ref()).map(|run| Box::new(run) as Box<dyn KeyRun>)
+            };
+            let mut runs = lists.into_iter().map(run).collect::<Result<Vec<_>>>()?;
+            merge(&mut runs, writer, encoder, &progress)
+        })?;
+        let (report, aside) = read;
+        Ok(report_of(&report, aside, written))
+    }
+
+    /// Makes the sets; gives lists of them, what was read, and the rows that went aside.
+    fn gather(
+        self,
+        path: &Path,
+        spool: &Spool,
+        bodies: &mut Bodies<'_>,
+    ) -> Result<(Vec<List>, (Report, u64))> {
+        let budget = Budget::in_force(self.memory);
+        let buffer_bytes = budget.rows_aside();
+        let (keys_bytes, room_bytes) = self.rooms(budget);
+        let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
+        let numbering = Arc::new(Numbering::new(keys_bytes, aside, self.tuning.id_bits));
+        let (memory, progress) = (ByteSize::from_bytes(budget.bytes()), Arc::clone(&self.progress));
+        let threads = self.threads.unwrap_or_else(|| Machine::detect().threads);
+        let is_typed = self.pairs.is_some();
+        let sort = self.sort_of(&numbering, spool);
+        let mut sink = SplitSink::new(bodies, &numbering);
+        let sorted = sort.into_sink(path, keys_bytes + buffer_bytes, &mut sink);
+        let stored = sink.finish();
+        let numbering = Arc::into_inner(numbering)
+            .ok_or_else(|| Error::Accounting { what: "keys are still in use".into() })?;
+        let (dictionary, aside, kept) = numbering.into_parts()?;
+        let (mut report, stored) = (sorted?, stored?);
+        if is_typed {
+            report.values += kept; // those of files were counted as they were read
+        }
+        let list = List::of(&dictionary, &stored, spool)?;
+        drop((dictionary, stored));
+        let mut workshop = Workshop {
+            bodies,
+            lists: Lists::default(),
+            spool,
+            path,
+            memory,
+            room_bytes,
+            buffer_bytes,
+            threads,
+            progress: &progress,
+        };
+        if let Some(aside) = aside {
+            workshop.parts(aside, 0)?;
+        }
+        let others = workshop.lists.into_one(spool)?;
+        Ok(([list].into_iter().chain(others).collect(), (report, kept)))
+    }
+
+    /// Memory of keys while rows are read, and of rows and keys afterwards.
+    fn rooms(&self, budget: Budget) -> (u64, u64) {
+        let Tuning { keys_bytes, room_bytes, .. } = self.tuning;
+        (keys_bytes.unwrap_or(budget.keys()), room_bytes.unwrap_or(budget.grouping()))
+    }
+
+    /// A sort of the numbers of the rows.
+    fn sort_of(self, numbering: &Arc<Numbering>, spool: &Spool) -> Sort {
+        let mut sort = self.sort.temporary_folder(&spool.folder).progress(self.progress);
+        if let Some(memory) = self.memory {
+            sort = sort.memory(memory);
+        }
+        if let Some(threads) = self.threads {
+            sort = sort.threads(threads);
+        }
+        let numbering = Arc::clone(numbering);
+        match self.pairs {
+            Some(pairs) => sort.values(Numbers {
+                pairs,
+                numbering,
+                ready: Vec::new().into_iter(),
+                buffer: vec![],
+            }),
+            None => sort.column(self.ids, self.delimiter).keys(self.key, numbering),
+        }
+    }
+}
+
+fn report_of(report: &Report, aside: u64, written: WrittenSets) -> GroupReport {
+    GroupReport {
+        rows: report.values,
+        blank: report.blank,
+        rejected: report.rejected,
+        headers: report.headers,
+        sets: written.sets,
+        values: written.values,
+        aside,
+        written_bytes: written.bytes,
+        peak_resident_bytes: peak_resident_bytes(),
+    }
+}
+
+/// The numbers of pairs.
+struct Numbers {
+    pairs: Pairs,
+    numbering: Arc<Numbering>,
+    ready: vec::IntoIter<u64>,
+    buffer: Vec<(Vec<u8>, u64)>,
+}
+
+impl Iterator for Numbers {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        /// Pairs that are numbered together; the first of them are the sample.
+        const BATCH: usize = 1 << 12;
+        loop {
+            if let Some(number) = self.ready.next() {
+                return Some(number);
+            }
+            self.buffer.clear();
+            self.buffer.extend(self.pairs.by_ref().take(BATCH));
+            if self.buffer.is_empty() || self.numbering.check().is_err() {
+                return None;
+            }
+            let rows: Vec<(&[u8], u64)> =
+                self.buffer.iter().map(|(key, id)| (&key[..], *id)).collect();
+            let mut numbers = Vec::with_capacity(rows.len());
+            if !self.numbering.is_settled() {
+                self.numbering.number(&rows, &mut numbers);
+                self.numbering.settle();
+                numbers.clear();
+            }
+            self.numbering.number(&rows, &mut numbers);
+            self.ready = numbers.into_iter();
+        }
+    }
+}

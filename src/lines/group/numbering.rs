@@ -1,0 +1,194 @@
+//! Rows of a key and an id → one number each, for the sort.
+//!
+//! The number of a row has the number of its key in its upper bits and the id in its lower
+//! ones. How many bits ids have follows from a sample. What does not fit is kept aside.
+
+use super::dictionary::Dictionary;
+use crate::error::{Error, Result};
+use crate::io::read::RowNumbers;
+use crate::lines::records::{Cut, Parts};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+/// The fewest bits of an id: containers of 2^16 values belong to one key.
+const MIN_ID_BITS: u32 = 16;
+/// The most; the others are for keys.
+const MAX_ID_BITS: u32 = 60;
+/// Bits that ids may grow by behind the sample, if keys leave them.
+const SLACK_BITS: u32 = 4;
+
+/// How many lower bits of a number are those of the id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Split(pub(super) u32);
+
+impl Split {
+    /// For a sample with ids up to `max` under so many keys.
+    fn of(max: u64, keys: usize) -> Self {
+        let id_bits = u64::BITS - max.leading_zeros();
+        let key_bits = usize::BITS - keys.leading_zeros() + 2;
+        let spare = u64::BITS.saturating_sub(id_bits + key_bits);
+        Self((id_bits + SLACK_BITS.min(spare / 2)).clamp(MIN_ID_BITS, MAX_ID_BITS))
+    }
+
+    fn join(self, number: u32, id: u64) -> Option<u64> {
+        let fits = id >> self.0 == 0 && u64::from(number) >> (u64::BITS - self.0) == 0;
+        fits.then_some(u64::from(number) << self.0 | id)
+    }
+}
+
+/// Where rows go that have no number.
+#[derive(Debug)]
+pub(super) struct AsideFolder {
+    pub(super) folder: PathBuf,
+    /// Memory for buffers.
+    pub(super) buffer_bytes: u64,
+}
+
+impl AsideFolder {
+    pub(super) fn cut(&self) -> Cut<'_> {
+        Cut::within(self.buffer_bytes, &self.folder)
+    }
+}
+
+/// What all threads that read rows share.
+#[derive(Debug)]
+pub(super) struct Numbering {
+    dictionary: RwLock<Dictionary>,
+    split: OnceLock<Split>,
+    /// Rows of the sample: the numbers of their keys, and ids.
+    sample: Mutex<Vec<(u32, u64)>>,
+    folder: AsideFolder,
+    aside: Mutex<Aside>,
+    kept: AtomicU64,
+}
+
+/// Rows that have no number.
+#[derive(Debug, Default)]
+struct Aside {
+    parts: Option<Parts>,
+    failed: Option<Error>,
+}
+
+/// Stands for keys that have no number.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Numbering {
+    /// Takes `keys_bytes` for keys. The sample tells the bits of ids if `id_bits` does not.
+    pub(super) fn new(keys_bytes: u64, folder: AsideFolder, id_bits: Option<u32>) -> Self {
+        Self {
+            dictionary: RwLock::new(Dictionary::new(keys_bytes)),
+            split: id_bits.map_or_else(OnceLock::new, |bits| Split(bits).into()),
+            sample: Mutex::default(),
+            folder,
+            aside: Mutex::default(),
+            kept: AtomicU64::new(0),
+        }
+    }
+
+    /// The keys, the rows that were kept aside, and how many these are.
+    ///
+    /// # Errors
+    ///
+    /// If rows could not be kept.
+    pub(super) fn into_parts(self) -> Result<(Dictionary, Option<Parts>, u64)> {
+        let Aside { parts, failed } =
+            self.aside.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let dictionary = self.dictionary.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match failed {
+            Some(error) => Err(error),
+            None => Ok((dictionary, parts, self.kept.into_inner())),
+        }
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.split.get().is_some()
+    }
+
+    pub(super) fn split(&self) -> Split {
+        *self.split.get_or_init(|| Split(MIN_ID_BITS))
+    }
+
+    fn aside(&self) -> MutexGuard<'_, Aside> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of the keys of rows; new keys get one as long as there is memory.
+    fn keys(&self, rows: &[(&[u8], u64)], numbers: &mut Vec<u32>) {
+        let dictionary = self.dictionary.read().unwrap_or_else(PoisonError::into_inner);
+        let mut is_complete = true;
+        numbers.extend(rows.iter().map(|(key, _)| {
+            let number = dictionary.find(dictionary.hash(key), key);
+            is_complete &= number.is_some();
+            number.unwrap_or(UNKNOWN)
+        }));
+        drop(dictionary);
+        if is_complete {
+            return;
+        }
+        let mut dictionary = self.dictionary.write().unwrap_or_else(PoisonError::into_inner);
+        for (number, (key, _)) in numbers.iter_mut().zip(rows) {
+            if *number == UNKNOWN {
+                let hash = dictionary.hash(key);
+                *number = dictionary.insert(hash, key).unwrap_or(UNKNOWN);
+            }
+        }
+    }
+
+    /// Keeps rows aside.
+    fn keep(&self, rows: &[(&[u8], u64)]) {
+        let mut aside = self.aside();
+        if aside.failed.is_some() {
+            return;
+        }
+        let mut keep = || -> Result<()> {
+            let parts = match &mut aside.parts {
+                Some(parts) => parts,
+                none => none.insert(self.folder.cut().parts(0)?),
+            };
+            rows.iter().try_for_each(|(key, id)| parts.push(*id, key, key))
+        };
+        let kept = keep();
+        aside.failed = kept.err();
+        self.kept.fetch_add(rows.len() as u64, Ordering::Relaxed);
+    }
+}
+
+impl RowNumbers for Numbering {
+    fn number(&self, rows: &[(&[u8], u64)], joined: &mut Vec<u64>) {
+        let mut numbers = Vec::with_capacity(rows.len());
+        self.keys(rows, &mut numbers);
+        let Some(split) = self.split.get() else {
+            let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = numbers.iter().zip(rows).filter(|(number, _)| **number != UNKNOWN);
+            sample.extend(known.map(|(&number, &(_, id))| (number, id)));
+            joined.extend(rows.iter().map(|(_, id)| id));
+            return;
+        };
+        let mut others = Vec::new();
+        for (&number, &row) in numbers.iter().zip(rows) {
+            let fitting = (number != UNKNOWN).then(|| split.join(number, row.1)).flatten();
+            match fitting {
+                Some(value) => joined.push(value),
+                None => others.push(row),
+            }
+        }
+        if !others.is_empty() {
+            self.keep(&others);
+        }
+    }
+
+    fn settle(&self) -> Vec<u64> {
+        let sample =
+            std::mem::take(&mut *self.sample.lock().unwrap_or_else(PoisonError::into_inner));
+        let max = sample.iter().map(|(_, id)| *id).max().unwrap_or(0);
+        let keys = self.dictionary.read().unwrap_or_else(PoisonError::into_inner).len();
+        let split = *self.split.get_or_init(|| Split::of(max, keys));
+        sample.into_iter().filter_map(|(number, id)| split.join(number, id)).collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        // The error itself is told at the end.
+        if self.aside().failed.is_some() { Err(Error::Abandoned) } else { Ok(()) }
+    }
+}

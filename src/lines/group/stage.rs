@@ -1,0 +1,320 @@
+//! Sets on their way to the file: encoded in any order, and listed in the order of their keys.
+
+use super::dictionary::Dictionary;
+use super::numbering::Numbering;
+use crate::error::{Error, Result};
+use crate::set::Operand;
+use crate::set::container::Container;
+use crate::set::file::{Representation, Spool, ValueSink};
+use crate::set::keyed::{Body, Head, KeyRun, SetEncoder, Stored};
+use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
+use memmap2::Mmap;
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use tempfile::SpooledTempFile;
+
+/// Bytes of bodies that are written or read at once.
+const BLOCK_BYTES: usize = 1 << 18;
+
+/// Bodies of sets, one behind the other, in a temporary file.
+pub(super) struct Bodies<'f> {
+    out: BufWriter<&'f File>,
+    bytes: u64,
+    encoder: SetEncoder<'f>,
+    path: PathBuf,
+}
+
+impl<'f> Bodies<'f> {
+    /// `file` and `scratch` are empty; `path` is for messages.
+    pub(super) fn new(file: &'f File, scratch: &'f File, path: &Path, spool: &Spool) -> Self {
+        let out = BufWriter::with_capacity(BLOCK_BYTES, file);
+        let encoder = SetEncoder::new(scratch, path, spool.clone());
+        Self { out, bytes: 0, encoder, path: path.into() }
+    }
+
+    /// Ends the set whose values came; gives where it lies.
+    pub(super) fn end(&mut self) -> Result<Stored> {
+        let head = self.encoder.finish(&mut self.out)?;
+        let offset = self.bytes;
+        self.bytes += head.bytes;
+        Ok(Stored { offset, head })
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.out.flush().map_err(Error::io("write the sets of", &self.path))
+    }
+}
+
+/// Takes the values of one set.
+impl ValueSink for Bodies<'_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        self.encoder.container(key, container)
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.encoder.values(values)
+    }
+}
+
+/// Takes the numbers of rows, ascending: the sets of keys one after the other.
+pub(super) struct SplitSink<'s, 'f> {
+    bodies: &'s mut Bodies<'f>,
+    numbering: &'s Numbering,
+    /// The key whose set is open.
+    open: Option<usize>,
+    /// By the numbers of keys; none where a key has no set here.
+    stored: Vec<Option<Stored>>,
+    ids: Vec<u64>,
+}
+
+impl<'s, 'f> SplitSink<'s, 'f> {
+    pub(super) fn new(bodies: &'s mut Bodies<'f>, numbering: &'s Numbering) -> Self {
+        Self { bodies, numbering, open: None, stored: Vec::new(), ids: Vec::new() }
+    }
+
+    /// Has the set of a key open.
+    fn turn_to(&mut self, number: u64) -> Result<()> {
+        let number = usize::try_from(number).unwrap_or(usize::MAX); // of 32 bits
+        if self.open != Some(number) {
+            self.end()?;
+            self.open = Some(number);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        if let Some(number) = self.open.take() {
+            let stored = self.bodies.end()?;
+            self.stored.resize(number + 1, None);
+            self.stored[number] = Some(stored);
+        }
+        Ok(())
+    }
+
+    /// Ends the last set; gives where all lie.
+    pub(super) fn finish(mut self) -> Result<Vec<Option<Stored>>> {
+        self.end()?;
+        Ok(self.stored)
+    }
+}
+
+impl ValueSink for SplitSink<'_, '_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        let bits = self.numbering.split().0 - 16;
+        self.turn_to(key >> bits)?;
+        self.bodies.container(key & !(u64::MAX << bits), container)
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        let bits = self.numbering.split().0;
+        for of_key in values.chunk_by(|a, b| a >> bits == b >> bits) {
+            self.turn_to(of_key[0] >> bits)?;
+            let mut ids = std::mem::take(&mut self.ids);
+            ids.clear();
+            ids.extend(of_key.iter().map(|value| value & !(u64::MAX << bits)));
+            let taken = self.bodies.values(&ids);
+            self.ids = ids;
+            taken?;
+        }
+        Ok(())
+    }
+}
+
+/// Keys in their order, each with the place of its set.
+pub(super) struct List {
+    out: BufWriter<SpooledTempFile>,
+    folder: PathBuf,
+}
+
+impl List {
+    pub(super) fn new(spool: &Spool) -> Self {
+        /// A list is kept in memory up to here; there may be dozens of them.
+        const MEMORY_BYTES: usize = 1 << 14;
+        let file = tempfile::spooled_tempfile_in(MEMORY_BYTES, &spool.folder);
+        Self { out: BufWriter::new(file), folder: spool.folder.clone() }
+    }
+
+    /// The sets that `stored` has for the numbers of keys.
+    pub(super) fn of(
+        dictionary: &Dictionary,
+        stored: &[Option<Stored>],
+        spool: &Spool,
+    ) -> Result<Self> {
+        let mut list = Self::new(spool);
+        for number in dictionary.sorted() {
+            if let Some(Some(stored)) = stored.get(number as usize) {
+                list.push(dictionary.key(number), *stored)?;
+            }
+        }
+        Ok(list)
+    }
+
+    /// Appends a key, which is above all before.
+    pub(super) fn push(&mut self, key: &[u8], stored: Stored) -> Result<()> {
+        let Stored { offset, head: Head { bytes, representation, cardinality } } = stored;
+        let mut write = || -> io::Result<()> {
+            for number in [key.len() as u64, offset, bytes, cardinality] {
+                self.out.write_u64::<LittleEndian>(number)?;
+            }
+            self.out.write_u8(representation.code())?;
+            self.out.write_all(key)
+        };
+        write().map_err(Error::io("write a temporary file in", &self.folder))
+    }
+
+    /// Lists of different keys as one.
+    fn merged(lists: Vec<Self>, spool: &Spool) -> Result<Self> {
+        let lists = lists.into_iter().map(Self::entries);
+        let mut lists = lists.collect::<Result<Vec<_>>>()?;
+        let mut heap = BinaryHeap::new();
+        let mut stored = vec![None; lists.len()];
+        for (index, list) in lists.iter_mut().enumerate() {
+            stored[index] = list.next()?;
+            if stored[index].is_some() {
+                heap.push(Reverse((list.key.clone(), index)));
+            }
+        }
+        let mut merged = Self::new(spool);
+        while let Some(Reverse((mut key, index))) = heap.pop() {
+            if let Some(stored) = stored[index] {
+                merged.push(&key, stored)?;
+            }
+            stored[index] = lists[index].next()?;
+            if stored[index].is_some() {
+                key.clone_from(&lists[index].key);
+                heap.push(Reverse((key, index)));
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Reads it from the beginning.
+    fn entries(self) -> Result<Entries> {
+        let Self { out, folder } = self;
+        let failed = || Error::io("write a temporary file in", &folder);
+        let mut file = out.into_inner().map_err(IntoInnerError::into_error).map_err(failed())?;
+        let len = file.stream_position().map_err(failed())?;
+        file.rewind().map_err(failed())?;
+        let reader = BufReader::new(file).take(len);
+        Ok(Entries { reader, folder, key: Vec::new() })
+    }
+
+    /// The same for a merge. The sets lie in `bodies`, which is mapped if sets of a key may have
+    /// to be joined.
+    pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Mmap>) -> Result<Listed<'b>> {
+        let block = RefCell::new(vec![0; BLOCK_BYTES]);
+        Ok(Listed { entries: self.entries()?, stored: None, bodies, map, block })
+    }
+}
+
+/// Lists of different keys. Some that have about as many keys become one, so that few are open.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// Each level has lists of lists of the one before.
+    levels: Vec<Vec<List>>,
+}
+
+/// Lists of a level.
+const MOST: usize = 32;
+
+impl Lists {
+    pub(super) fn push(&mut self, list: List, spool: &Spool) -> Result<()> {
+        let (mut list, mut level) = (list, 0);
+        loop {
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            let lists = &mut self.levels[level];
+            lists.push(list);
+            if lists.len() < MOST {
+                return Ok(());
+            }
+            list = List::merged(std::mem::take(lists), spool)?;
+            level += 1;
+        }
+    }
+
+    /// One list of all; none if there are no lists.
+    pub(super) fn into_one(self, spool: &Spool) -> Result<Option<List>> {
+        let lists: Vec<List> = self.levels.into_iter().flatten().collect();
+        if lists.is_empty() { Ok(None) } else { List::merged(lists, spool).map(Some) }
+    }
+}
+
+/// The entries of a list, in order.
+struct Entries {
+    reader: io::Take<BufReader<SpooledTempFile>>,
+    folder: PathBuf,
+    /// Of the entry that came last.
+    key: Vec<u8>,
+}
+
+/// A list that is read.
+pub(super) struct Listed<'b> {
+    entries: Entries,
+    stored: Option<Stored>,
+    bodies: &'b File,
+    map: Option<&'b Mmap>,
+    block: RefCell<Vec<u8>>,
+}
+
+impl Entries {
+    fn next(&mut self) -> Result<Option<Stored>> {
+        if self.reader.limit() == 0 {
+            return Ok(None);
+        }
+        let next = self.read().map_err(Error::io("read a temporary file in", &self.folder))?;
+        Ok(Some(next))
+    }
+
+    fn read(&mut self) -> io::Result<Stored> {
+        let mut numbers = [0; 4];
+        self.reader.read_u64_into::<LittleEndian>(&mut numbers)?;
+        let [key_bytes, offset, bytes, cardinality] = numbers;
+        let representation = Representation::of_code(self.reader.read_u8()?);
+        let representation = representation.ok_or(io::ErrorKind::InvalidData)?;
+        self.key.resize(usize::try_from(key_bytes).unwrap_or(0), 0);
+        self.reader.read_exact(&mut self.key)?;
+        Ok(Stored { offset, head: Head { bytes, representation, cardinality } })
+    }
+}
+
+impl Listed<'_> {
+    fn stored(&self) -> Result<Stored> {
+        self.stored.ok_or_else(|| Error::Accounting { what: "a list of sets was not read".into() })
+    }
+}
+
+impl KeyRun for Listed<'_> {
+    fn advance(&mut self) -> Result<bool> {
+        self.stored = self.entries.next()?;
+        Ok(self.stored.is_some())
+    }
+
+    fn key(&self) -> Result<&[u8]> {
+        Ok(&self.entries.key)
+    }
+
+    fn copy(&self, out: &mut dyn Write) -> Result<Head> {
+        let copied = self.stored()?.copy(self.bodies, &mut self.block.borrow_mut(), out);
+        copied.map_err(Error::io("copy a set from a temporary file in", &self.entries.folder))
+    }
+
+    fn operand(&self) -> Result<Operand<'_>> {
+        let Stored { offset, head: Head { bytes, representation, cardinality } } = self.stored()?;
+        let lost =
+            || Error::Accounting { what: "a set that waits lies outside of its file".into() };
+        let bytes = usize::try_from(offset)
+            .ok()
+            .zip(usize::try_from(bytes).ok())
+            .and_then(|(offset, bytes)| self.map?.get(offset..)?.get(..bytes))
+            .ok_or_else(lost)?;
+        let view = Body { bytes, representation, cardinality }.view().map_err(|_| lost())?;
+        Ok(Operand::named(view, "a set that waits in a temporary file"))
+    }
+}

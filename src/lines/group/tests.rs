@@ -1,0 +1,237 @@
+//! Built files against a plain model, by every way that rows can take.
+
+use super::Group;
+use super::builder::Tuning;
+use crate::number::Column;
+use crate::set::keyed::KeyedSets;
+use crate::size::ByteSize;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+type Model = BTreeMap<Vec<u8>, BTreeSet<u64>>;
+
+fn model(rows: &[(Vec<u8>, u64)]) -> Model {
+    let mut model = Model::new();
+    for (key, id) in rows {
+        model.entry(key.clone()).or_default().insert(*id);
+    }
+    model
+}
+
+/// What the file has.
+fn read(path: &Path) -> Model {
+    let sets = KeyedSets::open(path).unwrap();
+    sets.verify().unwrap();
+    let keys: Vec<_> = sets.iter().map(|keyed| keyed.unwrap().key.to_vec()).collect();
+    let values = |key: &Vec<u8>| {
+        let set = sets.get(key).unwrap().unwrap();
+        set.iter().map(Result::unwrap).collect()
+    };
+    keys.iter().map(|key| (key.clone(), values(key))).collect()
+}
+
+fn rows() -> impl Strategy<Value = Vec<(Vec<u8>, u64)>> {
+    let key = prop_oneof![
+        prop::sample::select(vec![b"".to_vec(), b"a".to_vec(), b"b,\"c\"\n".to_vec()]),
+        prop::collection::vec(any::<u8>(), 0..4),
+    ];
+    let id = prop_oneof![
+        0..100_u64,
+        0..1_u64 << 20,
+        any::<u64>(),
+        Just(u64::MAX),
+        (1_u64 << 40)..(1 << 40) + 9,
+    ];
+    prop::collection::vec((key, id), 0..300)
+}
+
+fn tuning() -> impl Strategy<Value = Tuning> {
+    let id_bits = prop::option::of(prop::sample::select(vec![16, 17, 40, 60]));
+    let keys_bytes = prop::option::of(1..2000_u64);
+    let room_bytes = prop::option::of(64..4000_u64);
+    (id_bits, keys_bytes, room_bytes).prop_map(|(id_bits, keys_bytes, room_bytes)| Tuning {
+        id_bits,
+        keys_bytes,
+        room_bytes,
+    })
+}
+
+fn field(key: &[u8]) -> Vec<u8> {
+    if key.iter().any(|byte| b",\"\n\r".contains(byte)) || key.is_empty() {
+        let doubled = key.iter().flat_map(|&byte| vec![byte; 1 + usize::from(byte == b'"')]);
+        return [b'"'].into_iter().chain(doubled).chain([b'"']).collect();
+    }
+    key.to_vec()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_file_has_the_sets_of_a_plain_model(
+        rows in rows(), tuning in tuning(), key_first: bool, crlf: bool,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let [typed, text] = ["typed", "text"].map(|name| folder.path().join(name));
+        let group = || {
+            let mut group = Group::new().memory(ByteSize::from_mib(64)).threads(2);
+            group.tuning = tuning;
+            group.temporary_folder(folder.path())
+        };
+        let report = group().pairs(rows.clone()).to_file(&typed).unwrap();
+        let model = model(&rows);
+        let values: usize = model.values().map(BTreeSet::len).sum();
+        prop_assert_eq!(report.rows, rows.len() as u64);
+        prop_assert_eq!((report.sets, report.values), (model.len() as u64, values as u64));
+        prop_assert!(read(&typed) == model);
+
+        let end = if crlf { &b"\r\n"[..] } else { b"\n" };
+        let mut csv = Vec::new();
+        for (key, id) in &rows {
+            let (key, id) = (field(key), id.to_string().into_bytes());
+            let fields = if key_first { [key, id] } else { [id, key] };
+            csv.extend(fields.join(&b','));
+            csv.extend_from_slice(end);
+        }
+        let (key, ids) = if key_first { (1, 2) } else { (2, 1) };
+        let group = group().columns(Column::Number(key), Column::Number(ids), b',');
+        let report = group.reader("rows", std::io::Cursor::new(csv)).to_file(&text).unwrap();
+        prop_assert_eq!(report.rows, rows.len() as u64);
+        // The same rows make the same file, whatever way they took.
+        prop_assert!(std::fs::read(&typed).unwrap() == std::fs::read(&text).unwrap());
+    }
+}
+
+#[test]
+fn every_way_is_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let keys: Vec<Vec<u8>> = (0..400).map(|key| format!("key {key}").into_bytes()).collect();
+    let mut rows: Vec<(Vec<u8>, u64)> = Vec::new();
+    for (index, key) in keys.iter().enumerate() {
+        rows.extend((0..=index as u64 % 7).map(|id| (key.clone(), id * 1000)));
+    }
+    // A dense set, a large one, one that is far apart, and one key that has most rows aside.
+    rows.extend((0..200_000).map(|id| (b"dense".to_vec(), 70_000 + id)));
+    rows.extend((0..100_000).map(|id| (b"even".to_vec(), 7 * id)));
+    rows.extend(
+        (0..100_000_u64).map(|id| (b"far".to_vec(), id.wrapping_mul(0x9E37_79B9_7F4A_7C15))),
+    );
+    let expected = model(&rows);
+    for (id_bits, keys_bytes, room_bytes) in [
+        (None, None, None),
+        (Some(16), None, Some(100_000)),
+        (Some(30), Some(3000), Some(30_000)),
+        (Some(60), Some(1), Some(1 << 20)),
+    ] {
+        let mut group = Group::new().pairs(rows.clone()).temporary_folder(folder.path());
+        group.tuning = Tuning { id_bits, keys_bytes, room_bytes };
+        let report = group.to_file(&path).unwrap();
+        assert!(report.aside > 0 || id_bits.is_none(), "{id_bits:?}");
+        assert!(read(&path) == expected, "{id_bits:?}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_refused_or_found_by_a_verification() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let far = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let rows = (0..40_u64).flat_map(|id| {
+        [("a".to_string(), id), ("far".into(), far(id)), (format!("{}", id % 5), 3 * id)]
+    });
+    Group::new().pairs(rows.collect::<Vec<_>>()).to_file(&path).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let damaged = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let Ok(sets) = KeyedSets::open(&path) else { return true };
+        // Questions give errors or answers, and never panic.
+        for key in ["", "0", "1", "a", "far", "z"] {
+            if let Ok(Some(set)) = sets.get(key) {
+                let _ = (set.contains(7), set.rank(99), set.iter().take(99).count());
+            }
+        }
+        let _ = sets.iter().count();
+        sets.verify().is_err()
+    };
+    assert!(!damaged(&whole));
+    for len in (0..whole.len()).filter(|len| *len < 200 || *len > 4000) {
+        assert!(damaged(&whole[..len]), "{len} bytes");
+    }
+    assert!(damaged(&[&whole[..], b"\0"].concat()));
+    for at in (0..whole.len()).filter(|at| *at < 200 || *at > 4000) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        assert!(damaged(&bytes), "byte {at}");
+    }
+}
+
+#[cfg(feature = "columnar")]
+#[test]
+fn rows_of_a_table_are_those_of_text() {
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    /// A key and an id.
+    type Row = (Option<i64>, Option<i64>);
+
+    let folder = tempfile::tempdir().unwrap();
+    let [table, sets] = ["rows.parquet", "sets"].map(|name| folder.path().join(name));
+    let schema =
+        "message rows { optional binary tag (UTF8); optional int64 id; required int64 number; }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(&table).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
+    let mut expected = [Model::new(), Model::new()];
+    for group in 0..3_i64 {
+        let rows: Vec<Row> = (0..40_000)
+            .map(|row| {
+                ((row % 7 > 0).then_some(row % 11), (row % 5 > 0).then_some(row * 3 + group))
+            })
+            .collect();
+        for (key, id) in &rows {
+            if let (Some(key), Some(id)) = (key, id) {
+                let key = format!("tag {key}").into_bytes();
+                expected[0].entry(key).or_default().insert(id.cast_unsigned());
+            }
+            if let Some(id) = id {
+                let key = (group - 1).to_string().into_bytes();
+                expected[1].entry(key).or_default().insert(id.cast_unsigned());
+            }
+        }
+        let levels = |is_there: fn(&Row) -> bool| -> Vec<i16> {
+            rows.iter().map(|row| i16::from(is_there(row))).collect()
+        };
+        let mut next = writer.next_row_group().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let tags: Vec<ByteArray> = rows
+            .iter()
+            .filter_map(|row| Some(ByteArray::from(format!("tag {}", row.0?).as_str())))
+            .collect();
+        let there = levels(|row| row.0.is_some());
+        column.typed::<ByteArrayType>().write_batch(&tags, Some(&there), None).unwrap();
+        column.close().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let ids: Vec<i64> = rows.iter().filter_map(|row| row.1).collect();
+        let there = levels(|row| row.1.is_some());
+        column.typed::<Int64Type>().write_batch(&ids, Some(&there), None).unwrap();
+        column.close().unwrap();
+        let mut column = next.next_column().unwrap().unwrap();
+        let numbers = vec![group - 1; rows.len()];
+        column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap();
+        column.close().unwrap();
+        next.close().unwrap();
+    }
+    writer.close().unwrap();
+    for (key, expected) in ["tag", "number"].into_iter().zip(expected) {
+        let (key, ids) = (Column::Name(key.into()), Column::Name("id".into()));
+        let group = Group::new().file(&table).columns(key, ids, b',');
+        group.to_file(&sets).unwrap();
+        assert!(read(&sets) == expected);
+    }
+    let (key, ids) = (Column::Name("no".into()), Column::Name("id".into()));
+    assert!(Group::new().file(&table).columns(key, ids, b',').to_file(&sets).is_err());
+}

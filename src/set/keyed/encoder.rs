@@ -1,0 +1,206 @@
+//! Ascending values → the bytes of one set of a file of many.
+//!
+//! Most sets are small: they gather in memory, and are encoded there. A large one goes the
+//! way of a `.bits` file, into a temporary one, whose sections are copied then.
+
+use super::body::PIECE_BYTES;
+use super::writer::Head;
+use crate::error::{Error, Result};
+use crate::io::write::Spool;
+use crate::set::container::{BITMAP_BYTES, Container};
+use crate::set::file::{
+    BitsWriter, Extent, Portable, PortableWriter, Representation, Sections, SetFile, Sizes,
+    ValueSink, in_containers,
+};
+use crate::set::format::SetFormat;
+use crate::set::sink::rewrite;
+use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Encodes one set after the other.
+pub(crate) struct SetEncoder<'f> {
+    /// For sets that are large; empty between them.
+    scratch: &'f File,
+    path: PathBuf,
+    spool: Spool,
+    values: Vec<u64>,
+    large: Option<BitsWriter<'f>>,
+    lows: Vec<u32>,
+    groups: GroupEncoder,
+    buffer: Vec<u8>,
+}
+
+impl<'f> SetEncoder<'f> {
+    /// `scratch` is an empty file of its own, and `path` for messages.
+    pub(crate) fn new(scratch: &'f File, path: &Path, spool: Spool) -> Self {
+        Self {
+            scratch,
+            path: path.into(),
+            spool,
+            values: Vec::new(),
+            large: None,
+            lows: Vec::new(),
+            groups: GroupEncoder::default(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// The set is large: hands what waits to a writer of files.
+    fn grow(&mut self) -> Result<&mut BitsWriter<'f>> {
+        if self.large.is_none() {
+            let writer =
+                BitsWriter::new(self.scratch, &self.path, SetFormat::Bits, self.spool.clone());
+            let writer = self.large.insert(writer);
+            writer.values(&self.values)?;
+            self.values.clear();
+        }
+        self.large.as_mut().ok_or_else(|| Error::Accounting { what: "a set is lost".into() })
+    }
+
+    /// Writes the set and begins the next one.
+    pub(crate) fn finish(&mut self, out: &mut (impl Write + ?Sized)) -> Result<Head> {
+        if let Some(writer) = self.large.take() {
+            return self.finish_large(writer, out);
+        }
+        let written = self.encode(out).map_err(Error::io("write", &self.path));
+        self.values.clear();
+        written
+    }
+
+    fn encode(&mut self, out: &mut (impl Write + ?Sized)) -> io::Result<Head> {
+        let values = &self.values;
+        let cardinality = values.len() as u64;
+        let ends = values.first().zip(values.last());
+        let (min, max) = ends.map_or((0, 0), |(&min, &max)| (min, max));
+        let mut sizes = Sizes::default();
+        sizes.add_values(values);
+        let (representation, bytes) = match sizes.best_body(Extent { cardinality, min, max }) {
+            Representation::Sparse => {
+                let (layout, group) = self.groups.encode(values);
+                let low_bits = u64::from(layout.low_bits);
+                let entry = Entry { base: min, last: max, offset: 0, low_bits }.to_bytes();
+                out.write_all(group)?;
+                out.write_all(&entry)?;
+                (Representation::Sparse, group.len() + entry.len())
+            }
+            Representation::Dense => {
+                let bytes = dense(values, min, max);
+                out.write_all(&bytes)?;
+                (Representation::Dense, bytes.len())
+            }
+            Representation::Roaring | Representation::Treemap => {
+                self.buffer.clear();
+                let mut portable = PortableWriter::new(&mut self.buffer, self.spool.clone());
+                in_containers(values, |key, container| {
+                    portable.push(key, container, container.len())
+                })?;
+                let Portable { buckets, .. } = portable.finish()?;
+                let representation = match buckets {
+                    None => Representation::Roaring,
+                    Some(buckets) => {
+                        if let Some(count) = self.buffer.first_chunk_mut() {
+                            *count = buckets.count().to_le_bytes();
+                        }
+                        buckets.write_to(&mut self.buffer)?;
+                        Representation::Treemap
+                    }
+                };
+                out.write_all(&self.buffer)?;
+                (representation, self.buffer.len())
+            }
+        };
+        Ok(Head { bytes: bytes as u64, representation, cardinality })
+    }
+
+    fn finish_large(
+        &self,
+        writer: BitsWriter<'f>,
+        out: &mut (impl Write + ?Sized),
+    ) -> Result<Head> {
+        if let Some(better) = writer.finish()?.better {
+            rewrite(self.scratch, &self.path, &self.spool, better)?;
+        }
+        let set = SetFile::from_file(self.scratch, &self.path)?;
+        let Some(Sections { base, sections }) = set.sections() else {
+            return Err(Error::Accounting { what: "a set was written as no .bits file".into() });
+        };
+        let mut copy = || -> io::Result<u64> {
+            let mut bytes = 0;
+            if let Some(base) = base {
+                out.write_all(&base.to_le_bytes())?;
+                bytes += 8;
+            }
+            let mut block = vec![0; 1 << 18];
+            for section in sections {
+                bytes += section.len;
+                copy_at(self.scratch, section.offset, section.len, &mut block, out)?;
+            }
+            self.scratch.set_len(0)?;
+            Ok(bytes)
+        };
+        let bytes = copy().map_err(Error::io("write", &self.path))?;
+        let (representation, cardinality) = (set.representation(), set.len());
+        Ok(Head { bytes, representation, cardinality })
+    }
+}
+
+/// Copies bytes of a file, a block at a time.
+pub(crate) fn copy_at(
+    from: &File,
+    mut offset: u64,
+    len: u64,
+    block: &mut [u8],
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let end = offset + len;
+    while offset < end {
+        let now = usize::try_from(end - offset).map_or(block.len(), |left| left.min(block.len()));
+        from.read_exact_at(&mut block[..now], offset)?;
+        out.write_all(&block[..now])?;
+        offset += now as u64;
+    }
+    Ok(())
+}
+
+/// Base, words and ranks of a plain bitmap of few values.
+fn dense(values: &[u64], min: u64, max: u64) -> Vec<u8> {
+    let pieces = usize::try_from((max >> 16) - (min >> 16) + 1).unwrap_or(0); // few: it is smallest
+    let base = min >> 16 << 16;
+    let mut bytes = vec![0; 8 + pieces * PIECE_BYTES];
+    bytes[..8].copy_from_slice(&base.to_le_bytes());
+    let (words, ranks) = bytes[8..].split_at_mut(pieces * BITMAP_BYTES);
+    let mut at = 0;
+    for (piece, rank) in ranks.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *rank = (at as u64).to_le_bytes();
+        let key = (min >> 16) + piece as u64;
+        while let Some(&value) = values.get(at).filter(|&&value| value >> 16 == key) {
+            #[expect(clippy::cast_possible_truncation, reason = "inside of the bitmap")]
+            let bit = (value - base) as usize;
+            words[bit / 8] |= 1 << (bit % 8);
+            at += 1;
+        }
+    }
+    bytes
+}
+
+impl ValueSink for SetEncoder<'_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        if self.large.is_none() && self.values.len() + container.len() as usize <= GROUP_VALUES {
+            let count = container.positions(0, &mut self.lows);
+            self.values.extend(self.lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+            return Ok(());
+        }
+        self.grow()?.container(key, container)
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        if self.large.is_none() && self.values.len() + values.len() <= GROUP_VALUES {
+            self.values.extend_from_slice(values);
+            return Ok(());
+        }
+        self.grow()?.values(values)
+    }
+}

@@ -1,0 +1,364 @@
+//! A file of sets, mapped: its directory is searched where it lies.
+#![deny(clippy::indexing_slicing)]
+
+use super::body::Body;
+use super::format::{ENTRY_BYTES, Entry, Header, MAGIC};
+use super::name::KeyName;
+use crate::error::{Error, Result};
+use crate::io::page::verify_checksums;
+use crate::io::read::map;
+use crate::progress::Progress;
+use crate::set::file::{Member, Representation, SetFile};
+use crate::set::operand::Operand;
+use crate::set::view::{Damage, SetView};
+use memmap2::Mmap;
+use std::cmp::Ordering;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Many sets in one file, each under a key of any bytes: a `.sets` file.
+///
+/// Opening maps the file and looks at its header. A set is found by a binary search of the
+/// keys, which ascend, and is asked where it lies: a file of a million sets is opened as fast
+/// as one of two. [`Group`](crate::lines::Group) builds such files from rows.
+///
+/// The file must not be shortened in place while it is open; see [`SetFile`].
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::lines::Group;
+/// use bitsort::set::{self, keyed::KeyedSets};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tags.sets");
+/// let rows = [("sport", 7), ("tokyo", 7), ("sport", 35), ("tokyo", 40)];
+/// Group::new().pairs(rows).to_file(&path)?;
+///
+/// let tags = KeyedSets::open(&path)?;
+/// let (sport, tokyo) = (tags.get("sport")?.unwrap(), tags.get("tokyo")?.unwrap());
+/// assert_eq!(set::and(&[&sport, &tokyo]).count()?, 1);
+/// assert!(tags.get("chess")?.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct KeyedSets {
+    path: PathBuf,
+    map: Arc<Mmap>,
+    header: Header,
+}
+
+/// A set of a file, as its directory has it.
+#[derive(Debug, Clone, Copy)]
+pub struct Keyed<'a> {
+    /// Its key.
+    pub key: &'a [u8],
+    /// Bytes of the set.
+    pub bytes: u64,
+    /// Number of values.
+    pub cardinality: u64,
+    /// How it is represented.
+    pub representation: Representation,
+}
+
+/// Where a set lies, in the whole file.
+pub(super) struct Found<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) place: Range<usize>,
+    entry: Entry,
+}
+
+impl KeyedSets {
+    /// Opens a file. O(1).
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, is no `.sets` file, or its header contradicts it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let map = map(path)?;
+        let header =
+            Header::read(&map).map_err(|(offset, what)| damaged(path, Damage { offset, what }))?;
+        let sets = Self { path: path.into(), map: Arc::new(map), header };
+        let ends = match sets.len().checked_sub(1) {
+            Some(last) => sets.entry(last).map(|last| (last.key_end, last.body_end)),
+            None => Ok((0, 0)),
+        };
+        if ends.map_err(|damage| sets.damaged(damage))? != (header.keys.len, header.bodies.len) {
+            let what = "the last set does not end where all of them do";
+            return Err(sets.damaged(Damage { offset: header.directory.offset, what }));
+        }
+        Ok(sets)
+    }
+
+    /// Whether the content of the file at `path` begins as a file of sets does.
+    pub(crate) fn is_at(path: &Path) -> bool {
+        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+        let mut head = [0; MAGIC.len()];
+        is_file
+            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+            && head == MAGIC
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// Number of sets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.header.count).unwrap_or(usize::MAX) // a mapping is not so long
+    }
+
+    /// Whether there are no sets.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.header.count == 0
+    }
+
+    /// The set of a key; none if there is no such key. O(log sets), and what opening a
+    /// [`SetFile`] takes. The set keeps the file mapped.
+    ///
+    /// # Errors
+    ///
+    /// If the directory or the set is damaged.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<SetFile>> {
+        match self.find(key.as_ref())? {
+            Some(index) => self.set(index).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The number (from 0) of a key in the order of the keys; none if there is no such key.
+    /// O(log sets).
+    ///
+    /// # Errors
+    ///
+    /// If the directory is damaged.
+    pub fn find(&self, key: &[u8]) -> Result<Option<usize>> {
+        let (mut from, mut to) = (0, self.len());
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.found(middle)?.key.cmp(key) {
+                Ordering::Equal => return Ok(Some(middle)),
+                Ordering::Less => from = middle + 1,
+                Ordering::Greater => to = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Set `index` (from 0) in the order of the keys. Cost as of [`get`](Self::get).
+    ///
+    /// # Errors
+    ///
+    /// If there are not so many sets, or the directory or the set is damaged.
+    pub fn set(&self, index: usize) -> Result<SetFile> {
+        let Found { key, place, entry } = self.found(index)?;
+        let member =
+            Member { place, representation: entry.representation, cardinality: entry.cardinality };
+        SetFile::from_member(Arc::clone(&self.map), self.name_of(key), member)
+    }
+
+    /// Keys with the sizes of their sets, ascending. O(1) each. An error is the last item.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Keyed<'_>>> {
+        (0..self.len()).map(|index| self.about(index))
+    }
+
+    /// The key of set `index` (from 0), in the order of the keys. O(1).
+    ///
+    /// # Errors
+    ///
+    /// If there are not so many sets, or the directory is damaged.
+    pub fn key(&self, index: usize) -> Result<&[u8]> {
+        Ok(self.found(index)?.key)
+    }
+
+    /// What the directory says of set `index`. O(1).
+    pub(super) fn about(&self, index: usize) -> Result<Keyed<'_>> {
+        let Found { key, place, entry } = self.found(index)?;
+        let Entry { representation, cardinality, .. } = entry;
+        Ok(Keyed { key, bytes: place.len() as u64, cardinality, representation })
+    }
+
+    /// Set `index` for queries, without a look at its structure.
+    pub(super) fn view(&self, index: usize) -> Result<SetView<'_>> {
+        let found = self.found(index)?;
+        self.body(&found).view().map_err(|damage| self.damaged_in(&found, damage))
+    }
+
+    /// The bytes of a set.
+    pub(super) fn body(&self, found: &Found<'_>) -> Body<'_> {
+        let Entry { representation, cardinality, .. } = found.entry;
+        let bytes = self.map.get(found.place.clone()).unwrap_or_default(); // it was looked at
+        Body { bytes, representation, cardinality }
+    }
+
+    /// Set `index` in algebra.
+    pub(super) fn operand(&self, index: usize) -> Result<Operand<'_>> {
+        let name = self.path.to_str().unwrap_or("a set of a file");
+        Ok(Operand::named(self.view(index)?, name))
+    }
+
+    /// The keys of the sets that have each of `ids`. O(sets and ids): every set is asked.
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::lines::Group;
+    /// use bitsort::set::keyed::KeyedSets;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tags.sets");
+    /// Group::new().pairs([("sport", 7), ("tokyo", 7), ("sport", 35)]).to_file(&path)?;
+    /// let found = KeyedSets::open(&path)?;
+    /// assert_eq!(found.keys_of(&[35, 7])?, [vec![&b"sport"[..]], vec![b"sport", b"tokyo"]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keys_of(&self, ids: &[u64]) -> Result<Vec<Vec<&[u8]>>> {
+        let (mut keys, mut has) = (vec![Vec::new(); ids.len()], vec![false; ids.len()]);
+        for index in 0..self.len() {
+            let found = self.found(index)?;
+            let asked = self.body(&found).view().and_then(|set| set.contains_many(ids, &mut has));
+            asked.map_err(|damage| self.damaged_in(&found, damage))?;
+            for (keys, _) in keys.iter_mut().zip(&has).filter(|(_, has)| **has) {
+                keys.push(found.key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Reads the whole file: checksums, the order of the keys, and every set as
+    /// [`SetFile::verify`] does. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// The first damage found.
+    pub fn verify(&self) -> Result<()> {
+        self.verify_watched(&Progress::default())
+    }
+
+    /// The same; ends when somebody wants it to.
+    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+        self.verify_checksums()?;
+        let mut before: Option<&[u8]> = None;
+        for index in 0..self.len() {
+            let found = self.found(index)?;
+            if before.is_some_and(|before| before >= found.key) {
+                let what = "the keys do not ascend";
+                return Err(self.damaged(Damage { offset: self.header.keys.offset, what }));
+            }
+            before = Some(found.key);
+            self.set(index)?.verify_watched(progress)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn verify_checksums(&self) -> Result<()> {
+        verify_checksums(&self.map, self.header.checksums)
+            .map_err(|(offset, what)| self.damaged(Damage { offset, what }))
+    }
+
+    fn entry(&self, index: usize) -> Result<Entry, Damage> {
+        let entries = self.header.directory.of(&self.map).as_chunks::<ENTRY_BYTES>().0;
+        let at = self.header.directory.offset + (index * ENTRY_BYTES) as u64;
+        let entry = entries.get(index);
+        let entry = entry.ok_or(Damage { offset: at, what: "the directory has no such set" })?;
+        let what = "a representation is not known to this program";
+        Entry::from_bytes(entry).ok_or(Damage { offset: at, what })
+    }
+
+    pub(super) fn found(&self, index: usize) -> Result<Found<'_>> {
+        self.located(index).map_err(|damage| self.damaged(damage))
+    }
+
+    fn located(&self, index: usize) -> Result<Found<'_>, Damage> {
+        let entry = self.entry(index)?;
+        let (key_start, body_start) = match index.checked_sub(1) {
+            Some(before) => self.entry(before).map(|before| (before.key_end, before.body_end))?,
+            None => (0, 0),
+        };
+        let offset = self.header.directory.offset + (index * ENTRY_BYTES) as u64;
+        let wrong = Damage { offset, what: "a key or a set ends before it begins, or behind all" };
+        let place = |start: u64, end: u64| {
+            let range = usize::try_from(start).ok()?..usize::try_from(end).ok()?;
+            (start <= end).then_some(range)
+        };
+        let key = place(key_start, entry.key_end)
+            .and_then(|place| self.header.keys.of(&self.map).get(place))
+            .ok_or(wrong)?;
+        let body = place(body_start, entry.body_end).ok_or(wrong)?;
+        if entry.body_end > self.header.bodies.len {
+            return Err(wrong);
+        }
+        let base = usize::try_from(self.header.bodies.offset).map_err(|_| wrong)?;
+        Ok(Found { key, place: base + body.start..base + body.end, entry })
+    }
+
+    /// `FILE:KEY`.
+    fn name_of(&self, key: &[u8]) -> PathBuf {
+        let mut name = self.path.clone().into_os_string().into_vec();
+        name.push(b':');
+        name.extend(KeyName(key).to_string().into_bytes());
+        OsString::from_vec(name).into()
+    }
+
+    fn damaged(&self, damage: Damage) -> Error {
+        damaged(&self.path, damage)
+    }
+
+    fn damaged_in(&self, found: &Found<'_>, damage: Damage) -> Error {
+        let Damage { offset, what } = damage;
+        damaged(
+            &self.name_of(found.key),
+            Damage { offset: found.place.start as u64 + offset, what },
+        )
+    }
+}
+
+fn damaged(path: &Path, Damage { offset, what }: Damage) -> Error {
+    Error::Damaged { input: path.display().to_string(), offset, what }
+}
+
+/// Opens the set that `FILE:KEY` names; none if there is a file of this very name, or no file
+/// of sets before a colon.
+///
+/// # Errors
+///
+/// If the file is damaged, or has no such key.
+pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
+    let name = path.as_os_str().as_bytes();
+    if !name.contains(&b':') || path.symlink_metadata().is_ok() {
+        return Ok(None);
+    }
+    for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
+        let (Some(file), Some(key)) = (name.get(..at), name.get(at + 1..)) else { continue };
+        let file = Path::new(std::ffi::OsStr::from_bytes(file));
+        if !KeyedSets::is_at(file) {
+            continue;
+        }
+        let bad_escape = || Error::usage(format!("{}: an escape makes no sense", path.display()));
+        let key = KeyName::parse(key).ok_or_else(bad_escape)?;
+        let found = KeyedSets::open(file)?.get(&key)?;
+        let none = || Error::usage(format!("{} has no set {}", file.display(), KeyName(&key)));
+        return found.ok_or_else(none).map(Some);
+    }
+    Ok(None)
+}

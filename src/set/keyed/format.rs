@@ -1,0 +1,119 @@
+//! The header and the directory of a `.sets` file; specified in `docs/format.md`.
+#![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
+use crate::set::file::Representation;
+
+/// What every `.sets` file begins with.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89SETS\r\n\x1a";
+const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .sets file" };
+/// Bytes of an entry of the directory.
+pub(super) const ENTRY_BYTES: usize = 24;
+/// Bits of the end of a body; those above are its representation.
+const END_BITS: u32 = 56;
+
+/// What the header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Number of sets.
+    pub(super) count: u64,
+    pub(super) bodies: Section,
+    pub(super) keys: Section,
+    pub(super) directory: Section,
+    pub(super) checksums: Section,
+}
+
+impl Header {
+    /// The page; never `None`: the fields are few.
+    pub(super) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
+        let sections = [self.bodies, self.keys, self.directory, self.checksums];
+        let mut fields = self.count.to_le_bytes().to_vec();
+        for section in sections {
+            fields.extend(section.offset.to_le_bytes());
+            fields.extend(section.len.to_le_bytes());
+        }
+        fields.extend(self.checksums.end().to_le_bytes());
+        FORMAT.page([BLOCK_LOG, 0, 0, 0], &fields)
+    }
+
+    /// Reads the header of a file and checks it against the file's length.
+    pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
+        let ([block_log, rest @ ..], fields) = FORMAT.open(file)?;
+        if block_log != BLOCK_LOG || rest != [0; 3] {
+            return Err((12, "blocks of this size are not known to this program"));
+        }
+        let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
+        let mut next = || fields.next().unwrap_or(0); // a page has many more
+        let count = next();
+        let mut section = || Section { offset: next(), len: next() };
+        let [bodies, keys, directory, checksums] = std::array::from_fn(|_| section());
+        if next() != file.len() as u64 {
+            return Err((88, "the length of the file is not what its header says"));
+        }
+        let header = Self { count, bodies, keys, directory, checksums };
+        header.check(file.len() as u64)?;
+        Ok(header)
+    }
+
+    /// Sections lie directly behind each other, to the end of the file.
+    fn check(&self, file_len: u64) -> Result<(), Damage> {
+        let mut end = HEADER_BYTES as u64;
+        let sections = [self.bodies, self.keys, self.directory, self.checksums];
+        for (at, section) in (24..).step_by(16).zip(sections) {
+            let next = section.offset.checked_add(section.len).filter(|&end| end <= file_len);
+            let (true, Some(next)) = (section.offset == end, next) else {
+                return Err((at, "a section is not where it can be"));
+            };
+            end = next;
+        }
+        if Some(self.directory.len) != self.count.checked_mul(ENTRY_BYTES as u64) {
+            return Err((16, "the number of sets is not that of the directory"));
+        }
+        let sums = blocks(self.checksums.offset).saturating_mul(8).saturating_add(8);
+        if end != file_len || self.checksums.len != sums {
+            return Err((72, "the number of checksums is wrong"));
+        }
+        Ok(())
+    }
+}
+
+/// An entry of the directory: where a key and a body end, and what the body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// From the start of the keys.
+    pub(super) key_end: u64,
+    /// From the start of the bodies; below 2^56.
+    pub(super) body_end: u64,
+    pub(super) representation: Representation,
+    pub(super) cardinality: u64,
+}
+
+impl Entry {
+    /// None if the body ends too far away.
+    pub(super) fn to_bytes(self) -> Option<[u8; ENTRY_BYTES]> {
+        if self.body_end >> END_BITS != 0 {
+            return None;
+        }
+        let body = u64::from(self.representation.code()) << END_BITS | self.body_end;
+        let mut bytes = [0; ENTRY_BYTES];
+        for (slot, field) in
+            bytes.as_chunks_mut().0.iter_mut().zip([self.key_end, body, self.cardinality])
+        {
+            *slot = field.to_le_bytes();
+        }
+        Some(bytes)
+    }
+
+    /// None if the representation is not known.
+    pub(super) fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Option<Self> {
+        let ([key_end, body, cardinality], _) = bytes.as_chunks::<8>() else { return None };
+        let body = u64::from_le_bytes(*body);
+        let code = u8::try_from(body >> END_BITS).ok()?;
+        Some(Self {
+            key_end: u64::from_le_bytes(*key_end),
+            body_end: body & !(u64::MAX << END_BITS),
+            representation: Representation::of_code(code)?,
+            cardinality: u64::from_le_bytes(*cardinality),
+        })
+    }
+}

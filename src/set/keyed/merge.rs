@@ -1,0 +1,212 @@
+//! Runs of sets by ascending keys → one file; sets of one key are joined.
+
+use super::encoder::{SetEncoder, copy_at};
+use super::file::KeyedSets;
+use super::writer::{Head, KeyedWriter};
+use crate::error::{Error, Result};
+use crate::io::write::{Encoding, Spool, Writer};
+use crate::progress::Progress;
+use crate::set::container::Op;
+use crate::set::operand::Operand;
+use crate::set::plan::Plan;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+use std::path::Path;
+
+/// Sets by ascending keys. It stands at one of them after each [`advance`](Self::advance).
+pub(crate) trait KeyRun {
+    /// Goes to the next set; false at the end.
+    fn advance(&mut self) -> Result<bool>;
+
+    /// The key of the set.
+    fn key(&self) -> Result<&[u8]>;
+
+    /// Copies the bytes of the set.
+    fn copy(&self, out: &mut dyn Write) -> Result<Head>;
+
+    /// The set in algebra.
+    fn operand(&self) -> Result<Operand<'_>>;
+}
+
+/// What was written of sets by key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WrittenSets {
+    /// Number of sets.
+    pub sets: u64,
+    /// Number of values, those of each set counted.
+    pub values: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Writes a `.sets` file of what `produce` pushes; it appears whole or not at all.
+pub(crate) fn write_sets(
+    path: &Path,
+    spool: &Spool,
+    produce: impl FnOnce(&mut KeyedWriter<'_>, &mut SetEncoder<'_>) -> Result<()>,
+) -> Result<WrittenSets> {
+    let writer = Writer::open(path, Encoding::Set, spool)?;
+    let name = writer.path().to_path_buf();
+    let scratch = spool.file()?;
+    let Some(file) = writer.file() else {
+        return Err(Error::usage(format!("{} cannot be gone back in", name.display())));
+    };
+    let mut sets = KeyedWriter::new(file, &name, spool);
+    produce(&mut sets, &mut SetEncoder::new(&scratch, &name, spool.clone()))?;
+    let written = sets.finish()?;
+    writer.commit()?;
+    Ok(written)
+}
+
+/// Merges runs into a file. O(bytes, and log(runs) a key); sets of one key are decoded.
+pub(crate) fn merge(
+    runs: &mut [Box<dyn KeyRun + '_>],
+    writer: &mut KeyedWriter<'_>,
+    encoder: &mut SetEncoder<'_>,
+    progress: &Progress,
+) -> Result<()> {
+    let mut heap = BinaryHeap::new();
+    for (index, run) in runs.iter_mut().enumerate() {
+        if run.advance()? {
+            heap.push(Reverse((run.key()?.to_vec(), index)));
+        }
+    }
+    let mut alike = Vec::new();
+    while let Some(Reverse((key, first))) = heap.pop() {
+        if progress.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        alike.clear();
+        alike.push(first);
+        while let Some(Reverse((next, _))) = heap.peek()
+            && *next == key
+            && let Some(Reverse((_, index))) = heap.pop()
+        {
+            alike.push(index);
+        }
+        writer.push(&key, |out| {
+            if let [only] = alike[..] {
+                return runs[only].copy(out);
+            }
+            let sets = alike.iter().map(|&index| runs[index].operand().map(Plan::set));
+            let plans = sets.collect::<Result<Vec<_>>>()?;
+            Plan::join(Op::Or, plans).run(encoder, progress)?;
+            encoder.finish(out)
+        })?;
+        let mut key = Some(key);
+        for &index in &alike {
+            if runs[index].advance()? {
+                let mut next = key.take().unwrap_or_default();
+                next.clear();
+                next.extend_from_slice(runs[index].key()?);
+                heap.push(Reverse((next, index)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sets of a file, in order.
+struct FileRun<'s> {
+    sets: &'s KeyedSets,
+    /// Number of the set behind the one it stands at.
+    next: usize,
+}
+
+impl FileRun<'_> {
+    fn index(&self) -> usize {
+        self.next.saturating_sub(1)
+    }
+}
+
+impl KeyRun for FileRun<'_> {
+    fn advance(&mut self) -> Result<bool> {
+        self.next += 1;
+        Ok(self.next <= self.sets.len())
+    }
+
+    fn key(&self) -> Result<&[u8]> {
+        Ok(self.sets.found(self.index())?.key)
+    }
+
+    fn copy(&self, out: &mut dyn Write) -> Result<Head> {
+        let found = self.sets.found(self.index())?;
+        let body = self.sets.body(&found);
+        out.write_all(body.bytes).map_err(Error::io("write the sets of", self.sets.path()))?;
+        let (bytes, representation) = (body.bytes.len() as u64, body.representation);
+        Ok(Head { bytes, representation, cardinality: body.cardinality })
+    }
+
+    fn operand(&self) -> Result<Operand<'_>> {
+        self.sets.operand(self.index())
+    }
+}
+
+/// Joins files of sets into one: it has every key of one of them, and under it all values that
+/// one of them has there. The checksums of the files are looked at first. Sets whose key only
+/// one file has are copied as they are. O(bytes).
+///
+/// The file appears whole or not at all, and may be one of those joined.
+///
+/// # Errors
+///
+/// If a file is damaged, or the new one cannot be written.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::lines::Group;
+/// use bitsort::set::keyed::{self, KeyedSets};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let [monday, tuesday, both] = ["a", "b", "c"].map(|name| folder.path().join(name));
+/// Group::new().pairs([("sport", 7), ("chess", 1)]).to_file(&monday)?;
+/// Group::new().pairs([("sport", 8)]).to_file(&tuesday)?;
+/// let days = [KeyedSets::open(&monday)?, KeyedSets::open(&tuesday)?];
+/// let written = keyed::union(&days, &both)?;
+/// assert_eq!((written.sets, written.values), (2, 3));
+/// assert_eq!(KeyedSets::open(&both)?.get("sport")?.unwrap().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn union(sets: &[KeyedSets], path: impl AsRef<Path>) -> Result<WrittenSets> {
+    union_watched(sets, path.as_ref(), &Spool::default(), &Progress::default())
+}
+
+/// The same within limits.
+pub(crate) fn union_watched(
+    sets: &[KeyedSets],
+    path: &Path,
+    spool: &Spool,
+    progress: &Progress,
+) -> Result<WrittenSets> {
+    for sets in sets {
+        sets.verify_checksums()?;
+    }
+    write_sets(path, spool, |writer, encoder| {
+        let run = |sets| Box::new(FileRun { sets, next: 0 }) as Box<dyn KeyRun>;
+        let mut runs: Vec<_> = sets.iter().map(run).collect();
+        merge(&mut runs, writer, encoder, progress)
+    })
+}
+
+/// A set in a file of sets that is being made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) offset: u64,
+    pub(crate) head: Head,
+}
+
+impl Stored {
+    /// Copies the set from the file that has it.
+    pub(crate) fn copy(
+        self,
+        from: &std::fs::File,
+        block: &mut [u8],
+        out: &mut dyn Write,
+    ) -> std::io::Result<Head> {
+        copy_at(from, self.offset, self.head.bytes, block, out)?;
+        Ok(self.head)
+    }
+}

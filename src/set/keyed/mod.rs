@@ -1,0 +1,28 @@
+//! Many sets in one file, each under a key.
+//!
+//! Flow: ascending values of one key → `encoder` → bytes → `writer`, by ascending keys → file →
+//! [`KeyedSets`] → [`SetFile`](super::SetFile). The format is specified in
+//! `docs/format.md`. Read `file.rs` first.
+
+mod body;
+mod encoder;
+mod file;
+mod format;
+mod merge;
+mod name;
+mod overlap;
+mod writer;
+
+pub(crate) use body::Body;
+pub(crate) use encoder::SetEncoder;
+pub(crate) use file::open_named;
+pub use file::{Keyed, KeyedSets};
+pub(crate) use format::MAGIC;
+#[cfg(feature = "cli")]
+pub(crate) use merge::union_watched;
+pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
+pub use merge::{WrittenSets, union};
+pub use name::KeyName;
+pub(crate) use name::unquoted;
+pub use overlap::{Overlap, OverlapBy, Pair};
+pub(crate) use writer::Head;

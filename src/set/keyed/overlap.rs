@@ -1,0 +1,601 @@
+//! Which sets have most values in common, two by two.
+//!
+//! Sets are taken by descending sizes. The largest ones are walked through together, and each id
+//! counts for the pairs of sets that have it; or they are intersected in pairs, where that looks
+//! cheaper, but for pairs whose sizes alone say that they cannot be among the best ones so far.
+//! All other sets are small: an index of the ids of many of them is held against one set after
+//! the other, so that sets which share nothing cost no more than reading them.
+
+use super::file::KeyedSets;
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::set::container::Op;
+use crate::set::integer_set::IntegerSet;
+use crate::set::operand::{AsSet, Operand};
+use crate::set::plan::Plan;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// What makes a pair of sets a better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OverlapBy {
+    /// Number of values in both.
+    #[default]
+    Intersection,
+    /// Values in both, as a share of those in either.
+    Jaccard,
+    /// How many times more values are in both than if the sets were independent, among all
+    /// values that are in any set.
+    Lift,
+}
+
+/// Two sets and what they have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Pair {
+    /// Numbers of the sets (from 0), the smaller one first.
+    pub sets: [usize; 2],
+    /// Their cardinalities.
+    pub sizes: [u64; 2],
+    /// Number of values in both.
+    pub intersection: u64,
+    /// See [`OverlapBy::Jaccard`].
+    pub jaccard: f64,
+    /// See [`OverlapBy::Lift`]; only if pairs are looked for by it.
+    pub lift: Option<f64>,
+}
+
+/// A search for the pairs of sets that have most in common.
+///
+/// Only pairs with a value in common are found. Of pairs that score alike, those are found that
+/// come first in the search.
+///
+/// # Cost
+///
+/// Of the largest 2048 sets all n values are merged, in O(n log sets), and each id costs a step
+/// for each pair of sets that have it; there are 16 MB of counters. Or these sets are intersected
+/// in pairs, in O(sets × bytes), if that looks cheaper, as it does of dense sets. The other sets
+/// have m values in all: of 2^22 of these at a time there is an index in memory (28 bytes a
+/// value), which is held against all sets that are larger. So there are O(m / 2^22) passes over
+/// the values of all sets, and each id costs a step for each pair of small sets that have it.
+/// [`OverlapBy::Lift`] takes the union of all sets in memory as well.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{IntegerSet, keyed::{Overlap, OverlapBy}};
+///
+/// let sets = [[1, 2, 3], [2, 3, 4], [7, 8, 9]].map(IntegerSet::from);
+/// let pairs = Overlap::new(10).by(OverlapBy::Jaccard).of(&[&sets[0], &sets[1], &sets[2]])?;
+/// assert_eq!(pairs.len(), 1);
+/// assert_eq!((pairs[0].sets, pairs[0].intersection, pairs[0].jaccard), ([0, 1], 2, 0.5));
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Overlap {
+    top: usize,
+    by: OverlapBy,
+    least: u64,
+    /// Sets that are taken to be large.
+    paired: usize,
+    /// Whether these are merged, or intersected in pairs, if not as it looks cheaper.
+    merges: Option<bool>,
+    /// Values in an index.
+    index_values: u64,
+}
+
+/// Sets by their numbers.
+trait Many {
+    fn count(&self) -> usize;
+    fn cardinality(&self, index: usize) -> Result<u64>;
+    fn operand(&self, index: usize) -> Result<Operand<'_>>;
+}
+
+impl Many for &[&dyn AsSet] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn cardinality(&self, index: usize) -> Result<u64> {
+        let set = self[index].as_set();
+        set.view().len().map_err(|damage| set.damaged(damage))
+    }
+
+    fn operand(&self, index: usize) -> Result<Operand<'_>> {
+        Ok(self[index].as_set())
+    }
+}
+
+impl Many for KeyedSets {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn cardinality(&self, index: usize) -> Result<u64> {
+        Ok(self.about(index)?.cardinality)
+    }
+
+    fn operand(&self, index: usize) -> Result<Operand<'_>> {
+        KeyedSets::operand(self, index)
+    }
+}
+
+impl Overlap {
+    /// Looks for the best `top` pairs by [intersection](OverlapBy::Intersection).
+    #[must_use]
+    pub fn new(top: usize) -> Self {
+        let (by, least) = (OverlapBy::default(), 1);
+        Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 22 }
+    }
+
+    /// What makes a pair a better one.
+    #[must_use]
+    pub fn by(mut self, by: OverlapBy) -> Self {
+        self.by = by;
+        self
+    }
+
+    /// Leaves out pairs with fewer values in common; 1 if it is not called.
+    #[must_use]
+    pub fn at_least(mut self, values: u64) -> Self {
+        self.least = values.max(1);
+        self
+    }
+
+    /// The best pairs of these sets, the best first. Numbers are places in `sets`.
+    ///
+    /// # Errors
+    ///
+    /// If a file is damaged.
+    pub fn of(&self, sets: &[&dyn AsSet]) -> Result<Vec<Pair>> {
+        self.search(&sets, &Progress::default())
+    }
+
+    /// The best pairs of the sets of a file, the best first. Numbers are those in the order of
+    /// the keys, as of [`KeyedSets::iter`].
+    ///
+    /// # Errors
+    ///
+    /// If the file is damaged.
+    pub fn of_file(&self, sets: &KeyedSets) -> Result<Vec<Pair>> {
+        self.search(sets, &Progress::default())
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_watched(&self, sets: &[&dyn AsSet], progress: &Progress) -> Result<Vec<Pair>> {
+        self.search(&sets, progress)
+    }
+
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_file_watched(
+        &self,
+        sets: &KeyedSets,
+        progress: &Progress,
+    ) -> Result<Vec<Pair>> {
+        self.search(sets, progress)
+    }
+
+    fn search(&self, sets: &impl Many, progress: &Progress) -> Result<Vec<Pair>> {
+        if self.top == 0 {
+            return Ok(Vec::new());
+        }
+        let sizes = (0..sets.count()).map(|index| sets.cardinality(index));
+        let sizes = sizes.collect::<Result<Vec<_>>>()?;
+        let mut order: Vec<usize> =
+            (0..sizes.len()).filter(|&index| sizes[index] >= self.least).collect();
+        order.sort_by_key(|&index| (Reverse(sizes[index]), index));
+        let universe = match self.by {
+            OverlapBy::Lift => universe(sets, progress)?,
+            _ => 0,
+        };
+        let best = Best { search: self, universe, heap: BinaryHeap::new() };
+        let mut search = Search { sets, sizes, order, progress, best };
+        if self.merges.map_or_else(|| search.is_merge_cheaper(), Ok)? {
+            search.merge_of_large()?;
+        } else {
+            search.pairs_of_large()?;
+        }
+        search.pairs_of_small()?;
+        Ok(search.best.into_pairs())
+    }
+}
+
+/// Number of values in any of the sets.
+fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
+    /// Sets that are walked together.
+    const SOME: usize = 512;
+    let mut all = IntegerSet::new();
+    for from in (0..sets.count()).step_by(SOME) {
+        let mut plans = vec![Plan::of(&all)];
+        for index in from..sets.count().min(from + SOME) {
+            plans.push(Plan::set(sets.operand(index)?));
+        }
+        let joined = Plan::join(Op::Or, plans).collect(progress)?;
+        all = IntegerSet(joined);
+    }
+    Ok(all.len())
+}
+
+/// The best pairs so far.
+struct Best<'o> {
+    search: &'o Overlap,
+    universe: u64,
+    heap: BinaryHeap<Reverse<Scored>>,
+}
+
+struct Scored {
+    score: f64,
+    pair: Pair,
+}
+
+impl Ord for Scored {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_score = self.score.total_cmp(&other.score);
+        let by_size = self.pair.intersection.cmp(&other.pair.intersection);
+        by_score.then(by_size).then(other.pair.sets.cmp(&self.pair.sets))
+    }
+}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scored {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Scored {}
+
+#[expect(clippy::cast_precision_loss, reason = "shares of counts")]
+impl Best<'_> {
+    /// Whether a set of `large` values and one of at most `small` may be among the best.
+    fn may_be(&self, large: u64, small: u64) -> bool {
+        self.heap.len() < self.search.top
+            || self.heap.peek().is_some_and(|Reverse(worst)| {
+                let (large, small) = (large as f64, small as f64);
+                let bound = match self.search.by {
+                    OverlapBy::Intersection => small,
+                    OverlapBy::Jaccard => small / large,
+                    OverlapBy::Lift => self.universe as f64 / large,
+                };
+                bound > worst.score
+            })
+    }
+
+    fn offer(&mut self, sets: [usize; 2], sizes: [u64; 2], intersection: u64) {
+        if intersection < self.search.least {
+            return;
+        }
+        let (sets, sizes) = match sets {
+            [a, b] if a > b => ([b, a], [sizes[1], sizes[0]]),
+            _ => (sets, sizes),
+        };
+        let [a, b] = sizes.map(|size| size as f64);
+        let both = intersection as f64;
+        let jaccard = both / (a + b - both);
+        let lift = both * self.universe as f64 / (a * b);
+        let lift = (self.search.by == OverlapBy::Lift).then_some(lift);
+        let score = match self.search.by {
+            OverlapBy::Intersection => both,
+            OverlapBy::Jaccard => jaccard,
+            OverlapBy::Lift => lift.unwrap_or(0.0),
+        };
+        self.heap.push(Reverse(Scored {
+            score,
+            pair: Pair { sets, sizes, intersection, jaccard, lift },
+        }));
+        if self.heap.len() > self.search.top {
+            self.heap.pop();
+        }
+    }
+
+    fn into_pairs(self) -> Vec<Pair> {
+        // Ascending by the reversed order: the best one first.
+        self.heap.into_sorted_vec().into_iter().map(|Reverse(scored)| scored.pair).collect()
+    }
+}
+
+struct Search<'s, M> {
+    sets: &'s M,
+    /// By the numbers of sets.
+    sizes: Vec<u64>,
+    /// Numbers of sets, the largest first.
+    order: Vec<usize>,
+    progress: &'s Progress,
+    best: Best<'s>,
+}
+
+impl<M: Many> Search<'_, M> {
+    fn size(&self, place: usize) -> u64 {
+        self.sizes[self.order[place]]
+    }
+
+    fn large(&self) -> usize {
+        self.order.len().min(self.best.search.paired)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Whether it looks cheaper to merge the large sets than to intersect them in pairs.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    fn is_merge_cheaper(&self) -> Result<bool> {
+        // Measured, in nanoseconds: a value that is merged, an id of one more pair, a value of a
+        // pair of sparse sets or of arrays, a byte of a pair of bitmaps.
+        const MERGED: f64 = 50.0;
+        const MET: f64 = 1.0;
+        const PAIRED: f64 = 2.2;
+        const BITMAP: f64 = 0.1;
+        let (mut values, mut pairs, mut ends) = (0.0, 0.0, None);
+        for place in 0..self.large() {
+            let set = self.sets.operand(self.order[place])?;
+            let (view, len) = (set.view(), self.size(place) as f64);
+            let found = view.min().and_then(|min| Ok(min.zip(view.max()?)));
+            let found = found.map_err(|damage| set.damaged(damage))?;
+            ends = match (ends, found) {
+                (Some((a, b)), Some((c, d))) => Some((std::cmp::min(a, c), std::cmp::max(b, d))),
+                (a, b) => a.or(b),
+            };
+            values += len;
+            pairs += (PAIRED * len).min(BITMAP * view.bytes().max(1 << 13) as f64);
+        }
+        let range = ends.map_or(1.0, |(min, max)| (max - min) as f64 + 1.0);
+        let merge = values * (MERGED + MET * values / range);
+        Ok(merge < pairs * self.large() as f64)
+    }
+
+    /// Walks through all large sets together.
+    fn merge_of_large(&mut self) -> Result<()> {
+        let large = self.large();
+        // Those of set `b` with the sets before it begin at `b (b - 1) / 2`.
+        let first = |b: usize| b * b.saturating_sub(1) / 2;
+        let mut counts = vec![0_u64; first(large)];
+        let operands = (0..large).map(|place| self.sets.operand(self.order[place]));
+        let operands = operands.collect::<Result<Vec<_>>>()?;
+        let mut ids: Vec<_> = operands.iter().map(|set| set.view().iter()).collect();
+        let mut heap = BinaryHeap::new();
+        let mut next = |heap: &mut BinaryHeap<_>, place: usize| -> Result<()> {
+            let id = ids[place].next().transpose();
+            let id = id.map_err(|damage| operands[place].damaged(damage))?;
+            heap.extend(id.map(|id| Reverse((id, place))));
+            Ok(())
+        };
+        (0..large).try_for_each(|place| next(&mut heap, place))?;
+        let (mut having, mut steps) = (Vec::new(), 0_u64);
+        while let Some(Reverse((id, place))) = heap.pop() {
+            having.clear();
+            having.push(place);
+            next(&mut heap, place)?;
+            while let Some(&Reverse((other, place))) = heap.peek()
+                && other == id
+            {
+                heap.pop();
+                having.push(place);
+                next(&mut heap, place)?;
+            }
+            // Places ascend.
+            for (index, &b) in having.iter().enumerate() {
+                for &a in &having[..index] {
+                    counts[first(b) + a] += 1;
+                }
+            }
+            steps += 1;
+            if steps.is_multiple_of(1 << 16) {
+                self.check()?;
+            }
+        }
+        for b in 0..large {
+            for a in 0..b {
+                let sizes = [self.size(a), self.size(b)];
+                self.best.offer([self.order[a], self.order[b]], sizes, counts[first(b) + a]);
+            }
+        }
+        Ok(())
+    }
+
+    fn pairs_of_large(&mut self) -> Result<()> {
+        let watched = Progress::default(); // each pair is a walk of its own
+        for b in 0..self.large() {
+            self.check()?;
+            // The nearest in size first: behind a pair that cannot be among the best are none.
+            for a in (0..b).rev() {
+                let (large, small) = (self.size(a), self.size(b));
+                if !self.best.may_be(large, small) {
+                    break;
+                }
+                let sets = [self.order[a], self.order[b]];
+                let plans = [self.sets.operand(sets[0])?, self.sets.operand(sets[1])?];
+                let both = Plan::join(Op::And, plans.map(Plan::set).into()).count(&watched)?;
+                self.best.offer(sets, [large, small], both);
+            }
+        }
+        Ok(())
+    }
+
+    /// Pairs of which the smaller set is none of the large ones.
+    fn pairs_of_small(&mut self) -> Result<()> {
+        let mut from = self.large();
+        while from < self.order.len() {
+            let (mut to, mut values) = (from, 0);
+            while to < self.order.len() && (to == from || values < self.best.search.index_values) {
+                values += self.size(to);
+                to += 1;
+            }
+            // Later ones are no larger.
+            if self.best.search.by == OverlapBy::Intersection
+                && !self.best.may_be(self.size(from), self.size(from))
+            {
+                break;
+            }
+            let index = self.index(from, to)?;
+            let mut counts = vec![0_u64; to - from];
+            let mut met = Vec::new();
+            for place in 0..to {
+                if self.best.may_be(self.size(place), self.size(from).min(self.size(place))) {
+                    self.check()?;
+                    self.hold(&index, place, from, &mut counts, &mut met)?;
+                }
+            }
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// The ids of the sets at places from `from` to before `to`.
+    fn index(&self, from: usize, to: usize) -> Result<Index> {
+        let mut all: Vec<(u64, u32)> = Vec::new();
+        for (number, place) in (0..).zip(from..to) {
+            let set = self.sets.operand(self.order[place])?;
+            for id in set.view() {
+                all.push((id.map_err(|damage| set.damaged(damage))?, number));
+            }
+        }
+        all.sort_unstable();
+        let mut index = Index::default();
+        for of_id in all.chunk_by(|a, b| a.0 == b.0) {
+            index.ids.push(of_id[0].0);
+            index.starts.push(index.sets.len());
+            index.sets.extend(of_id.iter().map(|(_, number)| number));
+        }
+        index.starts.push(index.sets.len());
+        Ok(index)
+    }
+
+    /// Offers the pairs of a set and those of an index that begins at place `from` and are
+    /// behind the set.
+    fn hold(
+        &mut self,
+        index: &Index,
+        place: usize,
+        from: usize,
+        counts: &mut [u64],
+        met: &mut Vec<u32>,
+    ) -> Result<()> {
+        let number = self.order[place];
+        let set = self.sets.operand(number)?;
+        let mut count = |at: usize| {
+            for &other in &index.sets[index.starts[at]..index.starts[at + 1]] {
+                if from + other as usize > place {
+                    if counts[other as usize] == 0 {
+                        met.push(other);
+                    }
+                    counts[other as usize] += 1;
+                }
+            }
+        };
+        if self.size(place) / 8 < index.ids.len() as u64 {
+            let mut at = 0;
+            for id in set.view() {
+                let id = id.map_err(|damage| set.damaged(damage))?;
+                at += index.behind(at, id);
+                if index.ids.get(at) == Some(&id) {
+                    count(at);
+                }
+            }
+        } else {
+            let mut found = vec![false; index.ids.len()];
+            let asked = set.view().contains_many(&index.ids, &mut found);
+            asked.map_err(|damage| set.damaged(damage))?;
+            (0..found.len()).filter(|&at| found[at]).for_each(&mut count);
+        }
+        for other in met.drain(..) {
+            let both = std::mem::take(&mut counts[other as usize]);
+            let other = from + other as usize;
+            let sizes = [self.size(place), self.size(other)];
+            self.best.offer([number, self.order[other]], sizes, both);
+        }
+        Ok(())
+    }
+}
+
+/// Ids, each with the sets that have it.
+#[derive(Default)]
+struct Index {
+    ids: Vec<u64>,
+    /// Where the sets of each id begin, and where those of the last one end.
+    starts: Vec<usize>,
+    sets: Vec<u32>,
+}
+
+impl Index {
+    /// How many ids from place `at` on are below `id`. O(log of that).
+    fn behind(&self, at: usize, id: u64) -> usize {
+        let rest = &self.ids[at..];
+        let mut width = 1;
+        while rest.get(width).is_some_and(|&next| next < id) {
+            width *= 2;
+        }
+        let from = width / 2;
+        from + rest[from..rest.len().min(width + 1)].partition_point(|&next| next < id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[expect(clippy::cast_precision_loss, reason = "shares of counts")]
+    fn share(count: u64) -> f64 {
+        count as f64
+    }
+
+    fn brute(sets: &[IntegerSet], by: OverlapBy, least: u64) -> Vec<f64> {
+        let universe = sets.iter().fold(IntegerSet::new(), |all, set| &all | set).len();
+        let mut scores = Vec::new();
+        for b in 0..sets.len() {
+            for a in 0..b {
+                let both = (&sets[a] & &sets[b]).len();
+                let [x, y, both_share, all] =
+                    [sets[a].len(), sets[b].len(), both, universe].map(share);
+                if both >= least {
+                    scores.push(match by {
+                        OverlapBy::Intersection => both_share,
+                        OverlapBy::Jaccard => both_share / (x + y - both_share),
+                        OverlapBy::Lift => both_share * all / (x * y),
+                    });
+                }
+            }
+        }
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores
+    }
+
+    proptest! {
+        #[test]
+        fn the_best_pairs_are_those_of_all_pairs(
+            values in prop::collection::vec(prop::collection::vec(0..60_u64, 0..25), 0..12),
+            top in 1..9_usize, least in 1..4_u64, paired in 0..12_usize, index_values in 1..60_u64,
+            merges: Option<bool>,
+        ) {
+            let far = |value: u64| value.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+            let sets: Vec<IntegerSet> =
+                values.into_iter().map(|set| set.into_iter().map(far).collect()).collect();
+            let operands: Vec<&dyn AsSet> = sets.iter().map(|set| set as &dyn AsSet).collect();
+            for by in [OverlapBy::Intersection, OverlapBy::Jaccard, OverlapBy::Lift] {
+                let mut overlap = Overlap::new(top).by(by).at_least(least);
+                (overlap.paired, overlap.index_values) = (paired, index_values);
+                overlap.merges = merges;
+                let found = overlap.of(&operands).unwrap();
+                for pair in &found {
+                    let [a, b] = pair.sets.map(|index| &sets[index]);
+                    prop_assert_eq!(pair.intersection, (a & b).len());
+                    prop_assert_eq!(pair.sizes, [a.len(), b.len()]);
+                }
+                let scores: Vec<f64> = found.iter().map(|pair| match by {
+                    OverlapBy::Intersection => share(pair.intersection),
+                    OverlapBy::Jaccard => pair.jaccard,
+                    OverlapBy::Lift => pair.lift.unwrap(),
+                }).collect();
+                let mut expected = brute(&sets, by, least);
+                expected.truncate(top);
+                prop_assert_eq!(scores, expected, "{:?}", by);
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Sets with ascending keys → a `.sets` file.
+
+use super::format::{Entry, Header};
+use super::merge::WrittenSets;
+use crate::error::{Error, Result};
+use crate::io::page::{HEADER_BYTES, Section};
+use crate::io::write::Spool;
+use crate::set::file::{Representation, Summed, append_checksums};
+use std::fs::File;
+use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use tempfile::SpooledTempFile;
+
+/// What the bytes of a set are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) bytes: u64,
+    pub(crate) representation: Representation,
+    pub(crate) cardinality: u64,
+}
+
+/// Writes bodies to the file as they come. Keys and entries wait in memory, or in temporary
+/// files when they are many. Nothing is valid before [`finish`](Self::finish).
+pub(crate) struct KeyedWriter<'f> {
+    file: &'f File,
+    path: PathBuf,
+    out: Summed<'f>,
+    keys: BufWriter<SpooledTempFile>,
+    directory: BufWriter<SpooledTempFile>,
+    count: u64,
+    values: u64,
+    body_end: u64,
+    key_end: u64,
+    before: Option<Vec<u8>>,
+}
+
+impl<'f> KeyedWriter<'f> {
+    /// Writes into an empty file; `path` is for messages.
+    pub(crate) fn new(file: &'f File, path: &Path, spool: &Spool) -> Self {
+        let temporary = || {
+            let file = tempfile::spooled_tempfile_in(spool.memory_bytes / 2, &spool.folder);
+            BufWriter::with_capacity(1 << 16, file)
+        };
+        Self {
+            file,
+            path: path.into(),
+            out: Summed::new(file, HEADER_BYTES as u64),
+            keys: temporary(),
+            directory: temporary(),
+            count: 0,
+            values: 0,
+            body_end: 0,
+            key_end: 0,
+            before: None,
+        }
+    }
+
+    /// Appends a set whose bytes `write` writes; keys must ascend.
+    pub(crate) fn push(
+        &mut self,
+        key: &[u8],
+        write: impl FnOnce(&mut dyn Write) -> Result<Head>,
+    ) -> Result<()> {
+        if self.before.as_deref().is_some_and(|before| before >= key) {
+            return Err(Error::Accounting { what: "keys of sets do not ascend".into() });
+        }
+        let before = self.before.get_or_insert_default();
+        before.clear();
+        before.extend_from_slice(key);
+        let Head { bytes, representation, cardinality } = write(&mut self.out)?;
+        self.body_end += bytes;
+        self.key_end += key.len() as u64;
+        self.count += 1;
+        self.values = self.values.saturating_add(cardinality);
+        let (key_end, body_end) = (self.key_end, self.body_end);
+        let entry = Entry { key_end, body_end, representation, cardinality };
+        let mut append = || {
+            let entry = entry.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
+            self.keys.write_all(key)?;
+            self.directory.write_all(&entry)
+        };
+        append().map_err(Error::io("write", &self.path))
+    }
+
+    /// Completes the file.
+    pub(crate) fn finish(self) -> Result<WrittenSets> {
+        let (sets, values) = (self.count, self.values);
+        let Self { file, path, mut out, keys, directory, count, body_end, key_end, .. } = self;
+        let finish = || -> io::Result<u64> {
+            let bodies = Section { offset: HEADER_BYTES as u64, len: body_end };
+            let keys_at = Section { offset: bodies.end(), len: key_end };
+            let mut directory_at = Section { offset: keys_at.end(), len: 0 };
+            copy(keys, &mut out)?;
+            directory_at.len = copy(directory, &mut out)?;
+            out.flush()?;
+            let checksums = append_checksums(file, directory_at.end(), &out.take_sums())?;
+            file.set_len(checksums.end())?;
+            let header =
+                Header { count, bodies, keys: keys_at, directory: directory_at, checksums };
+            let page = header.to_bytes().ok_or(io::ErrorKind::InvalidData)?;
+            file.write_all_at(&page, 0)?;
+            Ok(checksums.end())
+        };
+        let bytes = finish().map_err(Error::io("write", &path))?;
+        Ok(WrittenSets { sets, values, bytes })
+    }
+}
+
+fn copy(from: BufWriter<SpooledTempFile>, out: &mut impl Write) -> io::Result<u64> {
+    let mut from = from.into_inner().map_err(IntoInnerError::into_error)?;
+    from.rewind()?;
+    io::copy(&mut from, out)
+}
