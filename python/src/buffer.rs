@@ -559,9 +559,8 @@ unsafe fn fill_view(
         return Err(PyBufferError::new_err("the words of a file are only read"));
     }
     let format = if asked(ffi::PyBUF_FORMAT) { kind.format().as_ptr() } else { std::ptr::null() };
-    let place = |of: &isize, flag| match asked(flag) {
-        true => std::ptr::from_ref(of).cast_mut(),
-        false => std::ptr::null_mut(),
+    let place = |of: &isize, flag| {
+        if asked(flag) { std::ptr::from_ref(of).cast_mut() } else { std::ptr::null_mut() }
     };
     let filled = ffi::Py_buffer {
         buf: start.cast::<c_void>(),
@@ -586,7 +585,7 @@ unsafe fn fill_view(
 /// anybody has them; if it is cut meanwhile, reading them ends the process.
 ///
 /// >>> import bitsort
-/// >>> _ = bitsort.BitSet(range(1000)).write("dense.bits", "dense")
+/// >>> _ = bitsort.BitSet(range(1000)).write("dense.bits", format="dense")
 /// >>> words = bitsort.open("dense.bits").words()
 /// >>> words.first, hex(memoryview(words)[0])
 /// (0, '0xffffffffffffffff')

@@ -16,7 +16,7 @@ const FEW: u64 = 1 << 16;
 
 /// Columns, one after the other.
 struct Columns {
-    columns: Vec<Column>,
+    parts: Vec<Column>,
     /// The index of the first value of each.
     starts: Vec<usize>,
     count: usize,
@@ -29,7 +29,7 @@ impl Columns {
             count += column.len();
             count - column.len()
         });
-        Self { starts: starts.collect(), columns, count }
+        Self { starts: starts.collect(), parts: columns, count }
     }
 
     /// Gives the column of each part of `out`, whose first value has the index `from`, and the
@@ -42,7 +42,7 @@ impl Columns {
     ) -> bitsort::Result<()> {
         let mut number = self.starts.partition_point(|start| *start <= from).saturating_sub(1);
         while !out.is_empty() {
-            let (column, row) = (&self.columns[number], from - self.starts[number]);
+            let (column, row) = (&self.parts[number], from - self.starts[number]);
             let count = out.len().min(column.len() - row);
             let (part, rest) = std::mem::take(&mut out).split_at_mut(count);
             // `first_refusal` tells which value it was.
@@ -55,7 +55,7 @@ impl Columns {
 
     /// Why a value is refused, of the first one; otherwise `error`.
     fn first_refusal(&self, error: bitsort::Error) -> PyErr {
-        let refused = each_block(&self.columns, BLOCK, false, |_| Ok(()));
+        let refused = each_block(&self.parts, BLOCK, false, |_| Ok(()));
         refused.err().unwrap_or_else(|| raise(error))
     }
 }

@@ -858,7 +858,7 @@ fn stream<'py>(
         // Whoever takes the values may look for signals at the end only. Another thread need
         // not look, and must not: this one may wait for it with the interpreter's lock.
         if thread::current().id() == caller {
-            Python::attach(|py| py.check_signals()).map_err(|error| error.to_string())?;
+            Python::attach(|py| py.check_signals().map_err(|error| error.to_string()))?;
         }
         let values = source.batch(start, BLOCK).map_err(|error| error.to_string())?;
         from = values.last().and_then(|last| last.checked_add(1));

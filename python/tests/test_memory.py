@@ -54,7 +54,7 @@ def test_the_first_refused_value_is_told_whichever_thread_meets_it():
 def test_words_of_a_plain_bitmap_are_read_where_they_are(tmp_path):
     path = tmp_path / "ids.bits"
     members = {5, 64, 99_999}
-    bs.BitSet(members).write(path, "dense")
+    bs.BitSet(members).write(path, format="dense")
     with bs.open(path) as ids:
         words = ids.words()
     bits = np.unpackbits(np.asarray(words).view(np.uint8), bitorder="little")
@@ -63,7 +63,7 @@ def test_words_of_a_plain_bitmap_are_read_where_they_are(tmp_path):
     assert view.readonly and view.format == "Q" and len(view) == len(words)
     with pytest.raises(TypeError):
         view[0] = 1
-    bs.BitSet(members).write(tmp_path / "other.bits", "roaring-bits")
+    bs.BitSet(members).write(tmp_path / "other.bits", format="roaring-bits")
     assert bs.open(tmp_path / "other.bits").words() is None
 
 

@@ -27,10 +27,11 @@ impl IntegerSet {
     ///
     /// [`Error::Interrupted`], once it was cancelled.
     pub fn to_roaring_bytes_with(&self, progress: &Progress) -> Result<Vec<u8>> {
-        self.roaring_bytes(|| match progress.is_cancelled() {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        })
+        self.roaring_bytes(
+            || {
+                if progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+            },
+        )
     }
 
     /// Asks `goes_on` before each container.

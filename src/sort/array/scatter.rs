@@ -37,8 +37,7 @@ struct Bucket<'o, T> {
 }
 
 fn changed() -> Error {
-    let (input, unit) = ("the array".to_owned(), "values of a range");
-    Error::InputChanged { input, expected: 0, found: 0, unit }
+    Error::InputRewritten { input: "the array".to_owned() }
 }
 
 impl<'o, T: Entry> Stages<'o, T> {
