@@ -11,6 +11,7 @@
 //!   after it was made: whoever has a buffer of it may write to it.
 
 use crate::error::{invalid, wrong_type};
+use crate::source::Mapped;
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyIndexError};
 use pyo3::ffi;
@@ -529,33 +530,113 @@ impl Array {
         view: *mut ffi::Py_buffer,
         flags: c_int,
     ) -> PyResult<()> {
-        if view.is_null() {
-            return Err(PyBufferError::new_err("no view to fill"));
-        }
         let array = slf.get();
-        // The object lives as long as the view, which has a reference to it.
-        let len = (&raw const array.len).cast_mut();
-        let stride = (&raw const array.stride).cast_mut();
-        let asked = |flag: c_int| flags & flag == flag;
-        let filled = ffi::Py_buffer {
-            buf: array.memory.start().cast::<c_void>(),
-            len: array.len * array.stride,
-            readonly: 0,
-            itemsize: array.stride,
-            format: if asked(ffi::PyBUF_FORMAT) {
-                array.kind.format().as_ptr().cast_mut()
-            } else {
-                std::ptr::null_mut()
-            },
-            ndim: 1,
-            shape: if asked(ffi::PyBUF_ND) { len } else { std::ptr::null_mut() },
-            strides: if asked(ffi::PyBUF_STRIDES) { stride } else { std::ptr::null_mut() },
-            suboffsets: std::ptr::null_mut(),
-            internal: std::ptr::null_mut(),
-            obj: slf.clone().into_any().into_ptr(),
+        let words = (array.memory.start(), array.kind, false);
+        // SAFETY: Python gives a view to fill; array, length and stride live as long as `slf`.
+        unsafe { fill_view(slf.as_any(), words, [&array.len, &array.stride], view, flags) }
+    }
+}
+
+/// Fills a view of integers that `owner` keeps: where they are, of which kind, and whether they
+/// are only read; their number and stride lie in the owner, too.
+///
+/// # Safety
+///
+/// As Python calls `__getbuffer__`: `view` is there to be filled, unless it is null. The owner
+/// must not move what is given of it, or change it.
+unsafe fn fill_view(
+    owner: &Bound<'_, PyAny>,
+    (start, kind, only_read): (*mut u8, Kind, bool),
+    [len, stride]: [&isize; 2],
+    view: *mut ffi::Py_buffer,
+    flags: c_int,
+) -> PyResult<()> {
+    if view.is_null() {
+        return Err(PyBufferError::new_err("no view to fill"));
+    }
+    let asked = |flag: c_int| flags & flag == flag;
+    if only_read && asked(ffi::PyBUF_WRITABLE) {
+        return Err(PyBufferError::new_err("the words of a file are only read"));
+    }
+    let format = if asked(ffi::PyBUF_FORMAT) { kind.format().as_ptr() } else { std::ptr::null() };
+    let place = |of: &isize, flag| {
+        if asked(flag) { std::ptr::from_ref(of).cast_mut() } else { std::ptr::null_mut() }
+    };
+    let filled = ffi::Py_buffer {
+        buf: start.cast::<c_void>(),
+        len: len * stride,
+        readonly: c_int::from(only_read),
+        itemsize: *stride,
+        format: format.cast_mut(),
+        ndim: 1,
+        shape: place(len, ffi::PyBUF_ND),
+        strides: place(stride, ffi::PyBUF_STRIDES),
+        suboffsets: std::ptr::null_mut(),
+        internal: std::ptr::null_mut(),
+        obj: owner.clone().into_ptr(),
+    };
+    // SAFETY: the caller says so, and nobody else has it yet.
+    unsafe { view.write(filled) };
+    Ok(())
+}
+
+/// The words of a plain bitmap in a file, where they are mapped: numbers of 64 bits for
+/// `memoryview` and `numpy.asarray`, which are only read. The file stays mapped as long as
+/// anybody has them; if it is cut meanwhile, reading them ends the process.
+///
+/// >>> import bitsort
+/// >>> _ = bitsort.BitSet(range(1000)).write("dense.bits", format="dense")
+/// >>> words = bitsort.open("dense.bits").words()
+/// >>> words.first, hex(memoryview(words)[0])
+/// (0, '0xffffffffffffffff')
+#[pyclass(frozen, module = "bitsort", weakref)]
+pub(crate) struct MappedWords {
+    file: Arc<Mapped>,
+    /// The value that the first bit stands for.
+    #[pyo3(get)]
+    first: u64,
+    len: isize,
+    stride: isize,
+}
+
+impl MappedWords {
+    /// The words of a file; nothing if the set is represented otherwise.
+    pub(crate) fn of(file: Arc<Mapped>) -> Option<Self> {
+        let (first, words) = file.set.words()?;
+        let len = words.len().cast_signed();
+        Some(Self { file, first, len, stride: 8 })
+    }
+}
+
+#[pymethods]
+impl MappedWords {
+    fn __len__(&self) -> usize {
+        self.len.cast_unsigned()
+    }
+
+    /// # Safety
+    ///
+    /// As Python calls it: `view` is there to be filled.
+    #[expect(clippy::needless_pass_by_value, reason = "as PyO3 has it")]
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        let this = slf.get();
+        let Some((_, words)) = this.file.set.words() else {
+            return Err(PyBufferError::new_err("the file is no plain bitmap"));
         };
-        // SAFETY: Python gives a view to fill, and nobody else has it yet.
-        unsafe { view.write(filled) };
-        Ok(())
+        let start = words.as_ptr().cast::<u8>().cast_mut(); // nobody writes: `fill_view` sees to it
+        // SAFETY: Python gives a view to fill; the map and the rest live as long as `slf`.
+        unsafe {
+            fill_view(
+                slf.as_any(),
+                (start, Kind::U64, true),
+                [&this.len, &this.stride],
+                view,
+                flags,
+            )
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `open` and `SetFile`: sets in files.
 
+use crate::buffer::MappedWords;
 use crate::error::{invalid, raise};
 use crate::numbers::interrupted;
 use crate::sets::{AbstractBitSet, Content};
@@ -91,6 +92,14 @@ impl SetFile {
             Representation::Sparse => "sparse",
             _ => "other",
         })
+    }
+
+    /// The words of a plain bitmap, without copying; None if the set is represented otherwise.
+    /// Bit `i` of word `w` is the value `words.first + 64 * w + i`.
+    fn words(slf: &Bound<'_, Self>) -> PyResult<Option<MappedWords>> {
+        let mapped = Self::mapped(slf)?;
+        Source::File(Arc::clone(&mapped)).check()?;
+        Ok(MappedWords::of(mapped))
     }
 
     /// Reads the whole file, its checksums and the order of its values; `bitsort.Error` tells

@@ -13,6 +13,7 @@ mod buffer;
 mod error;
 mod file;
 mod frozen;
+mod in_memory;
 mod interchange;
 mod iterate;
 mod mutable;
@@ -44,7 +45,7 @@ mod package {
     #[pymodule_export]
     use crate::bloom::Bloom;
     #[pymodule_export]
-    use crate::buffer::Array;
+    use crate::buffer::{Array, MappedWords};
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]

@@ -6,10 +6,12 @@ use crate::error::{invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, natural, natural_or_other};
+use crate::numbers::{BLOCK, interrupted, natural, natural_or_other};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
+use crate::work::in_pieces;
+use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written};
 use pyo3::IntoPyObjectExt;
@@ -20,6 +22,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 
 /// Where the values are.
 pub(crate) enum Content {
@@ -158,7 +161,7 @@ fn count(
 }
 
 /// The hash of the frozenset of the same values, which is equal to it.
-fn hash_of(source: &Source) -> PyResult<isize> {
+fn hash_of(source: &Source, progress: &Progress) -> PyResult<isize> {
     /// Numbers are hashed modulo this prime, 2^61 − 1.
     const MODULUS: u64 = (1 << 61) - 1;
     const SHUFFLE: u64 = 0x055B_4DB3;
@@ -168,7 +171,7 @@ fn hash_of(source: &Source) -> PyResult<isize> {
             let one = value % MODULUS;
             hash ^= (one ^ (one << 16) ^ SHUFFLE).wrapping_mul(3_644_798_167);
         }
-        Ok(())
+        interrupted(progress)
     })?;
     hash ^= (hash >> 11) ^ (hash >> 25);
     hash = hash.wrapping_mul(69_069).wrapping_add(907_133_923);
@@ -268,7 +271,7 @@ impl AbstractBitSet {
             return Ok(*hash);
         }
         let source = this.source(slf.py())?;
-        let hash = slf.py().detach(|| hash_of(&source))?;
+        let hash = in_pieces(slf.py(), source.len(), |progress| hash_of(&source, progress))?;
         Ok(*this.hash.get_or_init(|| hash))
     }
 
@@ -611,15 +614,15 @@ impl AbstractBitSet {
     /// [3, 40]
     fn values(&self, py: Python<'_>) -> PyResult<Array> {
         let source = self.source(py)?;
-        let values = py.detach(|| {
+        let values = in_pieces(py, source.len(), |progress| {
             let len = usize::try_from(source.len()).unwrap_or(usize::MAX);
             let mut all = Vec::new();
             all.try_reserve_exact(len).map_err(|_| pyo3::exceptions::PyMemoryError::new_err(()))?;
             source.each(|values| {
                 all.extend_from_slice(values);
-                Ok(())
+                interrupted(progress)
             })?;
-            Ok::<_, PyErr>(all)
+            Ok(all)
         })?;
         Ok(Array::of_values(values))
     }
@@ -677,7 +680,7 @@ impl AbstractBitSet {
     #[pyo3(signature = (format="roaring"))]
     fn serialize<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyBytes>> {
         let source = self.source(py)?;
-        let bytes = py.detach(|| serialized(&source, format))?;
+        let bytes = in_pieces(py, source.len(), |progress| serialized(&source, format, progress))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -794,13 +797,13 @@ pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
     })
 }
 
-fn serialized(source: &Source, format: &str) -> PyResult<Vec<u8>> {
+fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResult<Vec<u8>> {
     let set = match source {
         Source::Memory(set) => Arc::clone(set),
-        Source::File(_) => Arc::new(source.to_set(&Arc::default())?),
+        Source::File(_) => Arc::new(source.to_set(progress)?),
     };
     match format {
-        "roaring" => Ok(set.to_roaring_bytes()),
+        "roaring" => set.to_roaring_bytes_with(progress).map_err(raise),
         "roaring32" => {
             if let Some(value) = set.max().filter(|max| *max > u32::MAX.into()) {
                 let format = "a roaring bitmap of 32 bits";
@@ -808,7 +811,7 @@ fn serialized(source: &Source, format: &str) -> PyResult<Vec<u8>> {
             }
             // Behind the number of its buckets and the key of the first one, a bitmap of 64
             // bits has one of 32 bits.
-            let bytes = set.to_roaring_bytes();
+            let bytes = set.to_roaring_bytes_with(progress).map_err(raise)?;
             Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
         }
         other => encode(&set, bytes_format(other)?).map_err(raise),
@@ -847,8 +850,14 @@ fn stream<'py>(
     name: Option<&str>,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let mut from = Some(0);
+    let caller = thread::current().id();
     let next = move || {
         let Some(start) = from else { return Ok(None) };
+        // Whoever takes the values may look for signals at the end only. Another thread need
+        // not look, and must not: this one may wait for it with the interpreter's lock.
+        if thread::current().id() == caller {
+            Python::attach(|py| py.check_signals().map_err(|error| error.to_string()))?;
+        }
         let values = source.batch(start, BLOCK).map_err(|error| error.to_string())?;
         from = values.last().and_then(|last| last.checked_add(1));
         Ok((!values.is_empty()).then_some(values))

@@ -2,13 +2,14 @@
 
 use crate::buffer::{Array, Kind};
 use crate::error::{invalid, wrong_type};
+use crate::in_memory;
 use crate::numbers::{ColumnReader, Numbers, told};
 use crate::probe::Asker;
 use crate::sets::set_format;
 use crate::work::watched;
 use bitsort::number::Column as Field;
 use bitsort::set::SetFormat;
-use bitsort::sort::{InvalidLines, Sort, Strategy};
+use bitsort::sort::{ArraySort, InvalidLines, Sort, Strategy};
 use bitsort::{ByteSize, Format, Progress, TableFormat};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
@@ -146,6 +147,25 @@ impl Options {
         Ok(())
     }
 
+    /// Whether an array is sorted by these in memory alone, without the engine for files.
+    fn is_for_memory(&self) -> bool {
+        let Self { memory: None, spill: None, strategy: None, column: None, .. } = self else {
+            return false;
+        };
+        let for_lines = self.header || self.zero_terminated || self.from.is_some();
+        let for_files = self.merge || !self.folders.is_empty() || self.delimiter.is_some();
+        !for_lines && !for_files && !self.repeated && matches!(self.invalid, InvalidLines::Fail)
+    }
+
+    fn in_memory(&self, progress: &Arc<Progress>) -> ArraySort {
+        let sort = ArraySort::new().distinct(self.unique).reverse(self.reverse);
+        let sort = sort.progress(Arc::clone(progress));
+        match self.threads {
+            Some(threads) => sort.threads(threads),
+            None => sort,
+        }
+    }
+
     /// A sort with these options, without inputs.
     pub(crate) fn apply(self) -> PyResult<Sort> {
         let mut sort = Sort::new()
@@ -204,7 +224,7 @@ fn input(source: &Bound<'_, PyAny>) -> PyResult<Input> {
 }
 
 /// The type of the values of an array, and of the array that comes of it.
-fn kind_of(numbers: &Numbers) -> Kind {
+pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
     let Numbers::Columns(columns) = numbers else { return Kind::U64 };
     match columns.first() {
         Some(first) if columns.iter().all(|column| column.kind() == first.kind()) => first.kind(),
@@ -239,7 +259,9 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `source` is a file, a list of files, or an array of numpy or Arrow, a set, a range, an
 /// iterable of integers. With an output file, a `Report` tells about the run; without one, a
 /// new array comes back: of numpy or Arrow for such a source, with its type, else a list, or
-/// for files an `Array`.
+/// for files an `Array`. With `count` for such a source, two come back: each value once, and
+/// how often it occurs. An array takes no memory but the new one and a quarter of it, unless
+/// `mem` or an option for files sends it through the sort of files.
 ///
 /// The name of the output says its format unless `format` does: `.bits` and `.roaring` are
 /// sets, `.parquet` and `.arrow` tables, others text; `.gz`, `.zst`, `.bz2`, `.xz` behind it
@@ -278,19 +300,33 @@ pub(crate) fn sort<'py>(
         })?;
         return Ok(Bound::new(py, Report::of(&report))?.into_any());
     }
-    if options.count || options.to.is_some() {
-        return Err(invalid("count and format take an output file"));
+    if options.to.is_some() {
+        return Err(invalid("format takes an output file"));
     }
-    let (asker, kind, most) = match &input {
+    let (asker, kind, most) = match input {
+        Input::Numbers(numbers) if options.is_for_memory() => {
+            let asker = Asker::of(source)?;
+            let sort = options.in_memory(&progress);
+            let (values, counts) =
+                in_memory::sort(py, numbers, &sort, options.count, &progress, callback.as_ref())?;
+            let values = for_caller(py, values, Some(&asker))?;
+            let Some(counts) = counts else { return Ok(values) };
+            let counts = for_caller(py, counts, Some(&asker))?;
+            return Ok(PyTuple::new(py, [values, counts])?.into_any());
+        }
+        Input::Numbers(ref numbers) => (Some(Asker::of(source)?), kind_of(numbers), numbers.len()),
         Input::Files(_) => (None, Kind::U64, 0),
-        Input::Numbers(numbers) => (Some(Asker::of(source)?), kind_of(numbers), numbers.len()),
     };
+    if options.count {
+        let what = "count takes an output file, or an array and no options but reverse, threads";
+        return Err(invalid(format!("{what} and progress")));
+    }
     let sort = options.apply()?.progress(watch);
     let array = watched(py, &progress, callback.as_ref(), move || {
         let (sort, refusal) = with_input(sort, input)?;
         into_array(sort, kind, most, &refusal)
     })?;
-    for_caller(py, array, asker)
+    for_caller(py, array, asker.as_ref())
 }
 
 fn with_input(sort: Sort, input: Input) -> PyResult<(Sort, Refusal)> {
@@ -339,7 +375,7 @@ fn into_array(sort: Sort, kind: Kind, most: u64, refusal: &Refusal) -> PyResult<
 }
 
 /// Values of 4 bytes in `words` as values of 1 or 2 bytes.
-fn narrowed(words: &[u64], len: usize, bytes: usize) -> Vec<u64> {
+pub(crate) fn narrowed(words: &[u64], len: usize, bytes: usize) -> Vec<u64> {
     let values = words.iter().flat_map(|word| [*word & 0xFFFF_FFFF, word >> 32]).take(len);
     let mut narrow = Words::default();
     for value in values {
@@ -399,7 +435,11 @@ impl Write for Words {
 }
 
 /// An array as whoever gave the source has them.
-fn for_caller(py: Python<'_>, array: Array, asker: Option<Asker>) -> PyResult<Bound<'_, PyAny>> {
+fn for_caller<'py>(
+    py: Python<'py>,
+    array: Array,
+    asker: Option<&Asker>,
+) -> PyResult<Bound<'py, PyAny>> {
     let array = Bound::new(py, array)?.into_any();
     match asker {
         Some(Asker::Numpy) => py.import("numpy")?.call_method1("asarray", (array,)),

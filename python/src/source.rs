@@ -95,13 +95,7 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Source> {
 
 /// The numbers as a set in memory; Ctrl-C ends it.
 pub(crate) fn set_of(py: Python<'_>, numbers: Numbers) -> PyResult<IntegerSet> {
-    const FEW: u64 = 1 << 16;
-    if numbers.len() <= FEW {
-        return py.detach(|| numbers.into_set(&Arc::default()));
-    }
-    let progress = Arc::new(Progress::default());
-    let theirs = Arc::clone(&progress);
-    crate::work::watched(py, &progress, None, move || numbers.into_set(&theirs))
+    crate::work::in_pieces(py, numbers.len(), |progress| numbers.into_set(progress))
 }
 
 /// Whether operators take an object: a set of any kind, and no list.

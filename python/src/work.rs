@@ -57,6 +57,21 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
+/// Does `job` with so many values. If these are many, Ctrl-C cancels its progress, which it
+/// must look at; few are done before anybody could press it.
+pub(crate) fn in_pieces<T: Send>(
+    py: Python<'_>,
+    values: u64,
+    job: impl FnOnce(&Arc<Progress>) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    const FEW: u64 = 1 << 16;
+    let progress = Arc::new(Progress::default());
+    if values <= FEW {
+        return py.detach(|| job(&progress));
+    }
+    watched(py, &progress, None, || job(&progress))
+}
+
 /// The same for a job of the library.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,

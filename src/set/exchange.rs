@@ -4,6 +4,9 @@
 use super::file::{BucketEncoder, SetKind};
 use super::integer_set::IntegerSet;
 use super::view::{Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use std::convert::Infallible;
 
 impl IntegerSet {
     /// The bytes of a 64-bit roaring bitmap in the portable format, as the `roaring` crate,
@@ -14,10 +17,30 @@ impl IntegerSet {
     /// <https://github.com/RoaringBitmap/RoaringFormatSpec#extension-for-64-bit-implementations>
     #[must_use]
     pub fn to_roaring_bytes(&self) -> Vec<u8> {
+        let bytes = self.roaring_bytes(|| Ok::<(), Infallible>(()));
+        bytes.unwrap_or_else(|never| match never {})
+    }
+
+    /// The same; `progress` can cancel it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`], once it was cancelled.
+    pub fn to_roaring_bytes_with(&self, progress: &Progress) -> Result<Vec<u8>> {
+        self.roaring_bytes(
+            || {
+                if progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+            },
+        )
+    }
+
+    /// Asks `goes_on` before each container.
+    fn roaring_bytes<E>(&self, goes_on: impl Fn() -> Result<(), E>) -> Result<Vec<u8>, E> {
         let mut bytes = vec![0; 8];
         let (mut buckets, mut high, mut encoder) = (0_u64, 0, BucketEncoder::in_memory());
         let mut cursor = self.view().cursor();
         loop {
+            goes_on()?;
             let next = super::integer_set::sound(cursor.next());
             if !encoder.is_empty() && next.is_none_or(|(key, _)| key >> 16 != high) {
                 let [a, b, c, d, ..] = high.to_le_bytes();
@@ -34,7 +57,7 @@ impl IntegerSet {
             super::integer_set::sound(pushed); // into memory
         }
         bytes[..8].copy_from_slice(&buckets.to_le_bytes());
-        bytes
+        Ok(bytes)
     }
 
     /// The set in bytes of a roaring bitmap of 32 or 64 bits in the portable format.

@@ -3,6 +3,7 @@
 //! Flow: inputs → `plan` → `load` → `finish` → output. [`Sort`] is the builder that sets it
 //! going; `engine` does one pass of it, `run` all of them. Read `run` first.
 
+mod array;
 mod check;
 mod context;
 mod engine;
@@ -23,6 +24,7 @@ mod set;
 mod settle;
 mod values;
 
+pub use array::{ArraySort, ReadNumbers};
 pub use check::Disorder;
 #[cfg(any(fuzzing, feature = "_testing"))]
 #[doc(hidden)]

@@ -3,6 +3,24 @@
 use memmap2::{MmapMut, MmapOptions};
 use std::io;
 
+/// Asks for huge pages where `memory` was not touched yet: a wish.
+#[cfg_attr(target_os = "linux", expect(unsafe_code, reason = "the call of the system"))]
+pub(crate) fn advise_huge_pages(memory: &mut [u8]) {
+    #[cfg(target_os = "linux")]
+    if memory.len() >= 2 * HUGE_PAGE {
+        let before = memory.as_ptr().align_offset(HUGE_PAGE).min(memory.len());
+        let whole = &mut memory[before..];
+        let len = whole.len() / HUGE_PAGE * HUGE_PAGE;
+        // SAFETY: the pages are of `memory`, and huge ones hold the same.
+        let advised = unsafe {
+            rustix::mm::madvise(whole.as_mut_ptr().cast(), len, rustix::mm::Advice::LinuxHugepage)
+        };
+        let _ = advised; // refusal costs time only
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = memory;
+}
+
 /// Anonymous memory: zeroed, page-aligned, on huge pages where the kernel
 /// grants them, and given back when dropped. Pages cost nothing until touched.
 #[derive(Debug, Default)]

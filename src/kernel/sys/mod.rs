@@ -21,7 +21,7 @@ pub(crate) use lines::{Lines, atomic_words};
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::map_file;
-pub(crate) use memory::Pages;
+pub(crate) use memory::{Pages, advise_huge_pages};
 pub(crate) use named::NamedFile;
 #[cfg(feature = "cli")]
 pub(crate) use named::{remove_names, remove_names_on};

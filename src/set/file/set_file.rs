@@ -333,6 +333,19 @@ impl SetFile {
         SparseView::new(header.payload.of(&self.map), table, header.cardinality)
     }
 
+    /// The words of a plain bitmap, and the value that its first bit stands for: bit `i` of
+    /// word `w` is the value that many and `64 w + i`. Nothing if the set is represented
+    /// otherwise. O(1); what is looked at is read.
+    #[must_use]
+    pub fn words(&self) -> Option<(u64, &[[u8; 8]])> {
+        match &self.content {
+            Content::Bits(header) if header.representation == Representation::Dense => {
+                Some((header.base, header.payload.of(&self.map).as_chunks().0))
+            }
+            _ => None,
+        }
+    }
+
     /// Names this file in what went wrong with its view.
     pub(crate) fn damaged(&self) -> impl Fn(Damage) -> Error {
         let offset = match &self.content {

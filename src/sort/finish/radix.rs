@@ -29,6 +29,15 @@ fn digit_bits(values: usize) -> u32 {
 
 /// Sorts `values`; `scratch` is at least as long and is overwritten.
 pub(in crate::sort) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
+    sort_with(values, scratch, &mut Vec::new());
+}
+
+/// The same with counters that are used again: they grow to [`counters_for`] the values.
+pub(in crate::sort) fn sort_with<E: Entry>(
+    values: &mut [E],
+    scratch: &mut [E],
+    counters: &mut Vec<u32>,
+) {
     if values.len() <= SMALL {
         insertion_sort(values);
         return;
@@ -43,8 +52,10 @@ pub(in crate::sort) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
     }
     let digits = Digits::new(min, (max - min).ilog2() + 1, values.len());
     // Not on the stack: values that share many high bits recurse deeply.
-    let mut counters = vec![0; digits.count];
-    let mut buckets = digits.count(&mut counters, |sink| sink(values));
+    if counters.len() < digits.count {
+        counters.resize(digits.count, 0);
+    }
+    let mut buckets = digits.count(counters, |sink| sink(values));
     let scratch_part = &mut scratch[..values.len()];
     buckets.distribute(&digits, |sink| sink(values), scratch_part);
     values.copy_from_slice(scratch_part);

@@ -1,0 +1,98 @@
+"""Sorts in memory, mapped words, and long work that Ctrl-C ends."""
+
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bitsort as bs
+
+SHAPES = {
+    "random": lambda n, top: np.random.default_rng(1).integers(0, top, n, dtype=np.uint64),
+    "sorted": lambda n, top: np.linspace(0, top - 1, n).astype(np.uint64),
+    "reversed": lambda n, top: np.arange(n, dtype=np.uint64)[::-1] % top,
+    "equal": lambda n, top: np.full(n, top - 1, dtype=np.uint64),
+    "few": lambda n, top: np.arange(n, dtype=np.uint64) % 7 * (top // 9),
+    "crowded": lambda n, top: np.arange(n, dtype=np.uint64) ** 3 % (top // 3 + 1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"])
+def test_arrays_of_every_type_and_shape_are_sorted(dtype, shape):
+    top = min(int(np.iinfo(dtype).max), 2**62)  # what doubles hold
+    for count in (0, 1, 1000, 200_000):
+        values = SHAPES[shape](count, top).astype(dtype)
+        for array in (values, values[::-3]):
+            unique, counts = np.unique(array, return_counts=True)
+            ordered = bs.sort(array)
+            assert ordered.dtype == dtype and np.array_equal(ordered, np.sort(array))
+            assert np.array_equal(bs.sort(array, reverse=True, threads=1), np.sort(array)[::-1])
+            assert np.array_equal(bs.sort(array, unique=True), unique)
+            found, often = bs.sort(array, count=True, reverse=True)
+            assert np.array_equal(found, unique[::-1]) and np.array_equal(often, counts[::-1])
+
+
+def test_counts_are_of_the_kind_of_the_values():
+    assert bs.sort([40, 3, 40], count=True) == ([3, 40], [1, 2])
+    values, counts = bs.sort(pa.chunked_array([[40, 3], [40]]), count=True)
+    assert values.to_pylist() == [3, 40] and counts.to_pylist() == [1, 2]
+    with pytest.raises(ValueError, match="count"):
+        bs.sort([3], count=True, mem="64M")
+
+
+def test_the_first_refused_value_is_told_whichever_thread_meets_it():
+    values = np.arange(300_000)
+    values[[100_001, 250_000]] = -7, -8
+    with pytest.raises(ValueError, match="^index 100001: -7 is negative$"):
+        bs.sort(values)
+
+
+def test_words_of_a_plain_bitmap_are_read_where_they_are(tmp_path):
+    path = tmp_path / "ids.bits"
+    members = {5, 64, 99_999}
+    bs.BitSet(members).write(path, format="dense")
+    with bs.open(path) as ids:
+        words = ids.words()
+    bits = np.unpackbits(np.asarray(words).view(np.uint8), bitorder="little")
+    assert set((np.flatnonzero(bits) + words.first).tolist()) == members
+    view = memoryview(words)
+    assert view.readonly and view.format == "Q" and len(view) == len(words)
+    with pytest.raises(TypeError):
+        view[0] = 1
+    bs.BitSet(members).write(tmp_path / "other.bits", format="roaring-bits")
+    assert bs.open(tmp_path / "other.bits").words() is None
+
+
+LONG = """
+import sys, bitsort as bs, pyarrow as pa
+ids = bs.FrozenBitSet.from_ranges([(0, 2**35)])
+many = bs.BitSet(range(0, 2**28, 3))
+print("begun", flush=True)
+try:
+    match sys.argv[1]:
+        case "hash":
+            hash(ids)
+        case "arrow":
+            for batch in pa.RecordBatchReader.from_stream(ids.to_arrow("id")):
+                pass
+        case "values":
+            while True:
+                many.values()
+        case "serialize":
+            while True:
+                many.serialize()
+except (KeyboardInterrupt, OSError, pa.ArrowException):
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize"])
+def test_ctrl_c_ends_long_questions(how):
+    run = subprocess.Popen([sys.executable, "-c", LONG, how], stdout=subprocess.PIPE)
+    assert run.stdout.readline() == b"begun\n"
+    run.send_signal(signal.SIGINT)
+    assert run.wait(timeout=60) == 7
