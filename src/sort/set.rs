@@ -7,10 +7,13 @@ use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 use crate::set::{
-    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_stream,
+    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_folder_in,
+    write_stream,
 };
 use std::io::Write;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 
 impl Sort {
     /// Sorts into a set file, which appears whole or not at all.
@@ -37,6 +40,41 @@ impl Sort {
         let sort = self.for_set(format, Writer::will_pack(path));
         let written =
             write_file(path, format, &spool, false, |sink| sort.collect(path, sink, &mut report))?;
+        Ok((written, Report { written_bytes: written.bytes, ..report }))
+    }
+
+    /// Sorts into a folder of up to `parts` parts, which have about as many values each; see
+    /// [`write_folder`](crate::set::write_folder). The set is in a nameless temporary file
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`](crate::Error) lists; what was at `path` is untouched then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::{set::SetFile, sort::Sort};
+    /// use std::num::NonZero;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ids");
+    /// let parts = NonZero::new(2).unwrap();
+    /// let (written, _) = Sort::new().values([1 << 40, 3, 7]).to_folder(&path, parts)?;
+    /// assert_eq!(written.cardinality, 3);
+    /// assert!(SetFile::open(&path)?.contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_folder(
+        self,
+        path: impl AsRef<Path>,
+        parts: NonZero<usize>,
+    ) -> Result<(Written, Report)> {
+        let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        let progress = Arc::clone(&self.progress);
+        let sort = self.for_set(SetFormat::RoaringBits, false);
+        let set = temporary_set(path, &spool, |sink| sort.collect(path, sink, &mut report))?;
+        let written = write_folder_in(&set, path, parts, &spool, &progress)?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 

@@ -98,6 +98,7 @@ fn kind(set: &SetFile) -> &'static str {
         SetKind::Bits => ".bits",
         SetKind::Roaring => "portable roaring, 32 bits",
         SetKind::Treemap => "portable roaring, 64 bits",
+        SetKind::Folder => "folder of .bits files",
     }
 }
 

@@ -14,6 +14,11 @@ use std::path::{Path, PathBuf};
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
+        if path.is_dir() {
+            SetFile::open(path)?;
+            print_line(format_args!("{}: a set in a folder of .bits files", path.display()))?;
+            continue;
+        }
         let found = Foreign::of(&map(path)?);
         let hint = match found {
             Foreign::Unknown => " (convert --from bitmap-lsb or bitmap-msb)",
@@ -38,6 +43,10 @@ pub(super) fn convert(
     base: u64,
     target: &Target,
 ) -> Result<()> {
+    if path.is_dir() && from.is_none() {
+        let set = SetFile::open(path)?;
+        return source.write(target, |sink| Plan::of(&set).run(sink, source.progress()));
+    }
     let bytes = map(path)?;
     let decoded = match from {
         Some(choice) => foreign::raw_bitmap(&bytes, choice.into(), base).map_err(|BadBase| {

@@ -8,6 +8,7 @@ use crate::io::table::TableFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
 use std::ffi::OsStr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 /// Limits of what has to be sorted or written.
@@ -61,11 +62,18 @@ pub(super) struct Target {
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
     #[arg(long, value_name = "FORMAT")]
     pub(super) to: Option<FormatChoice>,
+
+    /// Make FILE a folder of up to N .bits files, which have about as many values each
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "to")]
+    pub(super) parts: Option<NonZero<usize>>,
 }
 
 impl Target {
     /// What was asked for, or what the name of the file suggests.
     pub(super) fn format(&self) -> SetFormat {
+        if self.parts.is_some() {
+            return SetFormat::Bits;
+        }
         let suffix = self.output.as_deref().and_then(Path::extension).and_then(OsStr::to_str);
         let suffix = suffix.map(str::to_ascii_lowercase);
         let table = self.output.as_deref().and_then(TableFormat::of_name);

@@ -1,11 +1,12 @@
 //! A set in a file, mapped.
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
-use crate::error::{Error, Result};
+use crate::error::{Error, FolderFault, Result};
 use crate::io::page::verify_checksums;
 use crate::io::read::map;
 use crate::kernel::sys::map_file;
 use crate::progress::{Phase, Progress};
+use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape,
@@ -16,7 +17,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// A set in a `.bits` file or a bare roaring file in the portable format, of 32
-/// or 64 bits.
+/// or 64 bits, or in a folder of parts, which are `.bits` files.
 ///
 /// Opening maps the file and looks at its structure; nothing is decoded. The
 /// cost is the same for any size of a `.bits` file: its header, the last piece or
@@ -56,6 +57,8 @@ enum Content {
     Bits(Header),
     Roaring { cardinality: u64 },
     Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+    /// Of a folder, whose manifest is mapped.
+    Folder(Folder),
 }
 
 /// What the first bytes of a file say of it.
@@ -68,6 +71,8 @@ pub enum SetKind {
     Roaring,
     /// A bare roaring bitmap of 64 bits.
     Treemap,
+    /// A folder of parts, which are `.bits` files.
+    Folder,
 }
 
 impl SetFile {
@@ -78,15 +83,31 @@ impl SetFile {
     /// If it cannot be read, is none of these formats, or contradicts its own.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        if path.is_dir() {
+            return Self::open_folder(path);
+        }
         Self::from_map(map(path)?, path)
+    }
+
+    fn open_folder(path: &Path) -> Result<Self> {
+        let manifest = path.join(MANIFEST);
+        if matches!(manifest.try_exists(), Ok(false)) {
+            return Err(FolderFault::NoManifest.of(path));
+        }
+        let map = map(&manifest)?;
+        let folder = open_parts(path, &map)?;
+        Ok(Self { path: path.into(), map, content: Content::Folder(folder) })
     }
 
     /// Opens a file if its content begins as a set does; nothing if it is
     /// something else, or no regular file.
     pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        if metadata.is_dir() {
+            return Self::open_folder(path).map(Some);
+        }
         // Files of /proc say that they have 0 bytes, and cannot be mapped.
-        if !metadata.is_dir() && (!metadata.is_file() || metadata.len() == 0) {
+        if !metadata.is_file() || metadata.len() == 0 {
             return Ok(None);
         }
         let map = map(path)?;
@@ -101,7 +122,7 @@ impl SetFile {
         Self::from_map(map_file(file).map_err(Error::io("map", path))?, path)
     }
 
-    fn from_map(map: Mmap, path: &Path) -> Result<Self> {
+    pub(in crate::set) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(
                 Header::read(&map)
@@ -120,7 +141,7 @@ impl SetFile {
                 let (buckets, cardinality) = walk(&map).map_err(damaged(path, 0))?;
                 Content::Treemap { buckets, cardinality }
             }
-            None => {
+            Some(SetKind::Folder) | None => {
                 let what = "neither a .bits file nor a portable roaring bitmap";
                 return Err(damaged(path, 0)(Damage { offset: 0, what }));
             }
@@ -166,6 +187,7 @@ impl SetFile {
                     checked => checked,
                 }
             }
+            Representation::Parts => wrong(NO_HEADER),
         };
         checked.map_err(&damaged)?;
         if self.view().counted().map_err(&damaged)? != header.cardinality {
@@ -181,10 +203,19 @@ impl SetFile {
         &self.path
     }
 
-    /// Bytes of the file.
+    /// Bytes of the file; of a folder, those of its manifest and its parts.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        self.map.len() as u64
+        let bytes = self.map.len() as u64;
+        match &self.content {
+            Content::Folder(folder) => folder.file_bytes().saturating_add(bytes),
+            _ => bytes,
+        }
+    }
+
+    /// The bytes of the file; of a folder, those of its manifest.
+    pub(in crate::set) fn bytes(&self) -> &[u8] {
+        &self.map
     }
 
     /// What kind of file it is.
@@ -194,6 +225,7 @@ impl SetFile {
             Content::Bits(_) => SetKind::Bits,
             Content::Roaring { .. } => SetKind::Roaring,
             Content::Treemap { .. } => SetKind::Treemap,
+            Content::Folder(_) => SetKind::Folder,
         }
     }
 
@@ -204,6 +236,7 @@ impl SetFile {
             Content::Bits(header) => header.representation,
             Content::Roaring { .. } => Representation::Roaring,
             Content::Treemap { .. } => Representation::Treemap,
+            Content::Folder(_) => Representation::Parts,
         }
     }
 
@@ -216,7 +249,9 @@ impl SetFile {
                 // Without bits it is one value that the set does not have.
                 (header.base, header.base + header.bits.saturating_sub(1))
             }
-            (_, Representation::Treemap | Representation::Sparse) => (0, u64::MAX),
+            (_, Representation::Treemap | Representation::Sparse | Representation::Parts) => {
+                (0, u64::MAX)
+            }
             _ => (0, u32::MAX.into()),
         }
     }
@@ -227,6 +262,7 @@ impl SetFile {
         match &self.content {
             Content::Bits(header) => header.cardinality,
             Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
+            Content::Folder(folder) => folder.len(),
         }
     }
 
@@ -250,8 +286,10 @@ impl SetFile {
                         Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
                     }
                     Representation::Sparse => Ok(Shape::Sparse(self.sparse(header))),
+                    Representation::Parts => Err(Damage::of(NO_HEADER)),
                 }
             }
+            Content::Folder(folder) => Ok(Shape::Folder(folder.view())),
             Content::Roaring { .. } => RoaringView::new(&self.map).map(Shape::Roaring),
             Content::Treemap { buckets, .. } => {
                 Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
@@ -273,7 +311,10 @@ impl SetFile {
             Content::Bits(header) => header.payload.offset,
             _ => 0,
         };
-        damaged(&self.path, offset)
+        move |damage| match &self.content {
+            Content::Folder(folder) => folder.damaged(&self.path, damage),
+            _ => damaged(&self.path, offset)(damage),
+        }
     }
 
     /// Reads the whole file: checksums, order of all values, and that the
@@ -291,6 +332,9 @@ impl SetFile {
         if let Content::Bits(header) = &self.content {
             verify_checksums(&self.map, header.checksums)
                 .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
+        }
+        if let Content::Folder(folder) = &self.content {
+            return folder.verify(&self.path, progress);
         }
         if let SetView(Shape::Sparse(sparse)) = self.view() {
             return self.verify_groups(sparse, progress);
@@ -353,6 +397,9 @@ impl SetFile {
         Ok(())
     }
 }
+
+/// Representation that no header has.
+const NO_HEADER: &str = "the file has no parts";
 
 impl SetKind {
     /// Whether a file with this head may be a set. No text file may.

@@ -1,5 +1,6 @@
 //! The values of a set, in order, from either end.
 
+use super::by_part::ByPart;
 use super::by_rank::ByRank;
 use super::query::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
@@ -21,6 +22,8 @@ enum Kind<'a> {
     ByContainer(ByContainer<'a>),
     /// Of a sparse set.
     ByRank(Box<ByRank<'a>>),
+    /// Of the parts of a folder.
+    ByPart(ByPart<'a>),
 }
 
 /// Values of one container after the other.
@@ -101,6 +104,9 @@ impl<'a> SetView<'a> {
         let (first, last) = ends.unwrap_or_default();
         if let Shape::Sparse(sparse) = self.0 {
             return Values(Kind::ByRank(Box::new(ByRank::new(sparse, ends))));
+        }
+        if let Shape::Folder(folder) = self.0 {
+            return Values(Kind::ByPart(ByPart::new(folder, ends)));
         }
         let mut cursor = self.cursor();
         // Only a sparse set tells damage then.
@@ -255,6 +261,7 @@ impl Iterator for Values<'_> {
         match &mut self.0 {
             Kind::ByContainer(values) => values.next(),
             Kind::ByRank(values) => values.next(),
+            Kind::ByPart(values) => values.next(),
         }
     }
 
@@ -262,6 +269,7 @@ impl Iterator for Values<'_> {
         match self.0 {
             Kind::ByContainer(values) => values.fold(init, visit),
             Kind::ByRank(values) => values.fold(init, visit),
+            Kind::ByPart(values) => values.fold(init, visit),
         }
     }
 }
@@ -272,6 +280,7 @@ impl DoubleEndedIterator for Values<'_> {
         match &mut self.0 {
             Kind::ByContainer(values) => values.next_back(),
             Kind::ByRank(values) => values.next_back(),
+            Kind::ByPart(values) => values.next_back(),
         }
     }
 }
