@@ -65,6 +65,9 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
+            Input::Split(path, _) => {
+                return Err(Error::CannotReread { input: path.display().to_string() });
+            }
             Input::Set(_) => continue, // in order by its nature
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {

@@ -48,7 +48,7 @@ impl Context<'_, '_> {
     }
 
     pub(super) fn ledger<'l>(&self, invalid: Invalid<'l>) -> Ledger<'l> {
-        Ledger::new(self.inputs.iter().map(|input| input.name.clone()).collect(), invalid)
+        Ledger::of(self.inputs, invalid)
     }
 }
 

@@ -187,4 +187,61 @@ mod tests {
             assert!(std::fs::read(&built).unwrap() == std::fs::read(&written).unwrap(), "{start}");
         }
     }
+
+    #[test]
+    fn splits_of_any_size_have_every_line_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt");
+        let lines: Vec<String> =
+            (0..300_u64).map(|line| "0".repeat(line as usize % 7) + &(line * line).to_string()).collect();
+        for (text, end) in [(lines.join("\n"), ""), (lines.join("\r\n\n"), "\n")] {
+            std::fs::write(&path, text + end).unwrap();
+            let (expected, whole) = Sort::new().file(&path).distinct(true).into_set_and_lines();
+            for bytes in [1, 2, 3, 7, 64, 1000, 1 << 20] {
+                let (mut found, mut lines) = (IntegerSet::new(), 0);
+                for split in Sort::new().splits(&path, bytes).unwrap() {
+                    let (set, read) = Sort::new().split(&path, split).into_set_and_lines();
+                    assert!(found.is_disjoint(&set));
+                    found |= &set;
+                    lines += read;
+                }
+                assert_eq!((found, lines), (expected.clone(), whole), "{bytes}");
+            }
+        }
+        let empty = folder.path().join("empty");
+        std::fs::write(&empty, "").unwrap();
+        assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
+        std::fs::write(&empty, b"PAR1 and more").unwrap();
+        assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
+        assert!(Sort::new().split(&empty, 0..5).into_set().is_err());
+        assert!(Sort::new().split(&path, 5..99).header(true).into_set().is_err());
+    }
+
+    impl Sort {
+        fn into_set_and_lines(self) -> (IntegerSet, u64) {
+            let (set, report) = self.into_set().unwrap();
+            (set, report.lines)
+        }
+    }
+
+    #[test]
+    fn a_malformed_line_of_a_split_has_its_place_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt");
+        // The second mark is no mark: it does not begin the file.
+        std::fs::write(&path, "\u{feff}1\n22\n333\n\u{feff}4444\n5x\n").unwrap();
+        let told = |bytes| Sort::new().split(&path, bytes).into_set().map_err(|e| e.to_string());
+        assert!(told(0..12).is_ok_and(|(set, _)| set == [1, 22, 333].into()));
+        let third = told(12..16).unwrap_err();
+        assert!(third.contains("x.txt:4: byte 12: "), "{third}");
+        let last = told(16..40).unwrap_err();
+        assert!(last.contains("x.txt:5: byte 21: "), "{last}");
+        let rejects = folder.path().join("rejects");
+        let sort = Sort::new().split(&path, 4..40);
+        let sort = sort.invalid(crate::sort::InvalidLines::Reject(rejects.clone()));
+        assert_eq!(sort.into_set().unwrap().0, [22, 333].into());
+        let told = std::fs::read_to_string(rejects).unwrap();
+        let places: Vec<_> = told.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        assert_eq!(places, ["4", "5"]);
+    }
 }
