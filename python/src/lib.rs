@@ -16,6 +16,7 @@ mod frozen;
 mod iterate;
 mod mutable;
 mod numbers;
+mod parts;
 mod plot;
 mod probe;
 mod sets;
@@ -48,6 +49,10 @@ mod package {
     use crate::iterate::SetIterator;
     #[pymodule_export]
     use crate::mutable::BitSet;
+    #[pymodule_export]
+    use crate::parts::{
+        FolderWriter, gather, open_bytes, pieces, splits, union, union_len, write_part,
+    };
     #[pymodule_export]
     use crate::plot::Plot;
     #[pymodule_export]

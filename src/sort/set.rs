@@ -113,6 +113,24 @@ impl Sort {
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
+    /// Sorts into a set in a nameless file in the temporary folder, which messages call `-`.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`](crate::Error) lists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// let set = Sort::new().values([7, 3, 7]).into_set_file()?;
+    /// assert!(set.len() == 2 && set.contains(7)?);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn into_set_file(self) -> Result<SetFile> {
+        self.into_temporary_set(Path::new("-"))
+    }
+
     /// Sorts into a set in a nameless file, which messages call `name`.
     pub(super) fn into_temporary_set(self, name: &Path) -> Result<SetFile> {
         let (spool, mut report) = (self.spool(), Report::default());

@@ -29,8 +29,16 @@ impl Joined<'_> {
     /// # Ok::<(), bitsort::Error>(())
     /// ```
     pub fn to_bytes(self) -> Result<Vec<u8>> {
-        let set = temporary_bits(Path::new(IN_MEMORY), &Spool::default(), |sink| self.run(sink))?;
-        Ok(set.bytes().to_vec())
+        Ok(self.to_temporary_file()?.bytes().to_vec())
+    }
+
+    /// The set in a nameless temporary file, whose values are not held in memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_bytes`](Self::to_bytes).
+    pub fn to_temporary_file(self) -> Result<SetFile> {
+        temporary_bits(Path::new(IN_MEMORY), &Spool::default(), |sink| self.run(sink))
     }
 }
 
