@@ -22,6 +22,10 @@ def spark(tmp_path_factory):
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.log.level": "ERROR",
+        # For a test of tasks that run twice.
+        "spark.speculation": "true",
+        "spark.speculation.multiplier": "2",
+        "spark.speculation.minTaskRuntime": "3s",
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
