@@ -150,8 +150,7 @@ impl SetFile {
             return Ok((package.getattr("open")?, (path,)));
         }
         let source = Source::File(mapped);
-        let bytes =
-            interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
+        let bytes = interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
         Ok((package.getattr("open_bytes")?, (PyBytes::new(py, &bytes).into_any(),)))
     }
 }

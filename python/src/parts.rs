@@ -7,9 +7,9 @@ use crate::numbers::{ColumnReader, Numbers, told};
 use crate::sort::Options;
 use crate::source::{Source, all, operand, set_of};
 use crate::work::{interruptible, watched};
+use bitsort::Progress;
 use bitsort::set::{self, Expression, Part};
 use bitsort::sort::Sort;
-use bitsort::Progress;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -209,7 +209,8 @@ impl FolderWriter {
     #[getter]
     fn folder(&self) -> PyResult<PathBuf> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = writer.as_ref().ok_or_else(|| invalid("the folder is complete or given up"))?;
+        let writer =
+            writer.as_ref().ok_or_else(|| invalid("the folder is complete or given up"))?;
         Ok(writer.folder().to_path_buf())
     }
 

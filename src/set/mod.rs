@@ -48,9 +48,9 @@ pub use integer_set::IntegerSet;
 pub use join::{Joined, and, andnot, at_least, or, xor};
 pub use operand::{AsSet, Operand};
 pub use operators::{IntoIter, Iter};
-pub use sink::{SetFormat, Written};
 #[cfg(feature = "cli")]
 pub(crate) use sink::temporary_bits;
+pub use sink::{SetFormat, Written};
 pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
 pub use update::Update;
 pub use view::{Damage, Runs, SetView, Values};

@@ -54,7 +54,10 @@ fn every_command_takes_a_folder_for_the_set_that_it_is() {
     // Joined again, byte for byte, by each command that can.
     for line in ["or a", "convert a", "cat a"] {
         assert_eq!(work.set(&format!("{line} -o one.bits"), "").quiet(), "");
-        assert_eq!(fs::read(work.file("one.bits")).unwrap(), fs::read(work.file("a.bits")).unwrap());
+        assert_eq!(
+            fs::read(work.file("one.bits")).unwrap(),
+            fs::read(work.file("a.bits")).unwrap()
+        );
     }
     assert_eq!(work.set("or a b.bits --parts 2 -o a", "").quiet(), "");
     assert_eq!(work.set("or a --count", "").out, work.set("or a.bits b.txt --count", "").out);

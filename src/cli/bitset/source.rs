@@ -13,9 +13,7 @@ use crate::lines::LineTools;
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
-use crate::set::{
-    SetFile, SetFormat, temporary_bits, write_file, write_folder_in, write_stream,
-};
+use crate::set::{SetFile, SetFormat, temporary_bits, write_file, write_folder_in, write_stream};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, MAX_THREADS};
 use crate::sort::{InvalidLines, Report, Sort, check_threads};

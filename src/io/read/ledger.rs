@@ -170,7 +170,14 @@ impl<'a> Ledger<'a> {
         let rejects = matches!(invalid, Invalid::Reject(..));
         let fail = matches!(invalid, Invalid::Fail);
         let total = Tally::default();
-        let state = Mutex::new(State { invalid, total, input: 0, lines: 0, lines_before: None, error: None });
+        let state = Mutex::new(State {
+            invalid,
+            total,
+            input: 0,
+            lines: 0,
+            lines_before: None,
+            error: None,
+        });
         Self {
             names,
             rejects,

@@ -46,7 +46,8 @@ impl RegularFile {
     pub(super) fn lines_before(&self, name: &str) -> Result<u64> {
         let (mut at, mut lines, mut piece) = (0, 0, vec![0; PIECE_BYTES]);
         while at < self.begin {
-            let wanted = usize::try_from(self.begin - at).map_or(PIECE_BYTES, |n| n.min(PIECE_BYTES));
+            let wanted =
+                usize::try_from(self.begin - at).map_or(PIECE_BYTES, |n| n.min(PIECE_BYTES));
             let read = read_at(&self.file, &mut piece[..wanted], at);
             let read = read.map_err(Error::io("read", name))?;
             if read == 0 {

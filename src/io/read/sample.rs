@@ -75,7 +75,8 @@ pub(crate) fn sample(
                 let mut cut = options.cut.clone();
                 let mut at = 0;
                 while at < len && sample.values.len() < MAX_VALUES {
-                    let piece = file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
+                    let piece =
+                        file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
                     if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
                         break; // a head so long says little
                     }

@@ -171,7 +171,9 @@ impl Header {
                 let groups = self.cardinality.div_ceil(GROUP_VALUES as u64);
                 (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
             }
-            Representation::Parts => return Err((12, "this kind of set is not known to this program")),
+            Representation::Parts => {
+                return Err((12, "this kind of set is not known to this program"));
+            }
         };
         if pieces.is_some_and(|pieces| self.ranks.len != 8 * pieces) {
             return Err((96, "the number of ranks is wrong"));

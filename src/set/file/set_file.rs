@@ -55,8 +55,13 @@ pub struct SetFile {
 #[derive(Debug)]
 enum Content {
     Bits(Header),
-    Roaring { cardinality: u64 },
-    Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+    Roaring {
+        cardinality: u64,
+    },
+    Treemap {
+        buckets: Vec<Bucket>,
+        cardinality: u64,
+    },
     /// Of a folder, whose manifest is mapped.
     Folder(Folder),
 }

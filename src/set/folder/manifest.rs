@@ -107,7 +107,8 @@ impl Manifest {
     /// If two parts overlap or have one name, or a part has no values.
     pub(super) fn of(folder: &Path, mut parts: Vec<Part>) -> Result<Self> {
         parts.sort_by_key(|part| part.first);
-        let cardinality = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.cardinality));
+        let cardinality =
+            parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.cardinality));
         let manifest = Self { parts, cardinality: cardinality.unwrap_or(0) };
         manifest.check().map_err(|fault| fault.of(folder))?;
         Ok(manifest)
@@ -160,7 +161,8 @@ impl Manifest {
 
     /// The bytes of the file: a row a line.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let rows: Vec<_> = self.parts.iter().map(|part| format!("\n    {}", part.value())).collect();
+        let rows: Vec<_> =
+            self.parts.iter().map(|part| format!("\n    {}", part.value())).collect();
         let end = if rows.is_empty() { "" } else { "\n  " };
         format!(
             "{{\n  \"version\": {VERSION},\n  \"cardinality\": {},\n  \"parts\": [{}{end}]\n}}\n",

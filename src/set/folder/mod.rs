@@ -13,9 +13,9 @@ mod piece;
 mod tests;
 mod writer;
 
-pub use manifest::Part;
 pub(super) use manifest::MANIFEST;
+pub use manifest::Part;
 pub(super) use open::{Folder, open_parts};
 pub use piece::pieces;
-pub use writer::{FolderWriter, write_folder};
 pub(crate) use writer::write_folder_in;
+pub use writer::{FolderWriter, write_folder};

@@ -65,11 +65,7 @@ const IN_MEMORY: &str = "a set in memory";
 /// assert_eq!(SetFile::from_bytes(&pieces[0].1)?.to_set()?, [3, 40].into());
 /// # Ok::<(), bitsort::Error>(())
 /// ```
-pub fn pieces(
-    set: &dyn AsSet,
-    starts: &[u64],
-    most_bytes: usize,
-) -> Result<Vec<(usize, Vec<u8>)>> {
+pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<(usize, Vec<u8>)>> {
     if !starts.is_sorted_by(|a, b| a < b) || starts.first() == Some(&0) {
         return Err(Error::usage("the starts of windows ascend, and are above 0"));
     }

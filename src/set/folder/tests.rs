@@ -113,7 +113,10 @@ fn a_folder_that_is_not_whole_is_refused() {
     };
     assert_eq!(swapped("\"version\": 1", "\"version\": 2"), FolderFault::Manifest);
     assert_eq!(swapped("\"cardinality\": 900", "\"cardinality\": 901"), FolderFault::Manifest);
-    assert_eq!(swapped("part-00001", "../part-00001"), FolderFault::Row("../part-00001.bits".into()));
+    assert_eq!(
+        swapped("part-00001", "../part-00001"),
+        FolderFault::Row("../part-00001.bits".into())
+    );
     assert_eq!(swapped("part-00001", "part-00000"), FolderFault::Row("part-00000.bits".into()));
     // Values 300 << 16 to 599 << 16.
     let first = swapped("\"first\":19660800", "\"first\":19595264");

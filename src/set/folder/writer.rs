@@ -89,7 +89,8 @@ impl FolderWriter {
         let manifest = Manifest::of(&destination, parts)?;
         for part in &manifest.parts {
             let found = fs::metadata(temporary.path().join(&part.name));
-            let found = found.map_err(|_| FolderFault::Missing(part.name.clone()).of(&destination))?;
+            let found =
+                found.map_err(|_| FolderFault::Missing(part.name.clone()).of(&destination))?;
             if found.len() != part.bytes {
                 let (name, expected, found) = (part.name.clone(), part.bytes, found.len());
                 return Err(FolderFault::Bytes { name, expected, found }.of(&destination));

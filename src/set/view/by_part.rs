@@ -91,11 +91,7 @@ impl<'a> ByPart<'a> {
     }
 
     /// Faster than `next`.
-    pub(super) fn fold<B>(
-        self,
-        init: B,
-        mut visit: impl FnMut(B, Result<u64, Damage>) -> B,
-    ) -> B {
+    pub(super) fn fold<B>(self, init: B, mut visit: impl FnMut(B, Result<u64, Damage>) -> B) -> B {
         let Self { parts, first, last, front, back } = self;
         let between = parts.iter().map(|part| Side::of(part, first, last));
         let (mut state, mut failed) = (init, false);
