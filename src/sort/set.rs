@@ -210,9 +210,8 @@ mod tests {
     fn splits_of_any_size_have_every_line_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.txt");
-        let lines: Vec<String> = (0..300_u64)
-            .map(|line| "0".repeat(line as usize % 7) + &(line * line).to_string())
-            .collect();
+        let lines: Vec<String> =
+            (0..300_usize).map(|line| "0".repeat(line % 7) + &(line * line).to_string()).collect();
         for (text, end) in [(lines.join("\n"), ""), (lines.join("\r\n\n"), "\n")] {
             std::fs::write(&path, text + end).unwrap();
             let (expected, whole) = Sort::new().file(&path).distinct(true).into_set_and_lines();

@@ -5,7 +5,7 @@ use std::fs;
 
 fn workspace() -> Workspace {
     let work = Workspace::new();
-    let lines = |step: u64| (0..3000).map(|i| format!("{}\n", i * step)).collect::<String>();
+    let lines = |step: u64| (0..3000).map(|i| (i * step).to_string() + "\n").collect::<String>();
     work.write("a.txt", lines(70_000));
     work.write("b.txt", lines(105_000));
     assert_eq!(work.set("build a.txt --parts 4 -o a", "").quiet(), "");

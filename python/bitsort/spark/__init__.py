@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 
 import bitsort as bs
 
@@ -127,8 +128,7 @@ def count_distinct(
 ) -> int:
     """The number of distinct ids, exactly. NULL does not count."""
     ids = job.source_of(source, column, spark, options)
-    texts, _ = job.told(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
-    return sum(job.json.loads(text)["cardinality"] for text in texts)
+    return job.counted(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
 
 
 def union(*sets: str, out: str, parts: int | None = None, spark: SparkSession | None = None) -> Result:
@@ -176,7 +176,10 @@ def isin_set(column: str | Column, path: str) -> Column:
 
     member.__annotations__ = {"ids": pa.Array, "return": pa.Array}
     asked = F.col(column) if isinstance(column, str) else column
-    return F.arrow_udf(member, "boolean")(asked.cast("bigint"))
+    # PySpark's stubs lack the form that its documents show.
+    udf: Any = arrow_udf(member, "boolean")  # type: ignore[call-overload]
+    found: Column = udf(asked.cast("bigint"))
+    return found
 
 
 def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None) -> bs.Bloom:

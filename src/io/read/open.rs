@@ -244,9 +244,8 @@ impl Opened {
     fn split(path: &Path, bytes: Range<u64>, options: OpenOptions<'_>) -> Result<Self> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(Error::io("open", path))?;
-        let len = match splittable_bytes(&file, &name, options)? {
-            Some(len) => len,
-            None => return Err(Error::usage(format!("{name} has no splits: it is read whole"))),
+        let Some(len) = splittable_bytes(&file, &name, options)? else {
+            return Err(Error::usage(format!("{name} has no splits: it is read whole")));
         };
         let file = RegularFile::split(file, bytes, len).map_err(Error::io("read", path))?;
         Ok(Self { name, content: Content::Regular(Arc::new(file)) })

@@ -76,7 +76,7 @@ proptest! {
 /// A folder of three parts.
 fn three(root: &Path) -> PathBuf {
     let path = root.join("set");
-    let set = IntegerSet::from_iter((0..900).map(|index| index << 16));
+    let set = (0..900).map(|index| index << 16).collect::<IntegerSet>();
     write_folder(&set, &path, NonZero::new(3).unwrap()).unwrap();
     path
 }
