@@ -86,3 +86,16 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     refused("verify a", "a: no _manifest.json");
     refused("or b.bits --parts 2 -o a", "a: no _manifest.json");
 }
+
+/// The example of docs/format.md.
+#[test]
+fn the_manifest_is_what_the_document_says() {
+    let work = Workspace::new();
+    let values = "3\n40\n1099511627776\n1099511627777\n";
+    assert_eq!(work.set("build --parts 2 -o ids", values).quiet(), "");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md");
+    let document = fs::read_to_string(document).unwrap();
+    let (_, example) = document.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert_eq!(fs::read_to_string(work.file("ids/_manifest.json")).unwrap(), example);
+}

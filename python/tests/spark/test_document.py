@@ -10,7 +10,7 @@ import pytest
 import bitsort as bs
 
 TEXT = (Path(__file__).parents[3] / "docs/scaleout.md").read_text()
-EXAMPLES = re.findall(r"^### (\w+)\n(?:(?!^#).*\n)*?```python\n(.*?)^```", TEXT, re.S | re.M)
+EXAMPLES = re.findall(r"^### (\w+)\n(?:(?!#)[^\n]*\n)*?```python\n(.*?)^```", TEXT, re.S | re.M)
 
 
 @pytest.mark.parametrize("name, code", EXAMPLES, ids=[name for name, _ in EXAMPLES])
