@@ -93,6 +93,7 @@ pub(crate) fn open_bytes<'py>(
 /// [0, 2]
 #[pyfunction]
 #[pyo3(signature = (set, starts=vec![], most_bytes=8 << 20))]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn pieces<'py>(
     py: Python<'py>,
     set: &Bound<'py, PyAny>,
@@ -162,10 +163,10 @@ pub(crate) fn write_part(
         "andnot" => Expression::AndNot,
         other => return Err(invalid(format!("{other} is no operation: or, and, xor, andnot"))),
     };
-    let names = (0..sets.len()).map(|index| Expression::Name(index.to_string())).collect();
+    let operands = (0..sets.len()).map(|index| Expression::Name(index.to_string())).collect();
     let expression = match (first, last) {
-        (0, u64::MAX) => make(names),
-        _ => Expression::And(vec![make(names), Expression::Range(first, last)]),
+        (0, u64::MAX) => make(operands),
+        _ => Expression::And(vec![make(operands), Expression::Range(first, last)]),
     };
     let named = |name: &str| name.parse::<usize>().ok().and_then(|index| sets.get(index));
     let row = interruptible(py, |progress| {
@@ -215,6 +216,7 @@ impl FolderWriter {
     }
 
     /// Makes the folder whole of the parts with these rows; gives the number of their values.
+    #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
     fn commit(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<u64> {
         let parts = rows.iter().map(|row| Part::from_json(row)).collect::<Result<_, _>>();
         let parts = parts.map_err(raise)?;
