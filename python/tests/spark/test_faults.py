@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession
 
 import bitsort as bs
 import bitsort.spark as bss
@@ -134,20 +133,3 @@ def test_a_task_that_runs_twice(table, tmp_path, monkeypatch):
     finally:
         table.sparkSession.conf.unset("spark.sql.adaptive.enabled")
     assert time.monotonic() - started < 600 and os.path.exists(marker)
-
-
-def test_workers_with_too_little_memory(spark, tmp_path):
-    settings = dict(spark.sparkContext.getConf().getAll())
-    spark.stop()
-    builder = SparkSession.builder
-    for name, value in {**settings, "spark.executor.pyspark.memory": "200m"}.items():
-        if not name.startswith("spark.app."):
-            builder = builder.config(name, value)
-    small = builder.getOrCreate()
-    try:
-        ids = small.range(0, 6_000_000, 1, 2).selectExpr("id * 1000003 as id")
-        with pytest.raises(Exception, match="(?i)memory"):
-            bss.build(ids, "id", str(tmp_path / "out"))
-        assert not list(tmp_path.iterdir())
-    finally:
-        small.stop()
