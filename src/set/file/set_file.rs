@@ -88,9 +88,11 @@ impl SetFile {
     /// If it cannot be read, is none of these formats, or contradicts its own.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        if path.is_dir() {
-            return Self::open_folder(path);
-        }
+        if path.is_dir() { Self::open_folder(path) } else { Self::open_file(path) }
+    }
+
+    /// The same, and no folder.
+    pub(in crate::set) fn open_file(path: &Path) -> Result<Self> {
         Self::from_map(map(path)?, path)
     }
 

@@ -29,7 +29,8 @@ pub(in crate::set) fn open_parts(folder: &Path, bytes: &[u8]) -> Result<Folder> 
     let (mut parts, mut rank, mut offset) = (Vec::new(), 0_u64, 1_u64);
     for row in &manifest.parts {
         let path = folder.join(&row.name);
-        let file = SetFile::open(&path).map_err(|error| match error {
+        // A part is no folder, which might lead to itself.
+        let file = SetFile::open_file(&path).map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 FolderFault::Missing(row.name.clone()).of(folder)
             }

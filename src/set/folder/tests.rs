@@ -128,6 +128,9 @@ fn a_folder_that_is_not_whole_is_refused() {
 
     fs::write(&manifest, &told).unwrap();
     SetFile::open(&path).unwrap().verify().unwrap();
+    fs::remove_file(&part).unwrap();
+    std::os::unix::fs::symlink(".", &part).unwrap();
+    assert!(SetFile::open(&path).is_err(), "a part that leads to the folder itself");
 }
 
 #[test]
@@ -185,6 +188,18 @@ fn a_folder_appears_whole_and_replaces_only_its_like() {
     assert!(empty.is_empty() && empty.min().unwrap().is_none() && empty.iter().next().is_none());
     empty.verify().unwrap();
     assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "no temporary folder stays");
+}
+
+#[test]
+fn a_cursor_goes_behind_the_last_key_of_all() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("set");
+    write_folder(&IntegerSet::from([3, u64::MAX]), &path, NonZero::new(2).unwrap()).unwrap();
+    let file = SetFile::open(&path).unwrap();
+    let mut cursor = file.view().cursor();
+    cursor.seek(1 << 48).unwrap();
+    assert!(cursor.next().unwrap().is_none());
+    assert_eq!(file.to_set().unwrap(), [3, u64::MAX].into());
 }
 
 #[test]

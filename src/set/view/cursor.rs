@@ -79,8 +79,13 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
         if let Shape::Folder(folder) = self.shape {
-            let value = key.saturating_mul(1 << 16); // no key has more than 48 bits
-            return self.seek_part(folder, value);
+            return match key.checked_mul(1 << 16) {
+                Some(value) => self.seek_part(folder, value),
+                None => {
+                    self.open_part(folder, folder.parts().len());
+                    Ok(())
+                }
+            };
         }
         if let Here::Made(made) = &mut self.here {
             if let Some(value) = key.checked_mul(1 << 16) {
