@@ -215,7 +215,7 @@ mod tests {
         for (text, end) in [(lines.join("\n"), ""), (lines.join("\r\n\n"), "\n")] {
             std::fs::write(&path, text + end).unwrap();
             let (expected, whole) = Sort::new().file(&path).distinct(true).into_set_and_lines();
-            for bytes in [1, 2, 3, 7, 64, 1000, 1 << 20] {
+            for bytes in [0, 1, 2, 3, 7, 64, 1000, 1 << 20] {
                 let (mut found, mut lines) = (IntegerSet::new(), 0);
                 for split in Sort::new().splits(&path, bytes).unwrap() {
                     let (set, read) = Sort::new().split(&path, split).into_set_and_lines();

@@ -25,8 +25,8 @@ Examples:
   bitset bloom --help                         filters of lines of any kind
 
 A SET is a .bits file, a folder of them that --parts made, a portable roaring
-file of 32 or 64 bits, or a text file of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
-an error.";
+file of 32 or 64 bits, or a text file of numbers; `-` is standard input, as
+text. Exit status: 0 done or yes, 1 no, 2 an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]

@@ -215,7 +215,8 @@ fn splittable_bytes(file: &File, name: &str, options: OpenOptions<'_>) -> Result
 pub(crate) fn splits(path: &Path, bytes: u64, options: OpenOptions<'_>) -> Result<Vec<Range<u64>>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let len = splittable_bytes(&file, &path.display().to_string(), options)?.unwrap_or(0);
-    let starts = (0..len.div_ceil(bytes.max(1))).map(|number| number * bytes);
+    let bytes = bytes.max(1);
+    let starts = (0..len.div_ceil(bytes)).map(|number| number * bytes);
     Ok(starts.map(|start| start..len.min(start.saturating_add(bytes))).collect())
 }
 
