@@ -55,9 +55,10 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Folder { fault: FolderFault::Fixed, .. } => {
             "write it again: bitset or FOLDER MORE --parts N -o FOLDER"
         }
-        Error::Folder { fault: FolderFault::Foreign(_) | FolderFault::NoManifest, .. } => {
-            "--parts makes a folder, which must be empty, not there yet, or a set"
+        Error::Folder { fault: FolderFault::Foreign(_), .. } => {
+            "name a folder that is empty, or not there yet"
         }
+        Error::Folder { fault: FolderFault::NoManifest, .. } => "name the files inside it",
         Error::Unrecognized { .. } => {
             "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"
         }
