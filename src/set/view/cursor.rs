@@ -79,13 +79,11 @@ impl<'a> Cursor<'a> {
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
         if let Shape::Folder(folder) = self.shape {
-            return match key.checked_mul(1 << 16) {
-                Some(value) => self.seek_part(folder, value),
-                None => {
-                    self.open_part(folder, folder.parts().len());
-                    Ok(())
-                }
+            let Some(value) = key.checked_mul(1 << 16) else {
+                self.open_part(folder, folder.parts().len());
+                return Ok(());
             };
+            return self.seek_part(folder, value);
         }
         if let Here::Made(made) = &mut self.here {
             if let Some(value) = key.checked_mul(1 << 16) {
