@@ -183,6 +183,14 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// A folder is no whole set in parts.
+    #[error("{folder}: {fault}", folder = folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        fault: FolderFault,
+    },
     /// The bytes of an index contradict its format.
     #[error("{input}: byte {offset}: {what}")]
     DamagedIndex {
@@ -318,6 +326,53 @@ impl fmt::Display for DataChange {
             Self::Shorter(bytes) => write!(f, "it is {bytes} bytes shorter"),
             Self::Other(offset) => write!(f, "the block at byte {offset} has changed"),
         }
+    }
+}
+
+/// Why a folder is no whole set in parts, or cannot become one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderFault {
+    /// It has no manifest: whoever writes it has not come to the end.
+    #[error("no _manifest.json: the folder is no set, or an incomplete one")]
+    NoManifest,
+    /// The manifest contradicts its format.
+    #[error("_manifest.json is no manifest of this version, or its numbers do not add up")]
+    Manifest,
+    /// The row of a part contradicts itself, or the part.
+    #[error("{0} is not the part that _manifest.json tells of")]
+    Row(String),
+    /// Two parts have values that share all but their lowest 16 bits.
+    #[error("the windows of {0} and {1} overlap")]
+    Overlap(String, String),
+    /// A part is not there.
+    #[error("{0} is missing")]
+    Missing(String),
+    /// A part was cut off, or is another one.
+    #[error("{name} has {found} bytes, and {expected} by _manifest.json")]
+    Bytes {
+        /// Its name.
+        name: String,
+        /// What the manifest says.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// The bytes of a part are not those that were written.
+    #[error("{0} has another checksum than _manifest.json says")]
+    Checksum(String),
+    /// The folder has files that belong to no set.
+    #[error("it has {0}, which is no part of a set: the folder is not replaced")]
+    Foreign(String),
+    /// A set in parts is not changed in place.
+    #[error("a set in parts is not changed in place")]
+    Fixed,
+}
+
+impl FolderFault {
+    /// The error that names the folder.
+    pub(crate) fn of(self, folder: impl Into<PathBuf>) -> Error {
+        Error::Folder { folder: folder.into(), fault: self }
     }
 }
 

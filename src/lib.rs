@@ -115,7 +115,6 @@
 //! | `cli` | yes | the programs `bitsort` and `bitset`; libraries do without it |
 //! | `compression` | yes | inputs and outputs compressed with gzip, zstd, bzip2 or xz |
 //! | `columnar` | no | integer columns of Parquet and Arrow files, in and out ([`sort::Sort::to_table`]) |
-//! | `puffin` | with `cli`, `columnar` | deletion vectors in Puffin files ([`set::foreign`]) |
 //! | `plot` | with `cli` | maps of sets as PNG and SVG (`bitsort::plot`) |
 //! | `serde` | no | [`set::IntegerSet`] is serialized: as numbers where people read it, else as a portable roaring bitmap |
 //! | `roaring` | no | [`set::IntegerSet`] from and into the sets of the `roaring` crate |

@@ -122,6 +122,11 @@ fn kind_and_facts(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static
             note!(facts, limit, needed);
             "MemoryLimitTooSmall"
         }
+        Fault::Folder { folder, fault } => {
+            let (input, reason) = (folder.display().to_string(), fault.to_string());
+            note!(facts, input, reason);
+            "Folder"
+        }
         other => input_of(other, facts)?,
     })
 }

@@ -6,12 +6,13 @@ use crate::numbers::interrupted;
 use crate::sets::{AbstractBitSet, Content};
 use crate::sort::Options;
 use crate::source::{Mapped, Source};
-use crate::work::watched;
+use crate::work::{interruptible, watched};
 use bitsort::Progress;
-use bitsort::set::{Representation, SetKind};
+use bitsort::set::{Representation, SetKind, or};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,6 +24,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct SetFile;
 
 impl SetFile {
+    pub(crate) fn wrap(py: Python<'_>, set: bitsort::set::SetFile) -> PyResult<Bound<'_, Self>> {
+        let content = Content::File(Mutex::new(Some(Arc::new(Mapped::new(set)))));
+        let base = PyClassInitializer::from(AbstractBitSet::of(content));
+        Bound::new(py, base.add_subclass(Self))
+    }
+
     fn mapped(slf: &Bound<'_, Self>) -> PyResult<Arc<Mapped>> {
         match slf.as_super().get().source(slf.py())? {
             Source::File(mapped) => Ok(mapped),
@@ -31,14 +38,19 @@ impl SetFile {
     }
 }
 
-/// Opens a set in a file: a `.bits` file or a portable roaring bitmap is mapped. Numbers, in
+/// Opens a set in a file: a `.bits` file, a folder of them with its manifest, or a portable
+/// roaring bitmap is mapped. Numbers, in
 /// text, binary formats, Parquet or Arrow files, are sorted into a nameless temporary file,
 /// within a memory limit; for them there are the options of `sort`.
+///
+/// With `split`, a pair of an offset and a length in bytes, only the lines of a text file that
+/// begin there are taken; see `splits`.
 #[pyfunction]
-#[pyo3(signature = (path, **options))]
+#[pyo3(signature = (path, *, split=None, **options))]
 pub(crate) fn open<'py>(
     py: Python<'py>,
     path: PathBuf,
+    split: Option<(u64, u64)>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, SetFile>> {
     let options = Options::of(options)?;
@@ -48,13 +60,17 @@ pub(crate) fn open<'py>(
     let sort = options.apply()?.progress(Arc::clone(&progress));
     let watch = Arc::clone(&progress);
     let set = watched(py, &progress, callback.as_ref(), move || {
-        let opened = sort.open_as_set(&path).map_err(raise)?;
+        let opened = match split {
+            Some((offset, length)) => {
+                sort.split(&path, offset..offset.saturating_add(length)).into_set_file()
+            }
+            None => sort.open_as_set(&path),
+        };
+        let opened = opened.map_err(raise)?;
         interrupted(&watch)?;
-        Ok(Mapped::new(opened))
+        Ok(opened)
     })?;
-    let content = Content::File(Mutex::new(Some(Arc::new(set))));
-    let base = PyClassInitializer::from(AbstractBitSet::of(content));
-    Bound::new(py, base.add_subclass(SetFile))
+    SetFile::wrap(py, set)
 }
 
 #[pymethods]
@@ -71,18 +87,21 @@ impl SetFile {
         Ok(Self::mapped(slf)?.set.file_bytes())
     }
 
-    /// The kind of the file: "bits", "roaring" (32 bits) or "treemap" (roaring, 64 bits).
+    /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits) or
+    /// "folder", of parts that are `.bits` files.
     #[getter]
     fn kind(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.kind() {
             SetKind::Bits => "bits",
             SetKind::Roaring => "roaring",
             SetKind::Treemap => "treemap",
+            SetKind::Folder => "folder",
             _ => "other",
         })
     }
 
-    /// How the values are represented: "dense", "roaring", "treemap" or "sparse".
+    /// How the values are represented: "dense", "roaring", "treemap" or "sparse", or "parts",
+    /// each in its own way.
     #[getter]
     fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.representation() {
@@ -90,6 +109,7 @@ impl SetFile {
             Representation::Roaring => "roaring",
             Representation::Treemap => "treemap",
             Representation::Sparse => "sparse",
+            Representation::Parts => "parts",
             _ => "other",
         })
     }
@@ -128,8 +148,18 @@ impl SetFile {
         Self::close(slf);
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
-        let open = slf.py().import("bitsort")?.getattr("open")?;
-        Ok((open, (Self::mapped(slf)?.path().to_path_buf(),)))
+    /// A set in a file is opened again by its name, others travel as bytes.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        let py = slf.py();
+        let (mapped, package) = (Self::mapped(slf)?, py.import("bitsort")?);
+        if mapped.has_name() {
+            let path = mapped.path().to_path_buf().into_bound_py_any(py)?;
+            return Ok((package.getattr("open")?, (path,)));
+        }
+        let source = Source::File(mapped);
+        let bytes = interruptible(py, |progress| or(&[&source]).progress(progress).to_bytes())?;
+        Ok((package.getattr("open_bytes")?, (PyBytes::new(py, &bytes).into_any(),)))
     }
 }

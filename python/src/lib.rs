@@ -1,4 +1,4 @@
-//! The Python package: `import bitsort`.
+//! The Python package: `bitsort._bitsort`, whose names `bitsort/__init__.py` hands on.
 //!
 //! Flow: object of Python → `numbers` (by `arrow` and `buffer`, where it lies) → `source`, a
 //! set in memory or in a file → the library, without the interpreter's lock (`work`) →
@@ -18,6 +18,7 @@ mod interchange;
 mod iterate;
 mod mutable;
 mod numbers;
+mod parts;
 mod plot;
 mod probe;
 mod sets;
@@ -27,14 +28,8 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// Sets of natural numbers in memory and in mapped files, Bloom filters, and a sort within a
-/// memory limit.
-///
-/// >>> import bitsort as bs
-/// >>> ids = bs.BitSet([3, 40]) | bs.BitSet.from_ranges([(100, 200)])
-/// >>> len(ids), 150 in ids, ids.rank(100), ids[-1]
-/// (102, True, 3, 199)
-#[pymodule(name = "bitsort")]
+/// All that `bitsort` has beside its modules in Python.
+#[pymodule(name = "_bitsort")]
 mod package {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name")]
@@ -58,6 +53,10 @@ mod package {
     use crate::iterate::SetIterator;
     #[pymodule_export]
     use crate::mutable::BitSet;
+    #[pymodule_export]
+    use crate::parts::{
+        FolderWriter, gather, open_bytes, pieces, splits, union, union_len, write_part,
+    };
     #[pymodule_export]
     use crate::plot::Plot;
     #[pymodule_export]

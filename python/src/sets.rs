@@ -10,16 +10,17 @@ use crate::numbers::{BLOCK, interrupted, natural, natural_or_other};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
-use crate::work::in_pieces;
+use crate::work::{in_pieces, interruptible};
 use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
-use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written};
+use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -660,11 +661,27 @@ impl AbstractBitSet {
     /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
     /// "dense", "sparse", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
-    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`. Without one, the name of the file tells: `.roaring`,
-    /// `.txt`, `.parquet`, `.arrow`; others become `.bits` files.
-    #[pyo3(signature = (path, *, format=None))]
-    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<u64> {
+    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`.
+    /// Without one, the name of the file tells: `.roaring`, `.txt`, `.parquet`, `.arrow`; others
+    /// become `.bits` files. With `parts`, it becomes a folder of up to so many `.bits` files,
+    /// which have about as many values each.
+    #[pyo3(signature = (path, *, format=None, parts=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        parts: Option<NonZero<usize>>,
+    ) -> PyResult<u64> {
         let source = self.source(py)?;
+        if let Some(parts) = parts {
+            if format.is_some() {
+                return Err(invalid("parts are .bits files: they have no other format"));
+            }
+            source.check()?;
+            let written = interruptible(py, |_| write_folder(&source, path, parts))?;
+            return Ok(written.bytes);
+        }
         write(py, &source, path, format).map(|written| written.bytes)
     }
 

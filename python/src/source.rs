@@ -5,7 +5,7 @@ use crate::numbers::{BLOCK, Numbers, interrupted};
 use crate::sets::AbstractBitSet;
 use crate::work::interruptible;
 use bitsort::Progress;
-use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetView};
+use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetKind, SetView};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet};
 use std::fs::{self, File};
@@ -58,6 +58,11 @@ impl Mapped {
 
     pub(crate) fn path(&self) -> &Path {
         self.set.path()
+    }
+
+    /// Whether its path leads to it, and not to the numbers that it was made of.
+    pub(crate) fn has_name(&self) -> bool {
+        self.file.is_some() || self.set.kind() == SetKind::Folder
     }
 }
 

@@ -126,8 +126,9 @@ def test_errors_have_the_facts_of_the_command_line(tmp_path):
     with pytest.raises(FileNotFoundError) as missing:
         bs.sort(tmp_path / "none.txt", tmp_path / "out.txt")
     assert missing.value.filename == str(tmp_path / "none.txt")
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(bs.Error, match="no _manifest.json") as told:
         bs.open(tmp_path)
+    assert (told.value.kind, told.value.input) == ("Folder", str(tmp_path))
     assert not (tmp_path / "out.txt").exists()
 
 

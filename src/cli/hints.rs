@@ -1,7 +1,7 @@
 //! From what went wrong to what the user can do next. Errors state facts; flags and commands
 //! are named here alone.
 
-use crate::error::{DataChange, Error};
+use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
 use std::io;
@@ -53,6 +53,13 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
         Error::NoIpv4 { .. } => "leave out --ipv4 and --as",
+        Error::Folder { fault: FolderFault::Fixed, .. } => {
+            "write it again: bitset or FOLDER MORE --parts N -o FOLDER"
+        }
+        Error::Folder { fault: FolderFault::Foreign(_), .. } => {
+            "name a folder that is empty, or not there yet"
+        }
+        Error::Folder { fault: FolderFault::NoManifest, .. } => "name the files inside it",
         Error::Unrecognized { .. } => {
             "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"
         }

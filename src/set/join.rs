@@ -1,7 +1,7 @@
 //! Algebra over sets of any kind, mixed as they come.
 
 use super::container::Op;
-use super::file::Spool;
+use super::file::{Spool, ValueSink};
 use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 use super::operand::AsSet;
@@ -95,6 +95,11 @@ pub fn at_least<'a>(least: usize, sets: &[&'a dyn AsSet]) -> Joined<'a> {
 impl<'a> Joined<'a> {
     pub(super) fn of(plan: Plan<'a>) -> Self {
         Self { plan, progress: Arc::default() }
+    }
+
+    /// Hands the values over.
+    pub(super) fn run(self, sink: &mut dyn ValueSink) -> Result<()> {
+        self.plan.run(sink, &self.progress)
     }
 
     /// Counts progress there, and ends the computation when that is cancelled.

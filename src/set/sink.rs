@@ -94,8 +94,26 @@ pub(crate) fn temporary_set(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
+    temporary_in(path, SetFormat::RoaringBits, spool, produce)
+}
+
+/// The same in the smallest representation.
+pub(crate) fn temporary_bits(
+    path: &Path,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<SetFile> {
+    temporary_in(path, SetFormat::Bits, spool, produce)
+}
+
+fn temporary_in(
+    path: &Path,
+    format: SetFormat,
+    spool: &Spool,
+    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
+) -> Result<SetFile> {
     let file = spool.file()?;
-    write_bits(&file, path, SetFormat::RoaringBits, spool, produce)?;
+    write_bits(&file, path, format, spool, produce)?;
     SetFile::from_file(&file, path)
 }
 
@@ -147,7 +165,7 @@ fn write_foreign(
 }
 
 /// Writes a `.bits` file into an empty file; gives its values.
-fn write_bits(
+pub(super) fn write_bits(
     file: &File,
     path: &Path,
     format: SetFormat,

@@ -3,6 +3,7 @@ use crate::number::Format;
 use crate::progress::Progress;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::num::NonZero;
 
 fn values() -> impl Strategy<Value = BTreeSet<u64>> {
     let high = prop_oneof![6 => Just(0_u64), 1 => Just(1 << 32), 1 => Just(u64::MAX << 20)];
@@ -82,6 +83,15 @@ fn files(set: &BTreeSet<u64>, folder: &std::path::Path, name: &str) -> Vec<SetFi
         assert_eq!(written.bytes, std::fs::metadata(&path).unwrap().len());
         let file = SetFile::open(&path).unwrap();
         file.verify().unwrap();
+        all.push(file);
+    }
+    for parts in [1, 4] {
+        let path = folder.join(format!("{name}-parts-{parts}"));
+        let written = write_folder(&memory, &path, NonZero::new(parts).unwrap()).unwrap();
+        assert_eq!(written.cardinality, set.len() as u64);
+        let file = SetFile::open(&path).unwrap();
+        file.verify().unwrap();
+        assert_eq!(file.file_bytes(), written.bytes);
         all.push(file);
     }
     all

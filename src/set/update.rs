@@ -4,7 +4,7 @@ use super::format::SetFormat;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
 use super::sink::{Written, write_file};
-use crate::error::{Error, Result};
+use crate::error::{Error, FolderFault, Result};
 use crate::io::write::lock;
 use crate::progress::Progress;
 use crate::set::container::Op;
@@ -80,11 +80,14 @@ impl<'a> Update<'a> {
 
     /// The same; shows how far it is, and ends when somebody wants it to.
     pub(crate) fn run_watched(self, progress: &Progress) -> Result<Written> {
+        if self.path.is_dir() {
+            return Err(FolderFault::Fixed.of(self.path));
+        }
         let lock = lock(self.path)?;
         let old = SetFile::from_file(&lock, self.path)?;
         // One value far away makes a plain bitmap of all between: choose anew, as for new sets.
         let format = match old.kind() {
-            SetKind::Bits => SetFormat::Bits,
+            SetKind::Bits | SetKind::Folder => SetFormat::Bits,
             SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
             SetKind::Keyed => return Err(Error::usage("one of many sets cannot be changed alone")),
         };

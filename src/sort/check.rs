@@ -61,7 +61,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
             Input::Path(path) if path.is_file() => path,
             // Opening a missing input fails later, with its own error.
             Input::Path(path) if !path.exists() => continue,
-            Input::Path(path) => {
+            Input::Path(path) | Input::Split(path, _) => {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),

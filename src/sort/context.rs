@@ -32,6 +32,6 @@ impl Context<'_, '_> {
     }
 
     pub(super) fn ledger<'l>(&self, invalid: Invalid<'l>) -> Ledger<'l> {
-        Ledger::new(self.inputs.iter().map(|input| input.name.clone()).collect(), invalid)
+        Ledger::of(self.inputs, invalid)
     }
 }

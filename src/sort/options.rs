@@ -14,7 +14,7 @@ use super::report::Report;
 use super::values::SetInput;
 use super::{merge, ranges, run};
 use crate::error::{Error, Result};
-use crate::io::read::{Input, RowNumbers};
+use crate::io::read::{Input, RowNumbers, splits};
 use crate::io::table::TableFormat;
 use crate::io::write::{Encoding, Sink, Writer};
 use crate::number::{Column, Format, Notation};
@@ -23,6 +23,7 @@ use crate::set::file::ValueSink;
 use crate::set::{AsSet, SetFormat, TableSink};
 use crate::size::ByteSize;
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +86,40 @@ impl Sort {
     pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
         self.inputs.push(Input::Path(path.into()));
         self
+    }
+
+    /// Adds the lines of a plain text file that begin in a range of its bytes: a split. Splits
+    /// that follow each other have every line once, so that machines share a file.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ids.txt");
+    /// std::fs::write(&path, "40\n7\n100\n")?;
+    /// let (first, second) = (Sort::new().split(&path, 0..5), Sort::new().split(&path, 5..10));
+    /// assert_eq!(first.into_set()?.0, [7, 40].into());
+    /// assert_eq!(second.into_set()?.0, [100].into());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn split(mut self, path: impl Into<PathBuf>, bytes: Range<u64>) -> Self {
+        self.inputs.push(Input::Split(path.into(), bytes));
+        self
+    }
+
+    /// The ranges of about `bytes` bytes that [`split`](Self::split) can read a file in; none if
+    /// it is read whole only, as compressed files, tables and binary formats are, and files of
+    /// which a column is taken.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub fn splits(&self, path: impl AsRef<Path>, bytes: u64) -> Result<Vec<Range<u64>>> {
+        if self.column.is_some() || self.header || self.zero_terminated {
+            return Ok(Vec::new());
+        }
+        splits(path.as_ref(), bytes, self.open_options(1))
     }
 
     /// Adds standard input, which messages call `-`.

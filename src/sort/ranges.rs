@@ -145,8 +145,7 @@ fn gather(sort: &Sort, opened: &[Opened], invalid: Invalid<'_>) -> Result<(Tally
     let options = sort.scan_options(&cut);
     let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
     progress.enter(Phase::Load, sizes.unwrap_or(0));
-    let names = opened.iter().map(|input| input.name.clone()).collect();
-    let ledger = Ledger::new(names, invalid);
+    let ledger = Ledger::of(opened, invalid);
     let spool = sort.spool();
     let gatherers = (0..threads).map(|_| Gatherer::new(share.room_bytes, spool.clone())).collect();
     let scanned = scan(opened, &options, &ledger, gatherers);

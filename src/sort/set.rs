@@ -7,10 +7,13 @@ use crate::error::Result;
 use crate::io::write::Writer;
 use crate::set::file::ValueSink;
 use crate::set::{
-    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_stream,
+    IntegerSet, SetFile, SetFormat, Written, temporary_set, write_file, write_folder_in,
+    write_stream,
 };
 use std::io::Write;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 
 impl Sort {
     /// Sorts into a set file, which appears whole or not at all.
@@ -37,6 +40,41 @@ impl Sort {
         let sort = self.for_set(format, Writer::will_pack(path));
         let written =
             write_file(path, format, &spool, false, |sink| sort.collect(path, sink, &mut report))?;
+        Ok((written, Report { written_bytes: written.bytes, ..report }))
+    }
+
+    /// Sorts into a folder of up to `parts` parts, which have about as many values each; see
+    /// [`write_folder`](crate::set::write_folder). The set is in a nameless temporary file
+    /// before.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`](crate::Error) lists; what was at `path` is untouched then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::{set::SetFile, sort::Sort};
+    /// use std::num::NonZero;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("ids");
+    /// let parts = NonZero::new(2).unwrap();
+    /// let (written, _) = Sort::new().values([1 << 40, 3, 7]).to_folder(&path, parts)?;
+    /// assert_eq!(written.cardinality, 3);
+    /// assert!(SetFile::open(&path)?.contains(7)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_folder(
+        self,
+        path: impl AsRef<Path>,
+        parts: NonZero<usize>,
+    ) -> Result<(Written, Report)> {
+        let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
+        let progress = Arc::clone(&self.progress);
+        let sort = self.for_set(SetFormat::RoaringBits, false);
+        let set = temporary_set(path, &spool, |sink| sort.collect(path, sink, &mut report))?;
+        let written = write_folder_in(&set, path, parts, &spool, &progress)?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
@@ -73,6 +111,24 @@ impl Sort {
             sort.collect(Path::new("-"), sink, &mut report)
         })?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
+    }
+
+    /// Sorts into a set in a nameless file in the temporary folder, which messages call `-`.
+    ///
+    /// # Errors
+    ///
+    /// Anything that [`Error`](crate::Error) lists.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::sort::Sort;
+    /// let set = Sort::new().values([7, 3, 7]).into_set_file()?;
+    /// assert!(set.len() == 2 && set.contains(7)?);
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn into_set_file(self) -> Result<SetFile> {
+        self.into_temporary_set(Path::new("-"))
     }
 
     /// Sorts into a set in a nameless file, which messages call `name`.
@@ -163,5 +219,62 @@ mod tests {
             IntegerSet::from_iter(values).write_as(&written, SetFormat::RoaringBits).unwrap();
             assert!(std::fs::read(&built).unwrap() == std::fs::read(&written).unwrap(), "{start}");
         }
+    }
+
+    #[test]
+    fn splits_of_any_size_have_every_line_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt");
+        let lines: Vec<String> =
+            (0..300_usize).map(|line| "0".repeat(line % 7) + &(line * line).to_string()).collect();
+        for (text, end) in [(lines.join("\n"), ""), (lines.join("\r\n\n"), "\n")] {
+            std::fs::write(&path, text + end).unwrap();
+            let (expected, whole) = Sort::new().file(&path).distinct(true).into_set_and_lines();
+            for bytes in [0, 1, 2, 3, 7, 64, 1000, 1 << 20] {
+                let (mut found, mut lines) = (IntegerSet::new(), 0);
+                for split in Sort::new().splits(&path, bytes).unwrap() {
+                    let (set, read) = Sort::new().split(&path, split).into_set_and_lines();
+                    assert!(found.is_disjoint(&set));
+                    found |= &set;
+                    lines += read;
+                }
+                assert_eq!((found, lines), (expected.clone(), whole), "{bytes}");
+            }
+        }
+        let empty = folder.path().join("empty");
+        std::fs::write(&empty, "").unwrap();
+        assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
+        std::fs::write(&empty, b"PAR1 and more").unwrap();
+        assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
+        assert!(Sort::new().split(&empty, 0..5).into_set().is_err());
+        assert!(Sort::new().split(&path, 5..99).header(true).into_set().is_err());
+    }
+
+    impl Sort {
+        fn into_set_and_lines(self) -> (IntegerSet, u64) {
+            let (set, report) = self.into_set().unwrap();
+            (set, report.lines)
+        }
+    }
+
+    #[test]
+    fn a_malformed_line_of_a_split_has_its_place_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.txt");
+        // The second mark is no mark: it does not begin the file.
+        std::fs::write(&path, "\u{feff}1\n22\n333\n\u{feff}4444\n5x\n").unwrap();
+        let told = |bytes| Sort::new().split(&path, bytes).into_set().map_err(|e| e.to_string());
+        assert!(told(0..12).is_ok_and(|(set, _)| set == [1, 22, 333].into()));
+        let third = told(12..16).unwrap_err();
+        assert!(third.contains("x.txt:4: byte 12: "), "{third}");
+        let last = told(16..40).unwrap_err();
+        assert!(last.contains("x.txt:5: byte 21: "), "{last}");
+        let rejects = folder.path().join("rejects");
+        let sort = Sort::new().split(&path, 4..40);
+        let sort = sort.invalid(crate::sort::InvalidLines::Reject(rejects.clone()));
+        assert_eq!(sort.into_set().unwrap().0, [22, 333].into());
+        let told = std::fs::read_to_string(rejects).unwrap();
+        let places: Vec<_> = told.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        assert_eq!(places, ["4", "5"]);
     }
 }

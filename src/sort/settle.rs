@@ -64,6 +64,13 @@ impl Sort {
             }
             self.header |= matches!(key, Column::Name(_));
         }
+        let is_split = |input: &Input| matches!(input, Input::Split(..));
+        let is_split = self.inputs.iter().any(is_split);
+        if is_split
+            && (self.column.is_some() || self.keys.is_some() || self.header || self.zero_terminated)
+        {
+            return Err(Error::usage("splits are of lines of numbers that end in a newline"));
+        }
         if self.folders.is_empty() {
             self.folders.push(std::env::temp_dir());
         }

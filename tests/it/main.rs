@@ -16,6 +16,7 @@ mod command;
 mod compressed;
 mod corners;
 mod faults;
+mod folders;
 mod growth;
 mod habits;
 mod keyed;

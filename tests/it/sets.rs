@@ -101,7 +101,7 @@ fn sets_of_any_kind_are_joined_into_any_format() {
         ("eval x x=a x=b.bits", "x is given twice"),
         ("at-least 0 a", "K is 1 or more"),
         ("and a missing", "cannot open missing"),
-        ("and a .", "directory"),
+        ("and a .", ".: no _manifest.json"),
         ("and - -", "standard input can be one set only"),
         ("or b.bits --to u32le", "4294967296 does not fit in u32le"),
     ] {
@@ -477,7 +477,7 @@ fn what_is_no_regular_file_is_named_as_such() {
     use std::os::unix::ffi::OsStrExt;
     let work = workspace();
     for command in ["identify", "convert", "verify"] {
-        work.set(&format!("{command} ."), "").refused("cannot read .: is a directory");
+        work.set(&format!("{command} ."), "").refused(".: no _manifest.json");
         work.set(&format!("{command} /dev/null"), "").refused("/dev/null is no regular file");
     }
     // Files of /proc cannot be mapped, and are text all the same.

@@ -19,6 +19,7 @@ Examples:
   bitset and monday.bits tuesday.txt --count  how many were there on both days
   bitset eval 'a & (b | c) - d' a=A b=B c=C d=D -o out.bits
   bitset or drop.txt more.txt --as cidr       block lists joined, in the fewest blocks
+  bitset build ids.txt --parts 8 -o ids       a folder of eight .bits files
   bitset info ids.bits                        sizes, density, a histogram
   bitset group tags.csv --key tag --column user -o tags.sets   a set a tag
   bitset eval 'sport & tokyo - churned' tags.sets --count
@@ -26,9 +27,9 @@ Examples:
   bitset plot ids.bits -o map.png             a map of the universe
   bitset bloom --help                         filters of lines of any kind
 
-A SET is a .bits file, a portable roaring file of 32 or 64 bits, or a text file
-of numbers; `-` is standard input, as text. Exit status: 0 done or yes, 1 no, 2
-an error.";
+A SET is a .bits file, a folder of them that --parts made, a portable roaring
+file of 32 or 64 bits, or a text file of numbers; `-` is standard input, as
+text. Exit status: 0 done or yes, 1 no, 2 an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]

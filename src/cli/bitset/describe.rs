@@ -101,6 +101,7 @@ fn kind(set: &SetFile) -> &'static str {
         SetKind::Roaring => "portable roaring, 32 bits",
         SetKind::Treemap => "portable roaring, 64 bits",
         SetKind::Keyed => "a set of a .sets file",
+        SetKind::Folder => "folder of .bits files",
     }
 }
 

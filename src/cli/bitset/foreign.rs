@@ -19,6 +19,11 @@ use std::path::{Path, PathBuf};
 /// Says what files are.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
+        if path.is_dir() {
+            SetFile::open(path)?;
+            print_line(format_args!("{}: a set in a folder of .bits files", path.display()))?;
+            continue;
+        }
         if KeyedSets::is_at(path) {
             let sets =
                 KeyedSets::open(path).map_or(String::new(), |sets| format!(", {}", sets.len()));
@@ -68,6 +73,9 @@ pub(super) struct How {
 
 /// Writes the set of another program in a format of ours, or any set in any format.
 pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) -> Result<()> {
+    if path.is_dir() && how.from.is_none() {
+        return write(source, target, &SetFile::open(path)?);
+    }
     let bytes = map(path)?;
     let name = path.display().to_string();
     let found = Foreign::of(&bytes);

@@ -13,7 +13,7 @@ use crate::lines::{Group, LineTools};
 use crate::number::Format;
 use crate::progress::Progress;
 use crate::set::file::{Spool, ValueSink};
-use crate::set::{SetFile, SetFormat, write_file, write_stream};
+use crate::set::{SetFile, SetFormat, temporary_bits, write_file, write_folder_in, write_stream};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, MAX_THREADS};
 use crate::sort::{InvalidLines, Report, Sort, check_threads};
@@ -226,9 +226,10 @@ impl Source {
             sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };
         }
         let _bar = self.bar(target.output.is_some());
-        let (_, report) = match &target.output {
-            Some(path) => sort.to_set(path, format),
-            None => sort.into_set_stream(stdout()?, format),
+        let (_, report) = match (&target.output, target.parts) {
+            (Some(path), Some(parts)) => sort.to_folder(path, parts),
+            (Some(path), None) => sort.to_set(path, format),
+            (None, _) => sort.into_set_stream(stdout()?, format),
         }?;
         self.done().report = Some(report);
         Ok(())
@@ -265,6 +266,10 @@ impl Source {
         let (format, spool) = (self.format(target), self.spool());
         let _bar = self.bar(target.output.is_some());
         let written = match &target.output {
+            Some(path) if let Some(parts) = target.parts => {
+                let set = temporary_bits(path, &spool, produce)?;
+                write_folder_in(&set, path, parts, &spool, &self.progress)
+            }
             Some(path) => write_file(path, format, &spool, false, produce),
             None => write_stream(stdout()?, format, &spool, produce),
         }?;

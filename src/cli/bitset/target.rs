@@ -6,6 +6,7 @@ use crate::cli::set_format;
 use crate::cli::stats::StatsFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 /// Limits of what has to be sorted or written.
@@ -59,11 +60,18 @@ pub(super) struct Target {
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
     #[arg(long, value_name = "FORMAT", value_parser = set_format::parser())]
     pub(super) to: Option<SetFormat>,
+
+    /// Make FILE a folder of up to N .bits files, which have about as many values each
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "to")]
+    pub(super) parts: Option<NonZero<usize>>,
 }
 
 impl Target {
     /// What was asked for, or what the name of the file suggests.
     pub(super) fn format(&self) -> SetFormat {
+        if self.parts.is_some() {
+            return SetFormat::Bits;
+        }
         match (self.to, &self.output) {
             (Some(format), _) => format,
             (None, None) => SetFormat::Values(Format::Text),

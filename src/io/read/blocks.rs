@@ -187,7 +187,7 @@ impl<'a> Claims<'a> {
         place: &mut Place,
         block: &mut Block,
     ) -> Result<bool> {
-        let from = place.offset;
+        let from = place.offset.max(file.begin);
         let left = file.left(self.rule.taken, &block.name, from)?;
         let share = (left / self.fewest).max(MIN_SHARE_BYTES).min(self.rule.block_bytes as u64);
         let end = from + share.min(left);

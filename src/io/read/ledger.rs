@@ -3,6 +3,8 @@
 //! Threads hand in blocks in any order; the ledger enters them in the order of
 //! the input, which is what makes line numbers and the first error exact.
 
+use super::open::Opened;
+use super::regular::RegularFile;
 use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
@@ -10,7 +12,7 @@ use std::io::Write;
 use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The fate of malformed lines.
 pub(crate) enum Invalid<'a> {
@@ -135,7 +137,7 @@ pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// Enters blocks in order.
 pub(crate) struct Ledger<'a> {
-    names: Vec<String>,
+    names: Vec<Origin>,
     rejects: bool,
     fail: bool,
     stopped: AtomicBool,
@@ -145,22 +147,40 @@ pub(crate) struct Ledger<'a> {
     state: Mutex<State<'a>>,
 }
 
+/// The name of an input, and the file that it is a split of.
+type Origin = (String, Option<Arc<RegularFile>>);
+
 struct State<'a> {
     invalid: Invalid<'a>,
     total: Tally,
     input: usize,
     /// Lines of this input before the next block.
     lines: u64,
+    /// Lines of its file before the split, once a message needs them.
+    lines_before: Option<u64>,
     error: Option<Error>,
 }
 
 impl<'a> Ledger<'a> {
-    /// A ledger for inputs of these names.
-    pub(crate) fn new(names: Vec<String>, invalid: Invalid<'a>) -> Self {
+    /// A ledger for these inputs.
+    pub(crate) fn of(inputs: &[Opened], invalid: Invalid<'a>) -> Self {
+        let origins = inputs.iter().map(|input| (input.name.clone(), input.split_of()));
+        Self::new(origins.collect(), invalid)
+    }
+
+    /// A ledger for inputs of these names, some of which are splits.
+    fn new(names: Vec<Origin>, invalid: Invalid<'a>) -> Self {
         let rejects = matches!(invalid, Invalid::Reject(..));
         let fail = matches!(invalid, Invalid::Fail);
         let total = Tally::default();
-        let state = Mutex::new(State { invalid, total, input: 0, lines: 0, error: None });
+        let state = Mutex::new(State {
+            invalid,
+            total,
+            input: 0,
+            lines: 0,
+            lines_before: None,
+            error: None,
+        });
         Self {
             names,
             rejects,
@@ -229,16 +249,23 @@ impl<'a> Ledger<'a> {
 }
 
 impl State<'_> {
-    fn account(&mut self, names: &[String], entry: &Entry) -> Result<()> {
+    fn account(&mut self, names: &[Origin], entry: &Entry) -> Result<()> {
         if entry.input != self.input {
             self.input = entry.input;
-            self.lines = 0;
+            (self.lines, self.lines_before) = (0, None);
         }
-        let name = &names[entry.input];
+        let (name, split) = &names[entry.input];
         let mut told = 0;
         for (bad, text) in entry.rejects() {
             told += 1;
-            let line = self.lines + bad.line + 1;
+            let before = match (self.lines_before, split) {
+                (Some(before), _) => before,
+                (None, Some(split)) if !matches!(self.invalid, Invalid::Skip) => {
+                    *self.lines_before.insert(split.lines_before(name)?)
+                }
+                (None, _) => 0,
+            };
+            let line = before + self.lines + bad.line + 1;
             match &mut self.invalid {
                 Invalid::Skip => {}
                 Invalid::Fail if entry.has_rows => {
@@ -333,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_malformed_line_that_is_not_noted_is_not_passed_over() {
-        let ledger = Ledger::new(vec!["x".into()], Invalid::Fail);
+        let ledger = Ledger::new(vec![("x".into(), None)], Invalid::Fail);
         let mut entry = Entry::new(0);
         entry.tally.rejected = 1;
         ledger.enter(0, entry);

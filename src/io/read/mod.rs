@@ -38,7 +38,7 @@ pub(crate) use lines::{LineInputs, may_unpack};
 pub(crate) use mapped::map;
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
-pub(crate) use open::{Input, OpenOptions, Opened, Purpose, open_all, open_file};
+pub(crate) use open::{Input, OpenOptions, Opened, Purpose, open_all, open_file, splits};
 pub(crate) use ordered::Ordered;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};

@@ -11,6 +11,7 @@ use crate::number::Column;
 use crate::number::Format;
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) enum Input {
     /// A file.
     Path(PathBuf),
+    /// The lines of a text file that begin in a range of its bytes.
+    Split(PathBuf, Range<u64>),
     /// Standard input.
     Stdin,
     /// Anything that reads; the name is for messages.
@@ -178,6 +181,7 @@ impl Input {
                 let file = File::open(&path).map_err(Error::io("open", &path))?;
                 (path.display().to_string(), file)
             }
+            Self::Split(path, bytes) => return Opened::split(&path, bytes, options),
             Self::Stdin => ("-".to_owned(), standard_input()?),
             Self::Reader(name, reader) => return Ok(Opened::reader(name, reader)),
             Self::Stream(name, reader) => {
@@ -195,6 +199,27 @@ impl Input {
         };
         Opened::file(name, file, options)
     }
+}
+
+/// Bytes of a plain text file, which can be read in splits; none of anything else.
+fn splittable_bytes(file: &File, name: &str, options: OpenOptions<'_>) -> Result<Option<u64>> {
+    let metadata = file.metadata().map_err(Error::io("read", name))?;
+    if !metadata.is_file() || options.is_binary() {
+        return Ok(None);
+    }
+    let head = head_of(file, 0).map_err(Error::io("read", name))?;
+    let is_packed = options.compression(name, &head).is_some();
+    let is_plain = !is_packed && TableFormat::of_content(&head).is_none();
+    Ok(is_plain.then_some(metadata.len()))
+}
+
+/// The splits of a file, of about `bytes` bytes each: none if it is read whole.
+pub(crate) fn splits(path: &Path, bytes: u64, options: OpenOptions<'_>) -> Result<Vec<Range<u64>>> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let len = splittable_bytes(&file, &path.display().to_string(), options)?.unwrap_or(0);
+    let bytes = bytes.max(1);
+    let starts = (0..len.div_ceil(bytes)).map(|number| number * bytes);
+    Ok(starts.map(|start| start..len.min(start.saturating_add(bytes))).collect())
 }
 
 /// Opens a file; `-` is standard input.
@@ -216,6 +241,25 @@ impl Opened {
     /// A reader of values or lines as they are.
     pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
         Self::stream(name, Stream::of_reader(reader))
+    }
+
+    /// A split of a text file.
+    fn split(path: &Path, bytes: Range<u64>, options: OpenOptions<'_>) -> Result<Self> {
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(Error::io("open", path))?;
+        let Some(len) = splittable_bytes(&file, &name, options)? else {
+            return Err(Error::usage(format!("{name} has no splits: it is read whole")));
+        };
+        let file = RegularFile::split(file, bytes, len).map_err(Error::io("read", path))?;
+        Ok(Self { name, content: Content::Regular(Arc::new(file)) })
+    }
+
+    /// The file that it is a split of, if it is one.
+    pub(super) fn split_of(&self) -> Option<Arc<RegularFile>> {
+        match &self.content {
+            Content::Regular(file) if file.begin > 0 => Some(Arc::clone(file)),
+            _ => None,
+        }
     }
 
     /// A file that is open already.
@@ -284,7 +328,7 @@ impl Opened {
     /// Bytes of the whole input, if that is known before it is read.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.content {
-            Content::Regular(file) => Some(file.len),
+            Content::Regular(file) => Some(file.len - file.begin),
             Content::Table(table) => Some(table.rows().saturating_mul(VALUE_BYTES)),
             Content::Set { len, .. } => Some(len.saturating_mul(VALUE_BYTES)),
             Content::Stream(_) | Content::Values(_) => None,

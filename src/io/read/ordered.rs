@@ -45,7 +45,7 @@ impl<'a> Ordered<'a> {
             options,
             block: claims.block(),
             claims,
-            ledger: Some(Ledger::new(vec![input.name.clone()], invalid)),
+            ledger: Some(Ledger::of(std::slice::from_ref(input), invalid)),
             lines_before: 0,
             lines: 0,
             tally: Tally::default(),

@@ -4,6 +4,7 @@ use super::block::Taken;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Seek};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,9 @@ pub(crate) struct RegularFile {
     file: File,
     /// Where its content begins: not at 0 if standard input was read before.
     start: u64,
-    /// Bytes from there to the end when it was opened.
+    /// Where in the content the first line is: not at 0 in a split.
+    pub(super) begin: u64,
+    /// Bytes of the content to its end when it was opened, or to the end of the split.
     pub(super) len: u64,
     /// End of the bytes that readers of lines claimed.
     claimed: AtomicU64,
@@ -25,7 +28,35 @@ pub(crate) struct RegularFile {
 
 impl RegularFile {
     pub(super) fn new(file: File, start: u64, len: u64) -> Self {
-        Self { file, start, len, claimed: 0.into(), ended: u64::MAX.into() }
+        Self { file, start, begin: 0, len, claimed: 0.into(), ended: u64::MAX.into() }
+    }
+
+    /// The lines that begin in a range of bytes of a file of `len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read.
+    pub(super) fn split(file: File, bytes: Range<u64>, len: u64) -> io::Result<Self> {
+        let begin = line_start(&file, bytes.start, len)?;
+        let end = line_start(&file, bytes.end, len)?.max(begin);
+        Ok(Self { begin, ..Self::new(file, 0, end) })
+    }
+
+    /// Lines that end before those of the split.
+    pub(super) fn lines_before(&self, name: &str) -> Result<u64> {
+        let (mut at, mut lines, mut piece) = (0, 0, vec![0; PIECE_BYTES]);
+        while at < self.begin {
+            let wanted =
+                usize::try_from(self.begin - at).map_or(PIECE_BYTES, |n| n.min(PIECE_BYTES));
+            let read = read_at(&self.file, &mut piece[..wanted], at);
+            let read = read.map_err(Error::io("read", name))?;
+            if read == 0 {
+                return Err(Error::InputRewritten { input: name.to_owned() });
+            }
+            lines += memchr::memchr_iter(b'\n', &piece[..read]).count() as u64;
+            at += read as u64;
+        }
+        Ok(lines)
     }
 
     /// Fills `buffer` from place `at`; fewer bytes, but at least `least`, only where
@@ -106,6 +137,26 @@ impl RegularFile {
         piece.truncate(read.map_err(Error::io("read", name))?);
         Ok(piece)
     }
+}
+
+/// Bytes that are read at once where a line or a number of lines is looked for.
+const PIECE_BYTES: usize = 1 << 16;
+
+/// Where the first line that begins at `at` or behind it begins; `len` if there is none.
+fn line_start(file: &File, at: u64, len: u64) -> io::Result<u64> {
+    let Some(mut from) = at.checked_sub(1) else { return Ok(0) };
+    let mut piece = vec![0; PIECE_BYTES];
+    while from < len {
+        let read = read_at(file, &mut piece, from)?;
+        if let Some(end) = memchr::memchr(b'\n', &piece[..read]) {
+            return Ok((from + end as u64 + 1).min(len));
+        }
+        if read < piece.len() {
+            break;
+        }
+        from += read as u64;
+    }
+    Ok(len)
 }
 
 /// Reads until `buffer` is full or the file ends; gives how many bytes it read.

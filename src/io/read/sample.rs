@@ -67,7 +67,7 @@ pub(crate) fn sample(
     for input in inputs {
         match &input.content {
             Content::Regular(file) => {
-                let len = file.len;
+                let len = file.len - file.begin;
                 sample.input_bytes += len;
                 let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
                 if step > PIECE_BYTES {
@@ -76,7 +76,8 @@ pub(crate) fn sample(
                 let mut cut = options.cut.clone();
                 let mut at = 0;
                 while at < len && sample.values.len() < MAX_VALUES {
-                    let piece = file.piece(&input.name, at, PIECE_BYTES.min(len - at))?;
+                    let piece =
+                        file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
                     if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
                         break; // a head so long says little
                     }
@@ -196,7 +197,7 @@ impl Sample {
         let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
         let piece = [Opened::reader(input.name.clone(), piece)];
         let claims = Claims::new(&piece, options.cut);
-        let ledger = Ledger::new(vec![input.name.clone()], Invalid::Skip);
+        let ledger = Ledger::of(std::slice::from_ref(input), Invalid::Skip);
         let mut block = claims.block();
         while claims.next(&mut block)? {
             parse_block(&block, &inner, &ledger, &mut Keep(&mut self.values));

@@ -169,7 +169,8 @@ impl AtomicFile {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file is in, by its name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -2,12 +2,14 @@
 
 mod atomic;
 mod direct;
+mod folder;
 mod lock;
 mod relay;
 mod sequence;
 mod writer;
 
-pub(crate) use atomic::is_same_file;
+pub(crate) use atomic::{folder_of, is_same_file};
+pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};

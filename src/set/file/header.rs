@@ -22,6 +22,8 @@ pub enum Representation {
     Treemap,
     /// Values that are far apart, by Elias–Fano.
     Sparse,
+    /// That of each part of a folder.
+    Parts,
 }
 
 impl Representation {
@@ -33,6 +35,7 @@ impl Representation {
             Self::Roaring => "roaring",
             Self::Treemap => "roaring64",
             Self::Sparse => "sparse",
+            Self::Parts => "parts",
         }
     }
 
@@ -43,6 +46,7 @@ impl Representation {
             Self::Roaring => 2,
             Self::Treemap => 3,
             Self::Sparse => 4,
+            Self::Parts => 0, // no file: a folder has parts
         }
     }
 
@@ -172,6 +176,9 @@ impl Header {
             Representation::Sparse => {
                 let groups = self.cardinality.div_ceil(GROUP_VALUES as u64);
                 (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
+            }
+            Representation::Parts => {
+                return Err((12, "this kind of set is not known to this program"));
             }
         };
         if pieces.is_some_and(|pieces| self.ranks.len != 8 * pieces) {

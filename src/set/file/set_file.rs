@@ -1,11 +1,12 @@
 //! A set in a file, mapped.
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
-use crate::error::{Error, Result};
+use crate::error::{Error, FolderFault, Result};
 use crate::io::page::{Section, verify_checksums};
 use crate::io::read::map;
 use crate::kernel::sys::map_file;
 use crate::progress::{Phase, Progress};
+use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A set in a `.bits` file or a bare roaring file in the portable format, of 32
-/// or 64 bits; or one of the sets of a `.sets` file, which is named `FILE:KEY` (see
+/// or 64 bits; a folder of parts, which are `.bits` files; or one of the sets of a `.sets` file, which is named `FILE:KEY` (see
 /// [`KeyedSets`](crate::set::keyed::KeyedSets)).
 ///
 /// Opening maps the file and looks at its structure; nothing is decoded. The
@@ -58,9 +59,16 @@ pub struct SetFile {
 #[derive(Debug)]
 enum Content {
     Bits(Header),
-    Roaring { cardinality: u64 },
-    Treemap { buckets: Vec<Bucket>, cardinality: u64 },
+    Roaring {
+        cardinality: u64,
+    },
+    Treemap {
+        buckets: Vec<Bucket>,
+        cardinality: u64,
+    },
     Keyed(Member),
+    /// Of a folder, whose manifest is mapped.
+    Folder(Folder),
 }
 
 /// Where a set of a `.sets` file lies, and what the directory says of it.
@@ -89,6 +97,8 @@ pub enum SetKind {
     Treemap,
     /// A `.sets` file, or one of its sets.
     Keyed,
+    /// A folder of parts, which are `.bits` files.
+    Folder,
 }
 
 impl SetFile {
@@ -101,8 +111,24 @@ impl SetFile {
         let path = path.as_ref();
         match keyed::open_named(path)? {
             Some(set) => Ok(set),
-            None => Self::from_map(map(path)?, path),
+            None if path.is_dir() => Self::open_folder(path),
+            None => Self::open_file(path),
         }
+    }
+
+    /// The same, and no folder and no set of many.
+    pub(in crate::set) fn open_file(path: &Path) -> Result<Self> {
+        Self::from_map(map(path)?, path)
+    }
+
+    fn open_folder(path: &Path) -> Result<Self> {
+        let manifest = path.join(MANIFEST);
+        if matches!(manifest.try_exists(), Ok(false)) {
+            return Err(FolderFault::NoManifest.of(path));
+        }
+        let map = map(&manifest)?;
+        let folder = open_parts(path, &map)?;
+        Ok(Self { path: path.into(), map: map.into(), content: Content::Folder(folder) })
     }
 
     /// Opens a file if its content begins as a set does; nothing if it is
@@ -112,8 +138,11 @@ impl SetFile {
             return Ok(Some(set));
         }
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        if metadata.is_dir() {
+            return Self::open_folder(path).map(Some);
+        }
         // Files of /proc say that they have 0 bytes, and cannot be mapped.
-        if !metadata.is_dir() && (!metadata.is_file() || metadata.len() == 0) {
+        if !metadata.is_file() || metadata.len() == 0 {
             return Ok(None);
         }
         let map = map(path)?;
@@ -135,7 +164,7 @@ impl SetFile {
         Ok(set)
     }
 
-    fn from_map(map: Mmap, path: &Path) -> Result<Self> {
+    pub(in crate::set) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(
                 Header::read(&map)
@@ -158,7 +187,7 @@ impl SetFile {
                 let path = path.display();
                 return Err(Error::usage(format!("{path} has sets by key: name one, {path}:KEY")));
             }
-            None => {
+            Some(SetKind::Folder) | None => {
                 let what = "neither a .bits file nor a portable roaring bitmap";
                 return Err(damaged(path, 0)(Damage { offset: 0, what }));
             }
@@ -207,6 +236,7 @@ impl SetFile {
                     checked => checked,
                 }
             }
+            Representation::Parts => wrong(NO_HEADER),
         };
         checked.map_err(&damaged)?;
         if self.view().counted().map_err(&damaged)? != header.cardinality {
@@ -222,11 +252,13 @@ impl SetFile {
         &self.path
     }
 
-    /// Bytes of the file; of a set of a `.sets` file, its own.
+    /// Bytes of the file; of a set of a `.sets` file, its own; of a folder, those of its manifest
+    /// and its parts.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         match &self.content {
             Content::Keyed(member) => member.place.len() as u64,
+            Content::Folder(folder) => folder.file_bytes().saturating_add(self.map.len() as u64),
             _ => self.map.len() as u64,
         }
     }
@@ -246,6 +278,11 @@ impl SetFile {
         Body { bytes, representation, cardinality }
     }
 
+    /// The bytes of the file; of a folder, those of its manifest.
+    pub(in crate::set) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
     /// What kind of file it is.
     #[must_use]
     pub fn kind(&self) -> SetKind {
@@ -254,6 +291,7 @@ impl SetFile {
             Content::Roaring { .. } => SetKind::Roaring,
             Content::Treemap { .. } => SetKind::Treemap,
             Content::Keyed(_) => SetKind::Keyed,
+            Content::Folder(_) => SetKind::Folder,
         }
     }
 
@@ -265,6 +303,7 @@ impl SetFile {
             Content::Roaring { .. } => Representation::Roaring,
             Content::Treemap { .. } => Representation::Treemap,
             Content::Keyed(member) => member.representation,
+            Content::Folder(_) => Representation::Parts,
         }
     }
 
@@ -280,7 +319,9 @@ impl SetFile {
             (Content::Keyed(member), Representation::Dense) => {
                 self.body(member).dense().map_or((0, 0), |(_, ends)| ends) // was looked at
             }
-            (_, Representation::Treemap | Representation::Sparse) => (0, u64::MAX),
+            (_, Representation::Treemap | Representation::Sparse | Representation::Parts) => {
+                (0, u64::MAX)
+            }
             _ => (0, u32::MAX.into()),
         }
     }
@@ -292,6 +333,7 @@ impl SetFile {
             Content::Bits(header) => header.cardinality,
             Content::Keyed(member) => member.cardinality,
             Content::Roaring { cardinality } | Content::Treemap { cardinality, .. } => *cardinality,
+            Content::Folder(folder) => folder.len(),
         }
     }
 
@@ -315,8 +357,10 @@ impl SetFile {
                         Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
                     }
                     Representation::Sparse => Ok(Shape::Sparse(self.sparse(header))),
+                    Representation::Parts => Err(Damage::of(NO_HEADER)),
                 }
             }
+            Content::Folder(folder) => Ok(Shape::Folder(folder.view())),
             Content::Roaring { .. } => RoaringView::new(&self.map).map(Shape::Roaring),
             Content::Treemap { buckets, .. } => {
                 Ok(Shape::Treemap(TreemapView::new(&self.map, Table::Walked(buckets))))
@@ -353,7 +397,10 @@ impl SetFile {
             Content::Keyed(member) => member.place.start as u64,
             _ => 0,
         };
-        damaged(&self.path, offset)
+        move |damage| match &self.content {
+            Content::Folder(folder) => folder.damaged(&self.path, damage),
+            _ => damaged(&self.path, offset)(damage),
+        }
     }
 
     /// Reads the whole file: checksums, order of all values, and that the
@@ -371,6 +418,9 @@ impl SetFile {
         if let Content::Bits(header) = &self.content {
             verify_checksums(&self.map, header.checksums)
                 .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
+        }
+        if let Content::Folder(folder) = &self.content {
+            return folder.verify(&self.path, progress);
         }
         if let SetView(Shape::Sparse(sparse)) = self.view() {
             return self.verify_groups(sparse, progress);
@@ -433,6 +483,9 @@ impl SetFile {
         Ok(())
     }
 }
+
+/// Representation that no header has.
+const NO_HEADER: &str = "the file has no parts";
 
 impl SetKind {
     /// Whether a file with this head may be a set. No text file may.

@@ -17,7 +17,6 @@ mod click_house;
 mod deletion;
 mod doris;
 mod identify;
-#[cfg(feature = "puffin")]
 mod puffin;
 mod raw;
 pub mod spark;
@@ -213,19 +212,9 @@ pub fn parts(bytes: &[u8], name: &str) -> Result<Vec<Part>> {
             let ranges = deletion::file_parts(bytes).map_err(blame(name))?;
             Ok(ranges.into_iter().map(|range| Part { range, data_file: None }).collect())
         }
-        Foreign::Puffin => puffin_parts(bytes, name),
+        Foreign::Puffin => puffin::parts(bytes).map_err(blame(name)),
         _ => Ok(Vec::new()),
     }
-}
-
-#[cfg(feature = "puffin")]
-fn puffin_parts(bytes: &[u8], name: &str) -> Result<Vec<Part>> {
-    puffin::parts(bytes).map_err(blame(name))
-}
-
-#[cfg(not(feature = "puffin"))]
-fn puffin_parts(_: &[u8], name: &str) -> Result<Vec<Part>> {
-    Err(Error::LeftOut { input: name.to_owned(), format: "Puffin" })
 }
 
 /// The set of one of the [`parts`] of `bytes`.

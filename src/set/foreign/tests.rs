@@ -271,7 +271,6 @@ proptest! {
     }
 }
 
-#[cfg(feature = "puffin")]
 mod puffins {
     use super::*;
 

@@ -34,6 +34,7 @@ impl<'a> Body<'a> {
                 Shape::Treemap(TreemapView::new(payload, Table::Mapped(table)))
             }
             Representation::Sparse => Shape::Sparse(self.sparse()?),
+            Representation::Parts => return Err(Damage::of("a set of a file is no folder")),
         }))
     }
 

@@ -91,7 +91,8 @@ impl<'f> SetEncoder<'f> {
                 out.write_all(&bytes)?;
                 (Representation::Dense, bytes.len())
             }
-            Representation::Roaring | Representation::Treemap => {
+            // Parts are never the best body.
+            Representation::Roaring | Representation::Treemap | Representation::Parts => {
                 self.buffer.clear();
                 let mut portable = PortableWriter::new(&mut self.buffer, self.spool.clone());
                 in_containers(values, |key, container| {

@@ -3,7 +3,7 @@
 use super::query::{difference, sum};
 use super::roaring::RoaringView;
 use super::walk::Walk;
-use super::{Damage, Shape};
+use super::{Damage, FolderView, Shape};
 use crate::kernel::steps;
 use crate::set::container::{Container, Scratch};
 use crate::set::containers::Slot;
@@ -30,6 +30,8 @@ enum Here<'a> {
     Lent(Container<'a>),
     /// Of a sparse set, which has no containers: they are made of its values.
     Made(Box<(Walk<'a>, Scratch)>),
+    /// In a part of a folder, the one before `next`.
+    Part(Box<Cursor<'a>>),
 }
 
 /// Containers that are looked at before one is searched for.
@@ -63,6 +65,7 @@ impl<'a> Cursor<'a> {
                 Some(u64::from(bucket.key) << 16 | 0xFFFF)
             }
             Shape::Sparse(sparse) => Some(sparse.ends()?.1 >> 16),
+            Shape::Folder(folder) => Some(folder.parts().last()?.last >> 16),
             // Any container may be asked for, so that the damage is met.
             Shape::Damaged(_) => Some(u64::MAX >> 16),
         }
@@ -75,6 +78,13 @@ impl<'a> Cursor<'a> {
     /// If a sparse set is damaged where the key is looked for; others tell it by `next`.
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
+        if let Shape::Folder(folder) = self.shape {
+            let Some(value) = key.checked_mul(1 << 16) else {
+                self.open_part(folder, folder.parts().len());
+                return Ok(());
+            };
+            return self.seek_part(folder, value);
+        }
         if let Here::Made(made) = &mut self.here {
             if let Some(value) = key.checked_mul(1 << 16) {
                 return made.0.seek(value);
@@ -84,6 +94,45 @@ impl<'a> Cursor<'a> {
         }
         self.seek_container(key);
         Ok(())
+    }
+
+    /// Goes on with the part that ends at `value` or behind it, and there with that value.
+    fn seek_part(&mut self, folder: FolderView<'a>, value: u64) -> Result<(), Damage> {
+        let place = folder.place(value);
+        if place >= self.next {
+            self.open_part(folder, place);
+        }
+        match &mut self.here {
+            Here::Part(part) if place + 1 == self.next => {
+                part.seek(value >> 16).map_err(|damage| placed(folder, self.next, damage))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Has the part at `place` come next, if there is one.
+    fn open_part(&mut self, folder: FolderView<'a>, place: usize) {
+        self.here = match folder.parts().get(place) {
+            Some(part) => Here::Part(Box::new(part.view().cursor())),
+            None => Here::Lent(Container::Array(&[])),
+        };
+        self.next = place.saturating_add(1).min(folder.parts().len());
+    }
+
+    /// The key of the next container of the parts.
+    fn advance_in_parts(&mut self, folder: FolderView<'a>) -> Result<Option<u64>, Damage> {
+        loop {
+            if let Here::Part(part) = &mut self.here {
+                let found = part.advance().map_err(|damage| placed(folder, self.next, damage))?;
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            if self.next >= folder.parts().len() {
+                return Ok(None);
+            }
+            self.open_part(folder, self.next);
+        }
     }
 
     fn seek_container(&mut self, key: u64) {
@@ -134,7 +183,7 @@ impl<'a> Cursor<'a> {
                     self.next += 1;
                 }
             }
-            Shape::Damaged(_) | Shape::Sparse(_) => {} // `next` tells, `seek` goes
+            Shape::Damaged(_) | Shape::Sparse(_) | Shape::Folder(_) => {} // `next` tells, `seek` goes
         }
     }
 
@@ -150,9 +199,10 @@ impl<'a> Cursor<'a> {
 
     /// The same; gives the key only.
     pub(crate) fn advance(&mut self) -> Result<Option<u64>, Damage> {
-        let found = match &mut self.here {
-            Here::Made(made) => made.0.container(&mut made.1)?,
-            Here::Lent(_) => self.following()?.map(|(key, container)| {
+        let found = match (self.shape, &mut self.here) {
+            (Shape::Folder(folder), _) => self.advance_in_parts(folder)?,
+            (_, Here::Made(made)) => made.0.container(&mut made.1)?,
+            _ => self.following()?.map(|(key, container)| {
                 self.here = Here::Lent(container);
                 key
             }),
@@ -170,6 +220,7 @@ impl<'a> Cursor<'a> {
         match &self.here {
             Here::Lent(container) => *container,
             Here::Made(made) => made.1.container(),
+            Here::Part(part) => part.here(),
         }
     }
 
@@ -178,6 +229,7 @@ impl<'a> Cursor<'a> {
         match &self.here {
             Here::Lent(container) => Ok(*container),
             Here::Made(made) => Err(&made.1),
+            Here::Part(part) => part.lent(),
         }
     }
 
@@ -229,19 +281,26 @@ impl<'a> Cursor<'a> {
                 self.bucket = Some((high, roaring, 0));
                 self.next += 1;
             },
-            Shape::Sparse(_) => Ok(None), // its containers are made
+            Shape::Sparse(_) | Shape::Folder(_) => Ok(None), // `advance` has their containers
             Shape::Damaged(damage) => Err(damage),
         }
     }
 
     /// Passes containers that have at most `count` values in all; gives how many they
     /// have. Of a roaring bitmap only their heads are looked at, O(containers); of a
-    /// plain bitmap its table of ranks, O(log pieces), or its words.
+    /// plain bitmap its table of ranks, O(log pieces), or its words. It does not go from one
+    /// part of a folder to the next.
     pub(crate) fn pass(&mut self, count: u64) -> Result<u64, Damage> {
         let mut passed = 0;
         match self.shape {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(_) => {} // a value of a rank is found without going to it
+            Shape::Folder(folder) => {
+                if let Here::Part(part) = &mut self.here {
+                    let pass = part.pass(count);
+                    passed = pass.map_err(|damage| placed(folder, self.next, damage))?;
+                }
+            }
             Shape::Memory(containers) => {
                 while let Some(len) = containers.len_at(self.slot)
                     && passed + u64::from(len) <= count
@@ -281,6 +340,12 @@ impl<'a> Cursor<'a> {
         }
         Ok(passed)
     }
+}
+
+/// Damage of the part before `next`, among the offsets of all parts.
+fn placed(folder: FolderView<'_>, next: usize, damage: Damage) -> Damage {
+    let part = next.checked_sub(1).and_then(|place| folder.parts().get(place));
+    part.map_or(damage, |part| part.place(damage))
 }
 
 /// Passes containers from `next` on that have at most `count` values in all.

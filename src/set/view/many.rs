@@ -7,7 +7,7 @@
 
 use super::cursor::Keyed;
 use super::query::{difference, split};
-use super::{Cursor, Damage, SetView, Shape, SparseView, Walk};
+use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;
 use std::io;
@@ -71,6 +71,7 @@ impl SetView<'_> {
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
             Shape::Sparse(sparse) => sparse.bytes(),
+            Shape::Folder(folder) => folder.parts().iter().map(|part| part.view().bytes()).sum(),
             Shape::Memory(containers) => containers.bytes(),
             Shape::Damaged(_) => 0,
         }
@@ -268,8 +269,8 @@ impl<'a> Prober<'a> {
         let entries: &[E] = bytemuck::cast_slice(self.entries.words());
         let Pieces { base, shift, count, .. } = self.pieces;
         let containers_of_piece = 1_u64 << (shift - 16);
-        let is_sparse = matches!(self.view.0, Shape::Sparse(_));
-        if is_sparse || containers_of_piece > MAX_CONTAINERS as u64 {
+        let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Folder(_));
+        if has_parts || containers_of_piece > MAX_CONTAINERS as u64 {
             let end = self.ends[count - 1];
             let mut values = [0; BATCH];
             let mut is_in = [false; BATCH];
@@ -405,8 +406,10 @@ impl SetView<'_> {
 
     /// Answers up to [`BATCH`] values, waiting for their memory once.
     fn batch(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
-        if let Shape::Sparse(sparse) = self.0 {
-            return sparse_batch(sparse, values, found);
+        match self.0 {
+            Shape::Sparse(sparse) => return sparse_batch(sparse, values, found),
+            Shape::Folder(folder) => return folder_batch(folder, values, found),
+            _ => {}
         }
         let mut containers = [None; BATCH];
         let mut touched = 0;
@@ -422,6 +425,20 @@ impl SetView<'_> {
         }
         Ok(())
     }
+}
+
+/// Answers up to [`BATCH`] values: those that follow each other and lie in one part together.
+fn folder_batch(folder: FolderView<'_>, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+    let mut rest = &mut found[..values.len()];
+    for alike in values.chunk_by(|&a, &b| folder.place(a) == folder.place(b)) {
+        let (here, behind) = rest.split_at_mut(alike.len());
+        rest = behind;
+        match folder.parts().get(folder.place(alike[0])) {
+            Some(part) => part.ask(|view| view.batch(alike, here))?,
+            None => here.fill(false),
+        }
+    }
+    Ok(())
 }
 
 /// Answers up to [`BATCH`] values. Each step asks for the memory of the next one.

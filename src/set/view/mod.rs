@@ -9,11 +9,14 @@
 //!
 //! Flow: bytes → [`DenseView`], [`RoaringView`], [`TreemapView`] → [`SetView`],
 //! which speaks of containers by their keys (`value >> 16`) → queries. A [`SparseView`]
-//! has no containers: it finds values by their ranks.
+//! has no containers: it finds values by their ranks. A [`FolderView`] asks the part that has
+//! the answer.
 
+mod by_part;
 mod by_rank;
 mod cursor;
 mod dense;
+mod folder;
 mod many;
 mod query;
 mod roaring;
@@ -22,7 +25,7 @@ mod screen;
 mod selection;
 mod sparse;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod treemap;
 mod values;
 mod walk;
@@ -30,6 +33,7 @@ mod walk;
 use crate::set::container::WORDS;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
+pub(crate) use folder::{FolderPart, FolderView};
 pub(crate) use many::Prober;
 pub(crate) use query::{ends_of, find_key};
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
@@ -72,6 +76,8 @@ pub(crate) enum Shape<'a> {
     Roaring(RoaringView<'a>),
     Treemap(TreemapView<'a>),
     Sparse(SparseView<'a>),
+    /// Parts, each of which is a view of its own.
+    Folder(FolderView<'a>),
     /// Containers in memory: no question to them fails.
     Memory(&'a Containers),
     /// Bytes that were in order when they were opened, and are not any more: every

@@ -27,7 +27,7 @@ pub(super) fn difference(rank: u64, before: u64) -> Result<u64, Damage> {
     rank.checked_sub(before).ok_or(Damage::of("the numbers of values before places do not ascend"))
 }
 
-/// A sparse set answers by ranks: nothing asks it for a container.
+/// A sparse set answers by ranks, a folder by its parts: nothing asks them for a container.
 const NO_CONTAINERS: Damage = Damage { offset: 0, what: "a sparse set has no containers" };
 
 const WRONG_RANKS: Damage =
@@ -39,6 +39,10 @@ impl<'a> SetView<'a> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(_) => return Err(NO_CONTAINERS),
+            Shape::Folder(folder) => match folder.parts().get(folder.place(key << 16)) {
+                Some(part) => part.ask(|view| view.container(key))?,
+                None => None,
+            },
             Shape::Memory(containers) => containers.container(key),
             Shape::Dense(dense) => match dense.get(dense.place(key)) {
                 Some((found, container)) if found == key => Some(container),
@@ -72,6 +76,7 @@ impl<'a> SetView<'a> {
         match self.0 {
             Shape::Dense(dense) => return Ok(dense.contains(value)),
             Shape::Sparse(sparse) => return sparse.contains(value),
+            Shape::Folder(folder) => return folder.contains(value),
             _ => {}
         }
         let (key, low) = split(value);
@@ -83,7 +88,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
-            Shape::Sparse(_) => return Err(NO_CONTAINERS),
+            Shape::Sparse(_) | Shape::Folder(_) => return Err(NO_CONTAINERS),
             Shape::Memory(containers) => containers.last_up_to(key),
             Shape::Dense(dense) => {
                 let behind = dense.place(key.saturating_add(1));
@@ -123,6 +128,10 @@ impl<'a> SetView<'a> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(sparse) => sparse.position(key << 16)?.0,
+            Shape::Folder(folder) => match (key << 16).checked_sub(1) {
+                Some(before) => folder.rank(before)?,
+                None => 0,
+            },
             Shape::Memory(containers) => containers.rank_of_key(key),
             Shape::Dense(dense) => dense.rank(dense.place(key))?,
             Shape::Roaring(roaring) => match u16::try_from(key) {
@@ -158,9 +167,13 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn rank(self, value: u64) -> Result<u64, Damage> {
-        if let Shape::Sparse(sparse) = self.0 {
-            let (before, is_there) = sparse.position(value)?;
-            return sum(before, is_there.into());
+        match self.0 {
+            Shape::Sparse(sparse) => {
+                let (before, is_there) = sparse.position(value)?;
+                return sum(before, is_there.into());
+            }
+            Shape::Folder(folder) => return folder.rank(value),
+            _ => {}
         }
         let (key, low) = split(value);
         let here = self.container(key)?.map_or(0, |container| container.rank(low));
@@ -176,6 +189,7 @@ impl<'a> SetView<'a> {
         match self.0 {
             Shape::Memory(containers) => Ok(containers.len()),
             Shape::Sparse(sparse) => Ok(sparse.len()),
+            Shape::Folder(folder) => Ok(folder.len()),
             Shape::Dense(dense) => dense.rank(dense.len()),
             _ => self.rank(u64::MAX),
         }
@@ -215,6 +229,7 @@ impl<'a> SetView<'a> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(sparse) => return sparse.select(index),
+            Shape::Folder(folder) => return folder.select(index),
             Shape::Memory(containers) => {
                 containers.holder(index).map(|(key, c, before)| (key, c, before, true))
             }
@@ -252,8 +267,10 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn next(self, value: u64) -> Result<Option<u64>, Damage> {
-        if let Shape::Sparse(sparse) = self.0 {
-            return sparse.select(sparse.position(value)?.0);
+        match self.0 {
+            Shape::Sparse(sparse) => return sparse.select(sparse.position(value)?.0),
+            Shape::Folder(folder) => return folder.next(value),
+            _ => {}
         }
         let (wanted, low) = split(value);
         let mut cursor = self.cursor();
@@ -273,6 +290,9 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn previous(self, value: u64) -> Result<Option<u64>, Damage> {
+        if let Shape::Folder(folder) = self.0 {
+            return folder.previous(value);
+        }
         if let Shape::Dense(_) | Shape::Sparse(_) = self.0 {
             // There may be many pieces without values; the ranks tell.
             return match self.rank(value)?.checked_sub(1) {

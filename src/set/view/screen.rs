@@ -231,6 +231,7 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
         Shape::Sparse(sparse) => sparse.ends().is_none_or(|(first, last)| {
             sparse.len() / MIN_CONTAINER_VALUES <= last.saturating_sub(first) >> 16
         }),
+        Shape::Folder(folder) => folder.parts().iter().any(|part| has_small_buckets(part.view())),
         _ => false,
     }
 }

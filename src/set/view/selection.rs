@@ -39,8 +39,8 @@ impl<'a> Selection<'a> {
     pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
         let what = "there are fewer values than the file says";
         let fewer = Damage::of(what);
-        if let Shape::Sparse(sparse) = self.view.0 {
-            return sparse.select(rank)?.ok_or(fewer);
+        if let Shape::Sparse(_) | Shape::Folder(_) = self.view.0 {
+            return self.view.select(rank)?.ok_or(fewer);
         }
         while rank >= self.before + self.len {
             self.before += self.len;

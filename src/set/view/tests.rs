@@ -38,7 +38,11 @@ fn passed(screen: &Screen, values: &[u64]) -> Vec<(u64, usize)> {
     all
 }
 
-fn check(view: SetView<'_>, set: &BTreeSet<u64>, probes: &[u64]) -> Result<(), TestCaseError> {
+pub(in crate::set) fn check(
+    view: SetView<'_>,
+    set: &BTreeSet<u64>,
+    probes: &[u64],
+) -> Result<(), TestCaseError> {
     let sorted: Vec<u64> = set.iter().copied().collect();
     let values: Result<Vec<u64>, _> = view.iter().collect();
     prop_assert_eq!(&values.unwrap(), &sorted);

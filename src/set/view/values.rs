@@ -1,5 +1,6 @@
 //! The values of a set, in order, from either end.
 
+use super::by_part::ByPart;
 use super::by_rank::ByRank;
 use super::query::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
@@ -18,9 +19,11 @@ pub struct Values<'a>(Kind<'a>);
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
 enum Kind<'a> {
-    ByContainer(ByContainer<'a>),
+    Containers(ByContainer<'a>),
     /// Of a sparse set.
-    ByRank(Box<ByRank<'a>>),
+    Ranks(Box<ByRank<'a>>),
+    /// Of the parts of a folder.
+    Parts(ByPart<'a>),
 }
 
 /// Values of one container after the other.
@@ -100,13 +103,16 @@ impl<'a> SetView<'a> {
         let ends = ends_of(&range);
         let (first, last) = ends.unwrap_or_default();
         if let Shape::Sparse(sparse) = self.0 {
-            return Values(Kind::ByRank(Box::new(ByRank::new(sparse, ends))));
+            return Values(Kind::Ranks(Box::new(ByRank::new(sparse, ends))));
+        }
+        if let Shape::Folder(folder) = self.0 {
+            return Values(Kind::Parts(ByPart::new(folder, ends)));
         }
         let mut cursor = self.cursor();
         // Only a sparse set tells damage then.
         let ended = ends.is_none() || cursor.seek(first >> 16).is_err();
         let (front, back) = (Decoded::default(), Decoded::default());
-        Values(Kind::ByContainer(ByContainer {
+        Values(Kind::Containers(ByContainer {
             view: self,
             cursor,
             first,
@@ -253,15 +259,17 @@ impl Iterator for Values<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Kind::ByContainer(values) => values.next(),
-            Kind::ByRank(values) => values.next(),
+            Kind::Containers(values) => values.next(),
+            Kind::Ranks(values) => values.next(),
+            Kind::Parts(values) => values.next(),
         }
     }
 
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, visit: F) -> B {
         match self.0 {
-            Kind::ByContainer(values) => values.fold(init, visit),
-            Kind::ByRank(values) => values.fold(init, visit),
+            Kind::Containers(values) => values.fold(init, visit),
+            Kind::Ranks(values) => values.fold(init, visit),
+            Kind::Parts(values) => values.fold(init, visit),
         }
     }
 }
@@ -270,8 +278,9 @@ impl DoubleEndedIterator for Values<'_> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Kind::ByContainer(values) => values.next_back(),
-            Kind::ByRank(values) => values.next_back(),
+            Kind::Containers(values) => values.next_back(),
+            Kind::Ranks(values) => values.next_back(),
+            Kind::Parts(values) => values.next_back(),
         }
     }
 }

@@ -1,0 +1,196 @@
+"""Sets of ids on Apache Spark, with the kernels and the files of bitsort.
+
+Ids become pieces of sets where they are read. The pieces go through the shuffle, ids never do.
+Each window of values becomes a part of a folder, which `bitset`, the library and `bitsort.open`
+take as one set.
+
+    import bitsort.spark as bss
+
+    bss.build(df, "user_id", "/data/users")          # a folder of .bits files
+    bss.build("/data/ids/*.txt", None, "/data/ids")  # text files, in splits
+    df.where(bss.isin_set("user_id", "/data/users"))
+
+Every executor has the package installed, and reads and writes folders at the same paths: on one
+machine, or on a file system that all of them mount. `pip install bitsort[spark]` brings PySpark.
+
+NULL is counted and dropped. A negative id is an error. Ids from 2^63 on are kept in sets; where
+they must become BIGINT, they are an error that tells the id.
+"""
+
+import os
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+
+import bitsort as bs
+
+from . import _job as job
+from . import _kernel as kernel
+from ._job import Paths, Result
+from ._source import BitsDataSource
+
+__all__ = [
+    "BitsDataSource",
+    "Result",
+    "bloom",
+    "build",
+    "count_distinct",
+    "difference",
+    "distinct",
+    "intersection",
+    "isin_set",
+    "register",
+    "sort",
+    "union",
+]
+
+#: Formats of `sort`, and how their files end.
+_FORMATS = {"text": "txt", "parquet": "parquet", "u32le": "u32", "u64le": "u64"}
+
+
+def register(spark: SparkSession | None = None) -> None:
+    """Makes `spark.read.format("bits")` and `df.write.format("bits")` known to a session."""
+    job.session(spark).dataSource.register(BitsDataSource)
+
+
+def build(
+    source: DataFrame | Paths,
+    column: str | None,
+    out: str,
+    *,
+    parts: int | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
+) -> Result:
+    """Builds a set of ids: a folder of up to `parts` files, which appears whole or not at all.
+
+    `source` is a DataFrame, or paths of files that `bitsort.open` reads, with its options; plain
+    text is read in splits, other files each by one task. A folder at `out` is replaced if it is a
+    set.
+    """
+    return job.build(job.source_of(source, column, spark, options), out, parts)
+
+
+def sort(
+    source: DataFrame | Paths,
+    column: str | None,
+    out: str,
+    *,
+    format: str = "text",
+    parts: int | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
+) -> Result:
+    """Writes the distinct ids in ascending order: a folder of files, the lowest ids first.
+
+    Each id comes once; copies are not kept. `format` is "text", "parquet", "u32le", "u64le", or
+    "bits", which is `build`. A folder at `out` is replaced only by "bits"; others must be empty
+    or not there.
+    """
+    ids = job.source_of(source, column, spark, options)
+    if format == "bits":
+        return job.build(ids, out, parts)
+    if format not in _FORMATS:
+        raise ValueError(f"{format} is no format of sort; there are bits, {', '.join(_FORMATS)}")
+    return job.write_values(ids, out, format, _FORMATS[format], parts)
+
+
+def distinct(
+    source: DataFrame | Paths,
+    column: str | None,
+    *,
+    parts: int | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The distinct ids as a DataFrame of one BIGINT column, named as `column`, or `id`.
+
+    NULL is dropped, which Spark's `distinct` keeps. The rows of a window ascend, windows come in
+    any order.
+    """
+    ids = job.source_of(source, column, spark, options)
+    name = column or "id"
+    return job.reduced(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
+
+
+def count_distinct(
+    source: DataFrame | Paths,
+    column: str | None,
+    *,
+    parts: int | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
+) -> int:
+    """The number of distinct ids, exactly. NULL does not count."""
+    ids = job.source_of(source, column, spark, options)
+    return job.counted(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
+
+
+def union(*sets: str, out: str, parts: int | None = None, spark: SparkSession | None = None) -> Result:
+    """Values in any of the sets, which are folders or files, as a folder; part by part."""
+    return job.join("or", sets, out, spark, parts)
+
+
+def intersection(
+    *sets: str, out: str, parts: int | None = None, spark: SparkSession | None = None
+) -> Result:
+    """Values in all sets, as `union`."""
+    return job.join("and", sets, out, spark, parts)
+
+
+def difference(
+    *sets: str, out: str, parts: int | None = None, spark: SparkSession | None = None
+) -> Result:
+    """Values of the first set that are in no other, as `union`."""
+    return job.join("andnot", sets, out, spark, parts)
+
+
+@lru_cache(maxsize=8)
+def _opened(path: str, inode: int, changed: int) -> bs.SetFile:
+    return bs.open(path)
+
+
+def _set_at(path: str) -> bs.SetFile:
+    """The set at a path, which a worker maps once; it is mapped again once it was replaced."""
+    status = os.stat(path)
+    return _opened(path, status.st_ino, status.st_mtime_ns)
+
+
+def isin_set(column: str | Column, path: str) -> Column:
+    """Whether the id of a row is in the set at `path`: a column of booleans, NULL for NULL.
+
+    Each worker maps the set once, and touches what it needs.
+    """
+    path = os.path.abspath(path)
+
+    def member(ids: pa.Array) -> pa.Array:
+        is_natural = pc.fill_null(pc.greater_equal(ids, pa.scalar(0, ids.type)), False)
+        asked = pc.if_else(is_natural, ids, pa.scalar(0, ids.type))
+        found = pa.array(_set_at(path).contains_many(asked))
+        return pc.if_else(pc.is_valid(ids), pc.and_(found, is_natural), None)
+
+    member.__annotations__ = {"ids": pa.Array, "return": pa.Array}
+    asked = F.col(column) if isinstance(column, str) else column
+    # PySpark's stubs lack the form that its documents show.
+    udf: Any = arrow_udf(member, "boolean")  # type: ignore[call-overload]
+    found: Column = udf(asked.cast("bigint"))
+    return found
+
+
+def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None) -> bs.Bloom:
+    """A Bloom filter of a column of integers or text with this rate of false positives.
+
+    It has room for `keys` different keys; without it, for as many as there are rows, which are
+    counted first. Every task has a filter of the full size, and one task joins them all.
+    """
+    taken = frame.select(F.col(column).alias("key"))
+    count = taken.count() if keys is None else keys
+    filters = taken.mapInArrow(kernel.map_keys(max(count, 1), fpp), kernel.PIECES)
+    merged = filters.groupBy("bucket").applyInArrow(kernel.reduce_filters(), kernel.PIECES)
+    rows = merged.collect()
+    return kernel.loaded(bytes(rows[0].payload)) if rows else bs.Bloom(max(count, 1), fpp)

@@ -1,0 +1,217 @@
+"""Jobs: splitters from a sample, pieces through the shuffle, parts, and the manifest at the end."""
+
+import glob
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+import bitsort as bs
+
+from . import _kernel as kernel
+
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+#: Ids of a sample that one piece of the input gives, at most.
+_SAMPLED = 1000
+#: The bytes of a split, at least and at most.
+_LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 512 << 20
+_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a job wrote."""
+
+    #: Number of values.
+    cardinality: int
+    #: Number of files.
+    parts: int
+    #: Rows without an id, which were dropped.
+    nulls: int
+
+
+def session(spark: SparkSession | None) -> SparkSession:
+    found = spark or SparkSession.getActiveSession()
+    if found is None:
+        raise ValueError("there is no Spark session: give one with spark=")
+    return found
+
+
+def parallelism(spark: SparkSession) -> int:
+    """Tasks that run at once, about."""
+    try:
+        return max(spark.sparkContext.defaultParallelism, 1)
+    except Exception:  # Spark Connect has no context
+        return int(spark.conf.get("spark.sql.leafNodeDefaultParallelism", "8") or "8")
+
+
+class Frame:
+    """The ids of a column."""
+
+    def __init__(self, frame: DataFrame, column: str) -> None:
+        self.spark = frame.sparkSession
+        kind = frame.select(F.col(column)).schema[0].dataType
+        ids = F.col(column)
+        if isinstance(kind, _INTEGERS):
+            ids = ids.cast("bigint")
+        elif not (isinstance(kind, T.DecimalType) and kind.scale == 0 and kind.precision <= 20):
+            raise TypeError(
+                f"{column} is {kind.simpleString()}: ids are integers or decimals of up to 20 "
+                "digits; cast the column, or give paths of text files"
+            )
+        self.frame = frame.select(ids.alias("id"))
+
+    def sample(self) -> DataFrame:
+        return self.frame.mapInArrow(kernel.sample_ids(_SAMPLED), kernel.PIECES)
+
+    def pieces(self, starts: list[int]) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_ids(starts), kernel.PIECES)
+
+
+class Files:
+    """The numbers of files, which every executor can read at their paths."""
+
+    def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
+        named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        files = [file for path in named for file in _files(os.fspath(path))]
+        size = sum(os.path.getsize(file) for file in files) // parallelism(spark) + 1
+        size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
+        self.spark, self.options = spark, options
+        self.splits: list[kernel.Split] = []
+        for file in files:
+            found = bs.splits(file, size, **options)
+            self.splits += [(file, place) for place in found] or [(file, None)]
+
+    def _each(self, mapper: kernel.Mapper) -> DataFrame:
+        count = len(self.splits)
+        numbers = self.spark.range(0, count, 1, max(count, 1))
+        return numbers.mapInArrow(mapper, kernel.PIECES)
+
+    def sample(self) -> DataFrame:
+        return self._each(kernel.sample_files(self.splits, self.options, _SAMPLED))
+
+    def pieces(self, starts: list[int]) -> DataFrame:
+        return self._each(kernel.map_files(self.splits, self.options, starts))
+
+
+def _files(path: str) -> list[str]:
+    """The files that a path, a pattern or a folder names, in order."""
+    if os.path.isdir(path) and not os.path.exists(os.path.join(path, "_manifest.json")):
+        names = sorted(name for name in os.listdir(path) if name[0] not in "._")
+        return [os.path.abspath(os.path.join(path, name)) for name in names]
+    found = [path] if os.path.exists(path) else sorted(glob.glob(path))
+    if not found:
+        raise FileNotFoundError(f"there is no file {path}")
+    return [os.path.abspath(name) for name in found]
+
+
+def source_of(
+    source: DataFrame | Paths, column: str | None, spark: SparkSession | None, options: dict[str, Any]
+) -> Frame | Files:
+    if isinstance(source, DataFrame):
+        if options:
+            raise TypeError(f"a DataFrame takes no option {next(iter(options))}")
+        if column is None:
+            raise ValueError("a DataFrame has columns: name one")
+        return Frame(source, column)
+    if column is not None:
+        options = {**options, "column": column}
+    return Files(session(spark), source, options)
+
+
+def starts_of(source: Frame | Files, parts: int | None) -> list[int]:
+    """The first values of all windows but the lowest one: multiples of 2^16."""
+    wanted = parts or 2 * parallelism(source.spark)
+    if wanted == 1:
+        return []
+    sampled: list[int] = []
+    for row in source.sample().collect():
+        sampled += bs.BitSet.deserialize(bytes(row.payload))
+    sampled.sort()
+    places = (sampled[len(sampled) * index // wanted] for index in range(1, wanted) if sampled)
+    return sorted({place & ~0xFFFF for place in places} - {0})
+
+
+def reduced(source: Frame | Files, parts: int | None, reducer: kernel.Reducer, schema: str) -> DataFrame:
+    pieces = source.pieces(starts_of(source, parts))
+    return pieces.groupBy("bucket").applyInArrow(reducer, schema)
+
+
+def counted(frame: DataFrame) -> int:
+    """The sum of what tasks tell of windows."""
+    return sum(json.loads(text)["cardinality"] for text in told(frame)[0])
+
+
+def told(frame: DataFrame) -> tuple[list[str], int]:
+    """What tasks tell of windows, in their order, and the number of NULLs."""
+    rows = sorted((row.bucket, row.told) for row in frame.collect())
+    nulls = sum(json.loads(text)["nulls"] for bucket, text in rows if bucket == kernel.NULLS)
+    return [text for bucket, text in rows if bucket != kernel.NULLS], nulls
+
+
+def build(source: Frame | Files, out: str, parts: int | None) -> Result:
+    with bs.FolderWriter(out) as writer:
+        reducer = kernel.reduce_parts(os.path.abspath(writer.folder))
+        rows, nulls = told(reduced(source, parts, reducer, kernel.TOLD))
+        return Result(writer.commit(rows), len(rows), nulls)
+
+
+def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts: int | None) -> Result:
+    """Files of values, in order, in a folder that appears whole or not at all."""
+    out = os.path.abspath(out)
+    if os.path.exists(out) and not (os.path.isdir(out) and not os.listdir(out)):
+        raise FileExistsError(f"{out} is there already")
+    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))
+    try:
+        os.chmod(folder, 0o777 & ~_mask())
+        reducer = kernel.reduce_values(folder, form, suffix)
+        texts, nulls = told(reduced(source, parts, reducer, kernel.TOLD))
+        rows = [json.loads(text) for text in texts]
+        for name in set(os.listdir(folder)) - {row["name"] for row in rows}:
+            os.unlink(os.path.join(folder, name))  # of a task that was given up
+        with open(os.path.join(folder, "_SUCCESS"), "w"):
+            pass
+        os.rename(folder, out)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Result(sum(row["cardinality"] for row in rows), len(rows), nulls)
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def join(
+    operation: str, paths: tuple[str, ...], out: str, spark: SparkSession | None, parts: int | None
+) -> Result:
+    if not paths:
+        raise ValueError("there are no sets to join")
+    spark = session(spark)
+    paths = tuple(os.path.abspath(path) for path in paths)
+    wanted = parts or 2 * parallelism(spark)
+    places: list[int] = []
+    for path in paths:
+        with bs.open(path) as ids:
+            count = ids.count()
+            places += [ids[count * index // wanted] for index in range(1, wanted) if count]
+    places.sort()
+    evenly = (places[len(places) * index // wanted] for index in range(1, wanted) if places)
+    starts = sorted({place & ~0xFFFF for place in evenly} - {0})
+    windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
+    with bs.FolderWriter(out) as writer:
+        folder = os.path.abspath(writer.folder)
+        task = kernel.join_windows(folder, list(paths), operation, windows)
+        numbers = spark.range(0, len(windows), 1, len(windows))
+        rows, _ = told(numbers.mapInArrow(task, kernel.TOLD))
+        return Result(writer.commit(rows), len(rows), 0)

@@ -1,0 +1,314 @@
+"""The work of one task: ids become pieces of sets, and pieces become parts.
+
+A piece is the bytes of a `.bits` file with the values of one window. Only pieces cross the
+shuffle, never ids, so that copies of a value collapse where they are read.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import bitsort as bs
+
+#: The rows of pieces: the number of a window, and the bytes.
+PIECES = "bucket int, payload binary"
+#: The rows that reducers give: the number of a window, and what is told of it, as JSON.
+TOLD = "bucket int, told string"
+#: The window number of a count of NULLs, which belong to no window.
+NULLS = -1
+
+#: Ids that are sorted together.
+_BATCH_IDS = 1 << 22
+#: Ids that a task gathers before it hands their pieces on. In memory, one of 64 random bits takes
+#: some 16 bytes, and one of 2^36 numbers or fewer mostly 2 to 4.
+_MOST_WIDE, _MOST_NARROW = 1 << 24, 1 << 26
+#: The memory of a kernel that reads text.
+_TEXT_MEM = "512M"
+#: BIGINT ends there.
+_LAST_BIGINT = (1 << 63) - 1
+
+
+def _rows(bucket: int, payload: bytes) -> pa.RecordBatch:
+    columns = [pa.array([bucket], pa.int32()), pa.array([payload], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["bucket", "payload"])
+
+
+def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
+    text = facts if isinstance(facts, str) else json.dumps(facts)
+    columns = [pa.array([bucket], pa.int32()), pa.array([text], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, ["bucket", "told"])
+
+
+def naturals(ids: pa.Array) -> pa.Array:
+    """The ids of a column that Spark hands over; decimals of 20 digits become 64-bit ids."""
+    if pa.types.is_decimal(ids.type):
+        return pc.cast(ids, pa.uint64())
+    return ids
+
+
+class Gatherer:
+    """Gathers ids into a set, and hands on its pieces when it has many."""
+
+    def __init__(self, starts: list[int]) -> None:
+        self.starts = starts
+        self.ids = bs.BitSet()
+        self.waiting: list[pa.Array] = []
+        self.rows = 0
+        self.nulls = 0
+
+    def take(self, ids: pa.Array) -> Iterator[pa.RecordBatch]:
+        if ids.null_count:
+            self.nulls += ids.null_count
+            ids = ids.drop_null()
+        self.waiting.append(naturals(ids))
+        self.rows += len(ids)
+        if self.rows >= _BATCH_IDS:
+            self.sort()
+            is_wide = bool(self.ids) and self.ids.max() >> 36 > 0
+            if self.ids.count() > (_MOST_WIDE if is_wide else _MOST_NARROW):
+                yield from self.pieces()
+
+    def sort(self) -> None:
+        if self.rows:
+            self.ids = self.ids | bs.gather(pa.chunked_array(self.waiting))
+        self.waiting, self.rows = [], 0
+
+    def pieces(self) -> Iterator[pa.RecordBatch]:
+        found, self.ids = bs.pieces(self.ids, self.starts), bs.BitSet()
+        for bucket, payload in found:
+            yield _rows(bucket, payload)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        self.sort()
+        yield from self.pieces()
+        if self.nulls:
+            yield _rows(NULLS, str(self.nulls).encode())
+
+
+Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def map_ids(starts: list[int]) -> Mapper:
+    """Batches of ids become pieces."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gatherer = Gatherer(starts)
+        for batch in batches:
+            yield from gatherer.take(batch.column(0))
+        yield from gatherer.finish()
+
+    return task
+
+
+#: A file, and where its lines begin; None is the whole file.
+Split = tuple[str, tuple[int, int] | None]
+
+
+def open_split(split: Split, options: dict[str, Any]) -> bs.SetFile:
+    path, place = split
+    return bs.open(path, split=place, **{"threads": 1, "mem": _TEXT_MEM, **options})
+
+
+def map_files(splits: list[Split], options: dict[str, Any], starts: list[int]) -> Mapper:
+    """The numbers of splits become pieces."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                with open_split(splits[index], options) as ids:
+                    for bucket, payload in bs.pieces(ids, starts):
+                        yield _rows(bucket, payload)
+
+    return task
+
+
+def sample_ids(most: int) -> Mapper:
+    """The first ids of each partition; the rest is not read."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids = naturals(batch.column(0).drop_null())
+            if len(ids):
+                step = -(-len(ids) // most)
+                taken = bs.gather(ids.take(pa.array(range(0, len(ids), step))))
+                yield _rows(0, taken.serialize())
+                return
+
+    return task
+
+
+#: Bytes of a piece of text that is looked at for a sample.
+_SAMPLE_BYTES = 1 << 16
+
+
+def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Mapper:
+    """Some ids of pieces of each split, or of the whole file where there are no splits."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for index in batch.column(0).to_pylist():
+                path, place = splits[index]
+                if place is None:
+                    looks: list[Split] = [(path, None)]
+                else:
+                    offset, length = place
+                    places = (offset + length * quarter // 4 for quarter in range(4))
+                    looks = [(path, (at, min(_SAMPLE_BYTES, length))) for at in places]
+                for look in looks:
+                    with open_split(look, {**options, "mem": "64M"}) as ids:
+                        step = max(ids.count() // most, 1)
+                        some = [ids[rank] for rank in range(0, ids.count(), step)]
+                        yield _rows(0, bs.BitSet(some).serialize())
+
+    return task
+
+
+def opened(batches: Iterable[pa.RecordBatch]) -> list[bs.SetFile]:
+    """The pieces of a window."""
+    payloads = (payload for batch in batches for payload in batch.column("payload"))
+    return [bs.open_bytes(payload.as_py()) for payload in payloads]
+
+
+def _nulls(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
+    payloads = (payload for batch in batches for payload in batch.column("payload"))
+    return {"nulls": sum(int(payload.as_py()) for payload in payloads)}
+
+
+# PySpark takes the iterator form of `applyInArrow` only where the annotations are complete.
+Reducer = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def reduce_parts(folder: str) -> Reducer:
+    """The pieces of a window become a part of a folder."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bucket = key[0].as_py()
+        if bucket == NULLS:
+            yield _told(NULLS, _nulls(batches))
+            return
+        row = bs.write_part(folder, bucket, opened(batches))
+        if row is not None:
+            yield _told(bucket, row)
+
+    return task
+
+
+def reduce_values(folder: str, form: str, suffix: str) -> Reducer:
+    """The pieces of a window become a file of its values, in order."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bucket = key[0].as_py()
+        if bucket == NULLS:
+            yield _told(NULLS, _nulls(batches))
+            return
+        with bs.union(opened(batches)) as ids:
+            name = f"part-{bucket:05}.{suffix}"
+            ids.write(os.path.join(folder, name), format=form)
+            yield _told(bucket, {"name": name, "cardinality": ids.count()})
+
+    return task
+
+
+def reduce_counts() -> Reducer:
+    """The pieces of a window become the number of its values."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if key[0].as_py() != NULLS:
+            yield _told(key[0].as_py(), {"cardinality": bs.union_len(opened(batches))})
+
+    return task
+
+
+def bigints(ids: bs.SetFile, name: str, first: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
+    """The values of a set, from one rank to before another, as BIGINT."""
+    end = ids.count() if end is None else end
+    if first >= end:
+        return
+    if ids[end - 1] > _LAST_BIGINT:
+        raise ValueError(f"{ids[end - 1]} is no BIGINT, which ends at 2^63 - 1")
+    step = 1 << 20
+    for rank in range(first, end, step):
+        values = pa.array(ids[rank : min(rank + step, end)].values())
+        yield pa.RecordBatch.from_arrays([values.view(pa.int64())], [name])
+
+
+def reduce_ids(name: str) -> Reducer:
+    """The pieces of a window become rows."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if key[0].as_py() != NULLS:
+            with bs.union(opened(batches)) as ids:
+                yield from bigints(ids, name)
+
+    return task
+
+
+def join_windows(
+    folder: str, paths: list[str], operation: str, windows: list[tuple[int, int]]
+) -> Mapper:
+    """What an operation makes of sets in a window becomes a part of a folder."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sets = [bs.open(path) for path in paths]
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                first, last = windows[number]
+                row = bs.write_part(
+                    folder, number, sets, operation=operation, first=first, last=last
+                )
+                if row is not None:
+                    yield _told(number, row)
+
+    return task
+
+
+def _saved(keys: bs.Bloom) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "filter")
+        keys.save(path)
+        with open(path, "rb") as file:
+            return file.read()
+
+
+def loaded(data: bytes) -> bs.Bloom:
+    """A filter from its bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "filter")
+        with open(path, "wb") as file:
+            file.write(data)
+        return bs.Bloom.load(path)
+
+
+def map_keys(count: int, rate: float) -> Mapper:
+    """Keys become a filter for all keys."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        keys = bs.Bloom(count, rate)
+        for batch in batches:
+            keys.add_many(batch.column(0).drop_null())
+        yield _rows(0, _saved(keys))
+
+    return task
+
+
+def reduce_filters() -> Reducer:
+    """Filters become one."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        merged: bs.Bloom | None = None
+        for batch in batches:
+            for payload in batch.column("payload"):
+                one = loaded(payload.as_py())
+                if merged is None:
+                    merged = one
+                else:
+                    merged.merge(one)
+        if merged is not None:
+            yield _rows(0, _saved(merged))
+
+    return task

@@ -1,0 +1,180 @@
+"""The data source "bits": sets as tables of one BIGINT column."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    InputPartition,
+    IsNotNull,
+    LessThan,
+    LessThanOrEqual,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import StructType
+
+import bitsort as bs
+
+from . import _kernel as kernel
+
+_LAST = (1 << 64) - 1
+#: Ids of a partition, at most, unless the option `partitions` says how many there are.
+_PARTITION_IDS = 1 << 24
+
+
+class BitsDataSource(DataSource):
+    """`spark.read.format("bits").load(path)` and `df.write.format("bits").save(path)`.
+
+    Reading takes a `.bits` file or a folder; options are `column`, the name of the column, `id` by
+    default, and `partitions`. Comparisons of the id with numbers are answered by the set, if
+    `spark.sql.python.filterPushdown.enabled` is on. Writing makes a folder: tasks write a set
+    each, and the driver joins them into `parts` parts; `build` of this package has no such last
+    step. The mode "append" adds to a set that is there.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        return "bits"
+
+    def schema(self) -> str:
+        name = self.options.get("column", "id").replace("`", "``")
+        return f"`{name}` bigint"
+
+    def path(self) -> str:
+        path = self.options.get("path")
+        if not path:
+            raise ValueError("the data source bits takes a path")
+        return os.path.abspath(path)
+
+    def reader(self, schema: StructType) -> "BitsReader":
+        if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":
+            raise ValueError(f"a set has one column of BIGINT, not {schema.simpleString()}")
+        partitions = self.options.get("partitions")
+        return BitsReader(self.path(), schema[0].name, int(partitions) if partitions else None)
+
+    def writer(self, schema: StructType, overwrite: bool) -> "BitsWriter":
+        kinds = [field.dataType.simpleString() for field in schema]
+        if len(kinds) != 1 or kinds[0] not in ("tinyint", "smallint", "int", "bigint"):
+            raise ValueError(f"a set has one column of integers, not {schema.simpleString()}")
+        return BitsWriter(self.path(), overwrite, int(self.options.get("parts", "1")))
+
+
+@dataclass
+class Ranks(InputPartition):
+    """Ids from one rank to before another."""
+
+    first: int
+    end: int
+
+
+class BitsReader(DataSourceReader):
+    """Reads a set by ranges of ranks, or looks wanted ids up."""
+
+    def __init__(self, path: str, column: str, partitions: int | None) -> None:
+        self.path, self.column, self.wanted = path, column, partitions
+        self.first, self.last = 0, _LAST
+        self.among: set[int] | None = None
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        for filter in filters:
+            if not self._take(filter):
+                yield filter
+
+    def _take(self, filter: Filter) -> bool:
+        if getattr(filter, "attribute", None) != (self.column,):
+            return False
+        if isinstance(filter, IsNotNull):
+            return True
+        values = filter.value if isinstance(filter, In) else (getattr(filter, "value", None),)
+        if any(isinstance(value, bool) or not isinstance(value, int) for value in values):
+            return False
+        if isinstance(filter, EqualTo | In):
+            found = {value for value in values if value >= 0}
+            self.among = found if self.among is None else self.among & found
+        elif isinstance(filter, GreaterThan):
+            self.first = max(self.first, filter.value + 1)
+        elif isinstance(filter, GreaterThanOrEqual):
+            self.first = max(self.first, filter.value)
+        elif isinstance(filter, LessThan):
+            self.last = min(self.last, filter.value - 1)
+        elif isinstance(filter, LessThanOrEqual):
+            self.last = min(self.last, filter.value)
+        else:
+            return False
+        return True
+
+    def partitions(self) -> Sequence[InputPartition]:
+        if self.among is not None:
+            return [Ranks(0, 0)]
+        with bs.open(self.path) as ids:
+            if self.last < self.first:
+                return [Ranks(0, 0)]
+            first = ids.rank(self.first - 1) if self.first else 0
+            end = ids.rank(self.last)
+        count = self.wanted or -(-(end - first) // _PARTITION_IDS) or 1
+        ends = [first + (end - first) * number // count for number in range(count + 1)]
+        return [Ranks(first, end) for first, end in zip(ends, ends[1:])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Ranks)
+        with bs.open(self.path) as ids:
+            if self.among is None:
+                yield from kernel.bigints(ids, self.column, partition.first, partition.end)
+                return
+            found = sorted(
+                value for value in self.among if self.first <= value <= self.last and value in ids
+            )
+            yield pa.RecordBatch.from_arrays([pa.array(found, pa.int64())], [self.column])
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """The set of a task; none if it had no ids."""
+
+    path: str | None
+
+
+class BitsWriter(DataSourceArrowWriter):
+    """Tasks write sets, and the driver joins them."""
+
+    def __init__(self, path: str, overwrite: bool, parts: int) -> None:
+        self.path, self.overwrite, self.parts = path, overwrite, parts
+        self.folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(path))
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        gatherer = kernel.Gatherer([])
+        pieces = [piece for batch in iterator for piece in gatherer.take(batch.column(0))]
+        pieces += gatherer.finish()
+        sets = [batch for batch in pieces if batch.column(0)[0].as_py() != kernel.NULLS]
+        if not sets:
+            return Written(None)
+        handle, path = tempfile.mkstemp(dir=self.folder, suffix=".bits")
+        os.close(handle)
+        with bs.union(kernel.opened(sets)) as ids:
+            ids.write(path)
+        return Written(path)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        try:
+            paths = [message.path for message in messages if isinstance(message, Written)]
+            sets = [bs.open(path) for path in paths if path is not None]
+            if not self.overwrite and os.path.exists(self.path):
+                sets.append(bs.open(self.path))
+            with bs.union(sets) as ids:
+                ids.write(self.path, parts=self.parts)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,214 @@
+"""Every function against the same on one machine."""
+
+import os
+import random
+from decimal import Decimal
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import functions as F
+
+import bitsort as bs
+import bitsort.spark as bss
+
+IDS = [random.Random(1).randrange(1 << bits) for bits in (20, 33, 62) for _ in range(4000)]
+IDS += range(1 << 25, (1 << 25) + 150_000)
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    rows = [(value,) for value in IDS + IDS[:500]] + [(None,)] * 7
+    random.Random(2).shuffle(rows)
+    return spark.createDataFrame(rows, "id bigint").repartition(3)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    for number in range(3):
+        lines = [f"{value}\n" for value in IDS[number::2]]
+        (folder / f"ids-{number}.txt").write_text("".join(lines))
+    return folder
+
+
+def made(folder):
+    """A set as the bytes that one machine writes of it."""
+    with bs.open(folder) as found:
+        found.verify()
+        return bs.pieces(found)
+
+
+def expected(values):
+    return bs.pieces(bs.BitSet(values))
+
+
+def left(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+@pytest.mark.parametrize("parts", [None, 1, 5])
+def test_build_of_a_frame(frame, tmp_path, parts):
+    result = bss.build(frame, "id", str(tmp_path / "out"), parts=parts)
+    assert (result.cardinality, result.nulls) == (len(set(IDS)), 7)
+    assert parts is None or result.parts <= parts
+    assert made(tmp_path / "out") == expected(IDS)
+    assert not left(tmp_path)
+
+
+def test_build_of_text_in_splits(spark, text, tmp_path, monkeypatch):
+    monkeypatch.setattr("bitsort.spark._job._LEAST_SPLIT", 10_000)
+    monkeypatch.setattr("bitsort.spark._job._MOST_SPLIT", 300_000)
+    result = bss.build(text, None, str(tmp_path / "out"), spark=spark)
+    assert result.cardinality == len(set(IDS)) and result.parts > 1
+    assert made(tmp_path / "out") == expected(IDS)
+    # Byte for byte the parts that one machine writes of these windows.
+    with bs.open(tmp_path / "out") as whole:
+        for part in sorted((tmp_path / "out").glob("part-*.bits")):
+            with bs.open(part) as ids:
+                window = whole.range(ids.min(), ids.max() + 1)
+            window.write(tmp_path / "window.bits")
+            assert (tmp_path / "window.bits").read_bytes() == part.read_bytes()
+
+
+def test_files_that_are_read_whole(spark, tmp_path):
+    (tmp_path / "a.csv").write_text("name,id\nx,5\ny,70000\n")
+    bss.build(tmp_path / "a.csv", "id", str(tmp_path / "out"))
+    assert list(bs.open(tmp_path / "out")) == [5, 70000]
+
+
+def test_an_empty_input_is_an_empty_set(spark, tmp_path):
+    empty = spark.createDataFrame([], "id bigint")
+    result = bss.build(empty, "id", str(tmp_path / "out"))
+    assert (result.cardinality, result.parts) == (0, 0)
+    assert bs.open(tmp_path / "out").count() == 0
+    assert bss.count_distinct(empty, "id") == 0 and bss.distinct(empty, "id").count() == 0
+
+
+def test_count_and_distinct(frame, text):
+    assert bss.count_distinct(frame, "id") == len(set(IDS))
+    assert bss.count_distinct([text / "ids-0.txt", text / "ids-1.txt"], None) == len(set(IDS))
+    found = bss.distinct(frame, "id")
+    assert found.columns == ["id"]
+    assert sorted(row.id for row in found.collect()) == sorted(set(IDS))
+
+
+@pytest.mark.parametrize("kind", ["text", "parquet", "u64le", "bits"])
+def test_sort(frame, tmp_path, kind):
+    out = tmp_path / "out"
+    result = bss.sort(frame, "id", str(out), format=kind)
+    assert (result.cardinality, result.nulls) == (len(set(IDS)), 7)
+    files = sorted(file for file in out.iterdir() if file.name.startswith("part-"))
+    if kind == "bits":
+        assert made(out) == expected(IDS)
+        return
+    bs.BitSet(IDS).write(tmp_path / "one", format=kind)
+    if kind == "parquet":
+        found = [value for file in files for value in pq.read_table(file)["value"].to_pylist()]
+        assert found == sorted(set(IDS))
+    else:
+        assert b"".join(file.read_bytes() for file in files) == (tmp_path / "one").read_bytes()
+    assert len(files) > 1 and (out / "_SUCCESS").exists()
+    with pytest.raises(FileExistsError):
+        bss.sort(frame, "id", str(out), format=kind)
+
+
+def test_operations_on_folders(frame, tmp_path):
+    a, b, out = (str(tmp_path / name) for name in "abc")
+    others = [value + value % 3 for value in IDS]
+    bs.BitSet(IDS).write(a, parts=4)
+    bs.BitSet(others).write(b, parts=3)
+    for join, wanted in [
+        (bss.union, set(IDS) | set(others)),
+        (bss.intersection, set(IDS) & set(others)),
+        (bss.difference, set(IDS) - set(others)),
+    ]:
+        assert join(a, b, out=out).cardinality == len(wanted)
+        assert made(out) == expected(wanted)
+
+
+def test_isin_set(spark, tmp_path):
+    bs.BitSet([3, 40, 1 << 40]).write(tmp_path / "set", parts=2)
+    rows = spark.createDataFrame([(3,), (4,), (-3,), (None,), (1 << 40,)], "id bigint").coalesce(1)
+    found = rows.select(bss.isin_set("id", str(tmp_path / "set")).alias("found")).collect()
+    assert [row.found for row in found] == [True, False, False, None, True]
+    bs.BitSet([4]).write(tmp_path / "set", parts=1)  # replaced: it is mapped again
+    assert rows.where(bss.isin_set(F.col("id"), str(tmp_path / "set"))).count() == 1
+
+
+def test_bloom(spark, frame):
+    keys = bss.bloom(frame, "id", 0.01)
+    assert all(value in keys for value in random.Random(3).sample(IDS, 1000))
+    others = random.Random(4).sample(range(1 << 50, 1 << 51), 4000)
+    assert sum(value in keys for value in others) < 80
+    names = spark.createDataFrame([("fox",), (None,), ("hen",)], "name string")
+    one = bs.Bloom(2, 0.01)
+    one.update(["fox", "hen"])
+    assert bss.bloom(names, "name", 0.01, keys=2).info() == one.info()
+
+
+def test_reading_sets_as_tables(spark, tmp_path):
+    bs.BitSet(IDS).write(tmp_path / "set", parts=3)
+    table = spark.read.format("bits").load(str(tmp_path / "set"))
+    assert table.columns == ["id"]
+    assert sorted(row.id for row in table.collect()) == sorted(set(IDS))
+    some = sorted(set(IDS))[1000:1010]
+    for condition, wanted in [
+        (f"id >= {some[0]} and id < {some[-1]}", some[:-1]),
+        (f"id in ({some[3]}, 999999999999999999, -4)", [some[3]]),
+        (f"id = {some[4]} and id > {some[2]}", [some[4]]),
+        ("id < 0", []),
+        ("id is null", []),
+    ]:
+        assert sorted(row.id for row in table.where(condition).collect()) == wanted
+    plan = table.where(f"id = {some[0]}")._jdf.queryExecution().executedPlan().toString()
+    assert "Filter (" not in plan, "the set answers it"
+    options = {"column": "user", "partitions": "5"}
+    table = spark.read.format("bits").options(**options).load(str(tmp_path / "set"))
+    assert table.columns == ["user"] and table.rdd.getNumPartitions() == 5
+
+
+def test_writing_tables_as_sets(spark, frame, tmp_path):
+    out = str(tmp_path / "out")
+    frame.write.format("bits").option("parts", 3).mode("overwrite").save(out)
+    assert made(out) == expected(IDS)
+    more = spark.createDataFrame([(7,), (1 << 50,)], "id bigint")
+    more.write.format("bits").mode("append").save(out)
+    assert made(out) == expected([*IDS, 7, 1 << 50])
+    more.write.format("bits").mode("overwrite").save(out)
+    assert made(out) == expected([7, 1 << 50])
+    assert not left(tmp_path)
+
+
+def test_ids_that_are_no_bigint(spark, tmp_path):
+    large = (1 << 63) + 5
+    (tmp_path / "a.txt").write_text(f"3\n{large}\n")
+    decimals = spark.createDataFrame([(Decimal(3),), (Decimal(large),)], "id decimal(20,0)")
+    assert bss.build(decimals, "id", str(tmp_path / "out")).cardinality == 2
+    assert list(bs.open(tmp_path / "out")) == [3, large]
+    bss.sort(tmp_path / "a.txt", None, str(tmp_path / "sorted"))
+    texts = [file.read_text() for file in sorted((tmp_path / "sorted").glob("part-*"))]
+    assert "".join(texts) == f"3\n{large}\n"
+    for asked in (
+        bss.distinct(tmp_path / "a.txt", None),
+        spark.read.format("bits").load(str(tmp_path / "out")),
+    ):
+        with pytest.raises(Exception, match=str(large)):
+            asked.collect()
+
+
+def test_what_is_refused(spark, tmp_path):
+    negative = spark.createDataFrame([(3,), (-4,)], "id bigint")
+    with pytest.raises(Exception, match="-4"):
+        bss.build(negative, "id", str(tmp_path / "out"))
+    (tmp_path / "a.txt").write_text("1\n2\nthree\n")
+    with pytest.raises(Exception, match=r"a\.txt:3: byte 4"):
+        bss.build(tmp_path / "a.txt", None, str(tmp_path / "out"))
+    with pytest.raises(TypeError, match="name is string"):
+        bss.build(spark.createDataFrame([("x",)], "name string"), "name", str(tmp_path / "out"))
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+    bs.BitSet(IDS).write(tmp_path / "set", parts=2)
+    (tmp_path / "set" / "part-00001.bits").unlink()
+    with pytest.raises(Exception, match=r"part-00001\.bits is missing"):
+        bss.union(str(tmp_path / "set"), out=str(tmp_path / "out"))
+    with pytest.raises(Exception, match=r"part-00001\.bits is missing"):
+        spark.read.format("bits").load(str(tmp_path / "set")).count()

@@ -1,0 +1,21 @@
+//! A folder that is a set: parts, which are `.bits` files of windows that ascend, and a manifest
+//! of them, which is written last. `docs/format.md` specifies it.
+//!
+//! Flow: sets → [`Part`]s in a [`FolderWriter`] → manifest → rename → folder → [`SetFile`], which
+//! asks the part that has the answer. Read `manifest.rs` first.
+//!
+//! [`SetFile`]: super::SetFile
+
+mod manifest;
+mod open;
+mod piece;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(super) use manifest::MANIFEST;
+pub use manifest::Part;
+pub(super) use open::{Folder, open_parts};
+pub use piece::pieces;
+pub(crate) use writer::write_folder_in;
+pub use writer::{FolderWriter, write_folder};

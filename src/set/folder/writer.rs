@@ -1,0 +1,251 @@
+//! Folders that appear whole or not at all.
+
+use super::manifest::{MANIFEST, Manifest, Part};
+use super::piece::{ask, ends_within, window_of};
+use crate::error::{Error, FolderFault, Result};
+use crate::io::write::{Encoding, Writer, folder_of, publish_folder};
+use crate::progress::Progress;
+use crate::set::file::{SetFile, Spool};
+use crate::set::operand::AsSet;
+use crate::set::sink::write_bits;
+use crate::set::view::SetView;
+use crate::set::{Joined, SetFormat, Written};
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A folder that is being written: parts come into a temporary folder beside its place, which
+/// takes its name at the [`commit`](Self::commit). Dropped without one, it leaves nothing.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{self, FolderWriter, IntegerSet, SetFile};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("ids");
+/// let writer = FolderWriter::create(&path)?;
+/// let (low, high) = (IntegerSet::from([3, 40]), IntegerSet::from([1 << 40]));
+/// let parts = [&low, &high].into_iter().enumerate().map(|(number, set)| {
+///     set::or(&[set]).write_part(writer.folder(), number)
+/// });
+/// let parts = parts.collect::<Result<Vec<_>, _>>()?;
+/// writer.commit(parts.into_iter().flatten().collect())?;
+/// assert_eq!(SetFile::open(&path)?.to_set()?, [3, 40, 1 << 40].into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FolderWriter {
+    destination: PathBuf,
+    temporary: TempDir,
+}
+
+impl FolderWriter {
+    /// Begins a folder that is to be at `path`. One that is there already is replaced at the
+    /// commit if it is empty or a set in parts, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If something else is at `path`, or the system refuses the temporary folder.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        check_replaceable(path)?;
+        // A link stays a link. The path loses a `/` at its end.
+        let destination = match fs::canonicalize(path) {
+            Ok(found) => found,
+            Err(_) => path.components().collect(),
+        };
+        let temporary = tempfile::Builder::new()
+            .prefix(".bitsort-")
+            .permissions(Permissions::from_mode(0o777)) // less the process's mask
+            .tempdir_in(folder_of(&destination))
+            .map_err(Error::io("create", &destination))?;
+        Ok(Self { destination, temporary })
+    }
+
+    /// The temporary folder, for parts.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Writes the manifest of these parts, which are in [`folder`](Self::folder), and gives the
+    /// folder its name. Files in it that are no such part, as an abandoned task leaves them, are
+    /// removed.
+    ///
+    /// # Errors
+    ///
+    /// If parts overlap, one is missing or has other bytes than its row says, or the system
+    /// refuses; what was at the path is untouched then.
+    pub fn commit(self, parts: Vec<Part>) -> Result<Written> {
+        let Self { destination, temporary } = self;
+        let manifest = Manifest::of(&destination, parts)?;
+        for part in &manifest.parts {
+            let found = fs::metadata(temporary.path().join(&part.name));
+            let found =
+                found.map_err(|_| FolderFault::Missing(part.name.clone()).of(&destination))?;
+            if found.len() != part.bytes {
+                let (name, expected, found) = (part.name.clone(), part.bytes, found.len());
+                return Err(FolderFault::Bytes { name, expected, found }.of(&destination));
+            }
+        }
+        remove_others(temporary.path(), &manifest).map_err(Error::io("write", &destination))?;
+        let bytes = manifest.to_bytes();
+        write_manifest(temporary.path(), &bytes)?;
+        check_replaceable(&destination)?;
+        let published = publish_folder(temporary.path(), &destination);
+        published.map_err(Error::io("create", &destination))?;
+        let parts_bytes: u64 = manifest.parts.iter().map(|part| part.bytes).sum();
+        let bytes = parts_bytes + bytes.len() as u64;
+        Ok(Written { cardinality: manifest.cardinality, bytes })
+    }
+}
+
+impl Joined<'_> {
+    /// Writes the set as part `number` of a folder; gives its row of the manifest, or none, and
+    /// no file, if it has no values. A part that is there is replaced in one step, so that two
+    /// tasks that write the same part do no harm.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn write_part(self, folder: impl AsRef<Path>, number: usize) -> Result<Option<Part>> {
+        write_part(folder.as_ref(), number, &Spool::default(), self)
+    }
+}
+
+fn write_part(
+    folder: &Path,
+    number: usize,
+    spool: &Spool,
+    values: Joined<'_>,
+) -> Result<Option<Part>> {
+    let name = Part::name_of(number);
+    let path = folder.join(&name);
+    let writer = Writer::open(&path, Encoding::Set, spool)?;
+    let Some(file) = writer.file() else {
+        return Err(Error::usage(format!("{} is no regular file", path.display())));
+    };
+    write_bits(file, &path, SetFormat::Bits, spool, |sink| values.run(sink))?;
+    let set = SetFile::from_file(file, &path)?;
+    let Some((first, last)) = ends_within(&set, 0, u64::MAX)? else { return Ok(None) };
+    let (cardinality, xxh3) = (set.len(), xxh3_64(set.bytes()));
+    drop(set);
+    let bytes = writer.commit()?;
+    Ok(Some(Part { name, first, last, cardinality, bytes, xxh3 }))
+}
+
+/// Writes a set as a folder of up to `parts` parts, which have about as many values each.
+///
+/// # Errors
+///
+/// If the set is damaged, something else than a set in parts is at `path`, or the system refuses.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{self, IntegerSet, SetFile};
+/// use std::num::NonZero;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("ids");
+/// let (ids, parts) = (IntegerSet::from_iter(0..1_000_000), NonZero::new(4).unwrap());
+/// assert_eq!(set::write_folder(&ids, &path, parts)?.cardinality, 1_000_000);
+/// assert_eq!(std::fs::read_dir(&path)?.count(), 4 + 1);
+/// assert_eq!(SetFile::open(&path)?.to_set()?, ids);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn write_folder(
+    set: &dyn AsSet,
+    path: impl AsRef<Path>,
+    parts: NonZero<usize>,
+) -> Result<Written> {
+    write_folder_in(set, path.as_ref(), parts, &Spool::default(), &Arc::default())
+}
+
+/// The same in the memory and folder of a spool.
+pub(crate) fn write_folder_in(
+    set: &dyn AsSet,
+    path: &Path,
+    parts: NonZero<usize>,
+    spool: &Spool,
+    progress: &Arc<Progress>,
+) -> Result<Written> {
+    let writer = FolderWriter::create(path)?;
+    let parts = parts.get();
+    let (mut rows, mut from) = (Vec::new(), Some(0));
+    let len = ask(set, SetView::len)?;
+    for number in 0..parts as u64 {
+        let Some(first) = from else { break };
+        // The first value of the part that follows, rounded down to a container.
+        let rank = u128::from(len) * u128::from(number + 1) / parts as u128;
+        let next = match u64::try_from(rank).ok().filter(|&rank| rank < len) {
+            Some(rank) => ask(set, |view| view.select(rank))?.map(|value| value & !0xFFFF),
+            None => None,
+        };
+        from = match next {
+            Some(next) if next <= first => continue,
+            next => next,
+        };
+        let values = window_of(set, first, next.map_or(u64::MAX, |next| next - 1))?;
+        let values = values.progress(Arc::clone(progress));
+        rows.extend(write_part(writer.folder(), rows.len(), spool, values)?);
+    }
+    writer.commit(rows)
+}
+
+/// Refuses what a folder must not replace.
+fn check_replaceable(path: &Path) -> Result<()> {
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata.map_err(Error::io("read", path))?,
+    };
+    if !metadata.is_dir() {
+        let source = io::Error::from(io::ErrorKind::NotADirectory);
+        return Err(Error::Io { action: "write", path: path.into(), source });
+    }
+    let (mut names, mut others) = (0, None);
+    let mut has_manifest = false;
+    for entry in fs::read_dir(path).map_err(Error::io("read", path))? {
+        let name = entry.map_err(Error::io("read", path))?.file_name();
+        let name = name.to_string_lossy();
+        names += 1;
+        if name == MANIFEST {
+            has_manifest = true;
+        } else if !Part::is_name(&name) {
+            others.get_or_insert_with(|| name.into_owned());
+        }
+    }
+    match others {
+        Some(other) => Err(FolderFault::Foreign(other).of(path)),
+        None if names == 0 || has_manifest => Ok(()),
+        None => Err(FolderFault::NoManifest.of(path)),
+    }
+}
+
+/// Removes what the manifest does not name.
+fn remove_others(folder: &Path, manifest: &Manifest) -> io::Result<()> {
+    let named: HashSet<&OsStr> = manifest.parts.iter().map(|part| part.name.as_ref()).collect();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !named.contains(&*entry.file_name()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the manifest, under another name first.
+fn write_manifest(folder: &Path, bytes: &[u8]) -> Result<()> {
+    let path = folder.join(MANIFEST);
+    let mut writer = Writer::open(&path, Encoding::Set, &Spool::default())?;
+    writer.write_all(bytes).map_err(Error::io("write", &path))?;
+    writer.commit().map(drop)
+}

@@ -1,0 +1,101 @@
+//! Sets in parts, on the command line.
+
+use crate::workspace::Workspace;
+use std::fs;
+
+fn workspace() -> Workspace {
+    let work = Workspace::new();
+    let lines = |step: u64| (0..3000).map(|i| (i * step).to_string() + "\n").collect::<String>();
+    work.write("a.txt", lines(70_000));
+    work.write("b.txt", lines(105_000));
+    assert_eq!(work.set("build a.txt --parts 4 -o a", "").quiet(), "");
+    assert_eq!(work.set("build b.txt -o b.bits", "").quiet(), "");
+    assert_eq!(fs::read_dir(work.file("a")).unwrap().count(), 4 + 1);
+    work
+}
+
+#[test]
+fn every_command_takes_a_folder_for_the_set_that_it_is() {
+    let work = workspace();
+    assert_eq!(work.set("build a.txt -o a.bits", "").quiet(), "");
+    for line in [
+        "contains A 70000",
+        "contains A 70001",
+        "min A",
+        "max A",
+        "count A",
+        "count A 5 7000000",
+        "rank A 1000000",
+        "select A 17",
+        "range A 100000 900000",
+        "and A b.bits",
+        "or b.bits A",
+        "xor A b.bits --count",
+        "andnot A b.bits",
+        "andnot b.bits A",
+        "at-least 2 A b.bits A",
+        "compare A b.bits",
+        "diff A b.bits",
+        "cat A",
+        "gaps A --min-length 70000",
+        "sample A 10",
+        "eval x-y x=A y=b.bits",
+        "filter A b.txt",
+    ] {
+        let folder = work.set(&line.replace('A', "a"), "");
+        let file = work.set(&line.replace('A', "a.bits"), "");
+        assert_eq!((&folder.out, folder.code), (&file.out, file.code), "{line}: {}", folder.err);
+        assert!(!file.out.is_empty() || line.starts_with("gaps"), "{line}");
+    }
+    assert_eq!(work.set("verify a", "").out, "a: 3000 values, whole\n");
+    assert_eq!(work.set("identify a", "").out, "a: a set in a folder of .bits files\n");
+    let told = work.set("info a", "").out;
+    assert!(told.contains("folder of .bits files (parts)"), "{told}");
+    // Joined again, byte for byte, by each command that can.
+    for line in ["or a", "convert a", "cat a"] {
+        assert_eq!(work.set(&format!("{line} -o one.bits"), "").quiet(), "");
+        assert_eq!(
+            fs::read(work.file("one.bits")).unwrap(),
+            fs::read(work.file("a.bits")).unwrap()
+        );
+    }
+    assert_eq!(work.set("or a b.bits --parts 2 -o a", "").quiet(), "");
+    assert_eq!(work.set("or a --count", "").out, work.set("or a.bits b.txt --count", "").out);
+}
+
+#[test]
+fn a_folder_that_is_no_whole_set_is_refused() {
+    let work = workspace();
+    let refused = |line: &str, told: &str| {
+        let ran = work.set(line, "");
+        assert_eq!((&*ran.out, ran.code), ("", Some(2)), "{line}");
+        assert!(ran.err.contains(told), "{line}: {}", ran.err);
+    };
+    refused("add a 5", "a: a set in parts is not changed in place");
+    refused("or a --to text --parts 2 -o c", "cannot be used with");
+    refused("or a --parts 0 -o c", "invalid value '0'");
+    fs::create_dir(work.file("c")).unwrap();
+    work.write("c/letter", "mine");
+    refused("or a --parts 2 -o c", "c: it has letter, which is no part of a set");
+    refused("count c", "c: no _manifest.json");
+    refused("or a -o a", "is a directory");
+    fs::remove_file(work.file("a/part-00002.bits")).unwrap();
+    refused("count a", "a: part-00002.bits is missing");
+    refused("verify a", "a: part-00002.bits is missing");
+    fs::remove_file(work.file("a/_manifest.json")).unwrap();
+    refused("verify a", "a: no _manifest.json");
+    refused("or b.bits --parts 2 -o a", "a: no _manifest.json");
+}
+
+/// The example of docs/format.md.
+#[test]
+fn the_manifest_is_what_the_document_says() {
+    let work = Workspace::new();
+    let values = "3\n40\n1099511627776\n1099511627777\n";
+    assert_eq!(work.set("build --parts 2 -o ids", values).quiet(), "");
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md");
+    let document = fs::read_to_string(document).unwrap();
+    let (_, example) = document.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert_eq!(fs::read_to_string(work.file("ids/_manifest.json")).unwrap(), example);
+}
