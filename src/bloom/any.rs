@@ -1,7 +1,7 @@
 //! A filter of whatever design.
 
 use super::algebra::Mismatch;
-use super::builder::BuildError;
+use super::build_error::BuildError;
 use super::design::{Blocked, Counting, Design, Spec, Standard};
 use super::filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Goal};
 use super::key::Key;

@@ -1,76 +1,12 @@
 //! The size of a filter, from the number of its keys and the rate.
 
+use super::build_error::{BuildError, check_rate};
 use super::design::{Design, Layout, Spec, Standard};
 use super::filter::{Filter, Goal};
 use super::memory::Memory;
-use super::params::{BLOCK_BITS, MAX_HASHES, is_rate, real, whole};
+use super::params::{BLOCK_BITS, MAX_HASHES, real, whole};
 use super::scheme::Scheme;
-use crate::error::Error;
-use std::io;
 use std::marker::PhantomData;
-
-/// Why there is no such filter.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The expected number of keys is 0.
-    #[error("a filter is made for at least one key")]
-    NoKeys,
-    /// The rate of false positives is not between 0 and 1, or not a number.
-    #[error("a false-positive rate lies between 0 and 1, {0} does not")]
-    Rate(f64),
-    /// The number of bits a key is not above 0, or not a number.
-    #[error("bits a key are a number above 0, not {0}")]
-    BitsPerKey(f64),
-    /// The number of bits, or counters, is 0.
-    #[error("a filter has at least one bit")]
-    NoBits,
-    /// The number of hash functions is 0 or more than 255.
-    #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
-    Hashes(u32),
-    /// Counters of this size are not made, or none at all in a filter of this design.
-    #[error("only counting filters have counters, of 2, 4 or 8 bits; not {0}")]
-    CounterBits(u32),
-    /// A filter of another design than [`Standard`](super::Standard) for a
-    /// scheme that has only that.
-    #[error("the hash function {0} is for standard filters only")]
-    Scheme(Scheme),
-    /// The builder got too few facts to size the filter.
-    #[error(
-        "the size follows from keys and rate, keys and bits a key, keys and bits, or bits and hash functions"
-    )]
-    Incomplete,
-    /// The builder got two facts that each fix the size.
-    #[error("give one of rate, bits and bits a key")]
-    Contradiction,
-    /// The filter has more bits than can be counted, or than its kind of file has
-    /// room for, or no number of bits reaches the rate.
-    #[error("no filter of this kind can be so large, or reach such a rate")]
-    TooLarge,
-    /// The filter is larger than the machine's memory, or the operating system
-    /// refused it.
-    #[error("cannot reserve {bytes} bytes of memory")]
-    OutOfMemory {
-        /// Bytes that the filter takes.
-        bytes: u64,
-    },
-}
-
-impl From<BuildError> for Error {
-    fn from(error: BuildError) -> Self {
-        match error {
-            BuildError::OutOfMemory { bytes } => {
-                Self::OutOfMemory { bytes, source: io::ErrorKind::OutOfMemory.into() }
-            }
-            other => Self::usage(other.to_string()),
-        }
-    }
-}
-
-/// Refuses numbers that are no rate of false positives.
-pub(crate) fn check_rate(rate: f64) -> Result<(), BuildError> {
-    if is_rate(rate) { Ok(()) } else { Err(BuildError::Rate(rate)) }
-}
 
 /// Collects the parameters of a filter; [`build`](Self::build) makes it.
 ///

@@ -1,6 +1,6 @@
 //! Counters instead of bits: keys can be removed.
 
-use super::builder::BuildError;
+use super::build_error::BuildError;
 use super::design::{Counting, Layout, Spec, Standard};
 use super::filter::{BloomFilter, CountingBloomFilter, Filter};
 use super::key::Key;

@@ -22,7 +22,7 @@
 //! ```
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use super::builder::{BuildError, check_rate};
+use super::build_error::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
 use super::file::{damaged, save_with};
 use super::filter::{BloomFilter, Filter, Goal};

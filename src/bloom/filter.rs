@@ -1,6 +1,7 @@
 //! A filter and what can be asked of it.
 
-use super::builder::{BuildError, Builder};
+use super::build_error::BuildError;
+use super::builder::Builder;
 use super::design::{Blocked, Counting, Design, GROUP, Spec, Standard};
 use super::key::Key;
 use super::memory::{Memory, Opened, Storage};

@@ -8,7 +8,8 @@
 //!
 //! Almeida, Baquero, Preguiça and Hutchison, *Scalable Bloom Filters* (2007).
 
-use super::builder::{BuildError, Builder};
+use super::build_error::BuildError;
+use super::builder::Builder;
 use super::design::{Plain, Spec};
 use super::filter::Filter;
 use crate::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! Where the words of a filter lie.
 
-use super::builder::BuildError;
+use super::build_error::BuildError;
 use crate::kernel::sys::{Lines, Machine};
 use memmap2::Mmap;
 use std::fmt;

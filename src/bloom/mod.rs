@@ -41,10 +41,13 @@
 //! keys. Threads fill a filter together through
 //! [`share`](BloomFilter::share).
 
+// Circle: `builder`, `filter`: a filter begins its builder, which makes the filter.
+
 mod algebra;
 mod any;
 mod anywhere;
 mod blocked;
+mod build_error;
 mod builder;
 mod counting;
 pub mod dcso;
@@ -69,8 +72,9 @@ mod tests;
 
 pub use algebra::Mismatch;
 pub use any::AnyFilter;
-pub(crate) use builder::check_rate;
-pub use builder::{BuildError, Builder};
+pub use build_error::BuildError;
+pub(crate) use build_error::check_rate;
+pub use builder::Builder;
 pub use design::{Blocked, Counting, Design, Plain, Spec, Standard};
 pub use file::is_bloom_file;
 pub use filter::{BlockedBloomFilter, BloomFilter, CountingBloomFilter, Filter, Goal};

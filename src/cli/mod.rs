@@ -3,6 +3,8 @@
 //! Flow: arguments → `args` → jobs of the library → answers on standard output; errors → `hints`,
 //! `exit`. Read `bitsort/job.rs` and `bitset/mod.rs` first.
 
+// Circle: `exit`, `signals`: a run watches signals, and what ends by one says so.
+
 pub mod bitset;
 pub mod bitsort;
 mod bloom;

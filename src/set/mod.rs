@@ -7,6 +7,10 @@
 //! Flow: operands → `plan`, which works container by container → `sink`, or memory. Read
 //! `view/query.rs` and `plan.rs` first.
 
+// Circle: `file::writer`, `ranges`: ranges are written as containers, and a file takes ranges.
+// Circle: `merge`, `plan`: sparse sets of a plan are merged, and a merge is made of a plan.
+// Circle: `integer_set`, `join`, `sink`: a join gives a set in memory, which joins and is written.
+
 pub mod bitmap;
 mod block;
 pub(crate) mod changes;

@@ -3,6 +3,9 @@
 //! Flow: inputs → `plan` → `load` → `finish` → output. [`Sort`] is the builder that sets it
 //! going; `engine` does one pass of it, `run` all of them. Read `run` first.
 
+// Circle: `check`, `iterate`, `merge`, `options`, `ranges`, `rejects`, `run`: `Sort` is the
+// builder in `options`, whose last methods start each of the others, and which they read.
+
 mod array;
 mod check;
 mod context;

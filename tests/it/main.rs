@@ -9,6 +9,7 @@ mod bloom_commands;
 mod bloom_index;
 mod bloom_streams;
 mod broken_records;
+mod circles;
 #[cfg(feature = "columnar")]
 mod columnar;
 mod command;

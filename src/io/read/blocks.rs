@@ -11,10 +11,11 @@
 //!    [`Overlong`](super::long_line::Overlong). Of lines, a block grows with its
 //!    longest line up to a limit.
 
-use super::block::{Block, Cut, Rule};
+use super::block::{Block, Cut};
 use super::lines::LineInputs;
 use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
+use super::rule::Rule;
 use super::serial::{Place, Serial, Source};
 use super::values::SetSource;
 use crate::error::{Error, Result};

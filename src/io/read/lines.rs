@@ -1,9 +1,10 @@
 //! Inputs whose lines are taken whole: of text, where a byte order mark is no part of
 //! the first one, or of any bytes that end in a terminator.
 
-use super::block::{Rule, Taken};
 use super::long_line::MAX_LINE_BYTES;
-use super::open::{Content, Input, OpenOptions, Opened, Opener, Purpose, head_of, open_file};
+use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, open_file};
+use super::purpose::Purpose;
+use super::rule::{Rule, Taken};
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::number::{Format, Selector};

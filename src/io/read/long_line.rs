@@ -1,6 +1,6 @@
 //! Lines that are longer than a block.
 
-use super::block::Rule;
+use super::rule::Rule;
 use crate::error::Error;
 use crate::number::{Line, LineScanner, MAX_NOTED_BYTES, Malformed, Notation};
 use crate::size::ByteSize;

@@ -1,5 +1,6 @@
 //! Opening inputs: what can be read at any place, and what only once.
 
+use super::purpose::Purpose;
 use super::regular::RegularFile;
 use super::stream::{Look, Stream};
 use super::values::{SetSource, ValueSource, Values};
@@ -53,34 +54,6 @@ pub(crate) enum Content {
     Values(Mutex<Values>),
     /// Has no bytes either, but can be read in pieces, any number of times.
     Set { set: Arc<dyn SetSource>, len: u64 },
-}
-
-/// The use of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Its values: of a table, a column.
-    Values,
-    /// Its lines of text: a table has none.
-    Text,
-    /// Its lines of any bytes.
-    Bytes,
-}
-
-impl Purpose {
-    /// Whether the reader wants whole lines, and not only their values.
-    pub(super) fn is_lines(self) -> bool {
-        self != Self::Values
-    }
-
-    /// Refuses a table where the reader wants lines of text.
-    pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
-        match TableFormat::of_content(head) {
-            Some(format) if self == Self::Text => Err(Error::usage(format!(
-                "{name} is a {format} file, which has rows, not lines: build a set of it"
-            ))),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// Files of /proc claim a length of 0, and files of /sys a page, whatever they hold: the reader

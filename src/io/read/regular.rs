@@ -1,6 +1,6 @@
 //! Regular files, which threads read at any place.
 
-use super::block::Taken;
+use super::rule::Taken;
 use crate::error::{Error, Result};
 use std::fs::File;
 use std::io::{self, Seek};

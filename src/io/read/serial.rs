@@ -1,9 +1,10 @@
 //! Blocks of inputs that are read one after the other: streams, and files of quoted
 //! records, which begin where the one before ends.
 
-use super::block::{Block, Cut, Taken, byte_order_mark};
+use super::block::{Block, Cut, byte_order_mark};
 use super::long_line::{LongLine, too_long};
 use super::regular::RegularFile;
+use super::rule::Taken;
 use super::stream::{Stream, failed};
 use crate::error::Result;
 use crate::kernel::parse::PADDING;

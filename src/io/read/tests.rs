@@ -1,7 +1,8 @@
-use super::block::{Block, Taken};
+use super::block::Block;
 use super::blocks::Claims;
 use super::lines::LineInputs;
 use super::regular::RegularFile;
+use super::rule::Taken;
 use crate::error::Error;
 use crate::kernel::parse::PADDING;
 use crate::number::{Column, MAX_RECORD_BYTES, Notation, Selector};

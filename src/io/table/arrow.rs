@@ -1,7 +1,7 @@
 //! Arrow IPC, as a file or as a stream in a file: record batches.
 
 use super::bytes::{FileBytes, too_large};
-use super::reader::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
+use super::columns::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
 use super::{Keys, Rows};
 use crate::number::Column;
 use arrow_array::cast::AsArray;

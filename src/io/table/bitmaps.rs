@@ -1,8 +1,8 @@
 //! Parquet files of two columns: a number, and the bytes of a bitmap.
 
 use super::bytes::FileBytes;
+use super::columns::invalid;
 use super::parquet::{error, metadata_of};
-use super::reader::invalid;
 use super::writer::{Holding, parquet_error};
 use crate::error::{Error, Result};
 use ::parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};

@@ -3,8 +3,8 @@
 //! Source: <https://parquet.apache.org/docs/file-format/bloomfilter/>.
 
 use super::bytes::FileBytes;
+use super::columns::{Candidate, Refused, choose_any, invalid};
 use super::parquet::metadata_of;
-use super::reader::{Candidate, Refused, choose_any, invalid};
 use crate::error::{Error, Result};
 use crate::number::Column;
 use ::parquet::basic::Type as Physical;

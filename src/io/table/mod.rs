@@ -14,6 +14,8 @@ mod bitmaps;
 #[cfg(feature = "columnar")]
 mod bytes;
 #[cfg(feature = "columnar")]
+mod columns;
+#[cfg(feature = "columnar")]
 mod filters;
 #[cfg(not(feature = "columnar"))]
 mod left_out;

@@ -1,7 +1,7 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
 use super::bytes::{FileBytes, too_large};
-use super::reader::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
+use super::columns::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
 use super::{Keys, Rows};
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};

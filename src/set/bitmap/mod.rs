@@ -19,6 +19,8 @@
 //! alike. All three are [`Bits`] over their words, so that an algorithm is
 //! written once.
 
+// Circle: `bits`, `iter`: a bitmap gives the iterator over its bits.
+
 mod algebra;
 mod bits;
 mod edit;

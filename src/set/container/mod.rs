@@ -7,6 +7,8 @@
 //! Source: the format specification of the Roaring project,
 //! <https://github.com/RoaringBitmap/RoaringFormatSpec>.
 
+// Circle: `owned`, `scratch`: an owned container is made from scratch, and lent to it.
+
 mod count;
 mod many;
 mod owned;

@@ -5,6 +5,7 @@
 
 mod body;
 mod bucket;
+mod extent;
 mod header;
 mod portable;
 mod questions;
@@ -16,6 +17,7 @@ mod writer;
 
 pub(crate) use crate::io::write::Spool;
 pub(crate) use bucket::{BucketEncoder, in_order};
+pub(crate) use extent::Extent;
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};
 pub(crate) use set_file::{Member, Sections};
@@ -24,6 +26,4 @@ pub(crate) use sizes::Sizes;
 #[cfg(feature = "cli")]
 pub(crate) use sizes::dense_bytes;
 pub(crate) use summed::Summed;
-pub(crate) use writer::{
-    BitsWriter, Extent, ValueSink, append_checksums, in_containers, push_array,
-};
+pub(crate) use writer::{BitsWriter, ValueSink, append_checksums, in_containers, push_array};

@@ -1,8 +1,8 @@
 //! What a `.bits` file of each representation would take.
 
+use super::extent::Extent;
 use super::header::Representation;
 use super::portable::PortableSize;
-use super::writer::Extent;
 use crate::io::page::{HEADER_BYTES, blocks};
 use crate::set::container::{Container, plain_bytes};
 use crate::set::format::SetFormat;

@@ -4,7 +4,7 @@
 //! way of a `.bits` file, into a temporary one, whose sections are copied then.
 
 use super::body::PIECE_BYTES;
-use super::writer::Head;
+use super::format::Head;
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
 use crate::set::container::{BITMAP_BYTES, Container};

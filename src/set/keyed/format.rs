@@ -117,3 +117,11 @@ impl Entry {
         })
     }
 }
+
+/// What the bytes of a set are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) bytes: u64,
+    pub(crate) representation: Representation,
+    pub(crate) cardinality: u64,
+}

@@ -2,7 +2,8 @@
 
 use super::encoder::{SetEncoder, copy_at};
 use super::file::KeyedSets;
-use super::writer::{Head, KeyedWriter};
+use super::format::Head;
+use super::writer::{KeyedWriter, WrittenSets};
 use crate::error::{Error, Result};
 use crate::io::write::{Encoding, Spool, Writer};
 use crate::progress::Progress;
@@ -27,18 +28,6 @@ pub(crate) trait KeyRun {
 
     /// The set in algebra.
     fn operand(&self) -> Result<Operand<'_>>;
-}
-
-/// What was written of sets by key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct WrittenSets {
-    /// Number of sets.
-    pub sets: u64,
-    /// Number of values, those of each set counted.
-    pub values: u64,
-    /// Bytes of the file.
-    pub bytes: u64,
 }
 
 /// Writes a `.sets` file of what `produce` pushes; it appears whole or not at all.

@@ -17,12 +17,13 @@ pub(crate) use body::Body;
 pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
+pub(crate) use format::Head;
 pub(crate) use format::MAGIC;
+pub use merge::union;
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
 pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
-pub use merge::{WrittenSets, union};
 pub use name::KeyName;
 pub(crate) use name::unquoted;
 pub use overlap::{Overlap, OverlapBy, Pair};
-pub(crate) use writer::Head;
+pub use writer::WrittenSets;

@@ -1,23 +1,26 @@
 //! Sets with ascending keys → a `.sets` file.
 
-use super::format::{Entry, Header};
-use super::merge::WrittenSets;
+use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::Spool;
-use crate::set::file::{Representation, Summed, append_checksums};
+use crate::set::file::{Summed, append_checksums};
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
-/// What the bytes of a set are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Head {
-    pub(crate) bytes: u64,
-    pub(crate) representation: Representation,
-    pub(crate) cardinality: u64,
+/// What was written of sets by key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WrittenSets {
+    /// Number of sets.
+    pub sets: u64,
+    /// Number of values, those of each set counted.
+    pub values: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
 }
 
 /// Writes bodies to the file as they come. Keys and entries wait in memory, or in temporary

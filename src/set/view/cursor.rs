@@ -1,7 +1,7 @@
 //! The containers of a set, in order.
 
-use super::query::{difference, sum};
 use super::roaring::RoaringView;
+use super::search::{difference, sum};
 use super::walk::Walk;
 use super::{Damage, FolderView, Shape};
 use crate::kernel::steps;

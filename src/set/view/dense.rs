@@ -1,7 +1,7 @@
 //! A plain bitmap, in pieces of 2^16 bits.
 
 use super::Damage;
-use super::query::last_up_to;
+use super::search::last_up_to;
 use crate::kernel::{Level, popcount};
 use crate::set::container::{Container, WORDS};
 

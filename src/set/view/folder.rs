@@ -1,6 +1,6 @@
 //! A set in several parts, each of which has the values of a window of its own.
 
-use super::query::sum;
+use super::search::sum;
 use super::{Damage, SetView};
 use crate::set::file::SetFile;
 

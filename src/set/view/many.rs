@@ -6,7 +6,7 @@
 //! the second-level cache, and is read into it once for all its values.
 
 use super::cursor::Keyed;
-use super::query::{difference, split};
+use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
 use crate::kernel::sys::Pages;
 use crate::set::container::Container;

@@ -12,6 +12,8 @@
 //! has no containers: it finds values by their ranks. A [`FolderView`] asks the part that has
 //! the answer.
 
+// Circle: `by_part`, `values`: the values of a folder are those of its parts, one by one.
+
 mod by_part;
 mod by_rank;
 mod cursor;
@@ -22,6 +24,7 @@ mod query;
 mod roaring;
 mod runs;
 mod screen;
+mod search;
 mod selection;
 mod sparse;
 #[cfg(test)]
@@ -35,10 +38,10 @@ pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub(crate) use folder::{FolderPart, FolderView};
 pub(crate) use many::Prober;
-pub(crate) use query::{ends_of, find_key};
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
+pub(crate) use search::{ends_of, find_key};
 pub(crate) use selection::Selection;
 pub(crate) use sparse::SparseView;
 pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};

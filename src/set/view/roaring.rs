@@ -7,7 +7,7 @@
 //! four containers), the containers.
 
 use super::Damage;
-use super::query::find_key;
+use super::search::find_key;
 use crate::set::container::{Container, MAX_ARRAY, plain_bytes};
 
 /// Cookie of a bitmap without runs; the number of containers follows.

@@ -1,6 +1,6 @@
 //! Many values selected, their ranks ascending, in one pass.
 
-use super::query::difference;
+use super::search::difference;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 

@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::Damage;
-use super::query::find_key;
+use super::search::find_key;
 use crate::kernel::steps;
 use crate::set::sparse::{
     ENTRY_BYTES, Entry, GROUP_LOG, GROUP_VALUES, Group, GroupEncoder, Layout,

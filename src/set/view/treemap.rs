@@ -5,8 +5,8 @@
 //! bare file it is made by walking over it.
 
 use super::Damage;
-use super::query::find_key;
 use super::roaring::RoaringView;
+use super::search::find_key;
 
 /// Bytes of an entry of the table of buckets.
 pub(crate) const ENTRY_BYTES: usize = 24;

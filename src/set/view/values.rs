@@ -2,7 +2,7 @@
 
 use super::by_part::ByPart;
 use super::by_rank::ByRank;
-use super::query::ends_of;
+use super::search::ends_of;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 use crate::set::containers::Slot;

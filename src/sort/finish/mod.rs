@@ -2,8 +2,8 @@
 //!
 //! In: the entries of each partition. Out: parts of the output in order, as bytes or as
 //! values. Read [`loaded`] first, then [`partition`] and [`emit`].
-//!
-//! Circle: `loaded`, `cut`, `task`, as `Loaded` has its methods in all three, one file a subject.
+
+// Circle: `loaded`, `cut`, `task`: `Loaded` has methods in all three, a subject in each.
 
 pub(super) mod batch;
 pub(super) mod counts;

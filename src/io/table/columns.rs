@@ -1,0 +1,104 @@
+//! The columns of a file: which one is wanted, and why there is none.
+
+use crate::number::Column;
+use std::io;
+
+/// A table that was opened, and its pieces.
+pub(super) struct Opened<T> {
+    pub(super) table: T,
+    /// Rows of each piece.
+    pub(super) rows: Vec<u64>,
+}
+
+/// The reason why a table cannot be opened.
+pub(super) enum Refused {
+    /// It cannot be read.
+    Read(io::Error),
+    /// It has no such column of integers.
+    Column(String),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+/// Bytes that are no file of this format.
+pub(super) fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
+/// A column that a file has.
+pub(super) struct Candidate {
+    pub(super) name: String,
+    /// The type of its content, if that is not integers.
+    pub(super) other: Option<String>,
+}
+
+/// What a column of values holds.
+pub(super) const INTEGERS: &str = "integers";
+/// What a column of keys holds.
+pub(super) const KEYS: &str = "strings, bytes or integers";
+
+/// Column names that a message lists.
+const LISTED: usize = 12;
+
+/// Number (from 0) of the wanted column, whose content is to be of this `kind`.
+pub(super) fn choose(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+    kind: &str,
+) -> Result<usize, Refused> {
+    let index = choose_any(candidates, wanted)?;
+    match &candidates[index] {
+        Candidate { other: None, .. } => Ok(index),
+        Candidate { name, other: Some(other) } => {
+            Err(Refused::Column(format!("column \"{name}\" holds {other}, not {kind}")))
+        }
+    }
+}
+
+/// Number (from 0) of the wanted column, or of the only one of integers.
+pub(super) fn choose_any(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+) -> Result<usize, Refused> {
+    let list = |integers_only: bool| {
+        let names = candidates.iter().filter(|found| !integers_only || found.other.is_none());
+        let mut names = names.map(|found| found.name.as_str());
+        let mut list = names.by_ref().take(LISTED).collect::<Vec<_>>().join(", ");
+        if names.next().is_some() {
+            list.push_str(", …");
+        }
+        list
+    };
+    let refused = |what: String| Err(Refused::Column(what));
+    let index = match wanted {
+        Some(Column::Name(name)) => {
+            let mut named = (0..candidates.len()).filter(|&index| candidates[index].name == *name);
+            let (Some(index), another) = (named.next(), named.next()) else {
+                let there = list(false);
+                return refused(format!("no column is named \"{name}\"; there are {there}"));
+            };
+            if another.is_some() {
+                return refused(format!("several columns are named \"{name}\": give its number"));
+            }
+            index
+        }
+        Some(Column::Number(number)) => match number.checked_sub(1) {
+            Some(index) if index < candidates.len() => index,
+            _ => return refused(format!("no column {number}: it has {}", candidates.len())),
+        },
+        None => {
+            let mut integers =
+                candidates.iter().enumerate().filter(|(_, found)| found.other.is_none());
+            match (integers.next(), integers.next()) {
+                (Some((index, _)), None) => index,
+                (None, _) => return refused(format!("no column of integers in {}", list(false))),
+                _ => return refused(format!("several columns of integers: {}", list(true))),
+            }
+        }
+    };
+    Ok(index)
+}

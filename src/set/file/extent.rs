@@ -1,0 +1,31 @@
+//! How many values there are, and between which.
+
+use crate::set::container::Container;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Extent {
+    pub(crate) cardinality: u64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+}
+
+impl Extent {
+    pub(super) fn add_values(&mut self, values: &[u64]) {
+        let Some((&first, &last)) = values.first().zip(values.last()) else { return };
+        if self.cardinality == 0 {
+            self.min = first;
+        }
+        self.max = last;
+        self.cardinality += values.len() as u64;
+    }
+
+    pub(super) fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
+        let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // it has values
+        if self.cardinality == 0 {
+            self.min = value(container.next(0));
+        }
+        self.max = value(container.previous(u16::MAX));
+        self.cardinality += u64::from(len);
+    }
+}
