@@ -404,6 +404,11 @@ fn bitmaps_of_spark_are_written_recognized_and_read() {
     assert_eq!(found, "x.parquet: Parquet file, bitmaps of Spark's bitmap_construct_agg\n");
     assert_eq!(work.set("convert x.parquet", "").quiet(), values);
     assert_eq!(work.set("convert x.parquet --from spark-bitmap", "").quiet(), values);
+    work.set("cat x.parquet", "").refused("its rows are bitmaps of Spark");
+    assert_eq!(
+        work.set("build x.parquet --column bucket", "").quiet(),
+        "0\n1\n2\n281474976710656\n"
+    );
     let refused = work.set("build --to spark-bitmap -o y", "9223372036854775808\n");
     refused.refused("9223372036854775808 does not fit in spark-bitmap");
     let theirs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign");

@@ -1,7 +1,7 @@
 //! Parquet files of two columns: a number, and the bytes of a bitmap.
 
 use super::bytes::FileBytes;
-use super::columns::invalid;
+use super::columns::{BITMAP, BUCKET, invalid};
 use super::parquet::{error, metadata_of};
 use super::writer::{Holding, parquet_error};
 use crate::error::{Error, Result};
@@ -17,8 +17,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-const BUCKET: &str = "bucket";
-const BITMAP: &str = "bitmap";
 /// Rows of a row group, if there is memory, and what a row takes while it is encoded.
 const GROUP_ROWS: u64 = 4096;
 const MIN_GROUP_ROWS: u64 = 64;

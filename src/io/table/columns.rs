@@ -36,6 +36,11 @@ pub(super) struct Candidate {
     pub(super) other: Option<String>,
 }
 
+/// The columns of rows of Spark's bitmaps.
+pub(super) const BUCKET: &str = "bucket";
+/// See [`BUCKET`].
+pub(super) const BITMAP: &str = "bitmap";
+
 /// What a column of values holds.
 pub(super) const INTEGERS: &str = "integers";
 /// What a column of keys holds.
@@ -50,6 +55,14 @@ pub(super) fn choose(
     wanted: Option<&Column>,
     kind: &str,
 ) -> Result<usize, Refused> {
+    if let ([bucket, bitmap], None) = (candidates, wanted)
+        && (bucket.name.as_str(), bitmap.name.as_str()) == (BUCKET, BITMAP)
+        && bitmap.other.is_some()
+    {
+        // The numbers of the buckets are not the set.
+        let what = "its rows are bitmaps of Spark, and no column is named: convert it to a set";
+        return Err(Refused::Column(what.to_owned()));
+    }
     let index = choose_any(candidates, wanted)?;
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
