@@ -182,12 +182,12 @@ fn circles_of_files_have_reasons() {
             .count();
         let names: Vec<String> =
             circle.iter().map(|module| format!("`{}`", module[shared..].join("::"))).collect();
-        let room = first[..shared].join("/");
-        let text = fs::read_to_string(root.join(&room).join("mod.rs")).unwrap_or_default();
+        let folder = first[..shared].join("/");
+        let text = fs::read_to_string(root.join(&folder).join("mod.rs")).unwrap_or_default();
         // A reason may take several lines.
         let mut reasons = text.split("// Circle: ").skip(1);
         if !reasons.any(|reason| names.iter().all(|name| reason.contains(name))) {
-            unnamed.push(format!("{room}/mod.rs: // Circle: {}: …", names.join(", ")));
+            unnamed.push(format!("{folder}/mod.rs: // Circle: {}: …", names.join(", ")));
         }
     }
     assert!(unnamed.is_empty(), "circles of imports without a reason:\n{}", unnamed.join("\n"));
