@@ -98,6 +98,20 @@ impl<'a> Group<'a> {
         kernel::prefetch(self.sequence.lows, (index * self.layout.low_bits as usize) >> 3);
     }
 
+    /// Asks for the bits where a value with this high part would be if the values were evenly
+    /// spaced, so that memory is not waited for three times in turn: the sample, the uppers, the
+    /// lows.
+    #[inline]
+    fn prefetch_about(self, high: usize) {
+        let Layout { count, last_high, low_bits, .. } = self.layout;
+        let about = high * count / (last_high + 1);
+        kernel::prefetch(self.sequence.uppers, (high + about) >> 6);
+        let (sample, rest) = (high >> SAMPLE_LOG, high & ((1 << SAMPLE_LOG) - 1));
+        let (before, behind) = (self.sample(sample), self.sample(sample + 1));
+        let index = before + (behind.saturating_sub(before) * rest >> SAMPLE_LOG);
+        kernel::prefetch(self.sequence.lows, (index * low_bits as usize) >> 3);
+    }
+
     #[inline]
     fn bucket(self, high: usize) -> Result<Bucket, Damage> {
         steps::count(2);
@@ -115,7 +129,9 @@ impl<'a> Group<'a> {
     /// The index of `value`, or where it would be. It is from the smallest to the largest.
     #[inline]
     pub(crate) fn find(self, value: u64) -> Result<Result<usize, usize>, Damage> {
-        let Bucket { first, place } = self.bucket(self.high(value))?;
+        let high = self.high(value);
+        self.prefetch_about(high);
+        let Bucket { first, place } = self.bucket(high)?;
         let wanted = (value - self.base) & !(u64::MAX << self.layout.low_bits);
         let count = self.sequence.ones_at(place);
         let mut end = first + count;
