@@ -4,12 +4,16 @@
 use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
+use crate::set::keyed::KeyedSets;
 use std::io;
 use std::path::Path;
 
 /// What the user of `program` can do next, where there is such a thing.
 pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     Some(match error {
+        Error::MalformedLine { input, .. } if KeyedSets::is_at(Path::new(input)) => {
+            "it has sets by key: bitset cat FILE:KEY prints one"
+        }
         Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
             "it is a set already: bitset cat prints it, bitset or joins it with others"
         }

@@ -199,3 +199,14 @@ fn files_of_sets_are_joined_key_by_key() {
     work.set("group --key 1 --column 2 -o once.sets", &all).quiet();
     assert!(fs::read(work.file("once.sets")).unwrap() == fs::read(work.file("all.sets")).unwrap());
 }
+
+#[test]
+fn a_sort_of_sets_by_key_says_how_to_print_one() {
+    let (work, _) = workspace();
+    let refused = work.run("t.sets");
+    assert!(
+        refused.err.contains("hint: it has sets by key: bitset cat FILE:KEY"),
+        "{}",
+        refused.err
+    );
+}
