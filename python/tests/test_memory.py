@@ -71,8 +71,8 @@ LONG = """
 import sys, bitsort as bs, pyarrow as pa
 ids = bs.FrozenBitSet.from_ranges([(0, 2**35)])
 many = bs.BitSet(range(0, 2**28, 3))
-print("begun", flush=True)
 try:
+    print("begun", flush=True)
     match sys.argv[1]:
         case "hash":
             hash(ids)
