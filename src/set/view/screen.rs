@@ -83,12 +83,7 @@ impl Screen {
         bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let (mut containers, mut first_key, mut last_key) = (0_usize, u64::MAX, 0);
-        let mut cursor = view.cursor();
-        while let Some((key, _)) = cursor.next()? {
-            containers += 1;
-            (first_key, last_key) = (first_key.min(key), last_key.max(key));
-        }
+        let (containers, first_key, last_key) = keys(view)?;
         let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
         let key_bits = containers.next_power_of_two().ilog2();
         let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
@@ -104,6 +99,24 @@ impl Screen {
     pub(crate) fn bytes(&self) -> usize {
         self.words.bytes().len()
     }
+}
+
+/// The number of containers, and the first key and the last. Of a sparse set, whose values
+/// would all have to be decoded, as many containers as there may be.
+fn keys(view: SetView<'_>) -> Result<(usize, u64, u64), Damage> {
+    if let Shape::Sparse(sparse) = view.0 {
+        let Some((first, last)) = sparse.ends() else { return Ok((0, u64::MAX, 0)) };
+        let (first, last) = (first >> 16, last >> 16);
+        let most = last.saturating_sub(first).saturating_add(1).min(sparse.len());
+        return Ok((usize::try_from(most).unwrap_or(usize::MAX), first, last));
+    }
+    let (mut containers, mut first_key, mut last_key) = (0_usize, u64::MAX, 0);
+    let mut cursor = view.cursor();
+    while let Some((key, _)) = cursor.next()? {
+        containers += 1;
+        (first_key, last_key) = (first_key.min(key), last_key.max(key));
+    }
+    Ok((containers, first_key, last_key))
 }
 
 /// Values on their way through a screen, each with a tag.
