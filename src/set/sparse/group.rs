@@ -108,7 +108,7 @@ impl<'a> Group<'a> {
         kernel::prefetch(self.sequence.uppers, (high + about) >> 6);
         let (sample, rest) = (high >> SAMPLE_LOG, high & ((1 << SAMPLE_LOG) - 1));
         let (before, behind) = (self.sample(sample), self.sample(sample + 1));
-        let index = before + (behind.saturating_sub(before) * rest >> SAMPLE_LOG);
+        let index = before + ((behind.saturating_sub(before) * rest) >> SAMPLE_LOG);
         kernel::prefetch(self.sequence.lows, (index * low_bits as usize) >> 3);
     }
 
