@@ -29,7 +29,8 @@ def test_everything_is_documented():
         assert thing.__doc__, name
 
 
-def test_examples_of_docstrings():
+def test_examples_of_docstrings(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     for name, thing in [("bitsort", bs), *documented()]:
         test = parser.get_doctest(thing.__doc__ or "", {}, name, None, 0)
