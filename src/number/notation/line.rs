@@ -75,20 +75,18 @@ impl Scan<'_> {
         if self.is_at_end() || self.peek() == Some(b'\r') {
             return self.end().map(|()| Line::Blank);
         }
-        let (first, mut last) = self.number_or_block()?;
-        let is_number = first == last;
-        self.skip_blanks();
-        if is_number && self.peek() == Some(b'-') {
-            self.check_takes_ranges()?;
-            self.at += 1;
+        let start = self.at;
+        let first = self.number()?;
+        let mut last = first;
+        if self.notation.digits == Digits::Ipv4 && self.peek() == Some(b'/') {
+            last = self.block_of(first, start)?;
             self.skip_blanks();
-            let start = self.at;
-            last = self.number()?;
-            if last < first {
-                self.at = start;
-                return Err(Malformed::Descending);
+        } else {
+            self.skip_blanks();
+            if self.peek() == Some(b'-') {
+                last = self.end_of(first)?;
+                self.skip_blanks();
             }
-            self.skip_blanks();
         }
         self.end()?;
         Ok(if first == last { Line::Value(first) } else { Line::Range { first, last } })
@@ -98,12 +96,22 @@ impl Scan<'_> {
         if self.notation.takes_ranges() { Ok(()) } else { Err(Malformed::ManyValues) }
     }
 
-    fn number_or_block(&mut self) -> Result<(u64, u64), Malformed> {
+    /// The last number of a range, behind its first one.
+    fn end_of(&mut self, first: u64) -> Result<u64, Malformed> {
+        self.check_takes_ranges()?;
+        self.at += 1;
+        self.skip_blanks();
         let start = self.at;
-        let first = self.number()?;
-        if self.notation.digits != Digits::Ipv4 || self.peek() != Some(b'/') {
-            return Ok((first, first));
+        let last = self.number()?;
+        if last < first {
+            self.at = start;
+            return Err(Malformed::Descending);
         }
+        Ok(last)
+    }
+
+    /// The last address of a block whose first one, at `start`, was read.
+    fn block_of(&mut self, first: u64, start: usize) -> Result<u64, Malformed> {
         self.check_takes_ranges()?;
         self.at += 1;
         let length = self.small(32, Malformed::PrefixTooLong, Malformed::ExpectedDigit)?;
@@ -112,7 +120,7 @@ impl Scan<'_> {
             self.at = start;
             return Err(Malformed::HostBits);
         }
-        Ok((first, first | others))
+        Ok(first | others)
     }
 
     fn number(&mut self) -> Result<u64, Malformed> {

@@ -94,6 +94,7 @@ fn everything_else_is_malformed_at_its_first_bad_byte() {
         (Notation::CIDR, "10.0.0.0/255.0.0.0", M::PrefixTooLong, 9),
         (Notation::CIDR, " 10.0.0.1/8", M::HostBits, 1),
         (Notation::CIDR, "10.0.0.0/8-11.0.0.0", M::ExpectedEnd, 10),
+        (Notation::CIDR, "10.0.0.1/32-10.0.0.2", M::ExpectedEnd, 11),
         (Notation::CIDR, "10.0.0.9-10.0.0.1", M::Descending, 9),
     ] {
         let found = notation.parse_line(line.as_bytes());
