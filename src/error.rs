@@ -1,6 +1,7 @@
 //! Everything that can go wrong, with the place where it did.
 
 use crate::number::Malformed;
+use crate::progress::Progress;
 use crate::size::ByteSize;
 use std::fmt;
 use std::io;
@@ -60,7 +61,7 @@ pub enum Error {
         input: String,
         /// 1-based.
         row: u64,
-        /// What is wrong, with the number.
+        /// The fault, and the number that has it.
         what: String,
     },
     /// A table has no such column of integers.
@@ -188,7 +189,7 @@ pub enum Error {
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         fault: FolderFault,
     },
     /// The bytes of an index contradict its format.
@@ -353,9 +354,9 @@ pub enum FolderFault {
     Bytes {
         /// Its name.
         name: String,
-        /// What the manifest says.
+        /// Its length by the manifest.
         expected: u64,
-        /// What is there.
+        /// The length of the file.
         found: u64,
     },
     /// The bytes of a part are not those that were written.
@@ -386,6 +387,11 @@ impl Error {
             _ => 2,
         };
         rank(self) > rank(other)
+    }
+
+    /// [`Interrupted`](Self::Interrupted), once somebody wants the run to end.
+    pub(crate) fn if_cancelled(progress: &Progress) -> Result<()> {
+        if progress.is_cancelled() { Err(Self::Interrupted) } else { Ok(()) }
     }
 
     /// Attaches an action and a file to an I/O error; for `map_err`.

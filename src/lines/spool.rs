@@ -24,9 +24,7 @@ impl Spooled {
             .map_err(Error::io("create a temporary file in", folder))?;
         let mut buffer = vec![0; job.chunks.chunk_bytes];
         loop {
-            if job.chunks.progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(job.chunks.progress)?;
             let read = match input.read(&mut buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 read => read.map_err(Error::io("read", path))?,

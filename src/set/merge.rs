@@ -150,9 +150,7 @@ impl<'a> Merge<'a> {
                 progress.advance((last >> 16).saturating_sub(done));
                 done = done.max(last >> 16);
             }
-            if progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(progress)?;
         }
         self.batch.finish(&mut take)
     }

@@ -161,9 +161,7 @@ impl<'a> Plan<'a> {
             step(&mut self, key)?;
             progress.advance(key + 1 - from);
             from = key + 1;
-            if progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(progress)?;
         }
         Ok(())
     }

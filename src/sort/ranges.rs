@@ -90,7 +90,7 @@ impl RunSource for Runs<'_> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_cancelled(self.progress)
     }
 }
 

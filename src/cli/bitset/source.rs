@@ -249,7 +249,7 @@ impl Source {
 
     /// Ends a long answer when a signal came.
     pub(in crate::cli) fn check(&self) -> Result<()> {
-        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_cancelled(&self.progress)
     }
 
     /// Memory and folder for the output of a command that does not sort.

@@ -31,9 +31,7 @@ impl ChunkJob<'_> {
 
     /// Claims the next lines.
     fn claim(self, claims: &Claims<'_>, block: &mut Block) -> Result<bool> {
-        if self.progress.is_cancelled() {
-            return Err(Error::Interrupted);
-        }
+        Error::if_cancelled(self.progress)?;
         let more = claims.claim(block)?;
         self.progress.read(block.claimed_bytes);
         Ok(more)

@@ -31,8 +31,7 @@ mod tests;
 mod unchanged;
 mod values;
 
-pub(crate) use block::Block;
-pub(crate) use block::Cut;
+pub(crate) use block::{Block, Cut};
 pub(crate) use chunks::ChunkJob;
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};

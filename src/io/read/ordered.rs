@@ -57,9 +57,7 @@ impl<'a> Ordered<'a> {
     pub(crate) fn next(&mut self, values: &mut Vec<u64>) -> Result<bool> {
         values.clear();
         while let Some(ledger) = &self.ledger {
-            if self.options.progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(self.options.progress)?;
             let more = self.claims.next(&mut self.block)?;
             if more {
                 let options = self.options;

@@ -187,7 +187,8 @@ impl ParquetTable {
         is_sane.then_some((min, max))
     }
 
-    /// The reader of a column of a piece, and the definition level of what is not null there.
+    /// The reader of a column of a piece, and the definition level of its values that are not
+    /// null.
     fn reader(&self, piece: usize, column: usize) -> io::Result<(ColumnReader, i16)> {
         let chunk = self.chunk(piece, column)?;
         let rows = self.metadata.row_group(piece).num_rows();

@@ -40,7 +40,7 @@ impl Workshop<'_, '_> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_cancelled(self.progress)
     }
 
     fn part(&mut self, part: Records, depth: u64) -> Result<()> {

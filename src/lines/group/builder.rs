@@ -67,7 +67,7 @@ pub(super) struct Tuning {
     pub(super) room_bytes: Option<u64>,
 }
 
-/// What was read and written.
+/// Counts of a run.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct GroupReport {

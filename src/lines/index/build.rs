@@ -180,9 +180,7 @@ impl Builder {
         let threads = self.threads.clamp(1, MAX_THREADS);
         self.progress.enter(Phase::Load, bytes.len().saturating_sub(at) as u64);
         while at < bytes.len() {
-            if self.progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(&self.progress)?;
             data.check_length()?;
             let begin = at;
             let mut groups = Vec::with_capacity(threads);

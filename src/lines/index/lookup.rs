@@ -180,9 +180,7 @@ impl BlockIndex {
         let blocks = self.index.header().blocks;
         progress.enter(Phase::Walk, blocks);
         (0..blocks).try_for_each(|index| {
-            if progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(progress)?;
             progress.advance(1);
             self.block(index).map(drop)
         })

@@ -434,9 +434,7 @@ impl SetFile {
         for index in 0..sparse.groups() {
             sparse.verify_group(index, &mut values, &mut encoder).map_err(self.damaged())?;
             progress.advance(1);
-            if progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(progress)?;
         }
         Ok(())
     }
@@ -453,9 +451,7 @@ impl SetFile {
                 return Err(wrong("the keys of the containers do not ascend"));
             }
             progress.advance(key - before.unwrap_or(0));
-            if progress.is_cancelled() {
-                return Err(Error::Interrupted);
-            }
+            Error::if_cancelled(progress)?;
             before = Some(key);
             if let Some(what) = container.disorder() {
                 return Err(wrong(what));

@@ -64,9 +64,7 @@ pub(crate) fn merge(
     }
     let mut alike = Vec::new();
     while let Some(Reverse((key, first))) = heap.pop() {
-        if progress.is_cancelled() {
-            return Err(Error::Interrupted);
-        }
+        Error::if_cancelled(progress)?;
         alike.clear();
         alike.push(first);
         while let Some(Reverse((next, _))) = heap.peek()

@@ -319,7 +319,7 @@ impl<M: Many> Search<'_, M> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_cancelled(self.progress)
     }
 
     /// Whether it looks cheaper to merge the large sets than to intersect them in pairs.

@@ -283,7 +283,7 @@ impl<T: Entry> Job<'_, T> {
 
     fn advance(&self, bytes: usize) -> Result<()> {
         self.progress.advance(bytes as u64);
-        if self.progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+        Error::if_cancelled(self.progress)
     }
 
     /// The order of the numbers of a share, and how many of them are of each bucket.

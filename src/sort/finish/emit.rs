@@ -194,9 +194,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
     }
 
     pub(in crate::sort) fn flush(&mut self) -> Result<()> {
-        if self.progress.is_cancelled() {
-            return Err(Error::Interrupted);
-        }
+        Error::if_cancelled(self.progress)?;
         match &mut self.part {
             Some(part) => part.write(&mut self.buffer, &mut self.batch),
             None => Ok(()),
