@@ -107,7 +107,7 @@ pub(super) fn optimal_bits(keys: u64, rate: f64) -> u64 {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn optimal_hashes(keys: u64, bits: u64, rate: f64, rule: HashRule) -> u32 {
+pub(super) fn optimal_hashes(keys: u64, bits: u64, rate: f64, rule: HashRule) -> u32 {
     let ideal = match rule {
         HashRule::FromRate => -rate.ln() / LN_2,
         HashRule::FromBits => real(bits) / real(keys) * LN_2,
@@ -141,7 +141,16 @@ pub fn unencoded_chars(text: &str) -> Vec<u8> {
 ///
 /// If it cannot be read or is no such file, or if there is not so much memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
-    let path = path.as_ref();
+    load_as(path.as_ref(), parse)
+}
+
+/// Reads a file that `parse` takes for parameters and big-endian words. The number of its keys
+/// is estimated: the file does not count them.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+pub(super) fn load_as(
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> Result<Parts<'_>, Damage>,
+) -> Result<BloomFilter> {
     let file = map(path)?;
     let (spec, words) = parse(&file).map_err(damaged(path))?;
     let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
@@ -149,18 +158,12 @@ pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
         *ours = BigEndian::read_u64(theirs);
     }
     let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
-    filter.key_count = estimated(&filter);
+    filter.key_count = filter.estimated_keys().round() as u64;
     Ok(filter)
 }
 
-/// An estimate of the number of keys: the file does not count them.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-pub(super) fn estimated(filter: &BloomFilter) -> u64 {
-    filter.estimated_keys().round() as u64
-}
-
 /// The parameters of the filter, and its words, big-endian.
-type Parts<'a> = (Spec, &'a [[u8; 8]]);
+pub(super) type Parts<'a> = (Spec, &'a [[u8; 8]]);
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     let Some((&[strategy, hashes, ref count @ ..], words)) =
@@ -217,10 +220,18 @@ pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io
     let header = check(filter).map_err(|what| io::Error::new(io::ErrorKind::InvalidInput, what))?;
     let mut out = BufWriter::with_capacity(1 << 16, out);
     out.write_all(&header.bytes)?;
-    for word in filter.as_words().iter().take(header.words) {
-        out.write_u64::<BigEndian>(*word)?;
-    }
+    write_words(filter, header.words, &mut out)?;
     out.flush()
+}
+
+/// Writes so many words of a filter, big-endian.
+pub(super) fn write_words<S: Storage>(
+    filter: &Filter<Standard, S>,
+    words: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut words = filter.as_words().iter().take(words);
+    words.try_for_each(|word| out.write_u64::<BigEndian>(*word))
 }
 
 struct Head {

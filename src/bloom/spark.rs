@@ -32,18 +32,17 @@
 
 use super::build_error::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
-use super::file::{damaged, save_with};
+use super::file::save_with;
 use super::filter::{BloomFilter, Filter, Goal};
-use super::guava::{MAX_WORDS, estimated, optimal_bits};
+use super::guava::{
+    HashRule, MAX_WORDS, Parts, load_as, optimal_bits, optimal_hashes, write_words,
+};
 use super::header::hashes_of;
-use super::memory::{Memory, Storage};
-use super::params::real;
+use super::memory::Storage;
 use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
-use crate::io::read::map;
-use byteorder::{BigEndian, ByteOrder, WriteBytesExt};
-use std::f64::consts::LN_2;
+use byteorder::{BigEndian, WriteBytesExt};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -74,17 +73,11 @@ pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError
     }
     let mut filter = BloomFilter::builder()
         .bits(words.saturating_mul(64))
-        .hashes(optimal_hashes(keys, bits))
+        .hashes(optimal_hashes(keys, bits, rate, HashRule::FromBits))
         .scheme(Scheme::SparkV2 { seed })
         .build()?;
     filter.goal = Some(Goal { keys, rate });
     Ok(filter)
-}
-
-/// (m/n) ln 2, rounded.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
-fn optimal_hashes(keys: u64, bits: u64) -> u32 {
-    ((real(bits) / real(keys) * LN_2).round() as u32).max(1)
 }
 
 /// Reads a file that `BloomFilter.writeTo` wrote, of either version. The number of its keys is
@@ -94,20 +87,8 @@ fn optimal_hashes(keys: u64, bits: u64) -> u32 {
 ///
 /// If it cannot be read or is no such file, or if there is not so much memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
-    let path = path.as_ref();
-    let file = map(path)?;
-    let (spec, words) = parse(&file).map_err(damaged(path))?;
-    let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
-    for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
-        *ours = BigEndian::read_u64(theirs);
-    }
-    let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
-    filter.key_count = estimated(&filter);
-    Ok(filter)
+    load_as(path.as_ref(), parse)
 }
-
-/// The parameters of the filter, and its words, big-endian.
-type Parts<'a> = (Spec, &'a [[u8; 8]]);
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     let mut at = 0_usize;
@@ -163,9 +144,7 @@ pub fn write_to<S: Storage>(filter: &Filter<Standard, S>, out: impl Write) -> io
     for field in fields {
         out.write_i32::<BigEndian>(field)?;
     }
-    for word in filter.as_words().iter().take(words) {
-        out.write_u64::<BigEndian>(*word)?;
-    }
+    write_words(filter, words, &mut out)?;
     out.flush()
 }
 

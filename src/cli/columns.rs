@@ -70,7 +70,7 @@ impl NumberArgs {
 impl ColumnArgs {
     /// The column, if one was chosen.
     pub(super) fn column(&self) -> Option<Column> {
-        self.column.as_deref().map(column)
+        self.column.as_deref().map(typed_column)
     }
 
     /// Tools for lines whose keys are in the column.
@@ -113,12 +113,14 @@ pub(super) struct KeyColumnArgs {
 impl KeyColumnArgs {
     /// Groups by the columns.
     pub(super) fn of(&self, group: Group) -> Group {
-        group.columns(column(&self.key), column(&self.column), self.delimiter.0).header(self.header)
+        group
+            .columns(typed_column(&self.key), typed_column(&self.column), self.delimiter.0)
+            .header(self.header)
     }
 }
 
 /// A column as typed.
-fn column(typed: &str) -> Column {
+pub(super) fn typed_column(typed: &str) -> Column {
     match typed.parse() {
         Ok(number) => Column::Number(number),
         Err(_) => Column::Name(typed.to_owned()),

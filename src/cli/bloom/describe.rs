@@ -18,7 +18,8 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
-    // Files of Guava's and Spark's do not say, nor does what was made of them.
+    // Files of Guava and Spark do not tell how many keys they have. A filter that was made of
+    // such a file does not tell it either.
     let uncounted = matches!(
         spec.scheme(),
         Scheme::GuavaMitz32 | Scheme::GuavaMitz64 | Scheme::SparkV1 | Scheme::SparkV2 { .. }

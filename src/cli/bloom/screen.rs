@@ -5,6 +5,7 @@ use super::{Out, check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
 use crate::cli::bitset::{Answer, Source, or_stdin};
+use crate::cli::columns::typed_column;
 use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::io::table::TableFormat;
@@ -17,8 +18,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is asked for keys.
+/// Answers whether it may have a key.
 enum Asked {
+    /// A filter of a file of its own.
     Filter(FilterFile<Opened>),
     /// The filters of a column of a Parquet file.
     Column(ParquetFilter),
@@ -71,10 +73,7 @@ impl Asked {
 /// Says whether keys may be in the filter, or in a column of a Parquet file.
 pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let ContainsArgs { filter, keys, files, column, kind } = args;
-    let column = column.map(|column| match column.parse() {
-        Ok(number) => Column::Number(number),
-        Err(_) => Column::Name(column),
-    });
+    let column = column.as_deref().map(typed_column);
     let filter = Asked::open(&filter, column.as_ref(), kind.funnel)?;
     let mut out = Out::open(source, &TargetArgs { output: None })?;
     kind.check_typed(!keys.is_empty())?;
