@@ -27,11 +27,7 @@ impl IntegerSet {
     ///
     /// [`Error::Interrupted`], once it was cancelled.
     pub fn to_roaring_bytes_with(&self, progress: &Progress) -> Result<Vec<u8>> {
-        self.roaring_bytes(
-            || {
-                if progress.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
-            },
-        )
+        self.roaring_bytes(|| Error::if_cancelled(progress))
     }
 
     /// Asks `goes_on` before each container.
@@ -83,17 +79,16 @@ impl IntegerSet {
                 let what = "bytes follow the end of the roaring bitmap";
                 return Err(Damage { offset: end as u64, what });
             }
-            return whole(SetView(Shape::Roaring(view)), view.rank(view.len()));
+            return counted(SetView(Shape::Roaring(view)).to_set()?, view.rank(view.len()));
         }
         let (buckets, len) = walk(bytes)?;
         let view = TreemapView::new(bytes, Table::Walked(&buckets));
-        whole(SetView(Shape::Treemap(view)), len)
+        counted(SetView(Shape::Treemap(view)).to_set()?, len)
     }
 }
 
-/// A copy of a view that says that it has `len` values.
-fn whole(view: SetView<'_>, len: u64) -> Result<IntegerSet, Damage> {
-    let set = view.to_set()?;
+/// A set of which its bytes say that it has `len` values.
+pub(super) fn counted(set: IntegerSet, len: u64) -> Result<IntegerSet, Damage> {
     if set.len() == len {
         return Ok(set);
     }

@@ -147,21 +147,9 @@ impl fmt::Display for SetFormat {
 }
 
 /// Why a text names no [`SetFormat`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}", SetFormat::ALL.map(SetFormat::name).join(", "))]
 pub struct ParseSetFormatError;
-
-impl fmt::Display for ParseSetFormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("expected one of ")?;
-        for (index, format) in SetFormat::ALL.iter().enumerate() {
-            let comma = if index > 0 { ", " } else { "" };
-            write!(f, "{comma}{format}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ParseSetFormatError {}
 
 impl FromStr for SetFormat {
     type Err = ParseSetFormatError;

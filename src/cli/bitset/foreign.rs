@@ -24,12 +24,6 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
             print_line(format_args!("{}: a set in a folder of .bits files", path.display()))?;
             continue;
         }
-        if KeyedSets::is_at(path) {
-            let sets =
-                KeyedSets::open(path).map_or(String::new(), |sets| format!(", {}", sets.len()));
-            print_line(format_args!("{}: sets by key, .sets file{sets}", path.display()))?;
-            continue;
-        }
         let bytes = map(path)?;
         let found = Foreign::of(&bytes);
         let more = match found {
@@ -44,6 +38,10 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
             // A damaged file of this kind is one, too.
             Foreign::Bits => match SetFile::open(path) {
                 Ok(set) => format!(", {}", set.representation().name()),
+                Err(_) => String::new(),
+            },
+            Foreign::Sets => match KeyedSets::open(path) {
+                Ok(sets) => format!(", {}", sets.len()),
                 Err(_) => String::new(),
             },
             Foreign::Table(TableFormat::Parquet) => match spark::is_table(path) {

@@ -7,7 +7,7 @@
 //! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
 
 use super::{Content, shifted, short, treemap};
-use crate::set::integer_set::IntegerSet;
+use crate::set::exchange::counted;
 use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, walk};
 use byteorder::{BigEndian, ByteOrder};
 use std::ops::Range;
@@ -21,11 +21,15 @@ pub(super) const FILE_VERSION: u8 = 1;
 /// Both keep the upper 32 bits below 2^31 − 1, and their largest position is this one.
 pub(super) const MAX_POSITION: u64 = 0x7FFF_FFFE_8000_0000;
 
+/// The bitmap behind the magic number.
+fn behind_magic(bytes: &[u8]) -> Result<&[u8], Damage> {
+    let what = "there is no magic number of a deletion vector";
+    bytes.strip_prefix(&MAGIC).ok_or(Damage { offset: 0, what })
+}
+
 /// A magic number and the bitmap.
 pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
-    let bitmap = bytes
-        .strip_prefix(&MAGIC)
-        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
+    let bitmap = behind_magic(bytes)?;
     let content = treemap(bitmap).map_err(shifted(4))?;
     if let Content::Treemap(_, buckets) = &content
         && let Some(last) = buckets.last().filter(|last| last.key > i32::MAX.cast_unsigned())
@@ -81,9 +85,7 @@ pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
 pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     let text = text.trim_ascii();
     let bytes = from_z85(text)?;
-    let bitmap = bytes
-        .strip_prefix(&MAGIC)
-        .ok_or(Damage { offset: 0, what: "there is no magic number of a deletion vector" })?;
+    let bitmap = behind_magic(&bytes)?;
     // At most 3 zeros fill up the last characters.
     let filled = bitmap.iter().rev().take(3).take_while(|byte| **byte == 0).count();
     let mut found = walk(bitmap).map(|walked| (bitmap, walked));
@@ -97,19 +99,11 @@ pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     let in_text = |damage: Damage| Damage { offset: (damage.offset + 4) / 4 * 5, ..damage };
     let (bitmap, (buckets, len)) = found.map_err(in_text)?;
     let view = SetView(Shape::Treemap(TreemapView::new(bitmap, Table::Walked(&buckets))));
-    let set = view.to_set().map_err(in_text)?;
-    checked(set, len).map(Content::Memory)
-}
-
-fn checked(set: IntegerSet, len: u64) -> Result<IntegerSet, Damage> {
-    if set.len() != len {
-        let what = "the number of values of a container is wrong";
-        return Err(Damage { offset: 0, what });
-    }
+    let set = counted(view.to_set().map_err(in_text)?, len)?;
     if set.max().is_some_and(|max| max > i64::MAX.cast_unsigned()) {
         return Err(Damage { offset: 0, what: "a position in a data file has 63 bits" });
     }
-    Ok(set)
+    Ok(Content::Memory(set))
 }
 
 /// The digits of Z85.

@@ -29,6 +29,8 @@ use std::fmt;
 pub enum Foreign {
     /// A `.bits` file.
     Bits,
+    /// Sets by key in a `.sets` file.
+    Sets,
     /// A portable roaring bitmap of 32 bits.
     Roaring,
     /// One of 64 bits.
@@ -71,6 +73,7 @@ impl Foreign {
         }
         match SetKind::of(bytes) {
             Some(SetKind::Bits) => return Self::Bits,
+            Some(SetKind::Keyed) => return Self::Sets,
             Some(SetKind::Roaring) => return Self::Roaring,
             Some(SetKind::Treemap) if walk(bytes).is_ok() => return Self::Treemap,
             _ => {}
@@ -115,6 +118,7 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Bits => ".bits file",
+            Self::Sets => "sets by key, .sets file",
             Self::Roaring => "portable roaring bitmap, 32 bits",
             Self::Treemap => "portable roaring bitmap, 64 bits",
             Self::DeletionVector => {

@@ -24,6 +24,7 @@ pub mod spark;
 mod tests;
 mod write;
 
+use super::exchange::counted;
 use super::integer_set::IntegerSet;
 use super::operand::{AsSet, Operand};
 use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
@@ -123,7 +124,7 @@ impl fmt::Display for ForeignFormat {
 
 /// Why a text names no [`ForeignFormat`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of clickhouse-u32, clickhouse-u64, doris, iceberg, delta, delta-inline")]
+#[error("expected one of {}", ForeignFormat::ALL.map(ForeignFormat::name).join(", "))]
 pub struct ParseForeignFormatError;
 
 impl FromStr for ForeignFormat {
@@ -177,11 +178,7 @@ impl Decoded<'_> {
     pub fn to_set(&self) -> Result<IntegerSet> {
         let len = self.view().len().map_err(blame(&self.name))?;
         let set = self.view().to_set().map_err(blame(&self.name))?;
-        if set.len() != len {
-            let what = "the number of values of a container is wrong";
-            return Err(blame(&self.name)(Damage::of(what)));
-        }
-        Ok(set)
+        counted(set, len).map_err(blame(&self.name))
     }
 }
 
@@ -205,7 +202,7 @@ pub struct Part {
 ///
 /// # Errors
 ///
-/// If the bytes contradict their format, or the build has no feature `puffin` and needs it.
+/// If the bytes contradict their format.
 pub fn parts(bytes: &[u8], name: &str) -> Result<Vec<Part>> {
     match Foreign::of(bytes) {
         Foreign::DeltaFile => {

@@ -17,8 +17,7 @@ pub(crate) use body::Body;
 pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
-pub(crate) use format::Head;
-pub(crate) use format::MAGIC;
+pub(crate) use format::{Head, MAGIC};
 pub use merge::union;
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
