@@ -94,22 +94,27 @@ impl<'a> Group<'a> {
     pub(crate) fn prefetch_upper(self, value: u64) {
         let high = self.high(value);
         kernel::prefetch(self.sequence.uppers, (self.sample(high >> SAMPLE_LOG) + high) >> 6);
-        let index = self.sample(high >> SAMPLE_LOG);
-        kernel::prefetch(self.sequence.lows, (index * self.layout.low_bits as usize) >> 3);
+        self.prefetch_low(high);
     }
 
-    /// Asks for the bits where a value with this high part would be if the values were evenly
-    /// spaced, so that memory is not waited for three times in turn: the sample, the uppers, the
-    /// lows.
+    /// Asks for the bits where `value` would be if the values were evenly spaced, while its
+    /// sample comes: so that one value waits for memory twice in turn, and not three times.
     #[inline]
-    fn prefetch_about(self, high: usize) {
-        let Layout { count, last_high, low_bits, .. } = self.layout;
-        let about = high * count / (last_high + 1);
+    pub(crate) fn prefetch_about(self, value: u64) {
+        let high = self.high(value);
+        let about = high * self.layout.count / (self.layout.last_high + 1);
         kernel::prefetch(self.sequence.uppers, (high + about) >> 6);
+        self.prefetch_low(high);
+    }
+
+    /// Asks for the lows of a high part, as if the values were evenly spaced from sample to
+    /// sample.
+    #[inline]
+    fn prefetch_low(self, high: usize) {
         let (sample, rest) = (high >> SAMPLE_LOG, high & ((1 << SAMPLE_LOG) - 1));
         let (before, behind) = (self.sample(sample), self.sample(sample + 1));
         let index = before + ((behind.saturating_sub(before) * rest) >> SAMPLE_LOG);
-        kernel::prefetch(self.sequence.lows, (index * low_bits as usize) >> 3);
+        kernel::prefetch(self.sequence.lows, (index * self.layout.low_bits as usize) >> 3);
     }
 
     #[inline]
@@ -129,9 +134,7 @@ impl<'a> Group<'a> {
     /// The index of `value`, or where it would be. It is from the smallest to the largest.
     #[inline]
     pub(crate) fn find(self, value: u64) -> Result<Result<usize, usize>, Damage> {
-        let high = self.high(value);
-        self.prefetch_about(high);
-        let Bucket { first, place } = self.bucket(high)?;
+        let Bucket { first, place } = self.bucket(self.high(value))?;
         let wanted = (value - self.base) & !(u64::MAX << self.layout.low_bits);
         let count = self.sequence.ones_at(place);
         let mut end = first + count;

@@ -135,7 +135,10 @@ impl<'a> SparseView<'a> {
     #[inline]
     pub(crate) fn contains(self, value: u64) -> Result<bool, Damage> {
         match self.group_of(value)? {
-            Some(group) => Ok(group.find(value)?.is_ok()),
+            Some(group) => {
+                group.prefetch_about(value);
+                Ok(group.find(value)?.is_ok())
+            }
             None => Ok(false),
         }
     }
@@ -151,7 +154,9 @@ impl<'a> SparseView<'a> {
         if value < entry.base {
             return Err(Damage::of("the values of the groups do not ascend"));
         }
-        Ok(match self.group(index)?.find(value)? {
+        let group = self.group(index)?;
+        group.prefetch_about(value);
+        Ok(match group.find(value)? {
             Ok(found) => (before + found as u64, true),
             Err(place) => (before + place as u64, false),
         })
