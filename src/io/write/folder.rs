@@ -11,7 +11,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// If the system refuses; both are as they were then.
+/// If the system refuses; both are as they were then. If it refuses to undo a step as well, the
+/// old content stays in a folder beside, whose name begins with `.bitsort-`.
 pub(crate) fn publish_folder(temporary: &Path, destination: &Path) -> io::Result<()> {
     match fs::rename(temporary, destination) {
         Err(error) if is_taken(&error) => {}
@@ -23,10 +24,11 @@ pub(crate) fn publish_folder(temporary: &Path, destination: &Path) -> io::Result
     // A file system that cannot exchange names: for a moment, there is no folder.
     let aside = tempfile::Builder::new().prefix(".bitsort-").tempdir_in(folder_of(destination))?;
     fs::rename(destination, aside.path())?;
-    fs::rename(temporary, destination).inspect_err(|_| {
-        // There is nothing else to do about a second refusal.
-        let _ = fs::rename(aside.path(), destination);
-    })
+    let renamed = fs::rename(temporary, destination);
+    if renamed.is_err() && fs::rename(aside.path(), destination).is_err() {
+        let _ = aside.keep(); // so the old content is not removed
+    }
+    renamed
 }
 
 /// Whether a folder that is not empty has the name.
