@@ -543,7 +543,7 @@ impl Array {
 /// # Safety
 ///
 /// As Python calls `__getbuffer__`: `view` is there to be filled, unless it is null. The owner
-/// must not move what is given of it, or change it.
+/// keeps the integers, their number and the stride where they are, and leaves them as they are.
 unsafe fn fill_view(
     owner: &Bound<'_, PyAny>,
     (start, kind, only_read): (*mut u8, Kind, bool),

@@ -4,15 +4,12 @@ use crate::buffer::{Array, Column, Refused, each_block};
 use crate::error::raise;
 use crate::numbers::{BLOCK, Numbers};
 use crate::sort::{kind_of, narrowed};
-use crate::work::watched;
+use crate::work::{FEW, watched};
 use bitsort::Progress;
 use bitsort::sort::{ArraySort, ReadNumbers};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use std::sync::Arc;
-
-/// Fewer are sorted before anybody could press Ctrl-C.
-const FEW: u64 = 1 << 16;
 
 /// Columns, one after the other.
 struct Columns {
@@ -119,19 +116,7 @@ pub(crate) fn sort(
 
 fn sorted(numbers: Numbers, sort: &ArraySort, counted: bool) -> PyResult<(Array, Option<Array>)> {
     let kind = kind_of(&numbers);
-    let columns = match numbers {
-        Numbers::Columns(columns) => columns,
-        Numbers::Values(values) => vec![Array::of_values(values).column()],
-        other => {
-            let mut values = Vec::new();
-            other.each(|block| {
-                values.extend_from_slice(block);
-                Ok(())
-            })?;
-            vec![Array::of_values(values).column()]
-        }
-    };
-    let columns = Columns::of(columns);
+    let columns = Columns::of(numbers.into_columns()?);
     let wide = kind.bytes() == 8;
     let words = if wide { columns.count } else { columns.count.div_ceil(2) };
     let no_memory = |()| PyMemoryError::new_err("no memory for the sorted array");

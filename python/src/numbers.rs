@@ -1,7 +1,7 @@
 //! Natural numbers of any Python object: sets, ranges, arrays, iterables.
 
 use crate::arrow::{Imported, import};
-use crate::buffer::{Column, Kind, Refused, each_block};
+use crate::buffer::{Array, Column, Kind, Refused, each_block};
 use crate::error::{invalid, raise, wrong_type};
 use crate::source::{Source, source_of};
 use bitsort::set::IntegerSet;
@@ -149,8 +149,30 @@ impl Numbers {
         }
     }
 
-    /// The numbers as a set. Many of them are sorted in several threads.
-    pub(crate) fn into_set(self, progress: &Arc<Progress>) -> PyResult<IntegerSet> {
+    /// The numbers as columns: those of arrays stay where they are.
+    pub(crate) fn into_columns(self) -> PyResult<Vec<Column>> {
+        let values = match self {
+            Self::Columns(columns) => return Ok(columns),
+            Self::Values(values) => values,
+            other => {
+                let mut values = Vec::new();
+                other.each(|block| {
+                    values.extend_from_slice(block);
+                    Ok(())
+                })?;
+                values
+            }
+        };
+        Ok(vec![Array::of_values(values).column()])
+    }
+
+    /// The numbers as a set. Many of them are sorted in `threads` threads, or in as many as
+    /// there are processors.
+    pub(crate) fn into_set(
+        self,
+        progress: &Arc<Progress>,
+        threads: Option<usize>,
+    ) -> PyResult<IntegerSet> {
         match self {
             Self::Set(source) => source.to_set(progress),
             Self::Range(first, last, 1) => Ok(IntegerSet::from_ranges([first..=last])),
@@ -158,7 +180,10 @@ impl Numbers {
                 let reader = ColumnReader::new(columns);
                 let refused = Arc::clone(&reader.refused);
                 let format = reader.format();
-                let sort = Sort::new().reader("the array", reader).from_format(format);
+                let mut sort = Sort::new().reader("the array", reader).from_format(format);
+                if let Some(threads) = threads {
+                    sort = sort.threads(threads);
+                }
                 let sorted = sort.progress(Arc::clone(progress)).into_set();
                 told(sorted, &refused).map(|(set, _)| set)
             }

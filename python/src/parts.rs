@@ -3,21 +3,16 @@
 use crate::error::{invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
-use crate::numbers::{ColumnReader, Numbers, told};
+use crate::numbers::Numbers;
 use crate::sort::Options;
-use crate::source::{Source, all, operand, set_of};
-use crate::work::{interruptible, watched};
-use bitsort::Progress;
+use crate::source::{Source, all, operand};
+use crate::work::{in_pieces, interruptible};
 use bitsort::set::{self, Expression, Part};
-use bitsort::sort::Sort;
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// More values are sorted by the engine.
-const MANY: u64 = 1 << 18;
+use std::sync::{Mutex, PoisonError};
 
 /// The numbers of an array of numpy or Arrow, or of an Arrow stream, as a set, sorted by no more
 /// than so many threads. Null is refused.
@@ -33,19 +28,8 @@ pub(crate) fn gather<'py>(
     data: &Bound<'py, PyAny>,
     threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let found = match Numbers::of(data)? {
-        numbers if numbers.len() <= MANY => set_of(py, numbers)?,
-        Numbers::Columns(columns) => {
-            let reader = ColumnReader::new(columns);
-            let (refused, format) = (Arc::clone(&reader.refused), reader.format());
-            let sort = Sort::new().reader("the array", reader).from_format(format);
-            let progress = Arc::new(Progress::default());
-            let sort = sort.threads(threads).progress(Arc::clone(&progress));
-            let sorted = watched(py, &progress, None, move || Ok(sort.into_set()))?;
-            told(sorted, &refused)?.0
-        }
-        numbers => set_of(py, numbers)?,
-    };
+    let numbers = Numbers::of(data)?;
+    let found = in_pieces(py, numbers.len(), |progress| numbers.into_set(progress, Some(threads)))?;
     BitSet::wrap(py, found)
 }
 

@@ -5,7 +5,7 @@ use crate::buffer::{Array, Column, each_block};
 use crate::error::raise;
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
-use crate::work::watched;
+use crate::work::{FEW, watched};
 use bitsort::Progress;
 use bitsort::set::AsSet;
 use pyo3::prelude::*;
@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 /// Values that a set is asked for at once: it answers many several times faster.
 const BLOCK: usize = 1 << 22;
-/// Fewer are answered before anybody could press Ctrl-C.
-const FEW: u64 = 1 << 16;
 
 /// The library that gave the questions, and gets the answers.
 pub(crate) enum Asker {

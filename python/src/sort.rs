@@ -236,19 +236,7 @@ pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
 type Refusal = Arc<std::sync::Mutex<Option<PyErr>>>;
 
 fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
-    let columns = match numbers {
-        Numbers::Columns(columns) => columns,
-        Numbers::Values(values) => vec![Array::of_values(values).column()],
-        other => {
-            let mut values = Vec::new();
-            other.each(|block| {
-                values.extend_from_slice(block);
-                Ok(())
-            })?;
-            vec![Array::of_values(values).column()]
-        }
-    };
-    let reader = ColumnReader::new(columns);
+    let reader = ColumnReader::new(numbers.into_columns()?);
     let refusal = Arc::clone(&reader.refused);
     let format = reader.format();
     Ok((sort.reader("the array", reader).from_format(format), refusal))

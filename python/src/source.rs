@@ -100,7 +100,7 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Source> {
 
 /// The numbers as a set in memory; Ctrl-C ends it.
 pub(crate) fn set_of(py: Python<'_>, numbers: Numbers) -> PyResult<IntegerSet> {
-    crate::work::in_pieces(py, numbers.len(), |progress| numbers.into_set(progress))
+    crate::work::in_pieces(py, numbers.len(), |progress| numbers.into_set(progress, None))
 }
 
 /// Whether operators take an object: a set of any kind, and no list.

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How often signals are looked for, and progress is told.
 const TICK: Duration = Duration::from_millis(50);
 
+/// Work on fewer values is done before anybody could press Ctrl-C.
+pub(crate) const FEW: u64 = 1 << 16;
+
 /// Does `job` in a thread of its own while this one looks for signals and tells `callback`
 /// how far it is. A signal's exception, or one of `callback`, cancels `progress`; the job
 /// must end soon then, and the exception goes on.
@@ -64,7 +67,6 @@ pub(crate) fn in_pieces<T: Send>(
     values: u64,
     job: impl FnOnce(&Arc<Progress>) -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    const FEW: u64 = 1 << 16;
     let progress = Arc::new(Progress::default());
     if values <= FEW {
         return py.detach(|| job(&progress));

@@ -135,8 +135,13 @@ def starts_of(source: Frame | Files, parts: int | None) -> list[int]:
     sampled: list[int] = []
     for row in source.sample().collect():
         sampled += bs.BitSet.deserialize(bytes(row.payload))
-    sampled.sort()
-    places = (sampled[len(sampled) * index // wanted] for index in range(1, wanted) if sampled)
+    return _evenly(sampled, wanted)
+
+
+def _evenly(ids: list[int], windows: int) -> list[int]:
+    """The starts of windows that have about as many of these ids each, but for the lowest one."""
+    ids.sort()
+    places = (ids[len(ids) * index // windows] for index in range(1, windows) if ids)
     return sorted({place & ~0xFFFF for place in places} - {0})
 
 
@@ -205,9 +210,7 @@ def join(
         with bs.open(path) as ids:
             count = ids.count()
             places += [ids[count * index // wanted] for index in range(1, wanted) if count]
-    places.sort()
-    evenly = (places[len(places) * index // wanted] for index in range(1, wanted) if places)
-    starts = sorted({place & ~0xFFFF for place in evenly} - {0})
+    starts = _evenly(places, wanted)
     windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
