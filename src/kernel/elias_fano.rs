@@ -118,8 +118,64 @@ impl Sequence<'_> {
         place - start
     }
 
+    /// Fills `out` with the places of ones, from bit `place` on. Gives how many there were.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn places(self, place: usize, out: &mut [u64]) -> usize {
+        let (mut first, mut found) = (place >> 6 << 6, 0);
+        let mut word = self.word(place);
+        while let Some(ones) = word
+            && found < out.len()
+        {
+            let count = (ones.count_ones() as usize).min(out.len() - found);
+            let mut rest = ones;
+            for slot in &mut out[found..found + count] {
+                *slot = first as u64 + u64::from(rest.trailing_zeros());
+                rest &= rest.wrapping_sub(1);
+            }
+            found += count;
+            first += 64;
+            word = self.word(first);
+        }
+        found
+    }
+
+    /// Makes the places in `out` of the ones from `index` on the numbers, plus `base`: `N` of
+    /// them at a time.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn join_all<const N: usize>(self, base: u64, index: usize, out: &mut [u64]) {
+        let bits = u64::from(self.low_bits);
+        let mask = !(u64::MAX << bits);
+        let (chunks, rest) = out.as_chunks_mut::<N>();
+        let mut next = index;
+        for chunk in chunks {
+            let bit = next * self.low_bits as usize;
+            let bytes = self.lows[bit >> 3..][..8].as_chunks().0[0];
+            let lows = u64::from_le_bytes(bytes) >> (bit & 7);
+            for (number, slot) in (0..).zip(chunk) {
+                // Of damaged bits there may be fewer zeros than the index says.
+                let high = slot.wrapping_sub(next as u64 + number);
+                *slot = base.wrapping_add(high << bits | (lows >> (number * bits) & mask));
+            }
+            next += N;
+        }
+        self.join_each(base, next, rest);
+    }
+
+    /// The same, one by one.
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn join_each(self, base: u64, index: usize, out: &mut [u64]) {
+        for (index, slot) in (index..).zip(out) {
+            let high = slot.wrapping_sub(index as u64);
+            *slot = base.wrapping_add(high << self.low_bits | self.low(index));
+        }
+    }
+
     /// Fills `out` with the numbers from `index` on, whose first one is looked for from bit
-    /// `place` on, each plus `base`, wrapping. Gives how many there were.
+    /// `place` on, each plus `base`, wrapping. Gives how many there were, and whether these
+    /// ascend.
     ///
     /// # Panics
     ///
@@ -131,7 +187,7 @@ impl Sequence<'_> {
         index: usize,
         place: usize,
         out: &mut [u64],
-    ) -> usize {
+    ) -> (usize, bool) {
         run(level, Decode { sequence: self, base, index, place, out })
     }
 }
@@ -145,29 +201,24 @@ struct Decode<'a, 'o> {
 }
 
 impl Task for Decode<'_, '_> {
-    type Output = usize;
+    type Output = (usize, bool);
 
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
-    fn run(self) -> usize {
+    fn run(self) -> (usize, bool) {
         let Self { sequence, base, index, place, out } = self;
-        let Some(mut word) = sequence.word(place) else { return 0 };
-        let mut first = place >> 6 << 6;
-        for (number, slot) in out.iter_mut().enumerate() {
-            while word == 0 {
-                first += 64;
-                let Some(next) = sequence.word(first) else { return number };
-                word = next;
-            }
-            let place = first + word.trailing_zeros() as usize;
-            word &= word - 1;
-            let number = index + number;
-            // Of damaged bits there may be fewer zeros than the index says.
-            let high = (place as u64).wrapping_sub(number as u64);
-            let value = high.wrapping_shl(sequence.low_bits) | sequence.low(number);
-            *slot = base.wrapping_add(value);
+        let found = sequence.places(place, out);
+        let out = &mut out[..found];
+        // As many lows as one load has, whatever the bit where it begins.
+        match sequence.low_bits {
+            ..=7 => sequence.join_all::<8>(base, index, out),
+            8..=14 => sequence.join_all::<4>(base, index, out),
+            15..=28 => sequence.join_all::<2>(base, index, out),
+            29..=56 => sequence.join_all::<1>(base, index, out),
+            _ => sequence.join_each(base, index, out),
         }
-        out.len()
+        let descents = out.windows(2).map(|pair| u64::from(pair[0] >= pair[1]));
+        (found, descents.sum::<u64>() == 0)
     }
 }
 
@@ -337,15 +388,18 @@ mod tests {
             lows.push(u64::MAX);
             let uppers: Vec<[u8; 8]> = uppers.iter().map(|word| word.to_le_bytes()).collect();
             let sequence = Sequence { lows: bytemuck::cast_slice(&lows), uppers: &uppers, low_bits };
+            let ascend = |numbers: &[u64]| numbers.is_sorted_by(|a, b| a < b);
             for &level in Level::available() {
                 let mut out = vec![0; numbers.len()];
-                prop_assert_eq!(sequence.decode(level, base, 0, 0, &mut out), numbers.len());
+                let found = (numbers.len(), ascend(&numbers));
+                prop_assert_eq!(sequence.decode(level, base, 0, 0, &mut out), found);
                 prop_assert_eq!(&out, &numbers);
                 let half = numbers.len() / 2;
                 let place = sequence.one(0, u32::try_from(half).unwrap()).unwrap();
                 let rest = &mut out[half..];
                 rest.fill(0);
-                prop_assert_eq!(sequence.decode(level, base, half, place, rest), numbers.len() - half);
+                let found = (numbers.len() - half, ascend(&numbers[half..]));
+                prop_assert_eq!(sequence.decode(level, base, half, place, rest), found);
                 prop_assert_eq!(&out, &numbers);
             }
             prop_assert_eq!(sequence.one(0, u32::try_from(numbers.len()).unwrap()), None);

@@ -195,13 +195,13 @@ impl<'a> Group<'a> {
     pub(crate) fn decode(self, index: usize, out: &mut [u64]) -> Result<(), Damage> {
         steps::count(1 + out.len() / 8);
         let place = self.place(index)?;
-        let found = self.sequence.decode(Level::best(), self.base, index, place, out);
+        let (found, ascend) = self.sequence.decode(Level::best(), self.base, index, place, out);
         let in_range =
             |value: Option<&u64>| value.is_none_or(|value| (self.base..=self.last).contains(value));
         if found < out.len() || !in_range(out.first()) || !in_range(out.last()) {
             return Err(self.misplaced());
         }
-        if !out.is_sorted_by(|a, b| a < b) {
+        if !ascend {
             return Err(self.damage("the values of a group do not ascend"));
         }
         Ok(())

@@ -13,7 +13,7 @@
 //! this screen 0.44 s (1.24 s), with no screen 0.70 s (2.66 s), with a blocked filter of the
 //! same size, filled by both threads, 4.1 s (9.1 s).
 
-use super::{Damage, SetView, Shape};
+use super::{Cursor, Damage, SetView, Shape, Walk};
 use crate::kernel::in_threads;
 use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
@@ -249,6 +249,13 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
     }
 }
 
+/// The words of slots that follow each other.
+struct Part<'a> {
+    /// The number of the first one.
+    first_word: usize,
+    words: &'a mut [u64],
+}
+
 /// Where the words of a value lie.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
@@ -269,6 +276,11 @@ impl Slots {
         let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
         let multiplier = if dense { (len as u64) << 32 } else { spreading };
         Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
+    }
+
+    /// Whether keys that follow each other have slots that do.
+    fn is_dense(self) -> bool {
+        self.multiplier == (self.len as u64) << 32
     }
 
     /// The first word of a container's slot.
@@ -299,27 +311,72 @@ impl Slots {
         let parts = words.chunks_mut(words_of_part);
         let parts = Mutex::new(parts.enumerate());
         let job = || -> Result<(), Damage> {
-            let (mut lows, mut aside) = (Vec::new(), Vec::new());
             loop {
                 let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, words)) = next else { return Ok(()) };
-                let mut cursor = view.cursor();
-                while let Some((key, container)) = cursor.next()? {
-                    let first = self.first_word(key).wrapping_sub(number * words_of_part);
-                    let slot = words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
-                    let Some(slot) = slot else { continue };
-                    if slot.iter().any(|&word| word != 0) {
-                        aside.clear();
-                        aside.resize(self.len, 0);
-                        self.take(&mut aside, container, &mut lows);
-                        slot.iter_mut().zip(&aside).for_each(|(word, more)| *word |= more);
-                    } else {
-                        self.take(slot, container, &mut lows);
+                let mut part = Part { first_word: number * words_of_part, words };
+                match view.0 {
+                    Shape::Sparse(sparse) if self.is_dense() => {
+                        self.fill_of_values(&mut part, Walk::new(sparse))?;
                     }
+                    _ => self.fill_of_containers(&mut part, view.cursor())?,
                 }
             }
         };
         in_threads(threads, job).into_iter().collect()
+    }
+
+    fn fill_of_containers(self, part: &mut Part<'_>, mut cursor: Cursor<'_>) -> Result<(), Damage> {
+        let (mut lows, mut aside) = (Vec::new(), Vec::new());
+        while let Some((key, container)) = cursor.next()? {
+            let first = self.first_word(key).wrapping_sub(part.first_word);
+            let slot = part.words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
+            let Some(slot) = slot else { continue };
+            if slot.iter().any(|&word| word != 0) {
+                aside.clear();
+                aside.resize(self.len, 0);
+                self.take(&mut aside, container, &mut lows);
+                slot.iter_mut().zip(&aside).for_each(|(word, more)| *word |= more);
+            } else {
+                self.take(slot, container, &mut lows);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of keys that have a slot each. Values of other parts are passed without being decoded.
+    fn fill_of_values(self, part: &mut Part<'_>, mut walk: Walk<'_>) -> Result<(), Damage> {
+        // As values ascend, a word is put together without being read.
+        let (mut last, mut all) = (usize::MAX, 0);
+        // The words of neighbouring slots follow each other as their values do.
+        let (shift, mask) = (16 - self.len.ilog2(), self.mask | (self.len - 1));
+        loop {
+            let rest = walk.rest()?;
+            let Some(&first) = rest.first() else { return Ok(()) };
+            let slot = self.first_word(first >> 16);
+            if slot.wrapping_sub(part.first_word) >= part.words.len() {
+                let slots = (part.first_word.wrapping_sub(slot) & self.mask) / self.len;
+                match (first >> 16)
+                    .checked_add(slots as u64)
+                    .and_then(|key| key.checked_mul(1 << 16))
+                {
+                    Some(value) => walk.seek(value)?,
+                    None => return Ok(()),
+                }
+                continue;
+            }
+            let mut taken = 0;
+            for &value in rest {
+                #[expect(clippy::cast_possible_truncation, reason = "lower bits are meant")]
+                let word = ((value >> shift) as usize & mask).wrapping_sub(part.first_word);
+                let Some(slot) = part.words.get_mut(word) else { break };
+                all = if word == last { all } else { 0 } | bits((value & 0xFFFF) as u32);
+                last = word;
+                *slot = all;
+                taken += 1;
+            }
+            walk.pass(taken);
+        }
     }
 
     /// Takes the values of a container into its slot, which is empty. A word that a run

@@ -330,10 +330,21 @@ fn few_of_other_values_pass_a_screen() {
     let screen = Screen::of(view, 1 << 22, 2).unwrap().unwrap();
     let others: Vec<u64> =
         (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
-    let passed = passed(&screen, &others).len();
+    let passing = passed(&screen, &others);
     // At sixteen bits a value; more if words were filled less evenly.
-    assert!(passed * 100 < others.len(), "{passed} of {}", others.len());
+    assert!(passing.len() * 100 < others.len(), "{} of {}", passing.len(), others.len());
     assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
+
+    let values: Vec<u64> = bitmap.iter().map(u64::from).collect();
+    let (payload, table) = sparse_of(&values);
+    let sparse = SparseView::new(&payload, &table, values.len() as u64);
+    let sparse = SetView(Shape::Sparse(sparse));
+    let passing = |view: SetView<'_>, threads| {
+        passed(&Screen::in_bytes(view, 1 << 21, threads).unwrap().unwrap(), &others)
+    };
+    for threads in 1..4 {
+        assert!(passing(sparse, threads) == passing(view, threads), "{threads} threads");
+    }
 }
 
 #[test]
