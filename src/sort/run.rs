@@ -1,7 +1,7 @@
 //! One run from opened inputs to a report.
 
 use super::context::Context;
-use super::engine::pass;
+use super::engine::{Pass, pass};
 use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
 use super::load::scatter::Outside;
@@ -126,32 +126,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let survey_time = started.elapsed();
 
     let mut rejects = Rejects::open(&sort)?;
-    let may_spill = !sort.no_spill && strategy != Strategy::MultiPass;
-    let passes = |layout: &Layout, rejects: &mut Rejects| {
-        Passes::new(&context, &facts, &wishes, layout).run(rejects.invalid())
-    };
-    let mut used = strategy;
-    let (done, passes) = if strategy == Strategy::MultiPass {
-        passes(&cost.layout, &mut rejects)?
-    } else {
-        match pass(&context, &cost.layout, Outside::Keep, may_spill, rejects.invalid()) {
-            Ok(done) => (done, 1),
-            Err(Error::PoolFull { .. }) if facts.can_reread => {
-                // More than the sample showed, and no temporary files: slices.
-                used = Strategy::MultiPass;
-                rejects.restart()?;
-                let plain = divide(&facts, &wishes, false, false);
-                let (done, passes) = passes(&plain.unwrap_or(cost.layout), &mut rejects)?;
-                (done, passes + 1)
-            }
-            Err(Error::PoolFull { .. }) => {
-                let cannot = opened.iter().find(|input| !input.can_reread());
-                let input = cannot.map_or_else(String::new, |input| input.name.clone());
-                return Err(Error::CannotReread { input });
-            }
-            Err(error) => return Err(error),
-        }
-    };
+    let plan = Plan { facts: &facts, wishes: &wishes, strategy, layout: &cost.layout };
+    let (done, used, passes) = plan.carry_out(&context, !sort.no_spill, &mut rejects)?;
     let report = Report {
         strategy: Some(used),
         passes,
@@ -167,6 +143,50 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         ..account(done.tally, &done.written, keeps_all)?
     };
     Ok((report, rejects))
+}
+
+/// What was planned.
+struct Plan<'a> {
+    facts: &'a Facts,
+    wishes: &'a Wishes,
+    strategy: Strategy,
+    layout: &'a Layout,
+}
+
+impl Plan<'_> {
+    /// Reads, sorts and writes. Gives the strategy that was used in the end, and how often the
+    /// input was read.
+    fn carry_out(
+        &self,
+        context: &Context<'_, '_>,
+        may_spill: bool,
+        rejects: &mut Rejects,
+    ) -> Result<(Pass, Strategy, u64)> {
+        let Self { facts, wishes, strategy, layout } = *self;
+        let passes = |layout: &Layout, rejects: &mut Rejects| {
+            Passes::new(context, facts, wishes, layout).run(rejects.invalid())
+        };
+        if strategy == Strategy::MultiPass {
+            let (done, passes) = passes(layout, rejects)?;
+            return Ok((done, strategy, passes));
+        }
+        match pass(context, layout, Outside::Keep, may_spill, rejects.invalid()) {
+            Ok(done) => Ok((done, strategy, 1)),
+            Err(Error::PoolFull { .. }) if facts.can_reread => {
+                // More than the sample showed, and no temporary files: slices.
+                rejects.restart()?;
+                let plain = divide(facts, wishes, false, false);
+                let (done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;
+                Ok((done, Strategy::MultiPass, passes + 1))
+            }
+            Err(Error::PoolFull { .. }) => {
+                let cannot = context.inputs.iter().find(|input| !input.can_reread());
+                let input = cannot.map_or_else(String::new, |input| input.name.clone());
+                Err(Error::CannotReread { input })
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// The counts of a report. Checks that every value that was read is written or dropped.

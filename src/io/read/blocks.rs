@@ -162,15 +162,7 @@ impl<'a> Claims<'a> {
             };
             if more {
                 if let Some(selector) = self.selector {
-                    if block.first && (!block.lines().is_empty() || block.overlong.is_some()) {
-                        let number = |selector: &Selector| {
-                            let record_bytes = self.rule.record_bytes();
-                            column_of(selector, block.lines(), record_bytes, &block.name)
-                        };
-                        place.column = number(selector)?;
-                        place.key_column = self.keys.map_or(Ok(0), number)?;
-                    }
-                    (block.column, block.key_column) = (place.column, place.key_column);
+                    self.name_columns(selector, place, block)?;
                 }
                 state.sequence += 1;
                 return Ok(Claimed::Lines);
@@ -179,6 +171,24 @@ impl<'a> Claims<'a> {
             (state.place, state.current) = (Place::default(), None);
         }
         Ok(Claimed::Nothing)
+    }
+
+    /// Tells `block` its columns. The first block of an input has their names.
+    fn name_columns(
+        &self,
+        selector: &Selector,
+        place: &mut Place,
+        block: &mut Block,
+    ) -> Result<()> {
+        if block.first && (!block.lines().is_empty() || block.overlong.is_some()) {
+            let number = |selector: &Selector| {
+                column_of(selector, block.lines(), self.rule.record_bytes(), &block.name)
+            };
+            place.column = number(selector)?;
+            place.key_column = self.keys.map_or(Ok(0), number)?;
+        }
+        (block.column, block.key_column) = (place.column, place.key_column);
+        Ok(())
     }
 
     /// Claims the next bytes of a file; false if there are none.

@@ -5,8 +5,9 @@ use super::blocks::{Claims, column_of};
 use super::keyed::KeyColumn;
 use super::ledger::{Invalid, Ledger};
 use super::open::{Content, Opened};
+use super::regular::RegularFile;
 use super::scan::{Consumer, ScanOptions, parse_block};
-use super::stream::failed;
+use super::stream::{Stream, failed};
 use crate::error::Result;
 use crate::io::table::{Rows, Table, VALUE_BYTES};
 use crate::number::{BYTE_ORDER_MARK, Column, Selector};
@@ -66,27 +67,7 @@ pub(crate) fn sample(
     let mut looked_ahead = false;
     for input in inputs {
         match &input.content {
-            Content::Regular(file) => {
-                let len = file.len - file.begin;
-                sample.input_bytes += len;
-                let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
-                if step > PIECE_BYTES {
-                    sample.complete = false;
-                }
-                let mut cut = options.cut.clone();
-                let mut at = 0;
-                while at < len && sample.values.len() < MAX_VALUES {
-                    let piece =
-                        file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
-                    if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
-                        break; // a head so long says little
-                    }
-                    let options = ScanOptions { cut: &cut, ..*options };
-                    sample.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
-                    at += step;
-                }
-                sample.complete &= at >= len;
-            }
+            Content::Regular(file) => sample.look_into_file(input, file, options, pieces)?,
             Content::Table(table) => sample.look_into(table, pieces, options.cut.keys.as_ref())?,
             Content::Values(values) => {
                 sample.can_reread = false;
@@ -109,16 +90,7 @@ pub(crate) fn sample(
                 }
                 looked_ahead = true;
                 let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut piece = vec![0; ahead_bytes];
-                let read = stream.fill(&mut piece).map_err(failed(&input.name))?;
-                let at_end = read < ahead_bytes;
-                piece.truncate(read);
-                stream.ahead.clone_from(&piece);
-                drop(stream);
-                sample.input_bytes += read as u64;
-                sample.sizes_known &= at_end;
-                sample.complete &= at_end;
-                sample.look(input, options, false, at_end, piece)?;
+                sample.look_ahead(input, &mut stream, options, ahead_bytes)?;
             }
         }
     }
@@ -132,6 +104,54 @@ const TABLE_PIECES: u64 = 16;
 const SET_VALUES: usize = 1 << 14;
 
 impl Sample {
+    /// Looks at the beginning and evenly spaced pieces of a file.
+    fn look_into_file(
+        &mut self,
+        input: &Opened,
+        file: &RegularFile,
+        options: &ScanOptions<'_>,
+        pieces: u64,
+    ) -> Result<()> {
+        let len = file.len - file.begin;
+        self.input_bytes += len;
+        let step = (len / pieces).max(PIECE_BYTES).next_multiple_of(8);
+        if step > PIECE_BYTES {
+            self.complete = false;
+        }
+        let mut cut = options.cut.clone();
+        let mut at = 0;
+        while at < len && self.values.len() < MAX_VALUES {
+            let piece = file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
+            if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
+                break; // a head so long says little
+            }
+            let options = ScanOptions { cut: &cut, ..*options };
+            self.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
+            at += step;
+        }
+        self.complete &= at >= len;
+        Ok(())
+    }
+
+    /// Looks at the first `ahead_bytes` of a stream, which it keeps.
+    fn look_ahead(
+        &mut self,
+        input: &Opened,
+        stream: &mut Stream,
+        options: &ScanOptions<'_>,
+        ahead_bytes: usize,
+    ) -> Result<()> {
+        let mut piece = vec![0; ahead_bytes];
+        let read = stream.fill(&mut piece).map_err(failed(&input.name))?;
+        let at_end = read < ahead_bytes;
+        piece.truncate(read);
+        stream.ahead.clone_from(&piece);
+        self.input_bytes += read as u64;
+        self.sizes_known &= at_end;
+        self.complete &= at_end;
+        self.look(input, options, false, at_end, piece)
+    }
+
     /// Takes `values` of an input that has `len` of them, as far as is known.
     fn take_counted(&mut self, values: &[u64], len: u64) {
         let before = self.values.len();

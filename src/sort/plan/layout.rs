@@ -145,70 +145,34 @@ pub(in crate::sort) fn divide(
     let memory = wishes.memory_bytes.checked_sub(wishes.beside.total())?;
     let threads = wishes.threads as u64;
     let tuning = &wishes.tuning;
-    let large = memory >= 256 << 20;
-    let block_bytes =
-        tuning.block_bytes.unwrap_or(if large { 512 << 10 } else { 128 << 10 }).max(64);
-    let output_bytes = tuning.output_bytes.unwrap_or(if large { 512 << 10 } else { 256 << 10 });
+    let buffers = Buffers::of(wishes, memory);
     let scratch = (memory / 8 / threads).min(256 << 20);
     let scratch_bytes = tuning.scratch_bytes.unwrap_or(scratch as usize);
     let range = facts.window.last - facts.window.base;
     let bitmap_bytes = if bitmap { range / 8 + (MAX_PARTITIONS as u64) * 8 } else { 0 };
     let overhead_bytes = BASE_BYTES + threads * THREAD_BYTES;
-    let direct_bytes = if large { 1 << 20 } else { 128 << 10 };
-    let writers = if wishes.writes_directly {
-        // They share an output buffer; each has a stack and its read buffers.
-        output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
-    } else {
-        3 * output_bytes // of a thread that leaves what it has to others: two are spare
-    };
-    let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
-    // A block is not needed any more when the output buffer is.
-    let buffer_bytes = threads * (block_bytes + rejects).max(writers) as u64;
-    let used = overhead_bytes + buffer_bytes + threads * scratch_bytes as u64;
+    let used = overhead_bytes + buffers.total_bytes + threads * scratch_bytes as u64;
     let free = memory.checked_sub(used)?.checked_sub(bitmap_bytes)?;
     let pool = tuning.pool_bytes.map_or(free, |bytes| bytes as u64);
 
-    let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
-    let guess_entry_bytes = if wide { 8 } else { 4 };
-    let wanted = facts.values.map_or(MAX_DENSE_PARTITIONS, |values| {
-        let by_size = values.saturating_mul(guess_entry_bytes) / PARTITION_BYTES;
-        let sparse = range / DENSE_RANGE > values;
-        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS })
-    });
-    let wanted = 1 << wanted.max(1).ilog2();
     let pool_share = pool / threads;
-    let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
-    if spill {
-        most = most.min(pool_share / EXTENT_BYTES);
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
-    let most = most.min(MAX_PARTITIONS as u64) as usize;
-    let most = tuning.partitions.unwrap_or(1 << most.max(16).ilog2());
+    let most = tuning.partitions.unwrap_or_else(|| partitions(facts, pool_share, spill));
     let partitioning = Partitioning::new(facts.window, most);
     let entry_bits = if partitioning.shift <= 32 { 32 } else { 64 };
     if bitmap && entry_bits > 32 {
         return None; // places in a segment have 32 bits
     }
-
-    let even = pool_share / (8 * partitioning.count as u64 + 1);
-    let chunk_bytes = even.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES).next_power_of_two();
-    let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
-    #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
-    let chunk_words = (chunk_bytes / 64 * 8) as usize;
-    // Stages take from the memory of the pool: one is at most a sixteenth of a chunk.
-    let largest = (8 * chunk_words / 16).clamp(MIN_STAGE_BYTES, MAX_STAGE_BYTES);
-    let fitting = STAGES_BYTES / partitioning.count.next_power_of_two();
-    let stage_bytes = 1 << fitting.clamp(MIN_STAGE_BYTES, largest).ilog2();
+    let (chunk_words, stage_bytes) = chunk_and_stage(pool_share, partitioning.count);
     let tables = (stage_bytes as u64 + PARTITION_OVERHEAD) * threads * partitioning.count as u64;
     let pool = if tuning.pool_bytes.is_some() { pool } else { pool.checked_sub(tables)? };
     let mut layout = Layout {
         threads: wishes.threads,
         partitioning,
         entry_bits,
-        block_bytes,
-        output_bytes,
-        buffer_bytes,
-        direct_bytes,
+        block_bytes: buffers.block_bytes,
+        output_bytes: buffers.output_bytes,
+        buffer_bytes: buffers.total_bytes,
+        direct_bytes: buffers.direct_bytes,
         scratch_bytes,
         chunk_words,
         stage_bytes,
@@ -221,6 +185,71 @@ pub(in crate::sort) fn divide(
     };
     layout.overflows = facts.values.is_none_or(|values| layout.value_bytes(values) > pool);
     Some(layout)
+}
+
+/// Where threads read and write.
+#[expect(clippy::struct_field_names, reason = "their unit")]
+struct Buffers {
+    block_bytes: usize,
+    output_bytes: usize,
+    direct_bytes: usize,
+    /// Of all threads, with notes of malformed lines.
+    total_bytes: u64,
+}
+
+impl Buffers {
+    /// Out of `memory` bytes.
+    fn of(wishes: &Wishes, memory: u64) -> Self {
+        let large = memory >= 256 << 20;
+        let (block, output) = if large { (512 << 10, 512 << 10) } else { (128 << 10, 256 << 10) };
+        let block_bytes = wishes.tuning.block_bytes.unwrap_or(block).max(64);
+        let output_bytes = wishes.tuning.output_bytes.unwrap_or(output);
+        let direct_bytes = if large { 1 << 20 } else { 128 << 10 };
+        let writers = if wishes.writes_directly {
+            // They share an output buffer; each has a stack and its read buffers.
+            output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
+        } else {
+            3 * output_bytes // of a thread that leaves what it has to others: two are spare
+        };
+        let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
+        // A block is not needed any more when the output buffer is.
+        let each = (block_bytes + rejects).max(writers);
+        let total_bytes = wishes.threads as u64 * each as u64;
+        Self { block_bytes, output_bytes, direct_bytes, total_bytes }
+    }
+}
+
+/// Number of partitions, a power of two, for a thread that has `pool_share` bytes of the pool.
+fn partitions(facts: &Facts, pool_share: u64, spill: bool) -> usize {
+    let wide = facts.window.bits() > 32 + MAX_PARTITIONS.ilog2();
+    let guess_entry_bytes = if wide { 8 } else { 4 };
+    let range = facts.window.last - facts.window.base;
+    let wanted = facts.values.map_or(MAX_DENSE_PARTITIONS, |values| {
+        let by_size = values.saturating_mul(guess_entry_bytes) / PARTITION_BYTES;
+        let sparse = range / DENSE_RANGE > values;
+        by_size.min(if sparse { MAX_PARTITIONS as u64 } else { MAX_DENSE_PARTITIONS })
+    });
+    let wanted = 1 << wanted.max(1).ilog2();
+    let mut most = wanted.min(pool_share / 4 / MIN_CHUNK_BYTES);
+    if spill {
+        most = most.min(pool_share / EXTENT_BYTES);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "at most 4096")]
+    let most = most.min(MAX_PARTITIONS as u64) as usize;
+    1 << most.max(16).ilog2()
+}
+
+/// Words of a chunk and bytes of a stage, for a thread that has `pool_share` bytes of the pool.
+fn chunk_and_stage(pool_share: u64, partitions: usize) -> (usize, usize) {
+    let even = pool_share / (8 * partitions as u64 + 1);
+    let chunk_bytes = even.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES).next_power_of_two();
+    let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
+    #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
+    let chunk_words = (chunk_bytes / 64 * 8) as usize;
+    // Stages take from the memory of the pool: one is at most a sixteenth of a chunk.
+    let largest = (8 * chunk_words / 16).clamp(MIN_STAGE_BYTES, MAX_STAGE_BYTES);
+    let fitting = STAGES_BYTES / partitions.next_power_of_two();
+    (chunk_words, 1 << fitting.clamp(MIN_STAGE_BYTES, largest).ilog2())
 }
 
 impl Layout {
@@ -280,83 +309,91 @@ pub(in crate::sort) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> 
 }
 
 fn estimate(strategy: Strategy, facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
-    let too_small = || "the memory limit leaves nothing for values".to_owned();
     let forced = wishes.strategy == Some(strategy);
-    let may_spill = facts.spill_bytes.as_ref().is_ok_and(|bytes| *bytes > 0);
     match strategy {
-        Strategy::InMemory => {
-            // With room for a bitmap as well, more values than foreseen cost little.
-            let fits = |layout: &Layout| {
-                facts.values.is_some_and(|values| layout.value_bytes(values) <= layout.pool_bytes)
-            };
-            let beside = divide(facts, wishes, true, false).filter(fits);
-            let layout = beside.or_else(|| divide(facts, wishes, false, false).filter(fits));
-            let layout = match layout {
-                Some(layout) => layout,
-                None if !forced && facts.values.is_some() => {
-                    return Err("the values do not fit in the memory limit".into());
-                }
-                None if !forced && (may_spill || facts.can_reread) => {
-                    return Err("the number of values is not known beforehand".into());
-                }
-                // It is asked for, or there is no other way: it may fit.
-                None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
-            };
-            Ok(Cost { layout, passes: 1, disk_bytes: 0 })
-        }
-        Strategy::Dense => {
-            let layout = divide(facts, wishes, true, false).ok_or("the bitmap does not fit")?;
-            // The fewer values between two reliefs, the more often every
-            // segment passes through the cache.
-            if !forced && layout.pool_bytes < layout.bitmap_bytes / 4 {
-                return Err("the bitmap leaves too little memory for values".into());
-            }
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "an estimate"
-            )]
-            let copies = match facts.values {
-                Some(values) if !wishes.ignores_copies => {
-                    (values as f64 * facts.duplicate_share) as u64
-                }
-                _ => 0,
-            };
-            let overflow = layout.value_bytes(copies) > layout.pool_bytes;
-            if overflow && !forced {
-                return Err("the duplicates do not fit beside the bitmap".into());
-            }
-            Ok(Cost { layout, passes: 1, disk_bytes: 0 })
-        }
-        Strategy::Spill => {
-            let spill_bytes = facts.spill_bytes.clone()?;
-            if spill_bytes == 0 {
-                return Err("temporary files are not allowed, or have no room".into());
-            }
-            let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
-            let width = packed_bytes(layout.partitioning.shift) as u64;
-            // An unknown number of values may fit: a full disk ends the run when it comes.
-            let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
-            if disk_bytes > spill_bytes {
-                return Err(format!(
-                    "temporary files would need {disk_bytes} bytes, and {spill_bytes} are free"
-                ));
-            }
-            Ok(Cost { layout, passes: 1, disk_bytes })
-        }
-        Strategy::MultiPass => {
-            if !facts.can_reread {
-                return Err("an input cannot be read twice".into());
-            }
-            let layout = divide(facts, wishes, false, false).ok_or_else(too_small)?;
-            let values = facts.values.unwrap_or(0);
-            let by_values = layout.value_bytes(values).div_ceil(layout.pool_bytes.max(1));
-            let range_bytes = (facts.window.last - facts.window.base) / 8;
-            let by_bitmap = range_bytes.div_ceil(layout.pool_bytes.max(1));
-            Ok(Cost { passes: 1 + by_values.min(by_bitmap).max(1), layout, disk_bytes: 0 })
-        }
+        Strategy::InMemory => in_memory(facts, wishes, forced),
+        Strategy::Dense => dense(facts, wishes, forced),
+        Strategy::Spill => spill(facts, wishes),
+        Strategy::MultiPass => multi_pass(facts, wishes),
     }
+}
+
+fn too_small() -> String {
+    "the memory limit leaves nothing for values".into()
+}
+
+fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
+    let may_spill = facts.spill_bytes.as_ref().is_ok_and(|bytes| *bytes > 0);
+    // With room for a bitmap as well, more values than foreseen cost little.
+    let fits = |layout: &Layout| {
+        facts.values.is_some_and(|values| layout.value_bytes(values) <= layout.pool_bytes)
+    };
+    let beside = divide(facts, wishes, true, false).filter(fits);
+    let layout = beside.or_else(|| divide(facts, wishes, false, false).filter(fits));
+    let layout = match layout {
+        Some(layout) => layout,
+        None if !forced && facts.values.is_some() => {
+            return Err("the values do not fit in the memory limit".into());
+        }
+        None if !forced && (may_spill || facts.can_reread) => {
+            return Err("the number of values is not known beforehand".into());
+        }
+        // It is asked for, or there is no other way: it may fit.
+        None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
+    };
+    Ok(Cost { layout, passes: 1, disk_bytes: 0 })
+}
+
+fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
+    let layout = divide(facts, wishes, true, false).ok_or("the bitmap does not fit")?;
+    // The fewer values between two reliefs, the more often every segment passes through the
+    // cache.
+    if !forced && layout.pool_bytes < layout.bitmap_bytes / 4 {
+        return Err("the bitmap leaves too little memory for values".into());
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate"
+    )]
+    let copies = match facts.values {
+        Some(values) if !wishes.ignores_copies => (values as f64 * facts.duplicate_share) as u64,
+        _ => 0,
+    };
+    if layout.value_bytes(copies) > layout.pool_bytes && !forced {
+        return Err("the duplicates do not fit beside the bitmap".into());
+    }
+    Ok(Cost { layout, passes: 1, disk_bytes: 0 })
+}
+
+fn spill(facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
+    let spill_bytes = facts.spill_bytes.clone()?;
+    if spill_bytes == 0 {
+        return Err("temporary files are not allowed, or have no room".into());
+    }
+    let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
+    let width = packed_bytes(layout.partitioning.shift) as u64;
+    // An unknown number of values may fit: a full disk ends the run when it comes.
+    let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
+    if disk_bytes > spill_bytes {
+        return Err(format!(
+            "temporary files would need {disk_bytes} bytes, and {spill_bytes} are free"
+        ));
+    }
+    Ok(Cost { layout, passes: 1, disk_bytes })
+}
+
+fn multi_pass(facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
+    if !facts.can_reread {
+        return Err("an input cannot be read twice".into());
+    }
+    let layout = divide(facts, wishes, false, false).ok_or_else(too_small)?;
+    let values = facts.values.unwrap_or(0);
+    let by_values = layout.value_bytes(values).div_ceil(layout.pool_bytes.max(1));
+    let range_bytes = (facts.window.last - facts.window.base) / 8;
+    let by_bitmap = range_bytes.div_ceil(layout.pool_bytes.max(1));
+    Ok(Cost { passes: 1 + by_values.min(by_bitmap).max(1), layout, disk_bytes: 0 })
 }
 
 #[cfg(test)]
