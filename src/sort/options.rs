@@ -395,12 +395,17 @@ impl Sort {
         if self.table.is_some() { Encoding::Table } else { Encoding::Lines }
     }
 
+    /// Sets `pack_bytes` aside for an output that is packed, or is a table, which packs its pages.
+    pub(super) fn set_packing_aside(&mut self, packs: bool, is_table: bool, pack_bytes: u64) {
+        if packs || is_table {
+            self.beside.packing = pack_bytes;
+        }
+    }
+
     /// Sorts into `writer`; what packs or encodes the output may take `pack_bytes`.
     fn write(mut self, mut writer: Writer<'_>, pack_bytes: u64) -> Result<Report> {
         let name = writer.path().to_path_buf();
-        if writer.packs() || self.table.is_some() {
-            self.beside.packing = pack_bytes;
-        }
+        self.set_packing_aside(writer.packs(), self.table.is_some(), pack_bytes);
         let (report, rejects) = if let Some(format) = self.table {
             self.tabulate(format, &mut writer, &name, pack_bytes)?
         } else if let Some(file) = writer.file() {
@@ -495,9 +500,8 @@ impl Sort {
     ///
     /// As [`explain`](Self::explain).
     pub fn explain_to_file(mut self, path: impl AsRef<Path>) -> Result<Explanation> {
-        if self.table.is_some() || Writer::will_pack(path.as_ref()) {
-            self.beside.packing = self.spool().pack_bytes;
-        }
+        let pack_bytes = self.spool().pack_bytes;
+        self.set_packing_aside(Writer::will_pack(path.as_ref()), self.table.is_some(), pack_bytes);
         self.explain()
     }
 

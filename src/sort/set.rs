@@ -165,14 +165,9 @@ impl Sort {
     /// Drops copies, and sets memory aside for the writer of the set.
     fn for_set(mut self, format: SetFormat, has_packed_name: bool) -> Self {
         self.beside.set_writer = SET_WRITER_BYTES;
-        let packs = match format {
-            SetFormat::Values(_) => has_packed_name,
-            SetFormat::Table(_) => true,
-            _ => false,
-        };
-        if packs {
-            self.beside.packing = self.budget().packing();
-        }
+        let packs = matches!(format, SetFormat::Values(_)) && has_packed_name;
+        let pack_bytes = self.budget().packing();
+        self.set_packing_aside(packs, matches!(format, SetFormat::Table(_)), pack_bytes);
         self.distinct(true)
     }
 
