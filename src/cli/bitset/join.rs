@@ -7,9 +7,9 @@ use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::container::Op;
+use crate::set::cut::count_values;
 use crate::set::keyed::{KeyName, KeyedSets};
 use crate::set::plan::Plan;
-use crate::set::ranges::count_values;
 use crate::set::{Expression, ParseExpressionError};
 use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
@@ -93,7 +93,8 @@ pub(super) fn eval(
     target: &Target,
     count: bool,
 ) -> Result<()> {
-    let expression: Expression = text.parse().map_err(|error| misunderstood(text, &error))?;
+    let expression = Expression::parse_in(text, source.notation().output());
+    let expression = expression.map_err(|error| misunderstood(text, &error))?;
     // A file of sets by key has no name of its own.
     let (files, bindings): (Vec<_>, Vec<_>) =
         bindings.iter().partition(|(name, _)| name.is_empty());

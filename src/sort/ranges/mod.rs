@@ -16,9 +16,12 @@ use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, open_all, scan};
 use crate::kernel::sys::peak_resident_bytes;
 use crate::number::Notation;
 use crate::progress::{Phase, Progress};
+#[cfg(feature = "cli")]
 use crate::set::container::Op;
+#[cfg(feature = "cli")]
+use crate::set::cut::CutRuns;
 use crate::set::file::ValueSink;
-use crate::set::ranges::{BATCH, Cut, RunSource};
+use crate::set::ranges::{BATCH, RunSource};
 use gatherer::{Gatherer, Joined};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -174,7 +177,7 @@ pub(crate) fn joined<T>(
     for (sort, gatherers) in &mut lists {
         let next = Box::new(sort.runs(gatherers)?);
         cut = Some(match cut {
-            Some(cut) => Box::new(Cut::new(op == Op::And, cut, next)),
+            Some(cut) => Box::new(CutRuns::new(op == Op::And, cut, next)),
             None => next,
         });
     }
