@@ -112,8 +112,8 @@ fn every_command_keeps_to_the_notation() {
     assert_eq!(work.set(&format!("{raw} 10000"), "").quiet(), "10000\n");
     work.set(&format!("{raw} 65537"), "").refused("--base is a multiple of 65536");
     work.set("group rows --key 1 --column 2 -o h.sets", "").refused("rows:1: byte 2");
-    work.write("ranges", "x,1-5\n");
-    let many = "group ranges --key 1 --column 2 --ranges -o h.sets";
+    work.write("blocks", "x,10.0.0.0/8\n");
+    let many = "group blocks --key 1 --column 2 --as cidr -o h.sets";
     work.set(many, "").refused("expected one number, not a range or a block");
     work.set("eval 'a - 7' a=a --as hex", "").refused("expected a range, FIRST..LAST");
     work.set("eval 'a - 1.2.3.4/30' a=a --as hex", "").refused("expected a range");

@@ -216,8 +216,9 @@ impl ArrowTable {
         let is_encoded = keys
             .is_some_and(|keys| matches!(schema.field(keys).data_type(), DataType::Dictionary(..)));
         if is_encoded && changes {
-            let what = "a dictionary changes within the stream: write a file, which cannot do that";
-            return Err(invalid(what).into());
+            let what = "the dictionary of the column of keys changes within the stream, as it \
+                        cannot in a file: write one";
+            return Err(Refused::Column(what.to_owned()));
         }
         let keys = keys.map(decoder);
         let mut table = Self { bytes, decoder: decoder(column), keys, batches };

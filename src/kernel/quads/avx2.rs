@@ -1,7 +1,12 @@
 //! An address in one register: its shape is looked up, which puts the digits in place.
 
 use super::Quads;
-use std::arch::x86_64::*;
+use std::arch::x86_64::{
+    _mm_cmpeq_epi8, _mm_cmpgt_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_madd_epi16,
+    _mm_maddubs_epi16, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    _mm_set1_epi16, _mm_set1_epi32, _mm_setr_epi8, _mm_shuffle_epi8, _mm_sub_epi8, _mm_testz_si128,
+    _pdep_u32,
+};
 use std::ops::Range;
 
 /// Bytes of the longest address and what stands behind it.
@@ -58,6 +63,7 @@ static SHAPES: [Shape; 256] = {
 /// The address at `at`, and where it ends.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
 fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
     // SAFETY: the window has so many bytes.
@@ -70,11 +76,10 @@ fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let ends = _pdep_u32(0xF, others);
     let end = 31_u32.wrapping_sub(ends.leading_zeros());
     let shape = &SHAPES[slot(ends)];
-    // SAFETY: so many bytes, and four numbers.
-    let (places, least) = unsafe {
-        let digits = _mm_loadu_si128(shape.digits.as_ptr().cast());
-        (digits, _mm_loadu_si128(shape.least.as_ptr().cast()))
-    };
+    // SAFETY: there are so many bytes.
+    let places = unsafe { _mm_loadu_si128(shape.digits.as_ptr().cast()) };
+    // SAFETY: these are four numbers.
+    let least = unsafe { _mm_loadu_si128(shape.least.as_ptr().cast()) };
     let digits = _mm_shuffle_epi8(digits, places);
     let weights = _mm_set1_epi32(i32::from_le_bytes([100, 10, 1, 0]));
     let octets = _mm_madd_epi16(_mm_maddubs_epi16(digits, weights), _mm_set1_epi16(1));
@@ -91,6 +96,7 @@ fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
 /// The last address of `first`, or of the block that it begins if `/` stands at `at`, and where
 /// they end. Whether a line is a block is random: it is not guessed.
 #[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
 fn last(first: u32, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let behind: [u8; 4] = *bytes.get(at..)?.first_chunk()?;
     let [tens, ones] = [behind[1].wrapping_sub(b'0'), behind[2].wrapping_sub(b'0')];

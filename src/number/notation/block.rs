@@ -175,7 +175,7 @@ impl Lines<'_> {
         while at < self.span.end {
             let rest = at..self.span.end;
             at = quads::parse(level, quads, rest, |first, last, end| {
-                gather.take((first, last, end))
+                gather.take((first, last, end));
             });
             if at < self.span.end {
                 let Some(end) = self.other(at, gather) else { break };
