@@ -58,7 +58,7 @@ pub fn lines_in(notation: Notation, text: &[u8], terminator: u8) -> Vec<Line> {
     let bytes = [&[b'7'; PADDING][..], text, &[b'7'; PADDING]].concat();
     let (span, mut found) = (PADDING..PADDING + text.len(), Found(Vec::new()));
     if notation.takes_ranges() {
-        block_ranges(notation, &bytes, span, terminator, &mut found);
+        block_ranges(Level::best(), notation, &bytes, span, terminator, &mut found);
     } else {
         block_values(Level::best(), notation, &bytes, span, terminator, &mut found);
     }

@@ -15,6 +15,20 @@ pub(super) struct NotationArgs {
     ranges: bool,
 }
 
+// How numbers of which each stands alone are written.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(super) struct AsArg {
+    /// Read numbers as text in this notation, each on its own
+    #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]
+    written: Written,
+}
+
+impl From<AsArg> for NotationArgs {
+    fn from(AsArg { written }: AsArg) -> Self {
+        Self { written, ranges: false }
+    }
+}
+
 /// Notations that can be typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Written {

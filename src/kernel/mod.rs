@@ -27,6 +27,7 @@ pub(crate) mod parse;
 pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;
+pub(crate) mod quads;
 pub(crate) mod runs;
 pub(crate) mod steps;
 pub(crate) mod stream;

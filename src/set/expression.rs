@@ -4,11 +4,15 @@
 //! (`"new york"`) and ranges `10..20` (both ends belong to it), then `-` (difference), `&`
 //! (intersection), `^` (symmetric difference), `|` (union); each operator
 //! groups from the left.
+//!
+//! In another notation than decimal, the ends of a range are written in it (`0x10..0xff`,
+//! `10.0.0.1..10.0.0.9`), and a block of addresses is a range (`10.0.0.0/8`).
 
 use super::join::Joined;
 use super::operand::AsSet;
 use super::plan::Plan;
 use crate::error::Error;
+use crate::number::{Line, Notation};
 use crate::set::container::Op;
 use crate::set::keyed::unquoted;
 use std::collections::HashSet;
@@ -51,17 +55,13 @@ impl std::str::FromStr for Expression {
     type Err = ParseExpressionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parser = Parser { text, chars: text.char_indices().peekable(), depth: 0 };
-        let expression = parser.level(0)?;
-        match parser.peek() {
-            None => Ok(expression),
-            Some(_) => Err(parser.unexpected("an operator (- & ^ |) or the end")),
-        }
+        Self::parse_in(text, Notation::DECIMAL)
     }
 }
 
 struct Parser<'t> {
     text: &'t str,
+    notation: Notation,
     chars: Peekable<CharIndices<'t>>,
     depth: usize,
 }
@@ -122,15 +122,7 @@ impl Parser<'_> {
                 self.depth -= 1;
                 Ok(inner)
             }
-            Some(c) if c.is_ascii_digit() => {
-                let first = self.number()?;
-                for _ in 0..2 {
-                    if self.chars.next_if(|&(_, c)| c == '.').is_none() {
-                        return Err(self.unexpected("a range, FIRST..LAST"));
-                    }
-                }
-                Ok(Expression::Range(first, self.number()?))
-            }
+            Some(c) if c.is_ascii_digit() || self.begins_range() => self.range(),
             Some('"') => self.quoted(),
             Some(c) if is_name(c) => {
                 let start = self.offset();
@@ -157,16 +149,52 @@ impl Parser<'_> {
         Ok(Expression::Name(name))
     }
 
-    fn number(&mut self) -> Result<u64, ParseExpressionError> {
+    /// The characters of a number that come next; `..` is none of them.
+    fn word(&mut self) -> &str {
+        let rest = &self.text[self.offset()..];
+        let rest = rest.split("..").next().unwrap_or_default();
+        let end = rest.find(|c| !self.notation.may_have(c)).unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Whether a number comes next that a name could be, such as `ff..1ff`.
+    fn begins_range(&mut self) -> bool {
+        let end = self.offset() + self.word().len();
+        end > self.offset() && self.text[end..].starts_with("..")
+    }
+
+    /// A range, or a block of addresses.
+    fn range(&mut self) -> Result<Expression, ParseExpressionError> {
+        let whole = self.notation == Notation::IPV4 && self.word().contains('/');
+        let [first, mut last] = self.number(whole)?;
+        if !whole {
+            for _ in 0..2 {
+                if self.chars.next_if(|&(_, c)| c == '.').is_none() {
+                    return Err(self.unexpected("a range, FIRST..LAST"));
+                }
+            }
+            [_, last] = self.number(false)?;
+        }
+        Ok(Expression::Range(first, last))
+    }
+
+    /// The ends of the number that comes next, or of the block.
+    fn number(&mut self, is_block: bool) -> Result<[u64; 2], ParseExpressionError> {
         let start = self.offset();
-        while self.chars.next_if(|(_, c)| c.is_ascii_digit()).is_some() {}
-        let end = self.offset();
-        let digits = &self.text[start..end];
-        digits.parse().map_err(|_| ParseExpressionError {
-            offset: start,
-            expected: "a number below 2^64",
-            found: format!("\"{digits}\""),
-        })
+        let (notation, expected) = if is_block {
+            (Notation::CIDR, "a block of addresses without bits behind its prefix")
+        } else {
+            (self.notation, self.notation.number_name())
+        };
+        let word = self.word();
+        let (line, found) = (notation.parse_line(word.as_bytes()), format!("\"{word}\""));
+        let end = start + word.len();
+        while self.chars.next_if(|&(at, _)| at < end).is_some() {}
+        match line {
+            Line::Value(value) => Ok([value, value]),
+            Line::Range { first, last } => Ok([first, last]),
+            _ => Err(ParseExpressionError { offset: start, expected, found }),
+        }
     }
 }
 
@@ -175,6 +203,32 @@ fn is_name(c: char) -> bool {
 }
 
 impl Expression {
+    /// Parses an expression whose ranges are written in a notation.
+    ///
+    /// # Errors
+    ///
+    /// If the text is no expression; the error has the place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::number::Notation;
+    /// use bitsort::set::Expression;
+    ///
+    /// let block = Expression::parse_in("10.0.0.0/8", Notation::CIDR)?;
+    /// assert_eq!(block, Expression::Range(0x0A00_0000, 0x0AFF_FFFF));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn parse_in(text: &str, notation: Notation) -> Result<Self, ParseExpressionError> {
+        let (notation, chars) = (notation.without_ranges(), text.char_indices().peekable());
+        let mut parser = Parser { text, notation, chars, depth: 0 };
+        let expression = parser.level(0)?;
+        match parser.peek() {
+            None => Ok(expression),
+            Some(_) => Err(parser.unexpected("an operator (- & ^ |) or the end")),
+        }
+    }
+
     /// Names that occur in it, each once, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
@@ -273,6 +327,33 @@ mod tests {
             (r#""new york" - "a\"\x41" "#, "(new york-a\"A)"),
         ] {
             assert_eq!(shown(&text.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn ranges_are_in_the_notation() {
+        for (notation, text, expected) in [
+            (Notation::HEX, "a & a..1F - 0xff..0XFFF", "(a&10..31-255..4095)"),
+            (Notation::HEX, "face | 10..10", "(face|16..16)"),
+            (Notation::HEX.with_ranges(), "f..f-cafe", "(15..15-cafe)"),
+            (Notation::IPV4, "0.0.0.1..0.0.1.0&a", "(1..256&a)"),
+            (Notation::CIDR, "(a|b)-0.0.1.0/24", "((a|b)-256..511)"),
+            (Notation::IPV4.with_ranges(), "0.0.0.0/0 - 0.0.0.7/32", "(0..4294967295-7..7)"),
+        ] {
+            let parsed = Expression::parse_in(text, notation);
+            assert_eq!(shown(&parsed.unwrap()), expected, "{text}");
+        }
+        for (notation, text, offset) in [
+            (Notation::HEX, "a & 10", 6),
+            (Notation::HEX, "10000000000000000..a", 0),
+            (Notation::HEX, "a - 0x..4", 4),
+            (Notation::IPV4, "a & 10.0.0.1", 12),
+            (Notation::IPV4, "10.0.0..10.0.0.1", 0),
+            (Notation::IPV4, "a - 10.0.0.1/8", 4),
+            (Notation::CIDR, "10.0.0.0/8..11.0.0.0", 10),
+            (Notation::CIDR, "5..7", 0),
+        ] {
+            assert_eq!(Expression::parse_in(text, notation).unwrap_err().offset, offset, "{text}");
         }
     }
 

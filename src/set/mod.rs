@@ -17,6 +17,8 @@ pub(crate) mod changes;
 pub(crate) mod container;
 mod containers;
 mod count;
+#[cfg(feature = "cli")]
+pub(crate) mod cut;
 mod exchange;
 mod expression;
 pub(crate) mod file;

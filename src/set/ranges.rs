@@ -1,319 +1,21 @@
-//! Ranges in any order → the runs of a set, ascending, within a share of the memory.
-//!
-//! Each thread gathers ranges. When its memory is full, they are sorted and those that
-//! overlap or touch become one; if that frees less than half, they go to a temporary file.
-//! At the end all of them are merged.
-//!
-//! # Cost
-//! 8 bytes a range below 2^32, else 16, whatever its length; O(ranges · log ranges).
+//! Runs → containers.
 
 use crate::error::{Error, Result};
-use crate::kernel::{on_each, sort};
 use crate::set::container::{Container, SPAN, run};
-use crate::set::file::{Spool, ValueSink};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::FileExt;
-use std::slice::Iter;
+use crate::set::file::ValueSink;
 
 /// Runs in ascending order, no two of which overlap or touch.
 pub(crate) trait RunSource: Send {
-    /// The first and the last value of the next run.
-    fn next(&mut self) -> Result<Option<[u64; 2]>>;
+    /// Puts the first and the last value of each of the next runs, about [`BATCH`], in the place
+    /// of `runs`; none at the end, and again none behind it.
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()>;
 
     /// Ends a long run of which somebody wants no more.
     fn check(&self) -> Result<()>;
 }
 
-/// A range as it is kept: in the order of first values.
-trait Kept: Copy + Ord + Send {
-    fn new(range: [u64; 2]) -> Self;
-
-    fn range(self) -> [u64; 2];
-}
-
-/// A range below 2^32.
-impl Kept for u64 {
-    fn new([first, last]: [u64; 2]) -> Self {
-        first << 32 | last
-    }
-
-    fn range(self) -> [u64; 2] {
-        [self >> 32, self & u64::from(u32::MAX)]
-    }
-}
-
-impl Kept for [u64; 2] {
-    fn new(range: [u64; 2]) -> Self {
-        range
-    }
-
-    fn range(self) -> [u64; 2] {
-        self
-    }
-}
-
-/// Sorts ranges in so many threads, and joins those that overlap or touch.
-fn join<K: Kept>(ranges: &mut Vec<K>, threads: usize) {
-    sort(threads, ranges);
-    let mut joined = 0_usize;
-    for at in 0..ranges.len() {
-        let [first, last] = ranges[at].range();
-        if let Some(before) = joined.checked_sub(1).map(|before| ranges[before].range())
-            && first <= before[1].saturating_add(1)
-        {
-            ranges[joined - 1] = K::new([before[0], before[1].max(last)]);
-        } else {
-            ranges[joined] = ranges[at];
-            joined += 1;
-        }
-    }
-    ranges.truncate(joined);
-}
-
-/// Gathers the ranges of one thread.
-#[derive(Debug)]
-pub(crate) struct Gatherer {
-    narrow: Vec<u64>,
-    wide: Vec<[u64; 2]>,
-    room_bytes: usize,
-    spool: Spool,
-    spilled: Option<Spilled>,
-    pub(crate) spilled_bytes: u64,
-}
-
-/// Ascending runs in a temporary file.
-#[derive(Debug)]
-struct Spilled {
-    file: File,
-    /// How many runs there are in each of its parts.
-    parts: Vec<u64>,
-}
-
-/// Bytes of a run in a temporary file.
-const RUN_BYTES: usize = 16;
-/// Least bytes of a part that are read at once.
-const MIN_READ_BYTES: usize = 4 << 10;
-const MAX_READ_BYTES: usize = 256 << 10;
-
-impl Gatherer {
-    /// One that takes about `room_bytes` of memory between two calls of
-    /// [`relieve`](Self::relieve), and more of a temporary file.
-    pub(crate) fn new(room_bytes: usize, spool: Spool) -> Self {
-        let (narrow, wide) = (Vec::new(), Vec::new());
-        Self { narrow, wide, room_bytes, spool, spilled: None, spilled_bytes: 0 }
-    }
-
-    fn bytes(&self) -> usize {
-        8 * self.narrow.len() + RUN_BYTES * self.wide.len()
-    }
-
-    /// Takes ranges.
-    #[inline]
-    pub(crate) fn take(&mut self, ranges: impl IntoIterator<Item = [u64; 2]>) {
-        for [first, last] in ranges {
-            if last <= u32::MAX.into() {
-                self.narrow.push(Kept::new([first, last]));
-            } else {
-                self.wide.push([first, last]);
-            }
-        }
-    }
-
-    /// Keeps to the memory.
-    pub(crate) fn relieve(&mut self) -> Result<()> {
-        if self.bytes() < self.room_bytes {
-            return Ok(());
-        }
-        self.join(1);
-        if self.bytes() < self.room_bytes / 2 {
-            return Ok(());
-        }
-        let mut spilled = match self.spilled.take() {
-            Some(spilled) => spilled,
-            None => Spilled { file: self.spool.file()?, parts: Vec::new() },
-        };
-        let mut failed = self.spill(&mut spilled);
-        self.narrow.clear();
-        self.wide.clear();
-        // A part is read through a buffer; so many parts have no room for theirs.
-        if failed.is_ok() && spilled.parts.len() * MIN_READ_BYTES > self.room_bytes / 2 {
-            let mut whole = Spilled { file: self.spool.file()?, parts: Vec::new() };
-            let sources = spilled.sources(self.room_bytes);
-            failed = whole.append(&mut Joined::new(sources), &mut self.spilled_bytes);
-            spilled = whole;
-        }
-        self.spilled = Some(spilled);
-        failed.map_err(Error::io("write", &self.spool.folder))
-    }
-
-    fn spill(&mut self, spilled: &mut Spilled) -> io::Result<()> {
-        let sources = vec![Source::Narrow(self.narrow.iter()), Source::Wide(self.wide.iter())];
-        spilled.append(&mut Joined::new(sources), &mut self.spilled_bytes)
-    }
-
-    /// Sorts what is in memory, and joins what overlaps or touches.
-    fn join(&mut self, threads: usize) {
-        join(&mut self.narrow, threads);
-        join(&mut self.wide, threads);
-    }
-
-    /// Takes what another one has in memory.
-    fn append(&mut self, other: &mut Self) {
-        self.narrow.append(&mut other.narrow);
-        self.wide.append(&mut other.wide);
-        (other.narrow, other.wide) = (Vec::new(), Vec::new()); // and its memory
-    }
-
-    /// All that the threads gathered.
-    pub(crate) fn joined(gatherers: &mut [Self]) -> Joined<'_> {
-        let threads = gatherers.len();
-        if gatherers.iter().any(|gatherer| gatherer.spilled.is_some()) {
-            on_each(gatherers.iter_mut().collect(), |gatherer: &mut Self| gatherer.join(1));
-        } else if let Some((first, others)) = gatherers.split_first_mut() {
-            for other in others {
-                first.append(other);
-            }
-            first.join(threads);
-        }
-        let sources = gatherers.iter().flat_map(|gatherer| {
-            let kept = [Source::Narrow(gatherer.narrow.iter()), Source::Wide(gatherer.wide.iter())];
-            let files = gatherer.spilled.as_ref();
-            let files = files.map_or_else(Vec::new, |files| files.sources(gatherer.room_bytes));
-            files.into_iter().chain(kept)
-        });
-        Joined::new(sources.collect())
-    }
-}
-
-impl Spilled {
-    /// Appends runs as one more part.
-    fn append(&mut self, runs: &mut Joined<'_>, bytes: &mut u64) -> io::Result<()> {
-        let mut out = BufWriter::with_capacity(1 << 16, &self.file);
-        let mut count = 0;
-        while let Some(run) = runs.next()? {
-            out.write_all(bytemuck::bytes_of(&run))?;
-            count += 1;
-        }
-        out.flush()?;
-        self.parts.push(count);
-        *bytes += count * RUN_BYTES as u64;
-        Ok(())
-    }
-
-    /// Its parts, which are read through half of `room_bytes` of memory.
-    fn sources(&self, room_bytes: usize) -> Vec<Source<'_>> {
-        let share = room_bytes / 2 / self.parts.len().max(1);
-        let runs = share.clamp(MIN_READ_BYTES, MAX_READ_BYTES) / RUN_BYTES;
-        let mut place = 0;
-        let part = |&left: &u64| {
-            let at = place;
-            place += left * RUN_BYTES as u64;
-            Source::Part(Part { file: &self.file, at, left, runs, read: Vec::new(), next: 0 })
-        };
-        self.parts.iter().map(part).collect()
-    }
-}
-
-/// Ascending ranges.
-enum Source<'g> {
-    Narrow(Iter<'g, u64>),
-    Wide(Iter<'g, [u64; 2]>),
-    Part(Part<'g>),
-}
-
-/// A part of a temporary file.
-struct Part<'g> {
-    file: &'g File,
-    /// Where those runs begin that were not read.
-    at: u64,
-    left: u64,
-    /// Runs that are read at once.
-    runs: usize,
-    read: Vec<[u64; 2]>,
-    next: usize,
-}
-
-impl Part<'_> {
-    fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
-        if self.next == self.read.len() {
-            let count = usize::try_from(self.left).map_or(self.runs, |left| left.min(self.runs));
-            self.read.resize(count, [0; 2]);
-            self.file.read_exact_at(bytemuck::cast_slice_mut(&mut self.read), self.at)?;
-            self.at += (count * RUN_BYTES) as u64;
-            self.left -= count as u64;
-            self.next = 0;
-        }
-        let run = self.read.get(self.next).copied();
-        self.next += 1;
-        Ok(run)
-    }
-}
-
-impl Source<'_> {
-    #[inline]
-    fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
-        match self {
-            Self::Narrow(ranges) => Ok(ranges.next().map(|range| range.range())),
-            Self::Wide(ranges) => Ok(ranges.next().copied()),
-            Self::Part(part) => part.next(),
-        }
-    }
-}
-
-/// Sources merged; what overlaps or touches is one run.
-pub(crate) struct Joined<'g> {
-    sources: Vec<Source<'g>>,
-    /// The next range of each source that has one.
-    heads: BinaryHeap<Reverse<([u64; 2], usize)>>,
-    is_begun: bool,
-}
-
-impl<'g> Joined<'g> {
-    fn new(sources: Vec<Source<'g>>) -> Self {
-        let has_some = |source: &Source<'_>| match source {
-            Source::Narrow(ranges) => ranges.len() > 0,
-            Source::Wide(ranges) => ranges.len() > 0,
-            Source::Part(part) => part.left > 0,
-        };
-        let sources = sources.into_iter().filter(has_some).collect();
-        Self { sources, heads: BinaryHeap::new(), is_begun: false }
-    }
-
-    /// The next run.
-    #[inline]
-    pub(crate) fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
-        // Each source has runs that do not touch.
-        if let [only] = &mut self.sources[..] { only.next() } else { self.merge() }
-    }
-
-    /// The next run of several sources.
-    fn merge(&mut self) -> io::Result<Option<[u64; 2]>> {
-        if !self.is_begun {
-            self.is_begun = true;
-            for (number, source) in self.sources.iter_mut().enumerate() {
-                self.heads.extend(source.next()?.map(|range| Reverse((range, number))));
-            }
-        }
-        let mut run: Option<[u64; 2]> = None;
-        while let Some(mut head) = self.heads.peek_mut() {
-            let Reverse(([first, last], number)) = *head;
-            match &mut run {
-                Some([_, end]) if first > end.saturating_add(1) => break,
-                Some([_, end]) => *end = last.max(*end),
-                None => run = Some([first, last]),
-            }
-            match self.sources[number].next()? {
-                Some(range) => *head = Reverse((range, number)),
-                None => drop(PeekMut::pop(head)),
-            }
-        }
-        Ok(run)
-    }
-}
+/// Runs that are handed over together.
+pub(crate) const BATCH: usize = 1 << 10;
 
 /// Containers of one set that may come of ranges: more would take 4 GiB, for a few lines.
 const MAX_CONTAINERS: u64 = 1 << 28;
@@ -324,44 +26,61 @@ pub(crate) fn push_runs(
     source: &mut dyn RunSource,
 ) -> Result<()> {
     let mut parts: Vec<[u8; 4]> = Vec::new();
-    let (mut key, mut containers) = (0, 0);
-    while let Some([first, last]) = source.next()? {
-        containers += (last >> 16) - (first >> 16) + 1;
-        if containers > MAX_CONTAINERS {
-            return Err(Error::TooWide { first, last, limit: MAX_CONTAINERS * u64::from(SPAN) });
+    let (mut key, mut containers, mut runs) = (0, 0, Vec::new());
+    loop {
+        source.next(&mut runs)?;
+        if runs.is_empty() {
+            break;
         }
-        for next in first >> 16..=last >> 16 {
-            if next != key {
-                if !parts.is_empty() {
-                    sink.container(key, Container::Runs(&parts))?;
-                    parts.clear();
-                }
-                key = next;
-                if key.is_multiple_of(1 << 12) {
-                    source.check()?;
-                }
+        for &[first, last] in &runs {
+            containers += (last >> 16) - (first >> 16) + 1;
+            if containers > MAX_CONTAINERS {
+                return Err(Error::TooWide {
+                    first,
+                    last,
+                    limit: MAX_CONTAINERS * u64::from(SPAN),
+                });
             }
-            let low = |value: u64| (value & 0xFFFF) as u32;
-            let from = if next == first >> 16 { low(first) } else { 0 };
-            let to = if next == last >> 16 { low(last) } else { SPAN - 1 };
-            parts.push(run(from, to));
+            for next in first >> 16..=last >> 16 {
+                if next != key {
+                    if !parts.is_empty() {
+                        sink.container(key, Container::Runs(&parts))?;
+                        parts.clear();
+                    }
+                    key = next;
+                    if key.is_multiple_of(1 << 12) {
+                        source.check()?;
+                    }
+                }
+                let low = |value: u64| (value & 0xFFFF) as u32;
+                let from = if next == first >> 16 { low(first) } else { 0 };
+                let to = if next == last >> 16 { low(last) } else { SPAN - 1 };
+                parts.push(run(from, to));
+            }
         }
     }
     if parts.is_empty() { Ok(()) } else { sink.container(key, Container::Runs(&parts)) }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::set::IntegerSet;
-    use proptest::prelude::*;
-    use std::collections::BTreeSet;
 
-    struct Given(std::vec::IntoIter<[u64; 2]>);
+    /// Hands over a few runs at a time.
+    pub(in crate::set) struct Given(std::vec::IntoIter<[u64; 2]>, usize);
+
+    impl Given {
+        pub(in crate::set) fn new(runs: impl Into<Vec<[u64; 2]>>) -> Self {
+            Self(runs.into().into_iter(), 7)
+        }
+    }
 
     impl RunSource for Given {
-        fn next(&mut self) -> Result<Option<[u64; 2]>> {
-            Ok(self.0.next())
+        fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()> {
+            runs.clear();
+            runs.extend(self.0.by_ref().take(self.1));
+            Ok(())
         }
 
         fn check(&self) -> Result<()> {
@@ -371,7 +90,7 @@ mod tests {
 
     /// Keeps the values of containers.
     #[derive(Default)]
-    struct Keep(Vec<u64>);
+    pub(in crate::set) struct Keep(pub(in crate::set) Vec<u64>);
 
     impl ValueSink for Keep {
         fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
@@ -383,64 +102,10 @@ mod tests {
         }
     }
 
-    fn joined(gatherers: &mut [Gatherer]) -> Vec<[u64; 2]> {
-        let mut joined = Gatherer::joined(gatherers);
-        std::iter::from_fn(|| joined.next().unwrap()).collect()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 200 }))]
-
-        #[test]
-        fn ranges_become_the_runs_of_their_values_in_any_memory(
-            ranges in prop::collection::vec((0..6_usize, 0..1500_u64, 0..40_u64), 0..800),
-            threads in 1..4_usize,
-            room in prop::sample::select(vec![64_usize, 1 << 10, 1 << 20]),
-        ) {
-            let starts = [0, 65_000, u64::from(u32::MAX) - 700, 1 << 40, u64::MAX - 1600, 1 << 31];
-            let folder = tempfile::tempdir().unwrap();
-            let spool = Spool { folder: folder.path().into(), ..Spool::default() };
-            let new = || Gatherer::new(room, spool.clone());
-            let mut gatherers: Vec<_> = std::iter::repeat_with(new).take(threads).collect();
-            let mut model = BTreeSet::new();
-            for (number, &(start, from, length)) in ranges.iter().enumerate() {
-                let first = starts[start] + from;
-                let last = first.saturating_add(length);
-                model.extend(first..=last);
-                let gatherer = &mut gatherers[number % threads];
-                gatherer.take([[first, last]]);
-                gatherer.relieve().unwrap();
-            }
-            let runs = joined(&mut gatherers);
-            let apart = |pair: &[[u64; 2]]| pair[0][1] < pair[1][0] - 1;
-            prop_assert!(runs.windows(2).all(apart));
-            let values: Vec<u64> = runs.iter().flat_map(|&[first, last]| first..=last).collect();
-            prop_assert!(values.iter().eq(model.iter()));
-            let mut kept = Keep::default();
-            kept.runs(&mut Given(runs.into_iter())).unwrap();
-            prop_assert!(kept.0 == values);
-        }
-    }
-
-    #[test]
-    fn so_many_parts_that_their_buffers_have_no_room_become_one() {
-        let spool = Spool::default();
-        let mut gatherer = Gatherer::new(1 << 14, spool);
-        for value in 0..20_000_u64 {
-            let value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-            gatherer.take([[value, value]]);
-            gatherer.relieve().unwrap();
-        }
-        assert!(gatherer.spilled.as_ref().unwrap().parts.len() <= 2);
-        let mut gatherers = [gatherer];
-        assert_eq!(joined(&mut gatherers).len(), 20_000);
-    }
-
     #[test]
     fn a_set_of_too_wide_a_range_is_refused_before_it_is_written() {
         let mut kept = Keep::default();
-        let wide = [[5, 5], [1 << 20, u64::MAX]];
-        let refused = kept.runs(&mut Given(Vec::from(wide).into_iter())).unwrap_err();
+        let refused = kept.runs(&mut Given::new([[5, 5], [1 << 20, u64::MAX]])).unwrap_err();
         assert!(matches!(refused, Error::TooWide { last: u64::MAX, .. }), "{refused}");
         assert!(kept.0.is_empty(), "{:?}", kept.0);
     }
@@ -451,10 +116,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [ours, theirs] = ["x.bits", "y.bits"].map(|name| folder.path().join(name));
         let write = |path, produce: &dyn Fn(&mut dyn ValueSink) -> Result<()>| {
-            let (format, spool) = (crate::set::SetFormat::Bits, Spool::default());
+            let (format, spool) = (crate::set::SetFormat::Bits, crate::set::file::Spool::default());
             crate::set::write_file(path, format, &spool, false, produce).unwrap();
         };
-        write(&ours, &|sink| sink.runs(&mut Given(Vec::from(runs).into_iter())));
+        write(&ours, &|sink| sink.runs(&mut Given::new(runs)));
         IntegerSet::from_ranges(runs.map(|[first, last]| first..=last)).write(&theirs).unwrap();
         assert!(std::fs::read(&ours).unwrap() == std::fs::read(&theirs).unwrap());
     }

@@ -314,8 +314,15 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     /// Runs that are written as such need no containers, however wide they are.
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
         let Some(mut text) = self.runs.take() else { return push_runs(self, source) };
-        while let Some(run) = source.next()? {
-            self.push_run(&mut text, run)?;
+        let mut runs = Vec::new();
+        loop {
+            source.next(&mut runs)?;
+            if runs.is_empty() {
+                break;
+            }
+            for &run in &runs {
+                self.push_run(&mut text, run)?;
+            }
         }
         self.runs = Some(text);
         Ok(())

@@ -33,12 +33,16 @@ pub use check::Disorder;
 #[doc(hidden)]
 pub use finish::ways::{Way, Ways};
 pub use iterate::SortedValues;
+#[cfg(feature = "cli")]
+pub(crate) use open::Found;
 pub use options::Sort;
 pub use plan::explain::Explanation;
 pub use plan::strategy::Strategy;
 #[cfg(any(fuzzing, feature = "_testing"))]
 #[doc(hidden)]
 pub use plan::tuning::Tuning;
+#[cfg(feature = "cli")]
+pub(crate) use ranges::joined;
 pub use rejects::InvalidLines;
 pub use report::Report;
 #[cfg(feature = "cli")]

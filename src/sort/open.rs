@@ -30,21 +30,19 @@ impl Sort {
     /// ```
     pub fn open_as_set(self, path: impl AsRef<Path>) -> Result<SetFile> {
         let path = path.as_ref();
+        self.find(path)?.set(path)
+    }
+
+    /// Opens a set from anywhere, or numbers, which are not sorted yet.
+    pub(crate) fn find(self, path: &Path) -> Result<Found> {
         let is_stdin = path == Path::new("-");
         if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
-            return Ok(set);
+            return Ok(Found::Set(set));
         }
-        let sort = if self.reads_text() {
-            match look(path, self)? {
-                Found::Set(set) => return Ok(set),
-                Found::Numbers(sort) => sort,
-            }
-        } else if is_stdin {
-            self.stdin()
-        } else {
-            self.file(path)
-        };
-        sort.into_temporary_set(path)
+        if self.reads_text() {
+            return look(path, self);
+        }
+        Ok(Found::Numbers(if is_stdin { self.stdin() } else { self.file(path) }))
     }
 
     /// As [`open_as_set`](Self::open_as_set), but numbers are no set.
@@ -68,12 +66,22 @@ impl Sort {
     }
 }
 
-/// The kind of content that `look` found.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
-enum Found {
+/// What was found.
+#[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
+pub(crate) enum Found {
     Set(SetFile),
     /// A sort with the numbers as its input.
     Numbers(Sort),
+}
+
+impl Found {
+    /// The set; messages call one of numbers `name`.
+    pub(crate) fn set(self, name: &Path) -> Result<SetFile> {
+        match self {
+            Self::Set(set) => Ok(set),
+            Self::Numbers(sort) => sort.into_temporary_set(name),
+        }
+    }
 }
 
 /// Looks at the first bytes of an input that is no plain set file.

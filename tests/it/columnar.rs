@@ -478,3 +478,30 @@ fn filters_of_parquet_files_are_written_and_asked() {
         assert_eq!(work.set("bloom contains cut --column 1 7", "").code, Some(2), "cut at {cut}");
     }
 }
+
+/// Columns of keys as others encode them: dictionaries, and views.
+#[test]
+fn encoded_columns_of_keys_are_read() {
+    let work = Workspace::new();
+    let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign");
+    let texts = "\"\"\t1\nnew york\t1\nsport\t2\ntokyo\t1\n";
+    let numbers = "3\t1\n4\t1\n5\t1\n6\t1\n";
+    for (name, key, expected) in [
+        ("keys.arrow", "key", texts),
+        ("keys.arrow", "view", texts),
+        ("keys.arrow", "bytes", texts),
+        ("keys.arrow", "numbers", numbers),
+        ("keys.parquet", "key", texts),
+    ] {
+        let table = tables.join(name);
+        let line = format!("group {} --key {key} --column id -o out.sets", table.display());
+        work.set(&line, "").quiet();
+        let told = work.set("info out.sets", "").quiet();
+        let counts =
+            told.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join("\t") + "\n");
+        assert_eq!(counts.collect::<String>(), expected, "{name} {key}");
+    }
+    let table = tables.join("keys.arrow");
+    let column = format!("group {} --key id --column key -o out.sets", table.display());
+    work.set(&column, "").refused("not integers");
+}

@@ -26,6 +26,14 @@ fn block_lists_are_joined_cut_subtracted_and_compared() {
         ("andnot b a --as cidr", "192.0.2.6\n203.0.113.0/24\n"),
         ("andnot a b --as ipv4 --ranges", "10.0.0.0-10.0.255.255\n10.2.0.0-10.255.255.255\n"),
         ("eval '(a | b) - a' a=a b=b --as cidr", "192.0.2.6\n203.0.113.0/24\n"),
+        ("eval 'a & 10.1.0.0/16 - 10.1.0.0..10.1.255.253' a=a --as cidr", "10.1.255.254/31\n"),
+        ("eval 'a & 192.0.2.0/24' a=a --as ipv4", "192.0.2.7\n"),
+        ("eval 'a - 10.0.0.0/8' a=a --as ipv4 --ranges", "192.0.2.7\n"),
+        ("or b --count --as cidr", "65794\n"),
+        ("or a a b --as cidr", "10.0.0.0/8\n192.0.2.6/31\n203.0.113.0/24\n"),
+        ("andnot b a a --count --as cidr", "257\n"),
+        ("xor a b a --as cidr", "10.1.0.0/16\n192.0.2.6/31\n203.0.113.0/24\n"),
+        ("at-least 2 a b --as cidr", "10.1.0.0/16\n192.0.2.7\n"),
         ("min a --as ipv4", "10.0.0.0\n"),
         ("select a 16777216 --as ipv4", "192.0.2.7\n"),
         ("count a 10.0.0.0 10.0.0.255 --as ipv4", "256\n"),
@@ -44,6 +52,72 @@ fn block_lists_are_joined_cut_subtracted_and_compared() {
     assert!(found.out.contains("intersection  65537"), "{found:?}");
     let info = work.set("info a --as ipv4", "").quiet();
     assert!(info.contains("smallest     10.0.0.0\nlargest      192.0.2.7\n"), "{info}");
+}
+
+/// Every command that reads or writes numbers does so in the notation.
+#[test]
+fn every_command_keeps_to_the_notation() {
+    let work = Workspace::new();
+    work.write("a", "1f\n0x20\n100\n");
+    work.write("b", "100\nff\n");
+    work.write("rows", "x,a\ny,10\nx,1F\n");
+    work.write("changes", "+ab\n-1f\n");
+    work.set("build a --as hex -o a.bits", "").quiet();
+    work.set("group rows --key 1 --column 2 --as hex -o g.sets", "").quiet();
+    let commands = [
+        ("build a", "1f\n20\n100\n", "1f-20\n100\n"),
+        ("cat a.bits", "1f\n20\n100\n", "1f-20\n100\n"),
+        ("convert a.bits --to text", "1f\n20\n100\n", "1f-20\n100\n"),
+        ("and a b", "100\n", "100\n"),
+        ("or a b", "1f\n20\nff\n100\n", "1f-20\nff-100\n"),
+        ("xor a b", "1f\n20\nff\n", "1f-20\nff\n"),
+        ("andnot a b", "1f\n20\n", "1f-20\n"),
+        ("at-least 1 a b", "1f\n20\nff\n100\n", "1f-20\nff-100\n"),
+        ("eval 'a & f..ff' a=a", "1f\n20\n", "1f-20\n"),
+        ("eval '0x1e..20 & a' a=a", "1f\n20\n", "1f-20\n"),
+        ("eval 'x | y' g.sets", "a\n10\n1f\n", "a\n10\n1f\n"),
+        ("count a 20 100", "2\n", "2\n"),
+        ("min a", "1f\n", "1f\n"),
+        ("max a", "100\n", "100\n"),
+        ("rank a ff", "2\n", "2\n"),
+        ("select a 1", "20\n", "20\n"),
+        ("range a 1f ff", "1f\n20\n", "1f-20\n"),
+        ("gaps a", "21\tff\n", "21\tff\n"),
+        ("sample a 3", "1f\n20\n100\n", "1f-20\n100\n"),
+        ("contains a FF 0x100", "ff\tfalse\n100\ttrue\n", "ff\tfalse\n100\ttrue\n"),
+        ("filter b a", "100\n", "100\n"),
+        ("diff a b", "-1f\n-20\n+ff\n", "-1f-20\n+ff\n"),
+        ("keys-of g.sets 1f a", "1f\tx\na\tx\n", "1f\tx\na\tx\n"),
+        ("overlap a b", "a\tb\t1\t0.250000\n", "a\tb\t1\t0.250000\n"),
+    ];
+    for (line, values, ranges) in commands {
+        for (flags, expected) in [("--as hex", values), ("--as hex --ranges", ranges)] {
+            let ran = work.set(&format!("{line} {flags}"), "");
+            assert_eq!((ran.out.as_str(), ran.err.as_str()), (expected, ""), "{line} {flags}");
+        }
+        // A number that is none of addresses is told as such.
+        if !line.contains(".bits") && !line.contains(".sets") {
+            let refused = work.set(&format!("{line} --as ipv4"), "");
+            assert_eq!(refused.code, Some(2), "{line}: {refused:?}");
+        }
+    }
+    work.set("apply a.bits changes --as hex", "").quiet();
+    work.set("add a.bits b0 --as hex", "").quiet();
+    work.set("remove a.bits 20 --as hex", "").quiet();
+    assert_eq!(work.set("cat a.bits --as hex", "").quiet(), "ab\nb0\n100\n");
+    assert!(work.set("info a --as hex", "").quiet().contains("largest      100\n"));
+    assert!(work.set("compare a b --as hex", "").quiet().contains("intersection  1\n"));
+    work.write("raw", "\u{1}");
+    let raw = "convert raw --from bitmap-lsb --as hex --base";
+    assert_eq!(work.set(&format!("{raw} 10000"), "").quiet(), "10000\n");
+    work.set(&format!("{raw} 65537"), "").refused("--base is a multiple of 65536");
+    work.set("group rows --key 1 --column 2 -o h.sets", "").refused("rows:1: byte 2");
+    work.write("blocks", "x,10.0.0.0/8\n");
+    let many = "group blocks --key 1 --column 2 --as cidr -o h.sets";
+    work.set(many, "").refused("expected one number, not a range or a block");
+    work.set("eval 'a - 7' a=a --as hex", "").refused("expected a range, FIRST..LAST");
+    work.set("eval 'a - 1.2.3.4/30' a=a --as hex", "").refused("expected a range");
+    work.set("eval 'a - 1.2.3.7/30' a=a --as cidr", "").refused("bits behind its prefix");
 }
 
 #[test]

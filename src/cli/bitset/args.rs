@@ -5,7 +5,7 @@ use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
-use crate::cli::notation::NotationArgs;
+use crate::cli::notation::{AsArg, NotationArgs};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -223,9 +223,9 @@ pub(super) enum Command {
         /// Kind of the file, if its content does not show it
         #[arg(long, value_name = "KIND", value_parser = ForeignChoice::parser())]
         from: Option<ForeignChoice>,
-        /// Value of the first bit of a raw bitmap, a multiple of 65536
-        #[arg(long, default_value_t = 0)]
-        base: u64,
+        /// Value of the first bit of a raw bitmap, a multiple of 65536 [default: 0]
+        #[arg(long)]
+        base: Option<String>,
         /// Which of several deletion vectors in a file, counted from 1 [default: all together of a
         /// file of Delta Lake]
         #[arg(long, value_name = "N", conflicts_with = "from")]
@@ -328,6 +328,7 @@ impl Command {
             | Self::Sample { format, .. } => format.clone().into(),
             Self::Overlap(overlap) => overlap.format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
+            Self::Group(group) => NotationArgs::from(group.notation).into(),
             _ => NumberArgs::default(),
         }
     }
@@ -375,6 +376,8 @@ pub(super) struct GroupArgs {
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) columns: KeyColumnArgs,
+    #[command(flatten)]
+    pub(super) notation: AsArg,
     /// Write to FILE, whole or not at all
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,

@@ -7,9 +7,11 @@ use super::target::Target;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::set::container::Op;
+use crate::set::cut::count_values;
 use crate::set::keyed::{KeyName, KeyedSets};
 use crate::set::plan::Plan;
 use crate::set::{Expression, ParseExpressionError};
+use crate::sort::{Found, Sort, joined};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -31,7 +33,12 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::Or && !args.count && keyed::union(source, &args.sets, &args.target)? {
         return Ok(());
     }
-    let sets = source.open_all(&args.sets)?;
+    let found = match lists(source, how, &args.sets)? {
+        Lists::Joined(op, sorts) => return deliver_lists(source, op, sorts, args),
+        Lists::Found(found) => found,
+    };
+    let sets = found.into_iter().zip(&args.sets).map(|(found, path)| found.set(path));
+    let sets = sets.collect::<Result<Vec<_>>>()?;
     let plans = Plan::all(&sets);
     let plan = match how {
         How::And => Plan::join(Op::And, plans),
@@ -43,6 +50,41 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     deliver(source, plan, &args.target, args.count)
 }
 
+/// Lists of ranges that are joined as such, or sets of any kind.
+enum Lists {
+    Joined(Op, Vec<Sort>),
+    Found(Vec<Found>),
+}
+
+/// More lists would each get too little of the memory.
+const MOST_LISTS: usize = 16;
+
+fn lists(source: &Source, how: How, paths: &[PathBuf]) -> Result<Lists> {
+    let found = source.find_all(paths)?;
+    let op = match how {
+        How::Or => Some(Op::Or),
+        How::AndNot => Some(Op::AndNot),
+        How::And if paths.len() <= MOST_LISTS => Some(Op::And),
+        _ => None,
+    };
+    let is_list = |found: &Found| matches!(found, Found::Numbers(sort) if sort.takes_ranges());
+    let Some(op) = op.filter(|_| found.iter().all(is_list)) else {
+        return Ok(Lists::Found(found));
+    };
+    let sort = |found| if let Found::Numbers(sort) = found { Some(sort) } else { None };
+    Ok(Lists::Joined(op, found.into_iter().filter_map(sort).collect()))
+}
+
+fn deliver_lists(source: &Source, op: Op, sorts: Vec<Sort>, args: &JoinArgs) -> Result<()> {
+    if !args.count {
+        return source.write(&args.target, |sink| joined(op, sorts, |runs| sink.runs(runs)));
+    }
+    let bar = source.bar(true);
+    let count = joined(op, sorts, count_values)?;
+    drop(bar);
+    tell_count(source, count)
+}
+
 /// Evaluates an expression over named sets.
 pub(super) fn eval(
     source: &Source,
@@ -51,7 +93,8 @@ pub(super) fn eval(
     target: &Target,
     count: bool,
 ) -> Result<()> {
-    let expression: Expression = text.parse().map_err(|error| misunderstood(text, &error))?;
+    let expression = Expression::parse_in(text, source.notation().output());
+    let expression = expression.map_err(|error| misunderstood(text, &error))?;
     // A file of sets by key has no name of its own.
     let (files, bindings): (Vec<_>, Vec<_>) =
         bindings.iter().partition(|(name, _)| name.is_empty());
@@ -116,10 +159,14 @@ fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Res
         let bar = source.bar(true);
         let count = plan.cardinality(source.progress())?;
         drop(bar);
-        if let Ok(count) = u64::try_from(count) {
-            source.note("values", count); // all numbers below 2^64 are one more than fits
-        }
-        return print_line(count);
+        return tell_count(source, count);
     }
     source.write(target, |sink| plan.run(sink, source.progress()))
+}
+
+fn tell_count(source: &Source, count: u128) -> Result<()> {
+    if let Ok(count) = u64::try_from(count) {
+        source.note("values", count); // all numbers below 2^64 are one more than fits
+    }
+    print_line(count)
 }

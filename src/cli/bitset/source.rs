@@ -16,7 +16,7 @@ use crate::set::file::{Spool, ValueSink};
 use crate::set::{SetFile, SetFormat, temporary_bits, write_file, write_folder_in, write_stream};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, MAX_THREADS};
-use crate::sort::{InvalidLines, Report, Sort, check_threads};
+use crate::sort::{Found, InvalidLines, Report, Sort, check_threads};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +29,14 @@ pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
 
 pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Refuses standard input that is more than one of the sets.
+fn check_stdin(paths: &[PathBuf]) -> Result<()> {
+    if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
+        return Err(Error::usage("standard input can be one set only"));
+    }
+    Ok(())
 }
 
 /// Opens sets of any kind within the limits, and writes them.
@@ -156,6 +164,7 @@ impl Source {
     pub(super) fn group(&self, skip_invalid: bool) -> Group {
         let mut group =
             Group::new().temporary_folder(&self.folder).progress(Arc::clone(&self.progress));
+        group = group.notation(self.notation().output());
         if let Some(limit) = self.limits.mem {
             group = group.memory(limit.on(&Machine::detect()));
         }
@@ -205,10 +214,14 @@ impl Source {
 
     /// Opens all of them; standard input can be but one.
     pub(super) fn open_all(&self, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
-        if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
-            return Err(Error::usage("standard input can be one set only"));
-        }
+        check_stdin(paths)?;
         paths.iter().map(|path| self.open(path)).collect()
+    }
+
+    /// As [`open_all`](Self::open_all), but numbers are not sorted.
+    pub(super) fn find_all(&self, paths: &[PathBuf]) -> Result<Vec<Found>> {
+        check_stdin(paths)?;
+        paths.iter().map(|path| self.sort().find(path)).collect()
     }
 
     /// Sorts files of numbers into a set.

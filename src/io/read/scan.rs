@@ -129,7 +129,7 @@ pub(crate) fn parse_block<C: Consumer>(
     } else if let Some(selector) = &options.cut.column {
         sink.records(options.cut, selector, block.column, span)
     } else if notation.takes_ranges() {
-        block_ranges(notation, bytes, span, options.cut.terminator, &mut sink);
+        block_ranges(options.level, notation, bytes, span, options.cut.terminator, &mut sink);
         ControlFlow::Continue(())
     } else {
         block_values(options.level, notation, bytes, span, options.cut.terminator, &mut sink);

@@ -52,6 +52,10 @@ struct Outline {
     schema: Schema,
     version: arrow_ipc::MetadataVersion,
     batches: Vec<Block>,
+    /// What comes before them: the values of columns that are encoded.
+    dictionaries: Vec<Block>,
+    /// Whether these values change between the batches.
+    changes: bool,
     rows: Vec<u64>,
 }
 
@@ -93,6 +97,15 @@ fn message(metadata: &[u8]) -> io::Result<Message<'_>> {
     root_as_message(metadata).map_err(|error| invalid(error.to_string()))
 }
 
+/// Where a message begins, and the bytes of its metadata and of all of it.
+fn place_of(block: &Block) -> io::Result<(u64, u64, u64)> {
+    let negative = |_| invalid("a record batch lies before the beginning of the file");
+    let at = u64::try_from(block.offset()).map_err(negative)?;
+    let head_bytes = u64::try_from(block.metaDataLength()).map_err(negative)?;
+    let body_bytes = u64::try_from(block.bodyLength()).map_err(negative)?;
+    Ok((at, head_bytes, head_bytes.saturating_add(body_bytes)))
+}
+
 /// Rows of a record batch, which must be one.
 fn rows_of(message: &Message<'_>) -> io::Result<u64> {
     let batch = message.header_as_record_batch();
@@ -123,7 +136,9 @@ impl Outline {
             }
             rows.push(rows_of(&message(&found.metadata)?)?);
         }
-        Ok(Self { schema, version: footer.version(), batches, rows })
+        let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
+        let version = footer.version();
+        Ok(Self { schema, version, batches, dictionaries, changes: false, rows })
     }
 
     /// From the messages of a stream.
@@ -132,18 +147,24 @@ impl Outline {
         let head = message(&first.metadata)?;
         let schema = head.header_as_schema().ok_or_else(|| invalid("the stream has no schema"))?;
         let (schema, version) = (try_fb_to_schema(schema).map_err(error)?, head.version());
-        let (mut batches, mut rows) = (Vec::new(), Vec::new());
-        let mut at = first.head_bytes;
+        let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut at, mut changes) = (first.head_bytes, false);
         while let Some(found) = framed(bytes, at)? {
             let message = message(&found.metadata)?;
             let body = u64::try_from(message.bodyLength());
             let body = body.ok().filter(|&body| body <= bytes.len);
             let body = body.ok_or_else(|| invalid("a message has no length"))?;
-            if message.header_type() == MessageHeader::RecordBatch {
-                rows.push(rows_of(&message)?);
-                let head_bytes = i32::try_from(found.head_bytes);
-                let head_bytes = head_bytes.map_err(|_| invalid("a message is too long"))?;
-                batches.push(Block::new(at.cast_signed(), head_bytes, body.cast_signed()));
+            let head_bytes = i32::try_from(found.head_bytes);
+            let head_bytes = head_bytes.map_err(|_| invalid("a message is too long"))?;
+            let block = Block::new(at.cast_signed(), head_bytes, body.cast_signed());
+            match message.header_type() {
+                MessageHeader::RecordBatch => {
+                    rows.push(rows_of(&message)?);
+                    batches.push(block);
+                }
+                MessageHeader::DictionaryBatch if batches.is_empty() => dictionaries.push(block),
+                MessageHeader::DictionaryBatch => changes = true,
+                _ => {}
             }
             at += found.head_bytes + body;
         }
@@ -152,7 +173,7 @@ impl Outline {
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
-        Ok(Self { schema, version, batches, rows })
+        Ok(Self { schema, version, batches, dictionaries, changes, rows })
     }
 }
 
@@ -168,7 +189,7 @@ impl ArrowTable {
         } else {
             Outline::of_stream(&bytes)?
         };
-        let Outline { schema, version, batches, rows } = outline;
+        let Outline { schema, version, batches, dictionaries, changes, rows } = outline;
         let candidates = schema.fields().iter().map(|field| {
             let kind = field.data_type();
             let other = (!kind.is_integer()).then(|| kind.to_string());
@@ -181,7 +202,7 @@ impl ArrowTable {
                 .into_iter()
                 .zip(schema.fields())
                 .map(|(found, field)| Candidate {
-                    other: found.other.filter(|_| !is_text(field.data_type())),
+                    other: found.other.filter(|_| !is_key(field.data_type())),
                     ..found
                 })
                 .collect();
@@ -191,8 +212,39 @@ impl ArrowTable {
         let decoder = |column: usize| {
             FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
         };
-        let keys = keys.transpose()?.map(decoder);
-        Ok(Opened { table: Self { bytes, decoder: decoder(column), keys, batches }, rows })
+        let keys = keys.transpose()?;
+        let is_encoded = keys
+            .is_some_and(|keys| matches!(schema.field(keys).data_type(), DataType::Dictionary(..)));
+        if is_encoded && changes {
+            let what = "the dictionary of the column of keys changes within the stream, as it \
+                        cannot in a file: write one";
+            return Err(Refused::Column(what.to_owned()));
+        }
+        let keys = keys.map(decoder);
+        let mut table = Self { bytes, decoder: decoder(column), keys, batches };
+        if is_encoded {
+            table.read_dictionaries(&dictionaries)?;
+        }
+        Ok(Opened { table, rows })
+    }
+
+    /// Reads the dictionaries of all columns, for that of the keys. They stay in memory.
+    fn read_dictionaries(&mut self, blocks: &[Block]) -> io::Result<()> {
+        let limit_bytes = self.bytes.limit_bytes / 2;
+        let mut all = 0_u64;
+        for block in blocks {
+            let (at, head_bytes, whole) = place_of(block)?;
+            all = all.saturating_add(whole);
+            if all > limit_bytes && at.saturating_add(whole) <= self.bytes.len {
+                return Err(too_large("a dictionary", all, limit_bytes));
+            }
+            let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
+            self.check(&buffer, head_bytes, MessageHeader::DictionaryBatch)?;
+            if let Some(keys) = &mut self.keys {
+                keys.read_dictionary(block, &buffer).map_err(error)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
@@ -208,17 +260,13 @@ impl ArrowTable {
 
     /// The column of a record batch that a decoder is for.
     fn column(&self, decoder: &FileDecoder, piece: usize, rows: u64) -> io::Result<ArrayRef> {
-        let negative = |_| invalid("a record batch lies before the beginning of the file");
         let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
-        let at = u64::try_from(block.offset()).map_err(negative)?;
-        let head_bytes = u64::try_from(block.metaDataLength()).map_err(negative)?;
-        let body_bytes = u64::try_from(block.bodyLength()).map_err(negative)?;
-        let whole = head_bytes.saturating_add(body_bytes);
+        let (at, head_bytes, whole) = place_of(block)?;
         if whole > self.bytes.limit_bytes && at.saturating_add(whole) <= self.bytes.len {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        self.check(&buffer, head_bytes)?;
+        self.check(&buffer, head_bytes, MessageHeader::RecordBatch)?;
         let batch = decoder.read_record_batch(block, &buffer).map_err(error)?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
@@ -230,12 +278,17 @@ impl ArrowTable {
 
     /// Refuses buffers that lie outside of their message, or that take too much
     /// once they are unpacked.
-    fn check(&self, buffer: &Buffer, head_bytes: u64) -> io::Result<()> {
+    fn check(&self, buffer: &Buffer, head_bytes: u64, kind: MessageHeader) -> io::Result<()> {
         let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
         let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
         let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
         let message = message(metadata)?;
-        let batch = message.header_as_record_batch();
+        let batch = match kind {
+            MessageHeader::DictionaryBatch => {
+                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+            }
+            _ => message.header_as_record_batch(),
+        };
         let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
         let body = buffer.get(head..).unwrap_or_default();
         for place in batch.buffers().iter().flatten() {
@@ -277,9 +330,24 @@ impl ArrowPiece {
     }
 }
 
-/// Whether values are strings or bytes.
+/// Whether values can be keys beside integers: strings and bytes, or any keys in a dictionary.
+fn is_key(kind: &DataType) -> bool {
+    match kind {
+        DataType::Dictionary(_, values) => values.is_integer() || is_text(values),
+        other => is_text(other),
+    }
+}
+
 fn is_text(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary)
+    matches!(
+        kind,
+        DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+    )
 }
 
 impl ArrowKeys {
@@ -288,36 +356,70 @@ impl ArrowKeys {
         let count = count.min(self.column.len() - self.at);
         let part = self.column.slice(self.at, count);
         self.at += count;
-        match part.data_type() {
-            DataType::Utf8 => push_keys(keys, part.as_string::<i32>().iter()),
-            DataType::LargeUtf8 => push_keys(keys, part.as_string::<i64>().iter()),
-            DataType::Binary => push_keys(keys, part.as_binary::<i32>().iter()),
-            DataType::LargeBinary => push_keys(keys, part.as_binary::<i64>().iter()),
-            DataType::UInt8 => push_numbers::<kinds::UInt8Type>(keys, &part),
-            DataType::UInt16 => push_numbers::<kinds::UInt16Type>(keys, &part),
-            DataType::UInt32 => push_numbers::<kinds::UInt32Type>(keys, &part),
-            DataType::UInt64 => push_numbers::<kinds::UInt64Type>(keys, &part),
-            DataType::Int8 => push_numbers::<kinds::Int8Type>(keys, &part),
-            DataType::Int16 => push_numbers::<kinds::Int16Type>(keys, &part),
-            DataType::Int32 => push_numbers::<kinds::Int32Type>(keys, &part),
-            DataType::Int64 => push_numbers::<kinds::Int64Type>(keys, &part),
-            _ => return Err(invalid("the column of keys holds no strings and no integers")),
+        let Some(encoded) = part.as_any_dictionary_opt() else {
+            return push_keys(keys, &part, 0..count);
+        };
+        let values = encoded.values();
+        if values.is_empty() {
+            (0..count).for_each(|_| keys.push(None));
+            return Ok(());
         }
-        Ok(())
+        let rows = encoded.normalized_keys().into_iter().enumerate();
+        // What is behind the values is null.
+        push_keys(
+            keys,
+            values,
+            rows.map(|(row, at)| if part.is_null(row) { values.len() } else { at }),
+        )
     }
 }
 
-fn push_keys<T: AsRef<[u8]>>(keys: &mut Keys, found: impl Iterator<Item = Option<T>>) {
-    for key in found {
-        keys.push(key.as_ref().map(AsRef::as_ref));
+/// Appends values of an array as keys, and nulls for what it lacks.
+fn push_keys(
+    keys: &mut Keys,
+    array: &ArrayRef,
+    places: impl Iterator<Item = usize>,
+) -> io::Result<()> {
+    fn push<T: AsRef<[u8]>>(
+        keys: &mut Keys,
+        array: &ArrayRef,
+        places: impl Iterator<Item = usize>,
+        value: impl Fn(usize) -> T,
+    ) {
+        for at in places {
+            let is_there = at < array.len() && array.is_valid(at);
+            let key = is_there.then(|| value(at));
+            keys.push(key.as_ref().map(AsRef::as_ref));
+        }
     }
-}
-
-fn push_numbers<T: ArrowPrimitiveType>(keys: &mut Keys, array: &ArrayRef)
-where
-    T::Native: std::fmt::Display,
-{
-    push_keys(keys, array.as_primitive::<T>().iter().map(|key| key.map(|key| key.to_string())));
+    macro_rules! push {
+        ($values:expr) => {{
+            let values = $values;
+            push(keys, array, places, |at| values.value(at))
+        }};
+        (number $kind:ty) => {{
+            let values = array.as_primitive::<$kind>();
+            push(keys, array, places, |at| values.value(at).to_string())
+        }};
+    }
+    match array.data_type() {
+        DataType::Utf8 => push!(array.as_string::<i32>()),
+        DataType::LargeUtf8 => push!(array.as_string::<i64>()),
+        DataType::Utf8View => push!(array.as_string_view()),
+        DataType::Binary => push!(array.as_binary::<i32>()),
+        DataType::LargeBinary => push!(array.as_binary::<i64>()),
+        DataType::BinaryView => push!(array.as_binary_view()),
+        DataType::UInt8 => push!(number kinds::UInt8Type),
+        DataType::UInt16 => push!(number kinds::UInt16Type),
+        DataType::UInt32 => push!(number kinds::UInt32Type),
+        DataType::UInt64 => push!(number kinds::UInt64Type),
+        DataType::Int8 => push!(number kinds::Int8Type),
+        DataType::Int16 => push!(number kinds::Int16Type),
+        DataType::Int32 => push!(number kinds::Int32Type),
+        DataType::Int64 => push!(number kinds::Int64Type),
+        _ => return Err(invalid("the column of keys holds no strings and no integers")),
+    }
+    Ok(())
 }
 
 /// Appends the rows of an array, if it is of this type.

@@ -67,7 +67,7 @@ pub(crate) fn parse<L: Lines>(
 }
 
 /// The checks that the unsafe loads of the kernels rest on.
-fn check_span(bytes: &[u8], span: &Range<usize>) {
+pub(super) fn check_span(bytes: &[u8], span: &Range<usize>) {
     assert!(span.start >= PADDING && span.start <= span.end, "padding before the block");
     let end = bytes.len().checked_sub(PADDING);
     assert!(end.is_some_and(|end| end >= span.end), "padding behind the block");

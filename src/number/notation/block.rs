@@ -5,9 +5,10 @@
 
 use super::{Digits, Notation};
 use crate::kernel::Level;
+use crate::kernel::quads::{self, Quads};
 use crate::number::line::Line;
 use crate::number::lines::{LineSink, decimal_values};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// Where the lines of a block go that may be ranges, in order.
 pub(crate) trait RangeSink: LineSink {
@@ -35,7 +36,7 @@ pub(crate) fn block_values<S: LineSink>(
     match notation.digits {
         Digits::Decimal => decimal_values(level, bytes, lines.span, terminator, sink),
         Digits::Hex => lines.each::<Hex, _>(&mut OneByOne::new(sink)),
-        Digits::Ipv4 => lines.each::<Ipv4, _>(&mut OneByOne::new(sink)),
+        Digits::Ipv4 => lines.each_quad(level, &mut OneByOne::new(sink)),
     }
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn block_values<S: LineSink>(
 ///
 /// As [`block_values`].
 pub(crate) fn block_ranges<S: RangeSink>(
+    level: Level,
     notation: Notation,
     bytes: &[u8],
     span: Range<usize>,
@@ -55,7 +57,7 @@ pub(crate) fn block_ranges<S: RangeSink>(
     match notation.digits {
         Digits::Decimal => lines.each::<Decimal, _>(&mut InRanges::new(sink)),
         Digits::Hex => lines.each::<Hex, _>(&mut InRanges::new(sink)),
-        Digits::Ipv4 => lines.each::<Ipv4, _>(&mut InRanges::new(sink)),
+        Digits::Ipv4 => lines.each_quad(level, &mut InRanges::new(sink)),
     }
 }
 
@@ -157,14 +159,28 @@ impl Lines<'_> {
                 gather.take(found);
                 found.2
             } else {
-                let rest = &self.bytes[at..self.span.end];
-                let Some(length) = memchr::memchr(self.terminator, rest) else { break };
-                if self.other(at..at + length, gather).is_break() {
-                    break;
-                }
-                at + length
+                let Some(end) = self.other(at, gather) else { break };
+                end
             };
             at = end + 1;
+        }
+        gather.sink();
+    }
+
+    /// The same of addresses.
+    fn each_quad<G: Gather>(self, level: Level, gather: &mut G) {
+        let Self { bytes, terminator, .. } = self;
+        let quads = Quads { bytes, terminator, takes_ranges: G::RANGES };
+        let mut at = self.span.start;
+        while at < self.span.end {
+            let rest = at..self.span.end;
+            at = quads::parse(level, quads, rest, |first, last, end| {
+                gather.take((first, last, end));
+            });
+            if at < self.span.end {
+                let Some(end) = self.other(at, gather) else { break };
+                at = end + 1;
+            }
         }
         gather.sink();
     }
@@ -176,7 +192,6 @@ impl Lines<'_> {
         let mut last = first;
         match *self.bytes.get(at)? {
             b'-' if G::RANGES => (last, at) = N::parse(self.bytes, at + 1)?,
-            b'/' if G::RANGES => (last, at) = N::block(first, self.bytes, at + 1)?,
             _ => {}
         }
         at += usize::from(self.bytes.get(at) == Some(&b'\r'));
@@ -184,20 +199,23 @@ impl Lines<'_> {
         is_whole.then_some((first, last, at))
     }
 
-    /// Takes a line that is not.
+    /// Takes the line at `at`, which is not plain; gives its end, or `None` where lines end.
     #[cold]
-    fn other<G: Gather>(&self, line: Range<usize>, gather: &mut G) -> ControlFlow<()> {
+    fn other<G: Gather>(&self, at: usize, gather: &mut G) -> Option<usize> {
+        let end = at + memchr::memchr(self.terminator, &self.bytes[at..self.span.end])?;
         #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
-        let end = line.end as u32;
-        match self.notation.parse_line(&self.bytes[line.clone()]) {
-            Line::Value(value) => gather.take((value, value, line.end)),
-            Line::Range { first, last } => gather.take((first, last, line.end)),
-            Line::Blank => gather.sink().blank(end),
+        let place = end as u32;
+        match self.notation.parse_line(&self.bytes[at..end]) {
+            Line::Value(value) => gather.take((value, value, end)),
+            Line::Range { first, last } => gather.take((first, last, end)),
+            Line::Blank => gather.sink().blank(place),
             Line::Malformed { reason, offset } => {
-                return gather.sink().malformed(line, reason, offset);
+                if gather.sink().malformed(at..end, reason, offset).is_break() {
+                    return None;
+                }
             }
         }
-        ControlFlow::Continue(())
+        Some(end)
     }
 }
 
@@ -205,16 +223,10 @@ impl Lines<'_> {
 trait Number {
     /// The number at `at`, and where it ends; `None` if it is not written as usual.
     fn parse(bytes: &[u8], at: usize) -> Option<(u64, usize)>;
-
-    /// The last number of a block, whose length is at `at`, and where it ends.
-    fn block(_first: u64, _bytes: &[u8], _at: usize) -> Option<(u64, usize)> {
-        None
-    }
 }
 
 struct Decimal;
 struct Hex;
-struct Ipv4;
 
 impl Number for Decimal {
     #[inline]
@@ -263,61 +275,5 @@ impl Number for Hex {
             end += 1;
         }
         (1..=16).contains(&(end - start)).then_some((value, end))
-    }
-}
-
-/// A bit for each of eight bytes, the first one the lowest: whether it is no digit.
-#[inline]
-fn no_digits(bytes: [u8; 8]) -> u32 {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
-    // The upper bit of a byte is set by what is above 9.
-    let above = ((values & (EACH * 0x7F)) + EACH * 0x76) | values;
-    let flags = above >> 7 & EACH;
-    (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
-}
-
-/// Bytes of the longest address and what stands behind it.
-const WINDOW: usize = 16;
-
-impl Number for Ipv4 {
-    /// Finds the ends of all four numbers at once, and makes each of its last three digits,
-    /// whatever their count is: lengths change from line to line, and would be guessed wrong.
-    #[inline]
-    #[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
-    fn parse(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
-        let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
-        let [lower, upper] = bytemuck::cast::<[u8; WINDOW], [[u8; 8]; 2]>(*window);
-        let mut others = no_digits(lower) | no_digits(upper) << 8;
-        let (mut address, mut start, mut is_odd) = (0, 0, false);
-        for octet in 0..4 {
-            let end = others.trailing_zeros();
-            others &= others.wrapping_sub(1);
-            let length = end.wrapping_sub(start);
-            let digits = bytes.get(at + start as usize..)?.first_chunk()?;
-            let digits = u32::from_le_bytes(*digits) ^ 0x3030_3030;
-            // The last digit moves to the upper byte, and what is behind it out.
-            let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
-            let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
-            let leads_with_zero = (length > 1) & (digits.trailing_zeros() >= 8);
-            is_odd |= (length.wrapping_sub(1) > 2) | (value > 255) | leads_with_zero;
-            is_odd |= (octet < 3) & (window[end as usize % WINDOW] != b'.');
-            address = address << 8 | u64::from(value);
-            start = end.wrapping_add(1);
-        }
-        (!is_odd).then_some((address, at + start as usize - 1))
-    }
-
-    #[inline]
-    fn block(first: u64, bytes: &[u8], at: usize) -> Option<(u64, usize)> {
-        let digit =
-            |at: usize| bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10);
-        let mut length = u32::from(digit(at)?);
-        let mut end = at + 1;
-        if let Some(more) = digit(end).filter(|_| length > 0) {
-            (length, end) = (10 * length + u32::from(more), end + 1);
-        }
-        let others = if length <= 32 { u64::from(u32::MAX) >> length } else { return None };
-        (first & others == 0).then_some((first | others, end))
     }
 }

@@ -108,6 +108,24 @@ impl Notation {
         }
     }
 
+    /// Whether a number, or a block of addresses, may have this character.
+    pub(crate) const fn may_have(self, c: char) -> bool {
+        match self.digits {
+            Digits::Decimal => c.is_ascii_digit(),
+            Digits::Hex => c.is_ascii_hexdigit() || matches!(c, 'x' | 'X'),
+            Digits::Ipv4 => c.is_ascii_digit() || matches!(c, '.' | '/'),
+        }
+    }
+
+    /// What messages call one of its numbers.
+    pub(crate) const fn number_name(self) -> &'static str {
+        match self.digits {
+            Digits::Decimal => "a number below 2^64",
+            Digits::Hex => "a hexadecimal number below 2^64",
+            Digits::Ipv4 => "an address, four numbers of 0 to 255 with dots between",
+        }
+    }
+
     /// What messages call it.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -139,7 +139,7 @@ fn both(notation: Notation, text: &[u8], terminator: u8) -> (Found, Found) {
     let bytes = [&[b'7'; PADDING][..], text, &[b'7'; PADDING]].concat();
     let (span, mut found) = (PADDING..PADDING + text.len(), Found::default());
     if notation.takes_ranges() {
-        block_ranges(notation, &bytes, span.clone(), terminator, &mut found);
+        block_ranges(Level::best(), notation, &bytes, span.clone(), terminator, &mut found);
     } else {
         block_values(Level::best(), notation, &bytes, span.clone(), terminator, &mut found);
     }

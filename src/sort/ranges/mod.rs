@@ -3,6 +3,8 @@
 //! Ranges are gathered and merged as such; what the rest of this room does to values would
 //! have each of them in memory.
 
+mod gatherer;
+
 use super::finish::emit::Written;
 use super::options::Sort;
 use super::plan::budget::RECORD_BLOCK_BYTES;
@@ -14,9 +16,15 @@ use crate::io::read::{Consumer, Invalid, Ledger, Opened, Tally, open_all, scan};
 use crate::kernel::sys::peak_resident_bytes;
 use crate::number::Notation;
 use crate::progress::{Phase, Progress};
+#[cfg(feature = "cli")]
+use crate::set::container::Op;
+#[cfg(feature = "cli")]
+use crate::set::cut::CutRuns;
 use crate::set::file::ValueSink;
-use crate::set::ranges::{Gatherer, Joined, RunSource};
-use std::path::Path;
+use crate::set::ranges::{BATCH, RunSource};
+use gatherer::{Gatherer, Joined};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 impl Sort {
@@ -26,7 +34,7 @@ impl Sort {
     }
 
     /// Whether lines of the inputs may stand for ranges.
-    pub(super) fn takes_ranges(&self) -> bool {
+    pub(crate) fn takes_ranges(&self) -> bool {
         self.from.notation().is_some_and(Notation::takes_ranges)
     }
 
@@ -71,26 +79,21 @@ impl Consumer for Gatherer {
 struct Runs<'g> {
     joined: Joined<'g>,
     count: u64,
-    progress: &'g Progress,
-    folder: &'g Path,
+    progress: Arc<Progress>,
+    folder: PathBuf,
 }
 
 impl RunSource for Runs<'_> {
-    fn next(&mut self) -> Result<Option<[u64; 2]>> {
-        if self.count.is_multiple_of(1 << 16) {
-            self.check()?;
-        }
-        // The error has its path, which is not copied for each run.
-        let run = match self.joined.next() {
-            Ok(run) => run,
-            Err(error) => return Err(Error::io("read", self.folder)(error)),
-        };
-        self.count += u64::from(run.is_some());
-        Ok(run)
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()> {
+        self.check()?;
+        runs.clear();
+        self.joined.take(BATCH, runs).map_err(Error::io("read", &self.folder))?;
+        self.count += runs.len() as u64;
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
-        Error::if_cancelled(self.progress)
+        Error::if_cancelled(&self.progress)
     }
 }
 
@@ -106,14 +109,13 @@ pub(super) fn run(
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
     let mut rejects = Rejects::open(&sort)?;
-    let (tally, mut gatherers) = gather(&sort, &opened, rejects.invalid())?;
+    let (tally, mut gatherers) = gather(&sort, &opened, 1, rejects.invalid())?;
     let load_time = started.elapsed();
 
     let started = Instant::now();
-    let (progress, spool) = (&*sort.progress, sort.spool());
+    let progress = &*sort.progress;
+    let mut runs = sort.runs(&mut gatherers)?;
     progress.enter(Phase::Emit, tally.values);
-    let joined = Gatherer::joined(&mut gatherers);
-    let mut runs = Runs { joined, count: 0, progress, folder: &spool.folder };
     sink.runs(&mut runs)?;
     let written = Written { lines: runs.count, values: tally.values, ..Written::default() };
     progress.advance(tally.values);
@@ -132,8 +134,64 @@ pub(super) fn run(
     Ok((report, rejects))
 }
 
-/// What lines stand for, as each thread gathered it.
-fn gather(sort: &Sort, opened: &[Opened], invalid: Invalid<'_>) -> Result<(Tally, Vec<Gatherer>)> {
+impl Sort {
+    /// The runs of what was gathered.
+    fn runs<'g>(&self, gatherers: &'g mut [Gatherer]) -> Result<Runs<'g>> {
+        let joined = Gatherer::joined(gatherers, &self.progress)?;
+        let (progress, folder) = (Arc::clone(&self.progress), self.spool().folder);
+        Ok(Runs { joined, count: 0, progress, folder })
+    }
+}
+
+/// Joins the ranges of sorts of lines by [`Op::And`], [`Op::Or`] or [`Op::AndNot`], and hands
+/// the runs to `take`. No set is made on the way.
+#[cfg(feature = "cli")]
+pub(crate) fn joined<T>(
+    op: Op,
+    mut sorts: Vec<Sort>,
+    take: impl FnOnce(&mut dyn RunSource) -> Result<T>,
+) -> Result<T> {
+    // What is joined is one list.
+    let alone = match op {
+        Op::Or => 1,
+        Op::AndNot => 2,
+        _ => sorts.len(),
+    };
+    while sorts.len() > alone
+        && let Some(mut last) = sorts.pop()
+        && let Some(before) = sorts.last_mut()
+    {
+        before.inputs.append(&mut last.inputs);
+        before.beside.unpacking = before.beside.unpacking.saturating_add(last.beside.unpacking);
+    }
+    let count = sorts.len();
+    let mut lists = Vec::with_capacity(count);
+    for mut sort in sorts {
+        sort = sort.distinct(true);
+        sort.settle(true)?;
+        let opened = open_all(std::mem::take(&mut sort.inputs), sort.open_options(1))?;
+        let (_, gatherers) = gather(&sort, &opened, count, Invalid::Fail)?;
+        lists.push((sort, gatherers));
+    }
+    let mut cut: Option<Box<dyn RunSource + '_>> = None;
+    for (sort, gatherers) in &mut lists {
+        let next = Box::new(sort.runs(gatherers)?);
+        cut = Some(match cut {
+            Some(cut) => Box::new(CutRuns::new(op == Op::And, cut, next)),
+            None => next,
+        });
+    }
+    let mut cut = cut.ok_or_else(|| Error::usage("there is no list"))?;
+    take(&mut *cut)
+}
+
+/// What lines stand for, as each thread gathered it: one of `lists` that are in memory at once.
+fn gather(
+    sort: &Sort,
+    opened: &[Opened],
+    lists: usize,
+    invalid: Invalid<'_>,
+) -> Result<(Tally, Vec<Gatherer>)> {
     let (threads, rest, progress) = (sort.threads.unwrap_or(1), sort.rest(), &*sort.progress);
     let unpacks = opened.iter().any(Opened::may_unpack);
     let share = rest.ranges(threads, if unpacks { rest.unpacking() } else { 0 });
@@ -147,7 +205,11 @@ fn gather(sort: &Sort, opened: &[Opened], invalid: Invalid<'_>) -> Result<(Tally
     progress.enter(Phase::Load, sizes.unwrap_or(0));
     let ledger = Ledger::of(opened, invalid);
     let spool = sort.spool();
-    let gatherers = (0..threads).map(|_| Gatherer::new(share.room_bytes, spool.clone())).collect();
+    // A line has two bytes at least. What is not used of this costs nothing.
+    let room = share.room_bytes / lists;
+    let expected = usize::try_from(4 * sizes.unwrap_or(0)).unwrap_or(room);
+    let new = || Gatherer::new(room, expected, spool.clone());
+    let gatherers = std::iter::repeat_with(new).take(threads).collect();
     let scanned = scan(opened, &options, &ledger, gatherers);
     // The first malformed line is what the user wants to hear of.
     let tally = ledger.finish()?;

@@ -1,0 +1,148 @@
+//! An address in one register: its shape is looked up, which puts the digits in place.
+
+use super::Quads;
+use std::arch::x86_64::{
+    _mm_cmpeq_epi8, _mm_cmpgt_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_madd_epi16,
+    _mm_maddubs_epi16, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    _mm_set1_epi16, _mm_set1_epi32, _mm_setr_epi8, _mm_shuffle_epi8, _mm_sub_epi8, _mm_testz_si128,
+    _pdep_u32,
+};
+use std::ops::Range;
+
+/// Bytes of the longest address and what stands behind it.
+const WINDOW: usize = 16;
+
+/// The places of the three dots of an address, and of what stands behind it.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Shape {
+    /// A bit for each place; 0 for no shape.
+    ends: u32,
+    /// Of each octet, where the hundreds, the tens and the ones are.
+    digits: [u8; WINDOW],
+    /// What an octet of so many digits is at least.
+    least: [i32; 4],
+}
+
+/// No two of the shapes have the same slot.
+#[inline]
+const fn slot(ends: u32) -> usize {
+    (ends.wrapping_mul(0x1946_3011) >> 24) as usize
+}
+
+/// The shapes of all lengths of octets.
+static SHAPES: [Shape; 256] = {
+    let nothing = Shape { ends: 0, digits: [0x80; WINDOW], least: [0; 4] };
+    let mut shapes = [nothing; 256];
+    let mut number = 0;
+    while number < 81 {
+        let lengths = [number / 27 + 1, number / 9 % 3 + 1, number / 3 % 3 + 1, number % 3 + 1];
+        let mut shape = nothing;
+        let (mut octet, mut end) = (0, 0);
+        while octet < 4 {
+            let length = lengths[octet];
+            let mut digit = 0;
+            while digit < length {
+                #[expect(clippy::cast_possible_truncation, reason = "below 16")]
+                let place = (end + digit) as u8;
+                shape.digits[4 * octet + 3 - length + digit] = place;
+                digit += 1;
+            }
+            shape.least[octet] = [0, 0, 10, 100][length];
+            end += length;
+            shape.ends |= 1 << end;
+            end += 1;
+            octet += 1;
+        }
+        shapes[slot(shape.ends)] = shape;
+        number += 1;
+    }
+    shapes
+};
+
+/// The address at `at`, and where it ends.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
+fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
+    // SAFETY: the window has so many bytes.
+    let window = unsafe { _mm_loadu_si128(window.as_ptr().cast()) };
+    let digits = _mm_sub_epi8(window, _mm_set1_epi8(b'0'.cast_signed()));
+    let are_digits = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+    let dots = _mm_cmpeq_epi8(window, _mm_set1_epi8(b'.'.cast_signed()));
+    let dots = _mm_movemask_epi8(dots).cast_unsigned();
+    let others = !_mm_movemask_epi8(are_digits).cast_unsigned() & 0xFFFF;
+    let ends = _pdep_u32(0xF, others);
+    let end = 31_u32.wrapping_sub(ends.leading_zeros());
+    let shape = &SHAPES[slot(ends)];
+    // SAFETY: there are so many bytes.
+    let places = unsafe { _mm_loadu_si128(shape.digits.as_ptr().cast()) };
+    // SAFETY: these are four numbers.
+    let least = unsafe { _mm_loadu_si128(shape.least.as_ptr().cast()) };
+    let digits = _mm_shuffle_epi8(digits, places);
+    let weights = _mm_set1_epi32(i32::from_le_bytes([100, 10, 1, 0]));
+    let octets = _mm_madd_epi16(_mm_maddubs_epi16(digits, weights), _mm_set1_epi16(1));
+    let above = _mm_cmpgt_epi32(octets, _mm_set1_epi32(255));
+    let wrong = _mm_or_si128(above, _mm_cmpgt_epi32(least, octets));
+    // An end of no shape is that of no slot: they have a dot less, and are not 0.
+    let is_shape = (shape.ends == ends) & (dots & ends == ends & !(1 << (end & 31))) & (ends != 0);
+    let lasts = _mm_setr_epi8(12, 8, 4, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    let address = _mm_cvtsi128_si32(_mm_shuffle_epi8(octets, lasts)).cast_unsigned();
+    let is_address = is_shape & (_mm_testz_si128(wrong, wrong) == 1);
+    is_address.then_some((address, at + end as usize))
+}
+
+/// The last address of `first`, or of the block that it begins if `/` stands at `at`, and where
+/// they end. Whether a line is a block is random: it is not guessed.
+#[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
+fn last(first: u32, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+    let behind: [u8; 4] = *bytes.get(at..)?.first_chunk()?;
+    let [tens, ones] = [behind[1].wrapping_sub(b'0'), behind[2].wrapping_sub(b'0')];
+    let is_block = behind[0] == b'/';
+    let has_tens = ones < 10;
+    let digits = if has_tens { 10 * u32::from(tens) + u32::from(ones) } else { tens.into() };
+    let length = if is_block { digits } else { 32 };
+    #[expect(clippy::cast_possible_truncation, reason = "at most 2^32 - 1")]
+    let others = (u64::from(u32::MAX) >> (length & 63)) as u32;
+    let end = at + if is_block { 2 + usize::from(has_tens) } else { 0 };
+    let is_odd = is_block & ((tens > 9) | (has_tens & (tens == 0)));
+    let is_plain = !is_odd & (length <= 32) & (first & others == 0);
+    is_plain.then_some((first | others, end))
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+pub(super) fn parse(
+    quads: Quads<'_>,
+    span: Range<usize>,
+    mut take: impl FnMut(u64, u64, usize),
+) -> usize {
+    let Quads { bytes, terminator, takes_ranges } = quads;
+    let mut start = span.start;
+    while start < span.end {
+        let Some((first, mut end)) = address(bytes, start) else { break };
+        let mut last_address = first;
+        if takes_ranges {
+            let found = if bytes.get(end) == Some(&b'-') {
+                address(bytes, end + 1)
+            } else {
+                last(first, bytes, end)
+            };
+            let Some(found) = found else { break };
+            (last_address, end) = found;
+        }
+        if end >= span.end || bytes[end] != terminator {
+            end += usize::from(bytes.get(end) == Some(&b'\r'));
+            if end >= span.end || bytes[end] != terminator {
+                break;
+            }
+        }
+        if last_address < first {
+            break;
+        }
+        take(first.into(), last_address.into(), end);
+        start = end + 1;
+    }
+    start
+}
