@@ -3,7 +3,7 @@
 use super::Group;
 use super::builder::Tuning;
 use crate::number::Column;
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::{self, KeyedSets};
 use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +100,54 @@ proptest! {
         prop_assert_eq!(report.rows, rows.len() as u64);
         // The same rows make the same file, whatever way they took.
         prop_assert!(std::fs::read(&typed).unwrap() == std::fs::read(&text).unwrap());
+    }
+}
+
+/// The bytes of the file of these rows, and of the union of the files of some of the rows each.
+fn whole_and_joined(rows: &[(Vec<u8>, u64)], part_of: impl Fn(usize) -> usize) -> [Vec<u8>; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, joined] = ["whole", "joined"].map(|name| folder.path().join(name));
+    Group::new().pairs(rows.to_vec()).to_file(&whole).unwrap();
+    let mut parts: BTreeMap<usize, Vec<(Vec<u8>, u64)>> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        parts.entry(part_of(index)).or_default().push(row.clone());
+    }
+    let open = |(number, rows): (usize, Vec<_>)| {
+        let path = folder.path().join(number.to_string());
+        Group::new().pairs(rows).to_file(&path).unwrap();
+        KeyedSets::open(path).unwrap()
+    };
+    let parts: Vec<_> = parts.into_iter().map(open).collect();
+    keyed::union(&parts, &joined).unwrap();
+    [whole, joined].map(|path| std::fs::read(path).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn files_of_some_rows_join_to_the_file_of_all(
+        rows in rows(), parts in prop::collection::vec(0..5_usize, 300),
+    ) {
+        let [whole, joined] = whole_and_joined(&rows, |index| parts[index]);
+        prop_assert!(whole == joined);
+    }
+}
+
+#[test]
+fn large_sets_of_parts_join_to_those_of_all_rows() {
+    let far = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut rows: Vec<(Vec<u8>, u64)> = Vec::new();
+    rows.extend((0..200_000).map(|id| (b"dense".to_vec(), 70_000 + id)));
+    rows.extend((0..100_000).map(|id| (b"even".to_vec(), 7 * id)));
+    rows.extend((0..90_000).map(|id| (b"far".to_vec(), far(id))));
+    rows.extend((0..66_000).map(|id| (b"mixed".to_vec(), if id % 3 == 0 { far(id) } else { id })));
+    rows.extend((0..65_537).map(|id| (b"treemap".to_vec(), id % 2 << 40 | id)));
+    for parts in [2, 3] {
+        let [whole, joined] = whole_and_joined(&rows, |index| index % parts);
+        assert!(whole == joined, "in turn");
+        let [whole, joined] = whole_and_joined(&rows, |index| index * parts / rows.len());
+        assert!(whole == joined, "one behind the other");
     }
 }
 
