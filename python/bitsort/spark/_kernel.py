@@ -46,9 +46,15 @@ def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
 
 def naturals(ids: pa.Array) -> pa.Array:
     """The ids of a column that Spark hands over; decimals of 20 digits become 64-bit ids."""
-    if pa.types.is_decimal(ids.type):
+    if not pa.types.is_decimal(ids.type):
+        return ids
+    try:
         return pc.cast(ids, pa.uint64())
-    return ids
+    except pa.ArrowInvalid:
+        for value in ids.drop_null().to_pylist():
+            if not 0 <= value < 1 << 64:
+                raise ValueError(f"{value} is no id, which is from 0 to 2^64 - 1") from None
+        raise
 
 
 class Gatherer:
