@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(
 # Workers do not have this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-IDS = [random.Random(5).randrange(1 << 33) for _ in range(40_000)]
+numbers = random.Random(5)
+IDS = [numbers.randrange(1 << 33) for _ in range(40_000)]
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def cluster(spark):
 def table(cluster, tmp_path):
     (tmp_path / "ids.txt").write_text("".join(f"{value}\n" for value in IDS))
     lines = cluster.read.text(str(tmp_path / "ids.txt")).selectExpr(
-        "cast(value as bigint) as id", "concat('key ', value % 7) as tag"
+        "cast(value as bigint) as id", "concat('key ', cast(value as bigint) % 7) as tag"
     )
     return lines.repartition(4)
 

@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 import bitsort as bs
 import bitsort.spark as bss
 
-IDS = [random.Random(1).randrange(1 << bits) for bits in (20, 33, 62) for _ in range(4000)]
+numbers = random.Random(1)
+IDS = [numbers.randrange(1 << bits) for bits in (20, 33, 62) for _ in range(4000)]
 IDS += range(1 << 25, (1 << 25) + 150_000)
 
 
