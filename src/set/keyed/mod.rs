@@ -19,10 +19,10 @@ pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
 pub(crate) use format::{Head, MAGIC};
-pub use merge::{union, union_with};
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
 pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
+pub use merge::{union, union_with};
 pub use name::KeyName;
 pub(crate) use name::unquoted;
 pub use overlap::{Overlap, OverlapBy, Pair};
