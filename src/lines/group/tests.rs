@@ -155,7 +155,7 @@ fn large_sets_of_parts_join_to_those_of_all_rows() {
     rows.extend((0..100_000).map(|id| (b"even".to_vec(), 7 * id)));
     rows.extend((0..90_000).map(|id| (b"far".to_vec(), far(id))));
     rows.extend((0..66_000).map(|id| (b"mixed".to_vec(), if id % 3 == 0 { far(id) } else { id })));
-    rows.extend((0..65_537).map(|id| (b"treemap".to_vec(), id % 2 << 40 | id)));
+    rows.extend((0..65_537).map(|id| (b"treemap".to_vec(), (id % 2) << 40 | id)));
     for (parts, cut) in [(2, None), (3, Some((2, 40_000)))] {
         let [whole, joined] = whole_and_joined(&rows, |index| index % parts, cut);
         assert!(whole == joined, "in turn");
