@@ -244,6 +244,8 @@ def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts:
 def group(frame: DataFrame, key: str, column: str, out: str, parts: int | None) -> Grouped:
     """A file of sets by key, which appears whole or not at all."""
     out = os.path.abspath(out)
+    if os.path.isdir(out):
+        raise IsADirectoryError(f"{out} is a folder")
     rows = frame.select(_keys(frame, key), _ids(frame, column))
     buckets = parts or 2 * parallelism(frame.sparkSession)
     folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))

@@ -223,6 +223,8 @@ def test_a_group_that_fails_leaves_nothing(spark, tmp_path):
         bss.group(frame.selectExpr("1.5d as tag", "id"), "tag", "id", str(out))
     with pytest.raises(TypeError, match="tag is string"):
         bss.group(frame, "tag", "tag", str(out))
+    with pytest.raises(IsADirectoryError):
+        bss.group(frame, "tag", "id", str(tmp_path))
     assert not list(tmp_path.iterdir())
 
 
