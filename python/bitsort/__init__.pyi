@@ -16,6 +16,7 @@ __all__ = [
     "Error",
     "FolderWriter",
     "FrozenBitSet",
+    "KeyedPieces",
     "MappedWords",
     "Plot",
     "Report",
@@ -28,6 +29,9 @@ __all__ = [
     "explain",
     "from_spark_rows",
     "gather",
+    "group",
+    "keyed_pieces",
+    "keyed_union",
     "open",
     "open_bytes",
     "pieces",
@@ -374,6 +378,20 @@ def write_part(
     first: int = 0,
     last: int = ...,
 ) -> str | None: ...
+@final
+class KeyedPieces:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> tuple[int, bytes]: ...
+
+def group(
+    batches: Iterable[tuple[Iterable[str | bytes] | _Arrow, _Numbers]],
+    output: _Path,
+    *,
+    mem: int | str | None = None,
+    threads: int | None = None,
+) -> tuple[int, int]: ...
+def keyed_pieces(path: _Path, buckets: int, most_bytes: int = ...) -> KeyedPieces: ...
+def keyed_union(files: Iterable[_Path | bytes], output: _Path) -> tuple[int, int]: ...
 @overload
 def sort(
     source: _Path | list[_Path] | _Numbers, output: None = None, **options: Unpack[_SortOptions]

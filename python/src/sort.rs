@@ -47,7 +47,7 @@ const NAMES: &str = "mem, threads, tmp, spill, unique, reverse, count, repeated,
                      zero_terminated, invalid, rejects, strategy, column, delimiter, from_format, \
                      format, progress";
 
-fn memory(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
+pub(crate) fn memory_of(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
     if let Ok(bytes) = value.extract::<u64>() {
         return Ok(ByteSize::from_bytes(bytes));
     }
@@ -115,7 +115,7 @@ impl Options {
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
-            "mem" => self.memory = Some(memory(value)?),
+            "mem" => self.memory = Some(memory_of(value)?),
             "threads" => self.threads = Some(value.extract()?),
             "tmp" => self.folders = paths(value)?,
             "spill" => self.spill = Some(value.extract()?),

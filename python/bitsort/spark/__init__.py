@@ -31,21 +31,27 @@ import bitsort as bs
 
 from . import _job as job
 from . import _kernel as kernel
-from ._job import Paths, Result
+from ._job import Grouped, Paths, Result
 from ._source import BitsDataSource
 
 __all__ = [
     "BitsDataSource",
+    "Grouped",
     "Result",
     "bloom",
     "build",
     "count_distinct",
     "difference",
     "distinct",
+    "from_bitmap_rows",
+    "from_spark_bloom",
+    "group",
     "intersection",
     "isin_set",
     "register",
     "sort",
+    "to_bitmap_rows",
+    "to_spark_bloom",
     "union",
 ]
 
@@ -131,6 +137,45 @@ def count_distinct(
     return job.counted(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
 
 
+def group(
+    frame: DataFrame, key: str, column: str, out: str, *, parts: int | None = None
+) -> Grouped:
+    """Builds sets by key: one `.sets` file, with the ids of each key, byte for byte the file of
+    `bitset group`. It appears whole or not at all.
+
+    Keys are text or bytes, or integers, which become decimal text. A row without a key or without
+    an id is counted and dropped. Keys are cut by their hashes into `parts` buckets; a task joins
+    the sets of a bucket, and the driver writes one file of all.
+    """
+    return job.group(frame, key, column, out, parts)
+
+
+def from_bitmap_rows(
+    frame: DataFrame,
+    out: str,
+    *,
+    bucket: str = "bucket",
+    bitmap: str = "bitmap",
+    parts: int | None = None,
+) -> Result:
+    """Builds a set, as `build`, of rows of Spark's bitmaps: `bitmap_bucket_number(id)`, and
+    `bitmap_construct_agg(bitmap_bit_position(id))` or `bitmap_or_agg`.
+
+    Several rows of a bucket are joined. Rows that lack a bucket or a bitmap are counted and
+    dropped. A bit of a negative number is an error.
+    """
+    return job.build(job.Bitmaps(frame, bucket, bitmap), out, parts)
+
+
+def to_bitmap_rows(
+    path: str, *, partitions: int | None = None, spark: SparkSession | None = None
+) -> DataFrame:
+    """A set as rows of Spark's bitmaps: a column `bucket`, of BIGINT, and `bitmap`, for
+    `bitmap_count` and `bitmap_or_agg`. An id from 2^63 on is an error.
+    """
+    return job.bitmap_rows(job.session(spark), path, partitions)
+
+
 def union(*sets: str, out: str, parts: int | None = None, spark: SparkSession | None = None) -> Result:
     """Values in any of the sets, which are folders or files, as a folder; part by part."""
     return job.join("or", sets, out, spark, parts)
@@ -194,3 +239,24 @@ def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None)
     merged = filters.groupBy("bucket").applyInArrow(kernel.reduce_filters(), kernel.PIECES)
     rows = merged.collect()
     return kernel.loaded(bytes(rows[0].payload)) if rows else bs.Bloom(max(count, 1), fpp)
+
+
+def from_spark_bloom(filter: Any) -> bs.Bloom:
+    """Spark's own Bloom filter, an object of Java, as one of bitsort.
+
+    `frame._jdf.stat().bloomFilter(column, keys, fpp)` makes such an object. Numbers of its column
+    are asked as int, text as str.
+    """
+    jvm: Any = job.session(None).sparkContext._jvm
+    out = jvm.java.io.ByteArrayOutputStream()
+    filter.writeTo(out)
+    return kernel.loaded(bytes(out.toByteArray()))
+
+
+def to_spark_bloom(keys: bs.Bloom, *, spark: SparkSession | None = None) -> Any:
+    """A filter that `Bloom.spark` or `from_spark_bloom` made, as Spark's own: an object of Java
+    with `mightContainLong`, `mightContainString` and others.
+    """
+    jvm: Any = job.session(spark).sparkContext._jvm
+    data = jvm.java.io.ByteArrayInputStream(kernel.saved(keys, "spark"))
+    return jvm.org.apache.spark.util.sketch.BloomFilter.readFrom(data)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -38,6 +38,18 @@ class Result:
     nulls: int
 
 
+@dataclass(frozen=True)
+class Grouped:
+    """What `group` wrote."""
+
+    #: Number of sets, one a key.
+    sets: int
+    #: Number of values of all sets.
+    values: int
+    #: Rows without a key or without an id, which were dropped.
+    nulls: int
+
+
 def session(spark: SparkSession | None) -> SparkSession:
     found = spark or SparkSession.getActiveSession()
     if found is None:
@@ -53,27 +65,62 @@ def parallelism(spark: SparkSession) -> int:
         return int(spark.conf.get("spark.sql.leafNodeDefaultParallelism", "8") or "8")
 
 
+def _kind(frame: DataFrame, column: str) -> T.DataType:
+    return frame.select(F.col(column)).schema[0].dataType
+
+
+def _ids(frame: DataFrame, column: str) -> Column:
+    """A column of ids as tasks take it."""
+    kind = _kind(frame, column)
+    ids = F.col(column)
+    if isinstance(kind, _INTEGERS):
+        ids = ids.cast("bigint")
+    elif not (isinstance(kind, T.DecimalType) and kind.scale == 0 and kind.precision <= 20):
+        raise TypeError(
+            f"{column} is {kind.simpleString()}: ids are integers or decimals of up to 20 "
+            "digits; cast the column, or give paths of text files"
+        )
+    return ids.alias("id")
+
+
+def _keys(frame: DataFrame, column: str) -> Column:
+    """A column of keys as tasks take it: integers as decimal text."""
+    kind = _kind(frame, column)
+    keys = F.col(column)
+    if isinstance(kind, _INTEGERS):
+        keys = keys.cast("string")
+    elif not isinstance(kind, T.StringType | T.BinaryType):
+        what = "keys are text, bytes or integers; cast the column"
+        raise TypeError(f"{column} is {kind.simpleString()}: {what}")
+    return keys.alias("key")
+
+
 class Frame:
     """The ids of a column."""
 
     def __init__(self, frame: DataFrame, column: str) -> None:
         self.spark = frame.sparkSession
-        kind = frame.select(F.col(column)).schema[0].dataType
-        ids = F.col(column)
-        if isinstance(kind, _INTEGERS):
-            ids = ids.cast("bigint")
-        elif not (isinstance(kind, T.DecimalType) and kind.scale == 0 and kind.precision <= 20):
-            raise TypeError(
-                f"{column} is {kind.simpleString()}: ids are integers or decimals of up to 20 "
-                "digits; cast the column, or give paths of text files"
-            )
-        self.frame = frame.select(ids.alias("id"))
+        self.frame = frame.select(_ids(frame, column))
 
     def sample(self) -> DataFrame:
         return self.frame.mapInArrow(kernel.sample_ids(_SAMPLED), kernel.PIECES)
 
     def pieces(self, starts: list[int]) -> DataFrame:
         return self.frame.mapInArrow(kernel.map_ids(starts), kernel.PIECES)
+
+
+class Bitmaps:
+    """The ids of bitmaps of Spark."""
+
+    def __init__(self, frame: DataFrame, bucket: str, bitmap: str) -> None:
+        self.spark = frame.sparkSession
+        self.frame = frame.select(F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary"))
+
+    def sample(self) -> DataFrame:
+        return self.frame.mapInArrow(kernel.sample_bitmaps(_SAMPLED), kernel.PIECES)
+
+    def pieces(self, starts: list[int]) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_bitmaps(starts), kernel.PIECES)
 
 
 class Files:
@@ -127,7 +174,10 @@ def source_of(
     return Files(session(spark), source, options)
 
 
-def starts_of(source: Frame | Files, parts: int | None) -> list[int]:
+Ids = Frame | Bitmaps | Files
+
+
+def starts_of(source: Ids, parts: int | None) -> list[int]:
     """The first values of all windows but the lowest one: multiples of 2^16."""
     wanted = parts or 2 * parallelism(source.spark)
     if wanted == 1:
@@ -145,7 +195,7 @@ def _evenly(ids: list[int], windows: int) -> list[int]:
     return sorted({place & ~0xFFFF for place in places} - {0})
 
 
-def reduced(source: Frame | Files, parts: int | None, reducer: kernel.Reducer, schema: str) -> DataFrame:
+def reduced(source: Ids, parts: int | None, reducer: kernel.Reducer, schema: str) -> DataFrame:
     pieces = source.pieces(starts_of(source, parts))
     return pieces.groupBy("bucket").applyInArrow(reducer, schema)
 
@@ -162,7 +212,7 @@ def told(frame: DataFrame) -> tuple[list[str], int]:
     return [text for bucket, text in rows if bucket != kernel.NULLS], nulls
 
 
-def build(source: Frame | Files, out: str, parts: int | None) -> Result:
+def build(source: Ids, out: str, parts: int | None) -> Result:
     with bs.FolderWriter(out) as writer:
         reducer = kernel.reduce_parts(os.path.abspath(writer.folder))
         rows, nulls = told(reduced(source, parts, reducer, kernel.TOLD))
@@ -189,6 +239,38 @@ def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return Result(sum(row["cardinality"] for row in rows), len(rows), nulls)
+
+
+def group(frame: DataFrame, key: str, column: str, out: str, parts: int | None) -> Grouped:
+    """A file of sets by key, which appears whole or not at all."""
+    out = os.path.abspath(out)
+    if os.path.isdir(out):
+        raise IsADirectoryError(f"{out} is a folder")
+    rows = frame.select(_keys(frame, key), _ids(frame, column))
+    buckets = parts or 2 * parallelism(frame.sparkSession)
+    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))
+    try:
+        os.chmod(folder, 0o777 & ~_mask())
+        pieces = rows.mapInArrow(kernel.map_rows(buckets), kernel.PIECES)
+        reducer = kernel.reduce_sets(folder)
+        texts, nulls = told(pieces.groupBy("bucket").applyInArrow(reducer, kernel.TOLD))
+        names = [json.loads(text)["name"] for text in texts]
+        sets, values = bs.keyed_union([os.path.join(folder, name) for name in names], out)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return Grouped(sets, values, nulls)
+
+
+def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataFrame:
+    path = os.path.abspath(path)
+    with bs.open(path) as ids:
+        count = ids.count()
+        wanted = min(partitions or 2 * parallelism(spark), max(count, 1))
+        places = (count * number // wanted for number in range(1, wanted))
+        starts = sorted({kernel.bitmap_start(ids[place]) for place in places} - {0})
+    windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
+    numbers = spark.range(0, len(windows), 1, len(windows))
+    return numbers.mapInArrow(kernel.bitmap_rows(path, windows), "bucket bigint, bitmap binary")
 
 
 def _mask() -> int:

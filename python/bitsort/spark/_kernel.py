@@ -46,9 +46,15 @@ def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
 
 def naturals(ids: pa.Array) -> pa.Array:
     """The ids of a column that Spark hands over; decimals of 20 digits become 64-bit ids."""
-    if pa.types.is_decimal(ids.type):
+    if not pa.types.is_decimal(ids.type):
+        return ids
+    try:
         return pc.cast(ids, pa.uint64())
-    return ids
+    except pa.ArrowInvalid:
+        for value in ids.drop_null().to_pylist():
+            if not 0 <= value < 1 << 64:
+                raise ValueError(f"{value} is no id, which is from 0 to 2^64 - 1") from None
+        raise
 
 
 class Gatherer:
@@ -248,6 +254,123 @@ def reduce_ids(name: str) -> Reducer:
     return task
 
 
+def map_rows(buckets: int) -> Mapper:
+    """Batches of keys and ids become pieces of sets by key, cut by hashes of the keys."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        nulls = 0
+
+        def rows() -> Iterator[tuple[pa.Array, pa.Array]]:
+            nonlocal nulls
+            for batch in batches:
+                keys, ids = batch.columns
+                if keys.null_count or ids.null_count:
+                    is_whole = pc.and_(keys.is_valid(), ids.is_valid())
+                    keys, ids = keys.filter(is_whole), ids.filter(is_whole)
+                    nulls += len(is_whole) - len(ids)
+                yield keys, naturals(ids)
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.sets")
+            bs.group(rows(), path, mem=_TEXT_MEM, threads=1)
+            pieces = bs.keyed_pieces(path, buckets)
+        # The file has no name now: a task that is killed leaves nothing.
+        for bucket, payload in pieces:
+            yield _rows(bucket, payload)
+        if nulls:
+            yield _rows(NULLS, str(nulls).encode())
+
+    return task
+
+
+def reduce_sets(folder: str) -> Reducer:
+    """The pieces of a bucket of keys become a file of sets."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bucket = key[0].as_py()
+        if bucket == NULLS:
+            yield _told(NULLS, _nulls(batches))
+            return
+        payloads = (payload for batch in batches for payload in batch.column("payload"))
+        name = f"bucket-{bucket:05}.sets"
+        bs.keyed_union((payload.as_py() for payload in payloads), os.path.join(folder, name))
+        yield _told(bucket, {"name": name})
+
+    return task
+
+
+def _bitmaps(batch: pa.RecordBatch) -> tuple[bs.BitSet, int]:
+    """The set of rows of a bucket number and a bitmap, and the number of rows that lack one."""
+    buckets, bitmaps = (column.to_pylist() for column in batch.columns)
+    rows = [row for row in zip(buckets, bitmaps) if None not in row]
+    return bs.from_spark_rows(rows), len(buckets) - len(rows)
+
+
+def map_bitmaps(starts: list[int]) -> Mapper:
+    """Rows of bitmaps become pieces."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gatherer = Gatherer(starts)
+        for batch in batches:
+            ids, nulls = _bitmaps(batch)
+            gatherer.nulls += nulls
+            gatherer.ids |= ids
+            if gatherer.ids.count() > _MOST_NARROW:
+                yield from gatherer.pieces()
+        yield from gatherer.finish()
+
+    return task
+
+
+def sample_bitmaps(most: int) -> Mapper:
+    """Some ids of the first bitmaps of each partition."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ids, _ = _bitmaps(batch)
+            if ids:
+                step = -(-ids.count() // most)
+                yield _rows(0, ids[::step].serialize())
+                return
+
+    return task
+
+
+#: Rows of bitmaps that are made together, at most.
+_MOST_BITMAPS = 1 << 12
+#: Numbers that a bitmap of Spark has bits for.
+_BITMAP_IDS = 1 << 15
+
+
+def bitmap_start(value: int) -> int:
+    """The first number of the bitmap that has this one: bitmap 1 begins with 1."""
+    return (value - 1) // _BITMAP_IDS * _BITMAP_IDS + 1 if value else 0
+
+
+def _end_of_bitmaps(ids: bs.SetFile, first: int) -> int:
+    """Where the bitmaps end that are made together: of so many ids, or so many neighbours."""
+    rank = min(ids.rank(first) - 1 + _MOST_BITMAPS, ids.count() - 1)
+    return max(bitmap_start(ids[rank]), bitmap_start(first) + _MOST_BITMAPS * _BITMAP_IDS)
+
+
+def bitmap_rows(path: str, windows: list[tuple[int, int]]) -> Mapper:
+    """Windows of a set, whose ends are those of bitmaps, become rows of bitmaps."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with bs.open(path) as ids:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    first, last = windows[number]
+                    while first <= last and (here := ids.next(first)) is not None and here <= last:
+                        end = min(_end_of_bitmaps(ids, here), last + 1)
+                        buckets, bitmaps = zip(*bs.spark_rows(ids.range(here, end)))
+                        columns = [pa.array(buckets, pa.int64()), pa.array(bitmaps, pa.binary())]
+                        yield pa.RecordBatch.from_arrays(columns, ["bucket", "bitmap"])
+                        first = end
+
+    return task
+
+
 def join_windows(
     folder: str, paths: list[str], operation: str, windows: list[tuple[int, int]]
 ) -> Mapper:
@@ -267,10 +390,11 @@ def join_windows(
     return task
 
 
-def _saved(keys: bs.Bloom) -> bytes:
+def saved(keys: bs.Bloom, kind: str | None = None) -> bytes:
+    """A filter as the bytes of a file of this kind, or of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "filter")
-        keys.save(path)
+        keys.save(path, kind=kind)
         with open(path, "rb") as file:
             return file.read()
 
@@ -291,7 +415,7 @@ def map_keys(count: int, rate: float) -> Mapper:
         keys = bs.Bloom(count, rate)
         for batch in batches:
             keys.add_many(batch.column(0).drop_null())
-        yield _rows(0, _saved(keys))
+        yield _rows(0, saved(keys))
 
     return task
 
@@ -309,6 +433,6 @@ def reduce_filters() -> Reducer:
                 else:
                     merged.merge(one)
         if merged is not None:
-            yield _rows(0, _saved(merged))
+            yield _rows(0, saved(merged))
 
     return task

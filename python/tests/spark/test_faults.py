@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(
 # Workers do not have this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
-IDS = [random.Random(5).randrange(1 << 33) for _ in range(40_000)]
+numbers = random.Random(5)
+IDS = [numbers.randrange(1 << 33) for _ in range(40_000)]
 
 
 @pytest.fixture
@@ -31,7 +32,9 @@ def cluster(spark):
 @pytest.fixture
 def table(cluster, tmp_path):
     (tmp_path / "ids.txt").write_text("".join(f"{value}\n" for value in IDS))
-    lines = cluster.read.text(str(tmp_path / "ids.txt")).selectExpr("cast(value as bigint) as id")
+    lines = cluster.read.text(str(tmp_path / "ids.txt")).selectExpr(
+        "cast(value as bigint) as id", "concat('key ', cast(value as bigint) % 7) as tag"
+    )
     return lines.repartition(4)
 
 
@@ -57,7 +60,9 @@ def kill_executor():
             time.sleep(60)
 
 
-def check(tmp_path, result):
+def build(table, tmp_path):
+    """A set of the ids, which must be that of one machine."""
+    result = bss.build(table, "id", str(tmp_path / "out"), parts=4)
     assert result.cardinality == len(set(IDS))
     with bs.open(tmp_path / "out") as found:
         found.verify()
@@ -66,7 +71,23 @@ def check(tmp_path, result):
     assert not list(tmp_path.glob(".bitsort-*"))
 
 
-def test_an_executor_that_is_killed_in_the_map(table, tmp_path):
+def group(table, tmp_path):
+    """Sets by key, which must be the file of one machine."""
+    result = bss.group(table, "tag", "id", str(tmp_path / "out"), parts=4)
+    assert (result.sets, result.values) == (7, len(set(IDS)))
+    bs.group([([f"key {value % 7}" for value in IDS], IDS)], tmp_path / "one")
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "one").read_bytes()
+    assert not list(tmp_path.glob(".bitsort-*"))
+
+
+#: What is made, and the function that makes its reducer.
+JOBS = pytest.mark.parametrize(
+    "make, reducer", [(build, "reduce_parts"), (group, "reduce_sets")], ids=["build", "group"]
+)
+
+
+@JOBS
+def test_an_executor_that_is_killed_in_the_map(table, tmp_path, make, reducer):
     marker = str(tmp_path / "killed")
 
     def deadly(batches):
@@ -75,15 +96,17 @@ def test_an_executor_that_is_killed_in_the_map(table, tmp_path):
             if once(marker):
                 kill_executor()
 
-    deadly = table.mapInArrow(deadly, "id bigint")
-    check(tmp_path, bss.build(deadly, "id", str(tmp_path / "out"), parts=4))
+    make(table.mapInArrow(deadly, "id bigint, tag string"), tmp_path)
     assert os.path.exists(marker)
 
 
+@JOBS
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_an_executor_that_is_killed_in_the_reduce(table, tmp_path, monkeypatch, when):
+def test_an_executor_that_is_killed_in_the_reduce(
+    table, tmp_path, monkeypatch, make, reducer, when
+):
     marker = str(tmp_path / "killed")
-    real = kernel.reduce_parts
+    real = getattr(kernel, reducer)
 
     def deadly(folder):
         inner = real(folder)
@@ -100,14 +123,15 @@ def test_an_executor_that_is_killed_in_the_reduce(table, tmp_path, monkeypatch, 
 
         return task
 
-    monkeypatch.setattr(kernel, "reduce_parts", deadly)
-    check(tmp_path, bss.build(table, "id", str(tmp_path / "out"), parts=4))
+    monkeypatch.setattr(kernel, reducer, deadly)
+    make(table, tmp_path)
     assert os.path.exists(marker)
 
 
-def test_a_task_that_runs_twice(table, tmp_path, monkeypatch):
-    marker, finished = str(tmp_path / "slow"), str(tmp_path / "finished")
-    real = kernel.reduce_parts
+@JOBS
+def test_a_task_that_runs_twice(table, tmp_path, monkeypatch, make, reducer):
+    marker, started = str(tmp_path / "slow"), tmp_path / "started"
+    real = getattr(kernel, reducer)
 
     def slow(folder):
         inner = real(folder)
@@ -115,21 +139,40 @@ def test_a_task_that_runs_twice(table, tmp_path, monkeypatch):
         def task(
             key: tuple[kernel.pa.Scalar, ...], batches: kernel.Iterator[kernel.pa.RecordBatch]
         ) -> kernel.Iterator[kernel.pa.RecordBatch]:
+            with open(started, "a") as log:
+                log.write(f"{key[0].as_py()}\n")
             # Another run of the task begins meanwhile, as this one seems to hang.
             if once(marker):
                 time.sleep(30)
-            found = list(inner(key, batches))
-            with open(finished, "a") as log:
-                log.write(f"{key[0].as_py()}\n")
-            yield from found
+            yield from inner(key, batches)
 
         return task
 
-    monkeypatch.setattr(kernel, "reduce_parts", slow)
+    monkeypatch.setattr(kernel, reducer, slow)
     table.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")
-    started = time.monotonic()
     try:
-        check(tmp_path, bss.build(table, "id", str(tmp_path / "out"), parts=4))
+        make(table, tmp_path)
     finally:
         table.sparkSession.conf.unset("spark.sql.adaptive.enabled")
-    assert time.monotonic() - started < 600 and os.path.exists(marker)
+    buckets = started.read_text().split()
+    assert len(buckets) > len(set(buckets))
+
+
+@JOBS
+def test_a_job_whose_tasks_keep_dying_leaves_nothing(
+    table, tmp_path, monkeypatch, make, reducer
+):
+    def failing(folder):
+        def task(
+            key: tuple[kernel.pa.Scalar, ...], batches: kernel.Iterator[kernel.pa.RecordBatch]
+        ) -> kernel.Iterator[kernel.pa.RecordBatch]:
+            yield from real(folder)(key, batches)
+            raise RuntimeError("it is over")
+
+        return task
+
+    real = getattr(kernel, reducer)
+    monkeypatch.setattr(kernel, reducer, failing)
+    with pytest.raises(Exception, match="it is over"):
+        make(table, tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["ids.txt"]

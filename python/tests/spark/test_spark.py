@@ -2,6 +2,9 @@
 
 import os
 import random
+import subprocess
+import sys
+from collections import Counter
 from decimal import Decimal
 
 import pyarrow.parquet as pq
@@ -11,7 +14,8 @@ from pyspark.sql import functions as F
 import bitsort as bs
 import bitsort.spark as bss
 
-IDS = [random.Random(1).randrange(1 << bits) for bits in (20, 33, 62) for _ in range(4000)]
+numbers = random.Random(1)
+IDS = [numbers.randrange(1 << bits) for bits in (20, 33, 62) for _ in range(4000)]
 IDS += range(1 << 25, (1 << 25) + 150_000)
 
 
@@ -144,6 +148,151 @@ def test_bloom(spark, frame):
     one = bs.Bloom(2, 0.01)
     one.update(["fox", "hen"])
     assert bss.bloom(names, "name", 0.01, keys=2).info() == one.info()
+
+
+BITSET = os.path.join(os.path.dirname(sys.executable), "bitset")
+
+
+def zipf(count, keys=40):
+    """Rows of a key that a few have most of, and an id; some occur twice."""
+    numbers = random.Random(6)
+    weights = [1 / place for place in range(1, keys + 1)]
+    chosen = numbers.choices(range(keys), weights, k=count)
+    wide = [1 << 16, 1 << 34, 1 << 60]
+    return [(f"key {key}", numbers.randrange(wide[key % 3])) for key in chosen]
+
+
+@pytest.mark.parametrize("parts", [None, 1, 7])
+def test_group_makes_the_file_of_one_machine(spark, tmp_path, parts):
+    rows = zipf(20_000)
+    lines = "".join(f"{key},{value}\n" for key, value in rows)
+    (tmp_path / "rows.csv").write_text(lines)
+    command = [BITSET, "group", "--key", "1", "--column", "2", "-o", tmp_path / "one.sets"]
+    subprocess.run([*command, tmp_path / "rows.csv"], check=True)
+    rows += [(None, 5), ("key 1", None), (None, None)] + rows[:100]
+    random.Random(7).shuffle(rows)
+    frame = spark.createDataFrame(rows, "tag string, id bigint").repartition(3)
+    result = bss.group(frame, "tag", "id", str(tmp_path / "out.sets"), parts=parts)
+    assert (tmp_path / "out.sets").read_bytes() == (tmp_path / "one.sets").read_bytes()
+    whole = {row for row in rows if None not in row}
+    assert (result.sets, result.values, result.nulls) == (len(dict(whole)), len(whole), 3)
+    counts = Counter(key for key, _ in whole)
+    assert bs.open(f"{tmp_path}/out.sets:key 1").count() == counts["key 1"]
+    assert not left(tmp_path)
+
+
+def test_group_of_bytes_and_integers(spark, tmp_path):
+    numbers = random.Random(8)
+    keys = [bytes(numbers.choices(range(256), k=numbers.randrange(4))) for _ in range(500)]
+    rows = [(bytearray(key), Decimal(numbers.getrandbits(64))) for key in keys for _ in range(3)]
+    frame = spark.createDataFrame(rows, "tag binary, id decimal(20,0)").repartition(2)
+    bss.group(frame, "tag", "id", str(tmp_path / "out.sets"), parts=3)
+    batches = [([bytes(key) for key, _ in rows], [int(value) for _, value in rows])]
+    bs.group(batches, tmp_path / "one.sets")
+    assert (tmp_path / "out.sets").read_bytes() == (tmp_path / "one.sets").read_bytes()
+    frame = spark.createDataFrame([(-1, 7), (20, 8), (-1, 9)], "tag int, id int")
+    assert bss.group(frame, "tag", "id", str(tmp_path / "out.sets")).sets == 2
+    assert list(bs.open(f"{tmp_path}/out.sets:-1")) == [7, 9]
+    none = spark.createDataFrame([], "tag int, id int")
+    assert bss.group(none, "tag", "id", str(tmp_path / "out.sets")) == bss.Grouped(0, 0, 0)
+
+
+def test_large_sets_of_a_key_go_in_several_pieces(spark, tmp_path, monkeypatch):
+    real = bs.keyed_pieces
+    monkeypatch.setattr("bitsort.keyed_pieces", lambda path, buckets: real(path, buckets, 30_000))
+    frame = spark.range(0, 300_000, 1, 3).selectExpr("concat('k', id % 3) as tag", "id * id as id")
+    bss.group(frame, "tag", "id", str(tmp_path / "out.sets"))
+    values = range(300_000)
+    bs.group(
+        [([f"k{value % 3}" for value in values], [value * value for value in values])],
+        tmp_path / "one.sets",
+    )
+    assert (tmp_path / "out.sets").read_bytes() == (tmp_path / "one.sets").read_bytes()
+
+
+def test_a_group_that_fails_leaves_nothing(spark, tmp_path):
+    out = tmp_path / "out.sets"
+    frame = spark.createDataFrame([("a", 3), ("b", -4)], "tag string, id bigint")
+    with pytest.raises(Exception, match="-4"):
+        bss.group(frame, "tag", "id", str(out))
+    assert not list(tmp_path.iterdir())
+    large = spark.createDataFrame([("a", Decimal(1 << 64))], "tag string, id decimal(20,0)")
+    with pytest.raises(Exception, match=str(1 << 64)):
+        bss.group(large, "tag", "id", str(out))
+    with pytest.raises(TypeError, match="tag is double"):
+        bss.group(frame.selectExpr("1.5d as tag", "id"), "tag", "id", str(out))
+    with pytest.raises(TypeError, match="tag is string"):
+        bss.group(frame, "tag", "tag", str(out))
+    with pytest.raises(IsADirectoryError):
+        bss.group(frame, "tag", "id", str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def bitmaps(frame):
+    """What SQL makes of ids."""
+    return frame.groupBy(F.bitmap_bucket_number("id").alias("bucket")).agg(
+        F.bitmap_construct_agg(F.bitmap_bit_position("id")).alias("bitmap")
+    )
+
+
+SOME = sorted({0, 1, 32767, 32768, 32769, 65536, 1 << 20, (1 << 62) + 5, *range(90_000, 95_000)})
+
+
+def test_bitmaps_of_spark_become_sets(spark, frame, tmp_path):
+    out = str(tmp_path / "out")
+    result = bss.from_bitmap_rows(bitmaps(frame.where("id is not null")), out, parts=4)
+    assert (result.cardinality, result.nulls) == (len(set(IDS)), 0) and result.parts > 1
+    assert made(out) == expected(IDS)
+    rows = spark.createDataFrame([(value,) for value in SOME], "id bigint")
+    others = spark.createDataFrame([(None, b"x"), (7, None)], "n bigint, bits binary")
+    named = bitmaps(rows).withColumnsRenamed({"bucket": "n", "bitmap": "bits"})
+    both = named.union(others).union(named)
+    assert bss.from_bitmap_rows(both, out, bucket="n", bitmap="bits").nulls == 2
+    assert list(bs.open(out)) == SOME
+    with pytest.raises(Exception, match="(?i)negative|below 0"):
+        bss.from_bitmap_rows(bitmaps(spark.sql("select -3 as id")), out)
+    assert list(bs.open(out)) == SOME and not left(tmp_path)
+
+
+@pytest.mark.parametrize("partitions", [None, 1, 3])
+def test_sets_become_bitmaps_of_spark(spark, tmp_path, monkeypatch, partitions):
+    bs.BitSet(SOME).write(tmp_path / "set", parts=2)
+    found = bss.to_bitmap_rows(str(tmp_path / "set"), partitions=partitions)
+    rows = spark.createDataFrame([(value,) for value in SOME], "id bigint")
+    assert {tuple(row) for row in found.collect()} == {tuple(row) for row in bitmaps(rows).collect()}
+    assert found.agg(F.sum(F.bitmap_count("bitmap"))).first()[0] == len(SOME)
+    joined = found.union(bitmaps(rows)).groupBy("bucket").agg(F.bitmap_or_agg("bitmap").alias("b"))
+    assert joined.agg(F.sum(F.bitmap_count("b"))).first()[0] == len(SOME)
+    bs.BitSet().write(tmp_path / "none", parts=1)
+    assert bss.to_bitmap_rows(str(tmp_path / "none")).count() == 0
+    bs.BitSet([3, (1 << 63) + 5]).write(tmp_path / "large", parts=1)
+    with pytest.raises(Exception, match=str((1 << 63) + 5)):
+        bss.to_bitmap_rows(str(tmp_path / "large")).count()
+
+
+def test_bloom_filters_of_spark_in_and_out(spark, frame):
+    some = frame.where("id is not null")
+    theirs = some._jdf.stat().bloomFilter("id", len(IDS), 0.01)
+    ours = bss.from_spark_bloom(theirs)
+    asked = random.Random(9).sample(IDS, 500) + random.Random(10).sample(range(1 << 40), 3000)
+    answers = [theirs.mightContainLong(value) for value in asked]
+    assert ours.contains_many(asked) == answers and all(answers[:500]) and not all(answers)
+    names = spark.createDataFrame([("fox",), ("hen",)], "name string")
+    ours = bss.from_spark_bloom(names._jdf.stat().bloomFilter("name", 100, 0.01))
+    assert "fox" in ours and "hen" in ours and "dog" not in ours
+
+    made = bs.Bloom.spark(1000, 0.01)
+    made.update([3, 40])
+    made.update(["fox"])
+    theirs = bss.to_spark_bloom(made)
+    assert theirs.mightContainLong(3) and theirs.mightContainLong(40)
+    assert theirs.mightContainString("fox") and not theirs.mightContainString("dog")
+    assert not theirs.mightContainLong(4)
+    # Spark's file does not say for how many keys it is.
+    wish = {"for_keys": None, "for_rate": None}
+    assert bss.from_spark_bloom(theirs).info() == {**made.info(), **wish}
+    with pytest.raises(Exception, match="(?i)spark"):
+        bss.to_spark_bloom(bs.Bloom(1000, 0.01))
 
 
 def test_reading_sets_as_tables(spark, tmp_path):

@@ -56,7 +56,7 @@ pub struct Group {
     pub(super) tuning: Tuning,
 }
 
-type Pairs = Box<dyn Iterator<Item = (Vec<u8>, u64)> + Send>;
+type Pairs = Box<dyn Iterator<Item = Result<(Vec<u8>, u64)>> + Send>;
 
 /// What follows from the sample and the memory limit, if it is not set: tests have small inputs
 /// take every way.
@@ -138,11 +138,21 @@ impl Group {
     }
 
     /// Takes the rows of an iterator; there can be no files then.
-    pub fn pairs<K: AsRef<[u8]>, I: IntoIterator<Item = (K, u64)>>(mut self, pairs: I) -> Self
+    pub fn pairs<K: AsRef<[u8]>, I: IntoIterator<Item = (K, u64)>>(self, pairs: I) -> Self
     where
         I::IntoIter: Send + 'static,
     {
-        let pairs = pairs.into_iter().map(|(key, id)| (key.as_ref().to_vec(), id));
+        self.try_pairs(pairs.into_iter().map(|(key, id)| Ok((key.as_ref().to_vec(), id))))
+    }
+
+    /// As [`pairs`](Self::pairs), of an iterator that may fail: its first error ends the run.
+    pub fn try_pairs<K, I>(mut self, pairs: I) -> Self
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator<Item = Result<(K, u64)>>,
+        I::IntoIter: Send + 'static,
+    {
+        let pairs = pairs.into_iter().map(|pair| pair.map(|(key, id)| (key.as_ref().to_vec(), id)));
         self.pairs = Some(match self.pairs.take() {
             Some(before) => Box::new(before.chain(pairs)),
             None => Box::new(pairs),
@@ -343,7 +353,15 @@ impl Iterator for Numbers {
                 return Some(number);
             }
             self.buffer.clear();
-            self.buffer.extend(self.pairs.by_ref().take(BATCH));
+            for pair in self.pairs.by_ref().take(BATCH) {
+                match pair {
+                    Ok(pair) => self.buffer.push(pair),
+                    Err(error) => {
+                        self.numbering.fail(error);
+                        return None;
+                    }
+                }
+            }
             if self.buffer.is_empty() || self.numbering.check().is_err() {
                 return None;
             }

@@ -67,6 +67,7 @@ pub(super) struct Numbering {
 #[derive(Debug, Default)]
 struct Aside {
     parts: Option<Parts>,
+    /// Why there is no result: rows could not be read or kept.
     failed: Option<Error>,
 }
 
@@ -90,7 +91,7 @@ impl Numbering {
     ///
     /// # Errors
     ///
-    /// If rows could not be kept.
+    /// If rows could not be read or kept.
     pub(super) fn into_parts(self) -> Result<(Dictionary, Option<Parts>, u64)> {
         let Aside { parts, failed } =
             self.aside.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -107,6 +108,11 @@ impl Numbering {
 
     pub(super) fn split(&self) -> Split {
         *self.split.get_or_init(|| Split(MIN_ID_BITS))
+    }
+
+    /// No more rows come, for this reason, which [`into_parts`](Self::into_parts) tells.
+    pub(super) fn fail(&self, error: Error) {
+        self.aside().failed.get_or_insert(error);
     }
 
     fn aside(&self) -> MutexGuard<'_, Aside> {

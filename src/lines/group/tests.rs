@@ -3,7 +3,7 @@
 use super::Group;
 use super::builder::Tuning;
 use crate::number::Column;
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::{self, KeyedSets};
 use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,6 +100,105 @@ proptest! {
         prop_assert_eq!(report.rows, rows.len() as u64);
         // The same rows make the same file, whatever way they took.
         prop_assert!(std::fs::read(&typed).unwrap() == std::fs::read(&text).unwrap());
+    }
+}
+
+/// The bytes of the file of these rows, and of the union of the files of some of the rows each,
+/// which are cut into pieces of so many buckets and bytes.
+fn whole_and_joined(
+    rows: &[(Vec<u8>, u64)],
+    part_of: impl Fn(usize) -> usize,
+    cut: Option<(usize, usize)>,
+) -> [Vec<u8>; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, joined] = ["whole", "joined"].map(|name| folder.path().join(name));
+    Group::new().pairs(rows.to_vec()).to_file(&whole).unwrap();
+    let mut parts: BTreeMap<usize, Vec<(Vec<u8>, u64)>> = BTreeMap::new();
+    for (index, row) in rows.iter().enumerate() {
+        parts.entry(part_of(index)).or_default().push(row.clone());
+    }
+    let open = |(number, rows): (usize, Vec<_>)| {
+        let path = folder.path().join(number.to_string());
+        Group::new().pairs(rows).to_file(&path).unwrap();
+        KeyedSets::open(path).unwrap()
+    };
+    let files = parts.into_iter().map(open);
+    let parts = files.flat_map(|file| match cut {
+        None => vec![file],
+        Some((buckets, most_bytes)) => {
+            let pieces = keyed::pieces(&file, buckets, most_bytes).unwrap();
+            pieces.map(|piece| KeyedSets::from_bytes(&piece.unwrap().1).unwrap()).collect()
+        }
+    });
+    keyed::union(&parts.collect::<Vec<_>>(), &joined).unwrap();
+    [whole, joined].map(|path| std::fs::read(path).unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn files_of_some_rows_join_to_the_file_of_all(
+        rows in rows(), parts in prop::collection::vec(0..5_usize, 300),
+        cut in prop::option::of((1..4_usize, 1..3000_usize)),
+    ) {
+        let [whole, joined] = whole_and_joined(&rows, |index| parts[index], cut);
+        prop_assert!(whole == joined);
+    }
+}
+
+#[test]
+fn large_sets_of_parts_join_to_those_of_all_rows() {
+    let far = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut rows: Vec<(Vec<u8>, u64)> = Vec::new();
+    rows.extend((0..200_000).map(|id| (b"dense".to_vec(), 70_000 + id)));
+    rows.extend((0..100_000).map(|id| (b"even".to_vec(), 7 * id)));
+    rows.extend((0..90_000).map(|id| (b"far".to_vec(), far(id))));
+    rows.extend((0..66_000).map(|id| (b"mixed".to_vec(), if id % 3 == 0 { far(id) } else { id })));
+    rows.extend((0..65_537).map(|id| (b"treemap".to_vec(), (id % 2) << 40 | id)));
+    for (parts, cut) in [(2, None), (3, Some((2, 40_000)))] {
+        let [whole, joined] = whole_and_joined(&rows, |index| index % parts, cut);
+        assert!(whole == joined, "in turn");
+        let [whole, joined] = whole_and_joined(&rows, |index| index * parts / rows.len(), cut);
+        assert!(whole == joined, "one behind the other");
+    }
+}
+
+#[test]
+fn pieces_are_small_and_their_buckets_follow_from_the_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let far = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let rows = (0..60_000_u64).map(|id| (format!("{}", id % 3 * (id % 500)), far(id)));
+    Group::new().pairs(rows.collect::<Vec<_>>()).to_file(&path).unwrap();
+    let mut bucket_of = BTreeMap::new();
+    let mut last = 0;
+    let mut count = 0;
+    for piece in keyed::pieces(&KeyedSets::open(&path).unwrap(), 3, 20_000).unwrap() {
+        let (bucket, bytes) = piece.unwrap();
+        assert!(bucket >= last && bytes.len() < 30_000, "{} bytes", bytes.len());
+        (last, count) = (bucket, count + 1);
+        let sets = KeyedSets::from_bytes(&bytes).unwrap();
+        sets.verify().unwrap();
+        for keyed in sets.iter() {
+            let key = keyed.unwrap().key.to_vec();
+            assert_eq!(*bucket_of.entry(key).or_insert(bucket), bucket);
+        }
+    }
+    assert!(count > 10 && last == 2 && bucket_of.len() > 300);
+    assert!(keyed::pieces(&KeyedSets::open(&path).unwrap(), 0, 20_000).is_err());
+    assert!(KeyedSets::from_bytes(b"").is_err());
+}
+
+#[test]
+fn rows_that_fail_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    for whole in [0, 10, 100_000] {
+        let rows = (0..whole).map(|id| Ok(("a", id))).chain([Err(crate::Error::Abandoned)]);
+        let failed = Group::new().try_pairs(rows).to_file(&path);
+        assert!(matches!(failed, Err(crate::Error::Abandoned)), "{failed:?}");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 }
 

@@ -81,7 +81,11 @@ impl KeyedSets {
     /// If it cannot be read, is no `.sets` file, or its header contradicts it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let map = map(path)?;
+        Self::from_map(map(path)?, path)
+    }
+
+    /// A file in memory; `path` is for messages.
+    pub(super) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
         let header =
             Header::read(&map).map_err(|(offset, what)| damaged(path, Damage { offset, what }))?;
         let sets = Self { path: path.into(), map: Arc::new(map), header };

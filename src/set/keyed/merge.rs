@@ -96,13 +96,18 @@ pub(crate) fn merge(
 }
 
 /// The sets of a file, in order.
-struct FileRun<'s> {
+pub(super) struct FileRun<'s> {
     sets: &'s KeyedSets,
     /// Number of the set behind the one it stands at.
     next: usize,
 }
 
-impl FileRun<'_> {
+impl<'s> FileRun<'s> {
+    /// Stands at a set.
+    pub(super) fn at(sets: &'s KeyedSets, index: usize) -> Self {
+        Self { sets, next: index + 1 }
+    }
+
     fn index(&self) -> usize {
         self.next.saturating_sub(1)
     }
@@ -158,7 +163,20 @@ impl KeyRun for FileRun<'_> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn union(sets: &[KeyedSets], path: impl AsRef<Path>) -> Result<WrittenSets> {
-    union_watched(sets, path.as_ref(), &Spool::default(), &Progress::default())
+    union_with(sets, path, &Progress::default())
+}
+
+/// As [`union`]; ends with [`Error::Interrupted`] when the progress is cancelled.
+///
+/// # Errors
+///
+/// As [`union`], and when it is cancelled.
+pub fn union_with(
+    sets: &[KeyedSets],
+    path: impl AsRef<Path>,
+    progress: &Progress,
+) -> Result<WrittenSets> {
+    union_watched(sets, path.as_ref(), &Spool::default(), progress)
 }
 
 /// The same within limits.

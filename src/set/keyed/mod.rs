@@ -11,6 +11,7 @@ mod format;
 mod merge;
 mod name;
 mod overlap;
+mod piece;
 mod writer;
 
 pub(crate) use body::Body;
@@ -18,11 +19,12 @@ pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
 pub(crate) use format::{Head, MAGIC};
-pub use merge::union;
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
 pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
+pub use merge::{union, union_with};
 pub use name::KeyName;
 pub(crate) use name::unquoted;
 pub use overlap::{Overlap, OverlapBy, Pair};
+pub use piece::{Pieces, pieces};
 pub use writer::WrittenSets;

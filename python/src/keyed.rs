@@ -1,0 +1,241 @@
+//! Sets by key: files of many sets, and what the tasks of a cluster do with them.
+
+use crate::arrow::{Imported, Texts, import};
+use crate::buffer::Refused;
+use crate::error::{invalid, raise, wrong_type};
+use crate::numbers::Numbers;
+use crate::sort::memory_of;
+use crate::work::{interruptible, watched};
+use bitsort::Progress;
+use bitsort::lines::Group;
+use bitsort::set::keyed::{self, KeyedSets};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyString};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Keys of text or bytes.
+enum Keys {
+    Texts(Vec<Texts>),
+    Objects(Vec<Vec<u8>>),
+}
+
+impl Keys {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match import(object, None)? {
+            Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
+            Some(_) => return Err(wrong_type("keys are text or bytes: cast numbers to text")),
+            None => {}
+        }
+        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+            return Err(wrong_type("one key is no collection of keys: use a list"));
+        }
+        let key = |object: PyResult<Bound<'_, PyAny>>| {
+            let object = object?;
+            if let Ok(text) = object.cast::<PyString>() {
+                return Ok(text.to_cow()?.as_bytes().to_vec());
+            }
+            let bytes = object.cast::<PyBytes>().map(|bytes| bytes.as_bytes().to_vec());
+            bytes.map_err(|_| wrong_type("keys are str or bytes"))
+        };
+        object.try_iter()?.map(key).collect::<PyResult<_>>().map(Self::Objects)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Texts(texts) => texts.iter().map(Texts::len).sum(),
+            Self::Objects(keys) => keys.len(),
+        }
+    }
+
+    /// Gives all keys in order.
+    fn each(&self, mut visit: impl FnMut(&[u8])) -> PyResult<()> {
+        match self {
+            Self::Objects(keys) => keys.iter().for_each(|key| visit(key)),
+            Self::Texts(texts) => {
+                let mut before = 0;
+                for part in texts {
+                    for row in 0..part.len() {
+                        if part.is_null(row) {
+                            return Err(Refused::Null(before + row).into());
+                        }
+                        visit(part.get(row));
+                    }
+                    before += part.len();
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The rows of batches of Python, which are taken from it one by one.
+struct Rows {
+    batches: Py<PyIterator>,
+    ready: std::vec::IntoIter<(Vec<u8>, u64)>,
+    /// Why they ended early.
+    failed: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Rows {
+    fn batch(&mut self) -> PyResult<bool> {
+        Python::attach(|py| {
+            let Some(batch) = self.batches.bind(py).clone().next() else { return Ok(false) };
+            let (keys, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = batch?.extract()?;
+            let (keys, numbers) = (Keys::of(&keys)?, Numbers::of(&ids)?);
+            py.detach(|| {
+                let mut ids = Vec::new();
+                numbers.each(|block| {
+                    ids.extend_from_slice(block);
+                    Ok(())
+                })?;
+                if ids.len() != keys.len() {
+                    let (ids, keys) = (ids.len(), keys.len());
+                    return Err(invalid(format!("there are {keys} keys, and {ids} ids")));
+                }
+                let mut rows = Vec::with_capacity(ids.len());
+                let mut ids = ids.into_iter();
+                keys.each(|key| rows.extend(ids.next().map(|id| (key.to_vec(), id))))?;
+                self.ready = rows.into_iter();
+                Ok(true)
+            })
+        })
+    }
+}
+
+impl Iterator for Rows {
+    type Item = bitsort::Result<(Vec<u8>, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.ready.next() {
+                return Some(Ok(row));
+            }
+            match self.batch() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    return Some(Err(bitsort::Error::Abandoned));
+                }
+            }
+        }
+    }
+}
+
+/// Groups rows of a key and an id, and writes a `.sets` file: a set of the ids of each key. Gives
+/// the number of sets, and of the values of all of them. The file is that of `bitset group`, and
+/// appears whole or not at all.
+///
+/// `batches` are pairs of keys and ids: Arrow columns of text or bytes, or lists of str and bytes;
+/// and arrays of integers, or anything else that has integers. They are taken one at a time, and
+/// rows stay within `mem`, a limit for the whole process.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "tags.sets")
+/// >>> bitsort.group([(["sport", "tokyo", "sport"], [7, 7, 35])], path)
+/// (2, 3)
+/// >>> list(bitsort.open(path + ":sport"))
+/// [7, 35]
+#[pyfunction]
+#[pyo3(signature = (batches, output, *, mem=None, threads=None))]
+pub(crate) fn group(
+    py: Python<'_>,
+    batches: &Bound<'_, PyAny>,
+    output: PathBuf,
+    mem: Option<&Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<(u64, u64)> {
+    let failed = Arc::default();
+    let rows = Rows {
+        batches: batches.try_iter()?.unbind(),
+        ready: Vec::new().into_iter(),
+        failed: Arc::clone(&failed),
+    };
+    let progress = Arc::new(Progress::default());
+    let mut group = Group::new().progress(Arc::clone(&progress)).try_pairs(rows);
+    if let Some(mem) = mem {
+        group = group.memory(memory_of(mem)?);
+    }
+    if let Some(threads) = threads {
+        group = group.threads(threads);
+    }
+    watched(py, &progress, None, move || {
+        let grouped = group.to_file(output);
+        match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => grouped.map(|report| (report.sets, report.values)).map_err(raise),
+        }
+    })
+}
+
+/// Cuts a `.sets` file into pieces: pairs of a bucket, from 0 to before `buckets`, and the bytes of
+/// a `.sets` file. The bucket of a key follows from its bytes alone. A piece has about `most_bytes`
+/// or fewer, and a larger set is in several of them. `keyed_union` of all of them is the file again.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "tags.sets")
+/// >>> bitsort.group([(["sport", "tokyo"], [7, 8])], path)
+/// (2, 2)
+/// >>> [bucket for bucket, data in bitsort.keyed_pieces(path, 1)]
+/// [0]
+#[pyfunction]
+#[pyo3(signature = (path, buckets, most_bytes=8 << 20))]
+pub(crate) fn keyed_pieces(
+    py: Python<'_>,
+    path: PathBuf,
+    buckets: usize,
+    most_bytes: usize,
+) -> PyResult<KeyedPieces> {
+    let found = py.detach(|| keyed::pieces(&KeyedSets::open(path)?, buckets, most_bytes));
+    Ok(KeyedPieces { pieces: Mutex::new(found.map_err(raise)?) })
+}
+
+/// What `keyed_pieces` gives.
+#[pyclass(frozen, module = "bitsort")]
+pub(crate) struct KeyedPieces {
+    pieces: Mutex<keyed::Pieces>,
+}
+
+#[pymethods]
+impl KeyedPieces {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyBytes>)>> {
+        let next = || self.pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let found = py.detach(next).transpose().map_err(raise)?;
+        Ok(found.map(|(bucket, bytes)| (bucket, PyBytes::new(py, &bytes))))
+    }
+}
+
+/// Joins `.sets` files, which are paths or the bytes of files, into one: it has every key of one of
+/// them, and under it all values that one of them has there. Gives the number of sets and of
+/// values. The file appears whole or not at all.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> folder = tempfile.mkdtemp()
+/// >>> monday, both = os.path.join(folder, "monday.sets"), os.path.join(folder, "both.sets")
+/// >>> bitsort.group([(["sport", "chess"], [7, 1])], monday)
+/// (2, 2)
+/// >>> bitsort.keyed_union([monday, monday], both)
+/// (2, 2)
+#[pyfunction]
+pub(crate) fn keyed_union(
+    py: Python<'_>,
+    files: &Bound<'_, PyAny>,
+    output: PathBuf,
+) -> PyResult<(u64, u64)> {
+    let open = |file: PyResult<Bound<'_, PyAny>>| {
+        let file = file?;
+        match file.cast::<PyBytes>() {
+            Ok(bytes) => KeyedSets::from_bytes(bytes.as_bytes()),
+            Err(_) => KeyedSets::open(file.extract::<PathBuf>()?),
+        }
+        .map_err(raise)
+    };
+    let sets = files.try_iter()?.map(open).collect::<PyResult<Vec<_>>>()?;
+    let joined = interruptible(py, |progress| keyed::union_with(&sets, output, &progress))?;
+    Ok((joined.sets, joined.values))
+}

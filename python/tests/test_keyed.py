@@ -1,0 +1,93 @@
+"""Sets by key: made, cut and joined."""
+
+import os
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import bitsort as bs
+
+
+def model(rows):
+    sets = {}
+    for key, value in rows:
+        sets.setdefault(key, set()).add(value)
+    return sets
+
+
+@pytest.fixture
+def rows():
+    numbers = random.Random(1)
+    keys = ["", "a", "b:c", "né", *(f"key {number}" for number in range(20))]
+    return [(numbers.choice(keys), numbers.getrandbits(numbers.choice([8, 30, 64]))) for _ in range(9000)]
+
+
+def batches(rows, kind):
+    for start in range(0, len(rows), 1000):
+        keys, ids = zip(*rows[start : start + 1000])
+        if kind == "lists":
+            yield list(keys), list(ids)
+        elif kind == "bytes":
+            yield [key.encode() for key in keys], np.array(ids, np.uint64)
+        else:
+            yield pa.array(keys, kind), pa.chunked_array([pa.array(ids, pa.uint64())])
+
+
+@pytest.mark.parametrize(
+    "kind", ["lists", "bytes", pa.string(), pa.large_string(), pa.string_view(), pa.binary()], ids=str
+)
+def test_group(rows, tmp_path, kind):
+    wanted = model(rows)
+    found = bs.group(batches(rows, kind), tmp_path / "tags.sets", mem="256M", threads=2)
+    assert found == (len(wanted), sum(map(len, wanted.values())))
+    for key, values in wanted.items():
+        name = key.replace("\\", "\\\\")
+        with bs.open(f"{tmp_path}/tags.sets:{name}") as one:
+            assert set(one) == values
+    bs.verify(f"{tmp_path}/tags.sets:a")
+
+
+def test_pieces_join_to_the_file(rows, tmp_path):
+    whole = tmp_path / "tags.sets"
+    bs.group(batches(rows, "lists"), whole)
+    for buckets, most in [(1, 8 << 20), (3, 2000)]:
+        pieces = list(bs.keyed_pieces(whole, buckets, most))
+        assert {bucket for bucket, _ in pieces} == set(range(buckets))
+        random.Random(2).shuffle(pieces)
+        bs.keyed_union((data for _, data in pieces), tmp_path / "again.sets")
+        assert whole.read_bytes() == (tmp_path / "again.sets").read_bytes()
+    bs.keyed_union([whole, os.fspath(whole)], whole)
+    assert whole.read_bytes() == (tmp_path / "again.sets").read_bytes()
+    assert bs.keyed_union([], tmp_path / "none.sets") == (0, 0)
+
+
+def test_what_is_refused_leaves_nothing(tmp_path):
+    out = tmp_path / "tags.sets"
+
+    def broken():
+        yield ["a"], [1]
+        raise KeyError("gone")
+
+    for given, error, what in [
+        ([(["a", "b"], [1])], ValueError, "2 keys, and 1 ids"),
+        ([(["a"], [-1])], ValueError, "negative"),
+        ([(["a"], [1 << 64])], ValueError, "2\\*\\*64|64"),
+        ([(pa.array(["a", None]), [1, 2])], ValueError, "null"),
+        ([(pa.array(["a"]), pa.array([None], pa.int64()))], ValueError, "null"),
+        ([(pa.array([1]), [1])], TypeError, "cast numbers to text"),
+        ([([1], [1])], TypeError, "str or bytes"),
+        ([("a", [1])], TypeError, "one key"),
+        (broken(), KeyError, "gone"),
+        ([3], TypeError, None),
+    ]:
+        with pytest.raises(error, match=what):
+            bs.group(given, out)
+        assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="no buckets"):
+        bs.group([(["a"], [1])], out)
+        bs.keyed_pieces(out, 0)
+    with pytest.raises(bs.Error, match="sets in memory"):
+        bs.keyed_union([out.read_bytes()[:-9]], tmp_path / "other.sets")
+    assert [file.name for file in tmp_path.iterdir()] == ["tags.sets"]

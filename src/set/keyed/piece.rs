@@ -1,0 +1,167 @@
+//! Files of sets as bytes that travel: what a task of a cluster sends to the next one.
+
+use super::encoder::SetEncoder;
+use super::file::KeyedSets;
+use super::merge::{FileRun, KeyRun};
+use super::writer::KeyedWriter;
+use crate::error::{Error, Result};
+use crate::io::write::Spool;
+use crate::kernel::sys::map_file;
+use crate::progress::Progress;
+use crate::set::file::SetFile;
+use crate::set::plan::Plan;
+use memmap2::MmapMut;
+use std::path::Path;
+use std::vec;
+use xxhash_rust::xxh3::xxh3_64;
+
+const IN_MEMORY: &str = "sets in memory";
+
+impl KeyedSets {
+    /// The sets in the bytes of a `.sets` file, which are copied. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), or if there is no memory for the copy.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        // Nothing cannot be mapped; no header is in one byte either.
+        let copy = MmapMut::map_anon(bytes.len().max(1)).and_then(|mut map| {
+            map[..bytes.len()].copy_from_slice(bytes);
+            map.make_read_only()
+        });
+        let copy = copy.map_err(Error::no_memory(bytes.len()))?;
+        Self::from_map(copy, Path::new(IN_MEMORY))
+    }
+}
+
+/// Cuts a file of sets into pieces, each the bytes of a `.sets` file with sets of one bucket of
+/// keys. The bucket of a key, from 0 to before `buckets`, follows from its bytes alone. Pieces have
+/// about `most_bytes` or fewer; a set that is larger is cut at its middle, again and again, down to
+/// 2^16 neighbouring numbers.
+///
+/// The [`union`](super::union) of the pieces of all buckets is the file again.
+///
+/// # Errors
+///
+/// If there are no buckets, or the file is damaged.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::lines::Group;
+/// use bitsort::set::keyed::{self, KeyedSets};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let [path, again] = ["tags.sets", "again.sets"].map(|name| folder.path().join(name));
+/// Group::new().pairs([("sport", 7), ("tokyo", 7), ("chess", 35)]).to_file(&path)?;
+/// let mut found = Vec::new();
+/// for piece in keyed::pieces(&KeyedSets::open(&path)?, 2, 8 << 20)? {
+///     let (bucket, bytes) = piece?;
+///     assert!(bucket < 2);
+///     found.push(KeyedSets::from_bytes(&bytes)?);
+/// }
+/// keyed::union(&found, &again)?;
+/// assert!(std::fs::read(&path)? == std::fs::read(&again)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pieces> {
+    if buckets == 0 {
+        return Err(Error::usage("there are no buckets of keys"));
+    }
+    let bucket = |index: usize| -> Result<(usize, usize)> {
+        #[expect(clippy::cast_possible_truncation, reason = "below the number of buckets")]
+        Ok(((xxh3_64(sets.key(index)?) % buckets as u64) as usize, index))
+    };
+    let mut waiting = (0..sets.len()).map(bucket).collect::<Result<Vec<_>>>()?;
+    waiting.sort_unstable();
+    let large = (0, 0, Vec::new().into_iter());
+    Ok(Pieces { sets: sets.clone(), waiting: waiting.into_iter(), large, most_bytes })
+}
+
+/// What [`pieces`] gives: the bucket and the bytes of each piece, by ascending buckets. Nothing
+/// comes after an error.
+#[derive(Debug)]
+pub struct Pieces {
+    sets: KeyedSets,
+    /// Sets by ascending buckets and keys.
+    waiting: vec::IntoIter<(usize, usize)>,
+    /// The bucket and the number of a set that is larger than a piece, and its own pieces.
+    large: (usize, usize, vec::IntoIter<(usize, Vec<u8>)>),
+    most_bytes: usize,
+}
+
+impl Iterator for Pieces {
+    type Item = Result<(usize, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let piece = self.piece();
+        if piece.is_err() {
+            self.waiting = Vec::new().into_iter();
+            self.large.2 = Vec::new().into_iter();
+        }
+        piece.transpose()
+    }
+}
+
+impl Pieces {
+    fn piece(&mut self) -> Result<Option<(usize, Vec<u8>)>> {
+        if let Some((_, bits)) = self.large.2.next() {
+            let (bucket, index, _) = self.large;
+            return self.of_part(index, &bits).map(|bytes| Some((bucket, bytes)));
+        }
+        let (mut together, mut bytes) = (Vec::new(), 0);
+        let mut bucket = 0;
+        while let Some(&(of, index)) = self.waiting.as_slice().first() {
+            let keyed = self.sets.about(index)?;
+            bytes += keyed.bytes + keyed.key.len() as u64;
+            let is_full = bytes > self.most_bytes as u64;
+            if !together.is_empty() && (is_full || of != bucket) {
+                break;
+            }
+            self.waiting.next();
+            if is_full {
+                let parts = crate::set::pieces(&self.sets.set(index)?, &[], self.most_bytes)?;
+                self.large = (of, index, parts.into_iter());
+                return self.piece();
+            }
+            bucket = of;
+            together.push(index);
+        }
+        if together.is_empty() {
+            return Ok(None);
+        }
+        self.of_whole(&together).map(|bytes| Some((bucket, bytes)))
+    }
+
+    /// A piece of whole sets.
+    fn of_whole(&self, indices: &[usize]) -> Result<Vec<u8>> {
+        written(|writer, _| {
+            indices.iter().try_for_each(|&index| {
+                writer.push(self.sets.key(index)?, |out| FileRun::at(&self.sets, index).copy(out))
+            })
+        })
+    }
+
+    /// A piece of some values of one set, which are the bytes of a `.bits` file.
+    fn of_part(&self, index: usize, bits: &[u8]) -> Result<Vec<u8>> {
+        let part = SetFile::from_bytes(bits)?;
+        written(|writer, encoder| {
+            writer.push(self.sets.key(index)?, |out| {
+                Plan::of(&part).run(encoder, &Progress::default())?;
+                encoder.finish(out)
+            })
+        })
+    }
+}
+
+/// The bytes of a file of what `produce` pushes. They pass through a nameless temporary file.
+fn written(
+    produce: impl FnOnce(&mut KeyedWriter<'_>, &mut SetEncoder<'_>) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let (name, spool) = (Path::new(IN_MEMORY), Spool::default());
+    let [file, scratch] = [spool.file()?, spool.file()?];
+    let mut writer = KeyedWriter::new(&file, name, &spool);
+    produce(&mut writer, &mut SetEncoder::new(&scratch, name, spool.clone()))?;
+    writer.finish()?;
+    Ok(map_file(&file).map_err(Error::io("map a file in", &spool.folder))?.to_vec())
+}
