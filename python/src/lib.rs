@@ -16,6 +16,7 @@ mod frozen;
 mod in_memory;
 mod interchange;
 mod iterate;
+mod keyed_file;
 mod mutable;
 mod numbers;
 mod parts;
@@ -51,6 +52,8 @@ mod package {
     use crate::interchange::{from_spark_rows, spark_rows};
     #[pymodule_export]
     use crate::iterate::SetIterator;
+    #[pymodule_export]
+    use crate::keyed_file::{KeyedSets, open_sets};
     #[pymodule_export]
     use crate::mutable::BitSet;
     #[pymodule_export]
