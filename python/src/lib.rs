@@ -17,6 +17,7 @@ mod in_memory;
 mod interchange;
 mod iterate;
 mod keyed;
+mod keyed_file;
 mod mutable;
 mod numbers;
 mod parts;
@@ -54,6 +55,7 @@ mod package {
     use crate::iterate::SetIterator;
     #[pymodule_export]
     use crate::keyed::{KeyedPieces, group, keyed_pieces, keyed_union};
+    use crate::keyed_file::{KeyedSets, open_sets};
     #[pymodule_export]
     use crate::mutable::BitSet;
     #[pymodule_export]

@@ -28,6 +28,7 @@ pub(crate) mod places;
 pub(crate) mod popcount;
 mod prefetch;
 pub(crate) mod quads;
+pub(crate) mod quicksort;
 pub(crate) mod runs;
 pub(crate) mod steps;
 pub(crate) mod stream;
@@ -39,4 +40,4 @@ pub(crate) mod words;
 
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;
-pub(crate) use threads::{in_threads, on_each, sort};
+pub(crate) use threads::{in_threads, on_each, sort, within_threads};

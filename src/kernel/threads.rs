@@ -48,15 +48,23 @@ pub(crate) fn in_threads<T: Send>(threads: usize, job: impl Fn() -> T + Sync) ->
     on_each(vec![(); threads.max(1)], |()| job())
 }
 
+/// Does `job` in so many threads, in which `rayon::join` and its kin share work; `job` is told
+/// that there is more than one.
+pub(crate) fn within_threads<T: Send>(threads: usize, job: impl FnOnce(bool) -> T + Send) -> T {
+    match pool(threads) {
+        Some(pool) => pool.install(|| job(true)),
+        None => job(false),
+    }
+}
+
 /// Sorts values, in up to so many threads.
 pub(crate) fn sort<T: Ord + Send>(threads: usize, values: &mut [T]) {
     /// Fewer are sorted before threads have begun.
     const FEW: usize = 1 << 14;
     let threads = if values.len() < FEW { 1 } else { threads };
-    match pool(threads) {
-        Some(pool) => pool.install(|| values.par_sort_unstable()),
-        None => values.sort_unstable(),
-    }
+    within_threads(threads, |shared| {
+        if shared { values.par_sort_unstable() } else { values.sort_unstable() }
+    });
 }
 
 /// A pool of so many threads, or of half as many until the system starts them all; `None`

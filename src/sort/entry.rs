@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::decimal::Low;
+use crate::kernel::quicksort::Sortable;
 
 /// The low bits of a value: as narrow a word as holds them.
 pub(super) trait Entry:
-    Low + bytemuck::Pod + Ord + Default + Send + Sync + std::fmt::Debug
+    Low + Sortable + bytemuck::Pod + Ord + Default + Send + Sync + std::fmt::Debug
 {
     /// Bits of the word.
     const BITS: u32;

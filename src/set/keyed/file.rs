@@ -191,6 +191,15 @@ impl KeyedSets {
         Ok(self.found(index)?.key)
     }
 
+    /// The number of values of set `index` (from 0), as the directory has it. O(1).
+    ///
+    /// # Errors
+    ///
+    /// If there are not so many sets, or the directory is damaged.
+    pub fn cardinality(&self, index: usize) -> Result<u64> {
+        Ok(self.about(index)?.cardinality)
+    }
+
     /// What the directory says of set `index`. O(1).
     pub(super) fn about(&self, index: usize) -> Result<Keyed<'_>> {
         let Found { key, place, entry } = self.found(index)?;

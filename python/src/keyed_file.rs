@@ -1,0 +1,114 @@
+//! `open_sets`: many sets in one file, each under a key.
+
+use crate::error::raise;
+use crate::file::SetFile;
+use bitsort::set::keyed;
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
+use std::path::PathBuf;
+
+/// Sets in a `.sets` file, each under a key of any bytes, which is mapped: nothing is loaded,
+/// and a set is found by a binary search. `open_sets` gives one. Where a key is asked for, text
+/// stands for its UTF-8 bytes. A set that comes of it is a `SetFile`.
+#[pyclass(frozen, module = "bitsort", mapping)]
+pub(crate) struct KeyedSets(keyed::KeyedSets);
+
+/// Opens a `.sets` file, as `bitset group` writes it.
+#[pyfunction]
+pub(crate) fn open_sets(py: Python<'_>, path: PathBuf) -> PyResult<KeyedSets> {
+    py.detach(|| keyed::KeyedSets::open(path)).map(KeyedSets).map_err(raise)
+}
+
+/// The bytes of a key.
+fn bytes_of<'k>(key: &'k Bound<'_, PyAny>) -> PyResult<&'k [u8]> {
+    match key.cast::<PyString>() {
+        Ok(text) => Ok(text.to_str()?.as_bytes()),
+        Err(_) => Ok(key.cast::<PyBytes>()?.as_bytes()),
+    }
+}
+
+impl KeyedSets {
+    /// What there is of a key; none if there is no such key.
+    fn found<T>(
+        &self,
+        key: &Bound<'_, PyAny>,
+        of: impl FnOnce(usize) -> bitsort::Result<T>,
+    ) -> PyResult<Option<T>> {
+        let index = self.0.find(bytes_of(key)?).map_err(raise)?;
+        index.map(of).transpose().map_err(raise)
+    }
+}
+
+fn missing(key: &Bound<'_, PyAny>) -> PyErr {
+    PyKeyError::new_err(key.clone().unbind())
+}
+
+#[pymethods]
+impl KeyedSets {
+    /// The name of the file.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.path().to_path_buf()
+    }
+
+    /// Bytes of the file.
+    #[getter]
+    fn file_bytes(&self) -> u64 {
+        self.0.file_bytes()
+    }
+
+    /// Number of sets.
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is such a key.
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.found(key, |_| Ok(()))?.is_some())
+    }
+
+    /// The set of a key.
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, SetFile>> {
+        let set = self.found(key, |index| self.0.set(index))?;
+        SetFile::wrap(key.py(), set.ok_or_else(|| missing(key))?)
+    }
+
+    /// The keys, ascending, as bytes.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.keys(py)?.try_iter()
+    }
+
+    /// The keys, ascending, as bytes.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let keys = self.0.iter().map(|about| Ok(PyBytes::new(py, about.map_err(raise)?.key)));
+        PyList::new(py, keys.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The set of a key, or `default` if there is no such key.
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.found(key, |index| self.0.set(index))? {
+            Some(set) => Ok(Some(SetFile::wrap(key.py(), set)?.into_any())),
+            None => Ok(default),
+        }
+    }
+
+    /// Number of values of a key's set, as the file tells it: the set is not looked at.
+    fn cardinality(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
+        self.found(key, |index| self.0.cardinality(index))?.ok_or_else(|| missing(key))
+    }
+
+    /// Reads the whole file, its checksums and every set; `bitsort.Error` tells the first damage.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.0.verify()).map_err(raise)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<bitsort.KeyedSets: {} sets in {}>", self.0.len(), self.0.path().display())
+    }
+}

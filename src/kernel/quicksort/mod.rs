@@ -1,0 +1,45 @@
+//! Values → the same, sorted, where they are.
+//!
+//! Contract of every implementation: what [`slice::sort_unstable`] does.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use super::Level;
+use super::decimal::Low;
+use super::level::Isa;
+
+/// A type whose values are sorted.
+pub(crate) trait Sortable: Low + Ord + Default + bytemuck::Pod + Send {}
+
+impl Sortable for u32 {}
+impl Sortable for u64 {}
+
+/// Whether this level sorts faster than a radix sort that needs memory.
+pub(crate) fn is_fast(level: Level) -> bool {
+    match level.isa() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => true,
+        _ => false,
+    }
+}
+
+/// Sorts `values`; in all threads of the pool that this runs in, if `shared`. `done` takes how
+/// many more are in their places, and may end the sort by false: then the order means nothing.
+pub(crate) fn sort<T: Sortable>(
+    level: Level,
+    shared: bool,
+    values: &mut [T],
+    done: &(impl Fn(usize) -> bool + Sync),
+) {
+    match level.isa() {
+        // SAFETY: `Level::available` is the only maker of this level, after the
+        // CPU reported these features.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::sort(shared, values, done) },
+        _ => scalar::sort(shared, values, done),
+    }
+}
