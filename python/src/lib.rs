@@ -55,6 +55,7 @@ mod package {
     use crate::iterate::SetIterator;
     #[pymodule_export]
     use crate::keyed::{KeyedPieces, group, keyed_pieces, keyed_union};
+    #[pymodule_export]
     use crate::keyed_file::{KeyedSets, open_sets};
     #[pymodule_export]
     use crate::mutable::BitSet;
