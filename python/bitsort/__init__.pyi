@@ -31,6 +31,7 @@ __all__ = [
     "from_spark_rows",
     "gather",
     "group",
+    "group_files",
     "keyed_pieces",
     "keyed_union",
     "open",
@@ -408,6 +409,16 @@ def group(
     mem: int | str | None = None,
     threads: int | None = None,
 ) -> tuple[int, int]: ...
+def group_files(
+    files: Iterable[_Path],
+    output: _Path,
+    *,
+    key: str | int,
+    column: str | int,
+    separator: str | None = None,
+    mem: int | str | None = None,
+    threads: int | None = None,
+) -> tuple[int, int, int]: ...
 def keyed_pieces(path: _Path, buckets: int, most_bytes: int = ...) -> KeyedPieces: ...
 def keyed_union(files: Iterable[_Path | bytes], output: _Path) -> tuple[int, int]: ...
 @overload

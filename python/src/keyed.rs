@@ -4,7 +4,7 @@ use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
 use crate::error::{invalid, raise, wrong_type};
 use crate::numbers::Numbers;
-use crate::sort::memory_of;
+use crate::sort::{delimiter, field, memory_of};
 use crate::work::{interruptible, watched};
 use bitsort::Progress;
 use bitsort::lines::Group;
@@ -153,13 +153,8 @@ pub(crate) fn group(
         failed: Arc::clone(&failed),
     };
     let progress = Arc::new(Progress::default());
-    let mut group = Group::new().progress(Arc::clone(&progress)).try_pairs(rows);
-    if let Some(mem) = mem {
-        group = group.memory(memory_of(mem)?);
-    }
-    if let Some(threads) = threads {
-        group = group.threads(threads);
-    }
+    let group = Group::new().progress(Arc::clone(&progress)).try_pairs(rows);
+    let group = limited(group, mem, threads)?;
     watched(py, &progress, None, move || {
         let grouped = group.to_file(output);
         match failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -167,6 +162,56 @@ pub(crate) fn group(
             None => grouped.map(|report| (report.sets, report.values)).map_err(raise),
         }
     })
+}
+
+/// Groups the rows of files, as `bitset group` does: Parquet and Arrow files, and delimited text.
+/// Gives the number of sets, of the values of all of them, and of rows that lack a key or an id,
+/// which are dropped.
+///
+/// `key` and `column` are names, or numbers from 1; `separator` is the byte between the fields of
+/// text. The file appears whole or not at all.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> folder = tempfile.mkdtemp()
+/// >>> rows, path = os.path.join(folder, "rows.csv"), os.path.join(folder, "tags.sets")
+/// >>> with open(rows, "w") as file:
+/// ...     _ = file.write("tag,id\\nsport,7\\ntokyo,7\\nsport,35\\n")
+/// >>> bitsort.group_files([rows], path, key="tag", column="id")
+/// (2, 3, 0)
+#[pyfunction]
+#[pyo3(signature = (files, output, *, key, column, separator=None, mem=None, threads=None))]
+#[expect(clippy::too_many_arguments, reason = "Python's named arguments")]
+pub(crate) fn group_files(
+    py: Python<'_>,
+    files: Vec<PathBuf>,
+    output: PathBuf,
+    key: &Bound<'_, PyAny>,
+    column: &Bound<'_, PyAny>,
+    separator: Option<&Bound<'_, PyAny>>,
+    mem: Option<&Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<(u64, u64, u64)> {
+    let separator = separator.map_or(Ok(b','), delimiter)?;
+    let progress = Arc::new(Progress::default());
+    let group = limited(Group::new().progress(Arc::clone(&progress)), mem, threads)?;
+    let group = group.columns(field(key)?, field(column)?, separator);
+    let group = files.into_iter().fold(group, Group::file);
+    watched(py, &progress, None, move || {
+        let report = group.to_file(output).map_err(raise)?;
+        Ok((report.sets, report.values, report.blank))
+    })
+}
+
+/// Sets the limits of a run.
+fn limited(
+    mut group: Group,
+    mem: Option<&Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Group> {
+    if let Some(mem) = mem {
+        group = group.memory(memory_of(mem)?);
+    }
+    Ok(if let Some(threads) = threads { group.threads(threads) } else { group })
 }
 
 /// Cuts a `.sets` file into pieces: pairs of a bucket, from 0 to before `buckets`, and the bytes of

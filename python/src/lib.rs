@@ -54,7 +54,7 @@ mod package {
     #[pymodule_export]
     use crate::iterate::SetIterator;
     #[pymodule_export]
-    use crate::keyed::{KeyedPieces, group, keyed_pieces, keyed_union};
+    use crate::keyed::{KeyedPieces, group, group_files, keyed_pieces, keyed_union};
     #[pymodule_export]
     use crate::keyed_file::{KeyedSets, open_sets};
     #[pymodule_export]

@@ -71,7 +71,7 @@ fn strategy(value: &Bound<'_, PyAny>) -> PyResult<Strategy> {
     found.ok_or_else(|| invalid(format!("{name} is no strategy")))
 }
 
-fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {
+pub(crate) fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {
     match value.extract::<usize>() {
         Ok(0) => Err(invalid("columns are counted from 1")),
         Ok(number) => Ok(Field::Number(number)),
@@ -79,7 +79,7 @@ fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {
     }
 }
 
-fn delimiter(value: &Bound<'_, PyAny>) -> PyResult<u8> {
+pub(crate) fn delimiter(value: &Bound<'_, PyAny>) -> PyResult<u8> {
     match value.extract::<&str>()?.as_bytes() {
         [byte] => Ok(*byte),
         _ => Err(invalid("a delimiter is one byte")),

@@ -138,7 +138,14 @@ def count_distinct(
 
 
 def group(
-    frame: DataFrame, key: str, column: str, out: str, *, parts: int | None = None
+    source: DataFrame | Paths,
+    key: str,
+    column: str,
+    out: str,
+    *,
+    parts: int | None = None,
+    spark: SparkSession | None = None,
+    **options: Any,
 ) -> Grouped:
     """Builds sets by key: one `.sets` file, with the ids of each key, byte for byte the file of
     `bitset group`. It appears whole or not at all.
@@ -146,8 +153,17 @@ def group(
     Keys are text or bytes, or integers, which become decimal text. A row without a key or without
     an id is counted and dropped. Keys are cut by their hashes into `parts` buckets; a task joins
     the sets of a bucket, and the driver writes one file of all.
+
+    Of Parquet and Arrow files and of delimited text, which tasks read themselves, each file is read
+    by one task; `options` are those of `bitsort.group_files`. That is faster than rows of a
+    DataFrame, which pass from Java to Python.
     """
-    return job.group(frame, key, column, out, parts)
+    if isinstance(source, DataFrame):
+        if options:
+            raise TypeError(f"a DataFrame takes no option {next(iter(options))}")
+        return job.group(job.Rows(source, key, column), out, parts)
+    options = {**options, "key": key, "column": column}
+    return job.group(job.RowFiles(job.session(spark), source, options), out, parts)
 
 
 def from_bitmap_rows(

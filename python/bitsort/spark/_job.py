@@ -127,8 +127,7 @@ class Files:
     """The numbers of files, which every executor can read at their paths."""
 
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
-        named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-        files = [file for path in named for file in _files(os.fspath(path))]
+        files = files_of(paths)
         size = sum(os.path.getsize(file) for file in files) // parallelism(spark) + 1
         size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
         self.spark, self.options = spark, options
@@ -147,6 +146,11 @@ class Files:
 
     def pieces(self, starts: list[int]) -> DataFrame:
         return self._each(kernel.map_files(self.splits, self.options, starts))
+
+
+def files_of(paths: Paths) -> list[str]:
+    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    return [file for path in named for file in _files(os.fspath(path))]
 
 
 def _files(path: str) -> list[str]:
@@ -241,17 +245,41 @@ def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts:
     return Result(sum(row["cardinality"] for row in rows), len(rows), nulls)
 
 
-def group(frame: DataFrame, key: str, column: str, out: str, parts: int | None) -> Grouped:
+class Rows:
+    """Rows of keys and ids: of a DataFrame."""
+
+    def __init__(self, frame: DataFrame, key: str, column: str) -> None:
+        self.spark = frame.sparkSession
+        self.frame = frame.select(_keys(frame, key), _ids(frame, column))
+
+    def pieces(self, buckets: int) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_rows(buckets), kernel.PIECES)
+
+
+class RowFiles:
+    """The same of files, each of which one task reads whole."""
+
+    def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
+        self.spark, self.files, self.options = spark, files_of(paths), options
+
+    def pieces(self, buckets: int) -> DataFrame:
+        count = len(self.files)
+        tasks = min(max(count, 1), 4 * parallelism(self.spark))
+        numbers = self.spark.range(0, count, 1, tasks)
+        mapper = kernel.map_row_files(self.files, self.options, buckets)
+        return numbers.mapInArrow(mapper, kernel.PIECES)
+
+
+def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     """A file of sets by key, which appears whole or not at all."""
     out = os.path.abspath(out)
     if os.path.isdir(out):
         raise IsADirectoryError(f"{out} is a folder")
-    rows = frame.select(_keys(frame, key), _ids(frame, column))
-    buckets = parts or 2 * parallelism(frame.sparkSession)
+    buckets = parts or 2 * parallelism(source.spark)
     folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))
     try:
         os.chmod(folder, 0o777 & ~_mask())
-        pieces = rows.mapInArrow(kernel.map_rows(buckets), kernel.PIECES)
+        pieces = source.pieces(buckets)
         reducer = kernel.reduce_sets(folder)
         texts, nulls = told(pieces.groupBy("bucket").applyInArrow(reducer, kernel.TOLD))
         names = [json.loads(text)["name"] for text in texts]

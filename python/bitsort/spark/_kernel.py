@@ -270,13 +270,38 @@ def map_rows(buckets: int) -> Mapper:
                     nulls += len(is_whole) - len(ids)
                 yield keys, naturals(ids)
 
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "rows.sets")
-            bs.group(rows(), path, mem=_TEXT_MEM, threads=1)
-            pieces = bs.keyed_pieces(path, buckets)
-        # The file has no name now: a task that is killed leaves nothing.
-        for bucket, payload in pieces:
-            yield _rows(bucket, payload)
+        yield from _grouped(lambda path: bs.group(rows(), path, mem=_TEXT_MEM, threads=1), buckets)
+        if nulls:
+            yield _rows(NULLS, str(nulls).encode())
+
+    return task
+
+
+def _grouped(write: Callable[[str], Any], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The pieces of the file of sets that `write` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "rows.sets")
+        write(path)
+        pieces = bs.keyed_pieces(path, buckets)
+    # The file has no name now: a task that is killed leaves nothing.
+    for bucket, payload in pieces:
+        yield _rows(bucket, payload)
+
+
+def map_row_files(files: list[str], options: dict[str, Any], buckets: int) -> Mapper:
+    """Files of keys and ids become pieces of sets by key."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        mine = [files[index] for batch in batches for index in batch.column(0).to_pylist()]
+        nulls = 0
+
+        def write(path: str) -> None:
+            nonlocal nulls
+            limits = {"mem": _TEXT_MEM, "threads": 1}
+            nulls = bs.group_files(mine, path, **{**limits, **options})[2]
+
+        if mine:
+            yield from _grouped(write, buckets)
         if nulls:
             yield _rows(NULLS, str(nulls).encode())
 

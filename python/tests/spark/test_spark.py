@@ -181,6 +181,23 @@ def test_group_makes_the_file_of_one_machine(spark, tmp_path, parts):
     assert not left(tmp_path)
 
 
+def test_group_of_files_is_that_of_their_rows(spark, tmp_path):
+    rows = [*zipf(20_000), (None, 5), ("key 1", None)]
+    frame = spark.createDataFrame(rows, "tag string, id bigint").repartition(5)
+    frame.write.parquet(str(tmp_path / "rows"))
+    of_rows = bss.group(frame, "tag", "id", str(tmp_path / "rows.sets"))
+    of_files = bss.group(str(tmp_path / "rows"), "tag", "id", str(tmp_path / "files.sets"), parts=3)
+    assert of_rows == of_files and of_files.nulls == 2
+    assert (tmp_path / "rows.sets").read_bytes() == (tmp_path / "files.sets").read_bytes()
+    (tmp_path / "a.csv").write_text("id;tag\n7;x\n8;y\n")
+    (tmp_path / "b.csv").write_text("id;tag\n9;x\n")
+    found = bss.group(str(tmp_path / "*.csv"), "tag", "id", str(tmp_path / "text.sets"), separator=";")
+    assert found == bss.Grouped(2, 3, 0)
+    assert list(bs.open(f"{tmp_path}/text.sets:x")) == [7, 9]
+    with pytest.raises(TypeError, match="separator"):
+        bss.group(frame, "tag", "id", str(tmp_path / "out.sets"), separator=";")
+
+
 def test_group_of_bytes_and_integers(spark, tmp_path):
     numbers = random.Random(8)
     keys = [bytes(numbers.choices(range(256), k=numbers.randrange(4))) for _ in range(500)]
