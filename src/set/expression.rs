@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn ranges_are_in_the_notation() {
         for (notation, text, expected) in [
-            (Notation::HEX, "a & a..1F - 0xff..0XFFF", "(a&10..31-255..4095)"),
+            (Notation::HEX, "a & a..1F - 0xff..0XFFF", "(a&(10..31-255..4095))"),
             (Notation::HEX, "face | 10..10", "(face|16..16)"),
             (Notation::HEX.with_ranges(), "f..f-cafe", "(15..15-cafe)"),
             (Notation::IPV4, "0.0.0.1..0.0.1.0&a", "(1..256&a)"),
