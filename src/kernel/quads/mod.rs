@@ -10,6 +10,7 @@ mod avx2;
 mod scalar;
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 use super::parse::check_span;
 use std::ops::Range;

@@ -10,6 +10,7 @@ mod tests;
 
 use super::Level;
 use super::decimal::Low;
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
 /// A type whose values are sorted.
