@@ -175,7 +175,7 @@ pub(crate) fn group(
 /// >>> folder = tempfile.mkdtemp()
 /// >>> rows, path = os.path.join(folder, "rows.csv"), os.path.join(folder, "tags.sets")
 /// >>> with open(rows, "w") as file:
-/// ...     _ = file.write("tag,id\\nsport,7\\ntokyo,7\\nsport,35\\n")
+/// ...     _ = file.write("tag,id\nsport,7\ntokyo,7\nsport,35\n")
 /// >>> bitsort.group_files([rows], path, key="tag", column="id")
 /// (2, 3, 0)
 #[pyfunction]
