@@ -38,6 +38,12 @@ def _rows(bucket: int, payload: bytes) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, ["bucket", "payload"])
 
 
+def _counted(nulls: int) -> Iterator[pa.RecordBatch]:
+    """The row that tells a number of NULLs, if there are some."""
+    if nulls:
+        yield _rows(NULLS, str(nulls).encode())
+
+
 def _told(bucket: int, facts: dict[str, Any] | str) -> pa.RecordBatch:
     text = facts if isinstance(facts, str) else json.dumps(facts)
     columns = [pa.array([bucket], pa.int32()), pa.array([text], pa.string())]
@@ -92,8 +98,7 @@ class Gatherer:
     def finish(self) -> Iterator[pa.RecordBatch]:
         self.sort()
         yield from self.pieces()
-        if self.nulls:
-            yield _rows(NULLS, str(self.nulls).encode())
+        yield from _counted(self.nulls)
 
 
 Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -174,60 +179,65 @@ def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Map
     return task
 
 
+def _payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    return (payload.as_py() for batch in batches for payload in batch.column("payload"))
+
+
 def opened(batches: Iterable[pa.RecordBatch]) -> list[bs.SetFile]:
     """The pieces of a window."""
-    payloads = (payload for batch in batches for payload in batch.column("payload"))
-    return [bs.open_bytes(payload.as_py()) for payload in payloads]
-
-
-def _nulls(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
-    payloads = (payload for batch in batches for payload in batch.column("payload"))
-    return {"nulls": sum(int(payload.as_py()) for payload in payloads)}
+    return [bs.open_bytes(payload) for payload in _payloads(batches)]
 
 
 # PySpark takes the iterator form of `applyInArrow` only where the annotations are complete.
 Reducer = Callable[[tuple[pa.Scalar, ...], Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+#: What a reducer does with the batches of a bucket.
+_Reduce = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def _reducer(reduce: _Reduce, tells_nulls: bool = True) -> Reducer:
+    """A task that reduces a bucket of pieces. The counts of NULLs are added up, and told unless
+    its rows are of another kind."""
+
+    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bucket = key[0].as_py()
+        if bucket != NULLS:
+            yield from reduce(bucket, batches)
+        elif tells_nulls:
+            yield _told(NULLS, {"nulls": sum(map(int, _payloads(batches)))})
+
+    return task
 
 
 def reduce_parts(folder: str) -> Reducer:
     """The pieces of a window become a part of a folder."""
 
-    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bucket = key[0].as_py()
-        if bucket == NULLS:
-            yield _told(NULLS, _nulls(batches))
-            return
-        row = bs.write_part(folder, bucket, opened(batches))
+    def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        row = bs.write_part(folder, window, opened(batches))
         if row is not None:
-            yield _told(bucket, row)
+            yield _told(window, row)
 
-    return task
+    return _reducer(reduce)
 
 
 def reduce_values(folder: str, form: str, suffix: str) -> Reducer:
     """The pieces of a window become a file of its values, in order."""
 
-    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bucket = key[0].as_py()
-        if bucket == NULLS:
-            yield _told(NULLS, _nulls(batches))
-            return
+    def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with bs.union(opened(batches)) as ids:
-            name = f"part-{bucket:05}.{suffix}"
+            name = f"part-{window:05}.{suffix}"
             ids.write(os.path.join(folder, name), format=form)
-            yield _told(bucket, {"name": name, "cardinality": ids.count()})
+            yield _told(window, {"name": name, "cardinality": ids.count()})
 
-    return task
+    return _reducer(reduce)
 
 
 def reduce_counts() -> Reducer:
     """The pieces of a window become the number of its values."""
 
-    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if key[0].as_py() != NULLS:
-            yield _told(key[0].as_py(), {"cardinality": bs.union_len(opened(batches))})
+    def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield _told(window, {"cardinality": bs.union_len(opened(batches))})
 
-    return task
+    return _reducer(reduce)
 
 
 def bigints(ids: bs.SetFile, name: str, first: int = 0, end: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -246,12 +256,11 @@ def bigints(ids: bs.SetFile, name: str, first: int = 0, end: int | None = None) 
 def reduce_ids(name: str) -> Reducer:
     """The pieces of a window become rows."""
 
-    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if key[0].as_py() != NULLS:
-            with bs.union(opened(batches)) as ids:
-                yield from bigints(ids, name)
+    def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with bs.union(opened(batches)) as ids:
+            yield from bigints(ids, name)
 
-    return task
+    return _reducer(reduce, tells_nulls=False)
 
 
 def map_rows(buckets: int) -> Mapper:
@@ -270,22 +279,25 @@ def map_rows(buckets: int) -> Mapper:
                     nulls += len(is_whole) - len(ids)
                 yield keys, naturals(ids)
 
-        yield from _grouped(lambda path: bs.group(rows(), path, mem=_TEXT_MEM, threads=1), buckets)
-        if nulls:
-            yield _rows(NULLS, str(nulls).encode())
+        def write(path: str) -> int:
+            bs.group(rows(), path, mem=_TEXT_MEM, threads=1)
+            return nulls
+
+        yield from _grouped(write, buckets)
 
     return task
 
 
-def _grouped(write: Callable[[str], Any], buckets: int) -> Iterator[pa.RecordBatch]:
-    """The pieces of the file of sets that `write` writes."""
+def _grouped(write: Callable[[str], int], buckets: int) -> Iterator[pa.RecordBatch]:
+    """The pieces of the file of sets that `write` writes; it gives the number of NULLs."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "rows.sets")
-        write(path)
+        nulls = write(path)
         pieces = bs.keyed_pieces(path, buckets)
     # The file has no name now: a task that is killed leaves nothing.
     for bucket, payload in pieces:
         yield _rows(bucket, payload)
+    yield from _counted(nulls)
 
 
 def map_row_files(files: list[str], options: dict[str, Any], buckets: int) -> Mapper:
@@ -293,17 +305,13 @@ def map_row_files(files: list[str], options: dict[str, Any], buckets: int) -> Ma
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         mine = [files[index] for batch in batches for index in batch.column(0).to_pylist()]
-        nulls = 0
 
-        def write(path: str) -> None:
-            nonlocal nulls
+        def write(path: str) -> int:
             limits = {"mem": _TEXT_MEM, "threads": 1}
-            nulls = bs.group_files(mine, path, **{**limits, **options})[2]
+            return bs.group_files(mine, path, **{**limits, **options})[2]
 
         if mine:
             yield from _grouped(write, buckets)
-        if nulls:
-            yield _rows(NULLS, str(nulls).encode())
 
     return task
 
@@ -311,17 +319,12 @@ def map_row_files(files: list[str], options: dict[str, Any], buckets: int) -> Ma
 def reduce_sets(folder: str) -> Reducer:
     """The pieces of a bucket of keys become a file of sets."""
 
-    def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bucket = key[0].as_py()
-        if bucket == NULLS:
-            yield _told(NULLS, _nulls(batches))
-            return
-        payloads = (payload for batch in batches for payload in batch.column("payload"))
+    def reduce(bucket: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         name = f"bucket-{bucket:05}.sets"
-        bs.keyed_union((payload.as_py() for payload in payloads), os.path.join(folder, name))
+        bs.keyed_union(_payloads(batches), os.path.join(folder, name))
         yield _told(bucket, {"name": name})
 
-    return task
+    return _reducer(reduce)
 
 
 def _bitmaps(batch: pa.RecordBatch) -> tuple[bs.BitSet, int]:
@@ -450,13 +453,11 @@ def reduce_filters() -> Reducer:
 
     def task(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         merged: bs.Bloom | None = None
-        for batch in batches:
-            for payload in batch.column("payload"):
-                one = loaded(payload.as_py())
-                if merged is None:
-                    merged = one
-                else:
-                    merged.merge(one)
+        for one in map(loaded, _payloads(batches)):
+            if merged is None:
+                merged = one
+            else:
+                merged.merge(one)
         if merged is not None:
             yield _rows(0, saved(merged))
 
