@@ -3,6 +3,7 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
 use crate::error::{invalid, raise, wrong_type};
+use crate::keyed_file::bytes_of;
 use crate::numbers::Numbers;
 use crate::sort::{delimiter, field, memory_of};
 use crate::work::{interruptible, watched};
@@ -30,14 +31,7 @@ impl Keys {
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
             return Err(wrong_type("one key is no collection of keys: use a list"));
         }
-        let key = |object: PyResult<Bound<'_, PyAny>>| {
-            let object = object?;
-            if let Ok(text) = object.cast::<PyString>() {
-                return Ok(text.to_cow()?.as_bytes().to_vec());
-            }
-            let bytes = object.cast::<PyBytes>().map(|bytes| bytes.as_bytes().to_vec());
-            bytes.map_err(|_| wrong_type("keys are str or bytes"))
-        };
+        let key = |object: PyResult<Bound<'_, PyAny>>| Ok(bytes_of(&object?)?.to_vec());
         object.try_iter()?.map(key).collect::<PyResult<_>>().map(Self::Objects)
     }
 

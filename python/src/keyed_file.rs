@@ -1,6 +1,6 @@
 //! `open_sets`: many sets in one file, each under a key.
 
-use crate::error::raise;
+use crate::error::{raise, wrong_type};
 use crate::file::SetFile;
 use bitsort::set::keyed;
 use pyo3::exceptions::PyKeyError;
@@ -21,10 +21,13 @@ pub(crate) fn open_sets(py: Python<'_>, path: PathBuf) -> PyResult<KeyedSets> {
 }
 
 /// The bytes of a key.
-fn bytes_of<'k>(key: &'k Bound<'_, PyAny>) -> PyResult<&'k [u8]> {
+pub(crate) fn bytes_of<'k>(key: &'k Bound<'_, PyAny>) -> PyResult<&'k [u8]> {
     match key.cast::<PyString>() {
         Ok(text) => Ok(text.to_str()?.as_bytes()),
-        Err(_) => Ok(key.cast::<PyBytes>()?.as_bytes()),
+        Err(_) => match key.cast::<PyBytes>() {
+            Ok(bytes) => Ok(bytes.as_bytes()),
+            Err(_) => Err(wrong_type("keys are str or bytes")),
+        },
     }
 }
 
