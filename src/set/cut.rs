@@ -6,13 +6,10 @@ use crate::error::Result;
 /// Adds up the values of runs.
 pub(crate) fn count_values(source: &mut dyn RunSource) -> Result<u128> {
     let (mut count, mut runs) = (0, Vec::new());
-    loop {
-        source.next(&mut runs)?;
-        if runs.is_empty() {
-            return Ok(count);
-        }
+    while source.next(&mut runs)? {
         count += runs.iter().map(|&[first, last]| u128::from(last - first) + 1).sum::<u128>();
     }
+    Ok(count)
 }
 
 /// What the runs of one source have in common with those of another, or have alone.
@@ -78,7 +75,7 @@ fn alone(left: &mut [[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> 
     let (start, mut end) = (out.len(), out.len());
     out.resize(start + room, [0; 2]);
     while let (Some(a), Some(b)) = (left.get_mut(i), right.get(j)) {
-        // Written over, unless it lies before what is cut out.
+        // The next run overwrites it, unless it begins before the run that is cut out.
         out[end] = [a[0], a[1].min(b[0].wrapping_sub(1))];
         end += usize::from(a[0] < b[0]);
         let is_done = a[1] <= b[1];
@@ -91,7 +88,7 @@ fn alone(left: &mut [[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> 
 }
 
 impl RunSource for CutRuns<'_> {
-    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()> {
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
         runs.clear();
         while runs.len() < BATCH {
             let (left, right) = (self.left.waiting()?, self.right.waiting()?);
@@ -107,7 +104,7 @@ impl RunSource for CutRuns<'_> {
             self.left.at += done[0];
             self.right.at += done[1];
         }
-        Ok(())
+        Ok(!runs.is_empty())
     }
 
     fn check(&self) -> Result<()> {

@@ -7,8 +7,8 @@ use crate::set::file::ValueSink;
 /// Runs in ascending order, no two of which overlap or touch.
 pub(crate) trait RunSource: Send {
     /// Puts the first and the last value of each of the next runs, about [`BATCH`], in the place
-    /// of `runs`; none at the end, and again none behind it.
-    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()>;
+    /// of `runs`; gives whether there are some. Behind the end there are none again.
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool>;
 
     /// Ends a long run of which somebody wants no more.
     fn check(&self) -> Result<()>;
@@ -27,11 +27,7 @@ pub(crate) fn push_runs(
 ) -> Result<()> {
     let mut parts: Vec<[u8; 4]> = Vec::new();
     let (mut key, mut containers, mut runs) = (0, 0, Vec::new());
-    loop {
-        source.next(&mut runs)?;
-        if runs.is_empty() {
-            break;
-        }
+    while source.next(&mut runs)? {
         for &[first, last] in &runs {
             containers += (last >> 16) - (first >> 16) + 1;
             if containers > MAX_CONTAINERS {
@@ -77,10 +73,10 @@ pub(super) mod tests {
     }
 
     impl RunSource for Given {
-        fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()> {
+        fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
             runs.clear();
             runs.extend(self.0.by_ref().take(self.1));
-            Ok(())
+            Ok(!runs.is_empty())
         }
 
         fn check(&self) -> Result<()> {

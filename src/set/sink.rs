@@ -315,11 +315,7 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
         let Some(mut text) = self.runs.take() else { return push_runs(self, source) };
         let mut runs = Vec::new();
-        loop {
-            source.next(&mut runs)?;
-            if runs.is_empty() {
-                break;
-            }
+        while source.next(&mut runs)? {
             for &run in &runs {
                 self.push_run(&mut text, run)?;
             }

@@ -84,12 +84,12 @@ struct Runs<'g> {
 }
 
 impl RunSource for Runs<'_> {
-    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<()> {
+    fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
         self.check()?;
         runs.clear();
         self.joined.take(BATCH, runs).map_err(Error::io("read", &self.folder))?;
         self.count += runs.len() as u64;
-        Ok(())
+        Ok(!runs.is_empty())
     }
 
     fn check(&self) -> Result<()> {
@@ -135,7 +135,7 @@ pub(super) fn run(
 }
 
 impl Sort {
-    /// The runs of what was gathered.
+    /// The runs that the threads gathered.
     fn runs<'g>(&self, gatherers: &'g mut [Gatherer]) -> Result<Runs<'g>> {
         let joined = Gatherer::joined(gatherers, &self.progress)?;
         let (progress, folder) = (Arc::clone(&self.progress), self.spool().folder);
@@ -207,7 +207,7 @@ fn gather(
     let spool = sort.spool();
     // A line has two bytes at least. What is not used of this costs nothing.
     let room = share.room_bytes / lists;
-    let expected = usize::try_from(4 * sizes.unwrap_or(0)).unwrap_or(room);
+    let expected = sizes.unwrap_or(0).saturating_mul(4).try_into().unwrap_or(room);
     let new = || Gatherer::new(room, expected, spool.clone());
     let gatherers = std::iter::repeat_with(new).take(threads).collect();
     let scanned = scan(opened, &options, &ledger, gatherers);
