@@ -66,7 +66,7 @@ impl Sort {
     }
 }
 
-/// What was found.
+/// A set, or numbers that are to become one.
 #[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
 pub(crate) enum Found {
     Set(SetFile),

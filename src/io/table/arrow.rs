@@ -365,7 +365,7 @@ impl ArrowKeys {
             return Ok(());
         }
         let rows = encoded.normalized_keys().into_iter().enumerate();
-        // What is behind the values is null.
+        // A place behind the last value stands for null.
         push_keys(
             keys,
             values,

@@ -42,7 +42,7 @@ fn line(quads: Quads<'_>, at: usize) -> Option<(u64, u64, usize)> {
 fn no_digits(bytes: [u8; 8]) -> u32 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
-    // The upper bit of a byte is set by what is above 9.
+    // The upper bit of a byte is set if it is above 9.
     let above = ((values & (EACH * 0x7F)) + EACH * 0x76) | values;
     let flags = above >> 7 & EACH;
     (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
@@ -66,7 +66,7 @@ fn address(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         let length = end.wrapping_sub(start);
         let digits = bytes.get(at + start as usize..)?.first_chunk()?;
         let digits = u32::from_le_bytes(*digits) ^ 0x3030_3030;
-        // The last digit moves to the upper byte, and what is behind it out.
+        // The last digit moves to the upper byte; the bytes behind it move out.
         let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
         let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
         let leads_with_zero = (length > 1) & (digits.trailing_zeros() >= 8);

@@ -153,14 +153,14 @@ impl Gatherer {
         spilled.append(&mut Joined::new(sources), &mut self.spilled_bytes)
     }
 
-    /// Sorts what is in memory, and joins what overlaps or touches.
+    /// Sorts the ranges in memory, and joins those that overlap or touch.
     fn join(&mut self, threads: usize) {
         join(&mut self.narrow, threads);
         join(&mut self.wide, threads);
     }
 
-    /// Sorts the ranges of all threads by their digits, if all are below 2^32 and there is
-    /// memory to do it: the sort takes as much as they have, and a quarter. Gives whether it did.
+    /// Sorts the ranges of all threads into one new array, if all are below 2^32 and there is
+    /// memory for it: as much as they have, and a quarter. Gives whether it did.
     fn sort_narrow(gatherers: &mut [Self], progress: &Arc<Progress>) -> Result<bool> {
         let kept: Vec<&[u64]> = gatherers.iter().map(|gatherer| &gatherer.narrow[..]).collect();
         let count = kept.iter().map(|ranges| ranges.len()).sum();

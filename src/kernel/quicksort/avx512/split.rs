@@ -28,7 +28,7 @@ struct Split<'v, T> {
     low: usize,
     /// Behind where the next high value goes.
     high: usize,
-    /// What has not been read.
+    /// From `left` on and before `right` lie the values that are not read yet.
     left: usize,
     right: usize,
 }
