@@ -190,6 +190,36 @@ impl Sequence<'_> {
     ) -> (usize, bool) {
         run(level, Decode { sequence: self, base, index, place, out })
     }
+
+    /// Writes how many numbers have a high part below `2^log`, below twice as much, and so on,
+    /// as the uppers have it; of fewer zeros than that, nothing.
+    pub(crate) fn sample(self, level: Level, log: u32, samples: &mut [u16]) {
+        run(level, Sample { sequence: self, log, samples });
+    }
+}
+
+struct Sample<'a, 'o> {
+    sequence: Sequence<'a>,
+    log: u32,
+    samples: &'o mut [u16],
+}
+
+impl Task for Sample<'_, '_> {
+    type Output = ();
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn run(self) {
+        let mut place = 0;
+        let mut zeros = 0;
+        for slot in self.samples {
+            let Some(behind) = self.sequence.behind_zeros(place, 1 << self.log) else { return };
+            (place, zeros) = (behind, zeros + (1 << self.log));
+            #[expect(clippy::cast_possible_truncation, reason = "below the number of numbers")]
+            let before = (place - zeros) as u16;
+            *slot = before;
+        }
+    }
 }
 
 struct Decode<'a, 'o> {
@@ -331,19 +361,42 @@ impl Task for EncodeUppers<'_> {
     fn run(self) {
         let Self { numbers, base, low_bits, uppers } = self;
         uppers.fill(0);
-        let (mut word, mut index) = (0, 0);
-        for (before, &number) in numbers.iter().enumerate() {
-            #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
-            let place = (number.wrapping_sub(base) >> low_bits) as usize + before;
-            if place >> 6 != index {
-                uppers[index] = word;
-                (word, index) = (0, place >> 6);
+        let (chunks, rest) = numbers.as_chunks::<TOGETHER>();
+        let high = |number: u64| number.wrapping_sub(base) >> low_bits;
+        let mut before = 0;
+        for chunk in chunks {
+            let (first, last) = (high(chunk[0]), high(chunk[TOGETHER - 1]));
+            if last.wrapping_sub(first) <= 64 - TOGETHER as u64 {
+                let mut bits = 0;
+                for (place, &number) in (0..).zip(chunk) {
+                    bits |= 1 << ((high(number) - first + place) & 63);
+                }
+                set(uppers, first + before, bits);
+            } else {
+                for (place, &number) in (before..).zip(chunk) {
+                    set(uppers, high(number) + place, 1);
+                }
             }
-            word |= 1 << (place & 63);
+            before += TOGETHER as u64;
         }
-        if !numbers.is_empty() {
-            uppers[index] = word;
+        for (place, &number) in (before..).zip(rest) {
+            set(uppers, high(number) + place, 1);
         }
+    }
+}
+
+/// Numbers whose bits are mostly less than a word apart.
+const TOGETHER: usize = 8;
+
+/// Sets the `bits` from `place` on.
+#[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+#[inline(always)]
+fn set(uppers: &mut [u64], place: u64, bits: u64) {
+    #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
+    let (index, shift) = ((place >> 6) as usize, place & 63);
+    uppers[index] |= bits << shift;
+    if let Some(next) = uppers.get_mut(index + 1) {
+        *next |= (bits >> 1) >> (63 - shift);
     }
 }
 

@@ -1,10 +1,11 @@
 //! The sparse payload of a `.bits` file: groups of 2^16 values, then their table.
 
-use super::bucket::out_of_order;
+use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
 use super::summed::Summed;
 use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::Spool;
+use crate::set::container::Container;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
@@ -16,8 +17,10 @@ pub(super) struct Sparse<'f> {
     out: Summed<'f>,
     /// Of the group that is not full.
     values: Vec<u64>,
-    /// The last value of the groups before.
-    before: Option<u64>,
+    /// The last of all values.
+    last: Option<u64>,
+    /// Of a container.
+    positions: Vec<u32>,
     encoder: GroupEncoder,
     /// Bytes of the groups.
     bytes: u64,
@@ -31,7 +34,8 @@ impl<'f> Sparse<'f> {
         Self {
             out: Summed::new(file, HEADER_BYTES as u64),
             values: Vec::with_capacity(GROUP_VALUES),
-            before: None,
+            last: None,
+            positions: Vec::new(),
             encoder: GroupEncoder::default(),
             bytes: 0,
             table: BufWriter::new(table),
@@ -39,16 +43,43 @@ impl<'f> Sparse<'f> {
         }
     }
 
-    /// Appends values, which are above all before.
-    pub(super) fn push(&mut self, mut values: &[u64]) -> io::Result<()> {
-        while !values.is_empty() {
-            let (now, later) = values.split_at(values.len().min(GROUP_VALUES - self.values.len()));
-            self.values.extend_from_slice(now);
-            values = later;
+    /// Appends values, which ascend above all before.
+    pub(super) fn push(&mut self, values: &[u64]) -> io::Result<()> {
+        if !values.is_sorted_by(|a, b| a < b) {
+            return Err(out_of_order("the values do not ascend"));
+        }
+        self.append(values, |value| value)
+    }
+
+    /// Appends the values of a container, which is above all before.
+    pub(super) fn push_container(&mut self, key: u64, container: Container<'_>) -> io::Result<()> {
+        in_order(container)?;
+        let base = key << 16;
+        if let Container::Array(lows) = container {
+            return self.append(lows, |low| base | u64::from(u16::from_le_bytes(low)));
+        }
+        let mut positions = std::mem::take(&mut self.positions);
+        let count = container.positions(0, &mut positions);
+        let appended = self.append(&positions[..count], |low| base | u64::from(low));
+        self.positions = positions;
+        appended
+    }
+
+    /// Appends the values of items that ascend.
+    fn append<T: Copy>(&mut self, mut items: &[T], value: impl Fn(T) -> u64) -> io::Result<()> {
+        let Some((&first, &last)) = items.first().zip(items.last()) else { return Ok(()) };
+        if self.last.is_some_and(|before| before >= value(first)) {
+            return Err(out_of_order("the values do not ascend"));
+        }
+        while !items.is_empty() {
+            let (now, later) = items.split_at(items.len().min(GROUP_VALUES - self.values.len()));
+            self.values.extend(now.iter().map(|&item| value(item)));
+            items = later;
             if self.values.len() == GROUP_VALUES {
                 self.end_group()?;
             }
         }
+        self.last = Some(value(last));
         Ok(())
     }
 
@@ -56,10 +87,6 @@ impl<'f> Sparse<'f> {
         let Some((&base, &last)) = self.values.first().zip(self.values.last()) else {
             return Ok(());
         };
-        let ascend = self.values.is_sorted_by(|a, b| a < b);
-        if !ascend || self.before.is_some_and(|before| before >= base) {
-            return Err(out_of_order("the values do not ascend"));
-        }
         let (layout, bytes) = self.encoder.encode(&self.values);
         let low_bits = u64::from(layout.low_bits);
         let entry = Entry { base, last, offset: self.bytes, low_bits }.to_bytes();
@@ -67,7 +94,6 @@ impl<'f> Sparse<'f> {
         self.bytes += bytes.len() as u64;
         self.table.write_all(&entry)?;
         self.table_bytes += entry.len() as u64;
-        self.before = Some(last);
         self.values.clear();
         Ok(())
     }

@@ -94,7 +94,6 @@ pub(crate) struct BitsWriter<'f> {
     put: u64,
     /// To choose the representation by.
     sizes: Option<Sizes>,
-    values: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -121,10 +120,10 @@ impl<'f> BitsWriter<'f> {
     /// The universe of a plain bitmap begins and ends with what is pushed; a roaring bitmap
     /// is of 64-bit values if one needs them.
     pub(crate) fn new(file: &'f File, path: &Path, format: SetFormat, spool: Spool) -> Self {
-        let (extent, path, values) = (Extent::default(), path.into(), Vec::new());
+        let (extent, path) = (Extent::default(), path.into());
         let body = Body::Waiting(Vec::new());
         let sizes = Some(Sizes::default());
-        let mut writer = Self { file, path, spool, body, extent, put: 0, sizes, values };
+        let mut writer = Self { file, path, spool, body, extent, put: 0, sizes };
         if matches!(format, SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::SparseBits) {
             (writer.body, writer.sizes) = (writer.body_of(format), None);
         }
@@ -187,16 +186,13 @@ impl<'f> BitsWriter<'f> {
         let pushed = match &mut self.body {
             Body::Dense(dense) => dense.push(key, container, self.put),
             Body::Roaring(roaring) => roaring.push(key, container, len),
-            Body::Sparse(_) | Body::Waiting(_) => {
+            Body::Sparse(sparse) => sparse.push_container(key, container),
+            Body::Waiting(_) => {
                 in_order(container).map_err(Error::io("write", &self.path))?;
                 let mut lows = Vec::new();
                 let count = container.positions(0, &mut lows);
-                let mut values = std::mem::take(&mut self.values);
-                values.clear();
-                values.extend(lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
-                let put = self.put_values(&values);
-                self.values = values;
-                return put;
+                let values = lows[..count].iter().map(|&low| key << 16 | u64::from(low));
+                return self.put_values(&values.collect::<Vec<_>>());
             }
         };
         self.put += u64::from(len);

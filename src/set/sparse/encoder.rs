@@ -3,7 +3,6 @@
 use super::layout::{Layout, SAMPLE_LOG};
 use crate::kernel::Level;
 use crate::kernel::elias_fano::{Sequence, encode};
-use std::iter;
 
 /// Makes groups, one after the other, in the same memory.
 #[derive(Debug, Default)]
@@ -25,18 +24,9 @@ impl GroupEncoder {
         encode(Level::best(), values, base, layout.low_bits, (lows, uppers));
         let uppers = bytemuck::cast_slice::<u64, u8>(uppers).as_chunks().0;
         let sequence = Sequence { lows: &[], uppers, low_bits: layout.low_bits };
-        sample(sequence, layout.samples(), sample_words);
+        sample_words.fill(0);
+        let samples = &mut bytemuck::cast_slice_mut(sample_words)[..layout.samples()];
+        sequence.sample(Level::best(), SAMPLE_LOG, samples);
         (layout, bytemuck::cast_slice(words))
-    }
-}
-
-/// Writes `samples` samples of a group whose uppers are written: how many values lie before
-/// each so many zeros.
-fn sample(sequence: Sequence<'_>, samples: usize, words: &mut [u64]) {
-    words.fill(0);
-    let places = iter::successors(Some(0), |&place| sequence.behind_zeros(place, 1 << SAMPLE_LOG));
-    for (sample, place) in places.skip(1).take(samples).enumerate() {
-        let before = (place - ((sample + 1) << SAMPLE_LOG)) as u64;
-        words[sample / 4] |= before << (sample % 4 * 16);
     }
 }
