@@ -16,7 +16,7 @@
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
 //! | lines that differ | six eighths for the set of them, one for temporary files |
 //! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
-//! | a decoder of lines | a quarter, at most 64 MiB |
+//! | a decoder of lines | a quarter |
 //! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
 //!
 //! Outputs that no limit is named for, such as a set or a filter that a library user saves,
@@ -55,8 +55,6 @@ pub(in crate::sort) const AHEAD_BYTES: usize = 2 << 20;
 pub(in crate::sort) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 /// Bytes of the only block of a check.
 pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
-/// Most bytes to unpack a compressed file of lines in.
-const UNPACK_LINES_BYTES: u64 = 64 << 20;
 /// A command that is no sort: the program itself, its stacks and small buffers.
 #[cfg(feature = "cli")]
 const OWN_BYTES: u64 = 8 << 20;
@@ -182,7 +180,7 @@ impl Budget {
         processors.min(room).clamp(1, MAX_THREADS)
     }
 
-    /// Decoders of inputs that are open at the same time.
+    /// Decoders of inputs that are open at the same time; of files of lines it is one.
     pub(in crate::sort) fn unpacking(self) -> u64 {
         self.bytes / 4
     }
@@ -250,14 +248,9 @@ impl Budget {
         Spool { pack_bytes: spool.pack_bytes.min(Spool::PACK_BYTES), ..spool }
     }
 
-    /// The decoder of a compressed file of lines: one is open at a time.
-    fn unpacking_lines(self) -> u64 {
-        self.unpacking().min(UNPACK_LINES_BYTES)
-    }
-
     /// The limit without the share of a decoder of lines.
     pub(crate) fn without_unpacking(self) -> Self {
-        Self { bytes: self.bytes - self.unpacking_lines() }
+        Self { bytes: self.bytes - self.unpacking() }
     }
 
     /// Ranges of `threads` threads, beside `others`, which are a share.
@@ -293,7 +286,7 @@ impl Budget {
         let screen_bytes = if is_screened { bytes / 4 } else { 0 };
         let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
         let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
-        let unpack_bytes = self.unpacking_lines();
+        let unpack_bytes = self.unpacking();
         (LineShare { threads, chunk_bytes, unpack_bytes, line_bytes }, in_usize(screen_bytes))
     }
 
@@ -307,7 +300,7 @@ impl Budget {
         const MAX_CHUNK_BYTES: usize = 1 << 20;
         let line_bytes = in_usize(self.bytes / (FACTOR * threads as u64));
         let chunk_bytes = line_bytes.clamp(MIN_CHUNK_BYTES, MAX_CHUNK_BYTES);
-        LineShare { threads, chunk_bytes, unpack_bytes: self.unpacking_lines(), line_bytes }
+        LineShare { threads, chunk_bytes, unpack_bytes: self.unpacking(), line_bytes }
     }
 
     /// The set of lines that differ.
