@@ -392,7 +392,6 @@ const TOGETHER: usize = 8;
 #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
 #[inline(always)]
 fn set(uppers: &mut [u64], place: u64, bits: u64) {
-    #[expect(clippy::cast_possible_truncation, reason = "a place in the uppers")]
     let (index, shift) = ((place >> 6) as usize, place & 63);
     uppers[index] |= bits << shift;
     if let Some(next) = uppers.get_mut(index + 1) {
