@@ -6,6 +6,7 @@
 use super::exact::not_compared;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use byteorder::{ByteOrder, LittleEndian};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -106,8 +107,8 @@ impl RecordReader {
         self.left -= 1;
         self.need(HEAD_BYTES)?;
         let head = &self.buffer[self.at..];
-        let number = head.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let len = head[8..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)) as usize;
+        let number = LittleEndian::read_u64(head);
+        let len = LittleEndian::read_u32(&head[8..]) as usize;
         self.at += HEAD_BYTES;
         self.need(len)?;
         let line = self.at..self.at + len;

@@ -15,6 +15,7 @@ use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sparse::GROUP_VALUES;
+use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZero;
@@ -309,7 +310,7 @@ impl Dense<'_> {
             self.out.seek(io::SeekFrom::Start(place))?;
         }
         for _ in keys.end..=key {
-            self.ranks.write_all(&before.to_le_bytes())?;
+            self.ranks.write_u64::<LittleEndian>(before)?;
         }
         self.keys = Some(keys.start..key + 1);
         match container {

@@ -6,6 +6,7 @@ use crate::set::container::Container;
 use crate::set::file::{Portable, ValueSink};
 use crate::set::integer_set::IntegerSet;
 use crate::set::sink::PortableSink;
+use byteorder::{BigEndian, LittleEndian, WriteBytesExt};
 use integer_encoding::VarInt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -111,7 +112,7 @@ impl<R: Read> Buckets<R> {
     }
 
     fn copy_64(self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.count.to_le_bytes())?;
+        out.write_u64::<LittleEndian>(self.count)?;
         self.copy(0, out)
     }
 
@@ -166,7 +167,7 @@ fn doris(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
         }
         (1, false) => {
             out.write_all(&[3])?;
-            out.write_all(&max.to_le_bytes())
+            out.write_u64::<LittleEndian>(max)
         }
         (_, true) => {
             out.write_all(&[2])?;
@@ -187,12 +188,12 @@ fn vector(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
         let what = format!("a deletion vector of {length} bytes is longer than one can be");
         io::Error::new(io::ErrorKind::InvalidInput, what)
     })?;
-    out.write_all(&length.to_be_bytes())?;
+    out.write_i32::<BigEndian>(length)?;
     let mut summed = Summed { out, sum: crc32fast::Hasher::new() };
     summed.write_all(&deletion::MAGIC)?;
     buckets.copy_64(&mut summed)?;
     let Summed { out, sum } = summed;
-    out.write_all(&sum.finalize().to_be_bytes())
+    out.write_u32::<BigEndian>(sum.finalize())
 }
 
 /// Sums up what is written.

@@ -15,6 +15,7 @@ use crate::set::file::{
 use crate::set::format::SetFormat;
 use crate::set::sink::rewrite;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
+use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -131,7 +132,7 @@ impl<'f> SetEncoder<'f> {
         let mut copy = || -> io::Result<u64> {
             let mut bytes = 0;
             if let Some(base) = base {
-                out.write_all(&base.to_le_bytes())?;
+                out.write_u64::<LittleEndian>(base)?;
                 bytes += 8;
             }
             let mut block = vec![0; 1 << 18];

@@ -8,6 +8,7 @@
 
 use crate::error::{Error, Result};
 use crate::sort::entry::{Entry, low_mask};
+use byteorder::{ByteOrder, LittleEndian};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -134,8 +135,8 @@ impl SpillFiles {
         while place != NONE {
             let mut header = [0; HEADER_BYTES];
             self.read(place, &mut header)?;
-            let [previous, mut entries] = [0, 8]
-                .map(|at| header[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)));
+            let previous = LittleEndian::read_u64(&header);
+            let mut entries = LittleEndian::read_u64(&header[8..]);
             let mut at = place + HEADER_BYTES as u64;
             while entries > 0 {
                 #[expect(clippy::cast_possible_truncation, reason = "bounded by the buffer")]
@@ -227,7 +228,7 @@ impl Extents {
             self.filled += count * width;
             let start = self.starts.last().map_or(0, |&(_, start)| start);
             let payload = (self.filled - start - HEADER_BYTES) / width;
-            self.bytes[start + 8..start + 16].copy_from_slice(&(payload as u64).to_le_bytes());
+            LittleEndian::write_u64(&mut self.bytes[start + 8..], payload as u64);
             chains[number].entries += count as u64;
             entries = later;
         }
@@ -244,7 +245,7 @@ impl Extents {
             return Ok(());
         }
         for &(number, start) in &self.starts {
-            self.bytes[start..start + 8].copy_from_slice(&chains[number].last.to_le_bytes());
+            LittleEndian::write_u64(&mut self.bytes[start..], chains[number].last);
         }
         let place = files.write(self)?;
         for &(number, start) in &self.starts {
