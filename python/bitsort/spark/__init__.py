@@ -116,12 +116,11 @@ def distinct(
 ) -> DataFrame:
     """The distinct ids as a DataFrame of one BIGINT column, named as `column`, or `id`.
 
-    NULL is dropped, which Spark's `distinct` keeps. The rows of a window ascend, windows come in
-    any order.
+    NULL is dropped, which Spark's `distinct` keeps. The rows come in any order.
     """
     ids = job.source_of(source, column, spark, options)
     name = column or "id"
-    return job.reduced(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
+    return job.reduced_anyhow(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
 
 
 def count_distinct(
@@ -134,7 +133,7 @@ def count_distinct(
 ) -> int:
     """The number of distinct ids, exactly. NULL does not count."""
     ids = job.source_of(source, column, spark, options)
-    return job.counted(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
+    return job.counted(job.reduced_anyhow(ids, parts, kernel.reduce_counts(), kernel.TOLD))
 
 
 def group(
