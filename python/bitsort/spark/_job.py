@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 import bitsort as bs
 
 from . import _kernel as kernel
-from ._scan import scan_of
+from ._scan import Scan, scan_of, scan_of_files
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -118,18 +118,21 @@ def _sampled(spark: SparkSession, count: int, mapper: kernel.Mapper) -> list[int
     return [value for payload in found for value in bs.BitSet.deserialize(payload)]
 
 
-class Frame:
-    """The ids of a column, whose rows tasks get from Spark, or read from Parquet files."""
+def _mapped_groups(spark: SparkSession, scan: Scan, mapper: kernel.Mapper) -> DataFrame:
+    """What tasks make of the rows of a scan, which they read themselves."""
+    splits = scan.splits(parallelism(spark), _LEAST_ROWS)
+    task = kernel.map_groups(splits, scan.columns, mapper)
+    return _each(spark, len(splits), len(splits), task)
 
-    def __init__(self, frame: DataFrame, column: str) -> None:
-        self.spark = frame.sparkSession
-        self.frame = frame.select(_ids(frame, column))
-        self.scan = scan_of(frame, column)
+
+class Scanned:
+    """The ids of a column of Parquet files."""
+
+    def __init__(self, spark: SparkSession, scan: Scan) -> None:
+        self.spark, self.scan = spark, scan
 
     def sample(self, wanted: int) -> list[int] | None:
         """Some ids, by which so many windows can be chosen; None if that takes reading them all."""
-        if self.scan is None:
-            return None
         groups = self.scan.groups
         step = max(len(groups) // max(4 * wanted, _LOOKS), 1)
         looks = [(path, [number]) for path, number, _ in groups[::step]]
@@ -137,7 +140,21 @@ class Frame:
         return _sampled(self.spark, len(looks), mapper)
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
-        return _mapped(self, kernel.map_ids(cut))
+        return _mapped_groups(self.spark, self.scan, kernel.map_ids(cut))
+
+
+class Frame:
+    """The ids of a column of a DataFrame, whose rows tasks get from Spark."""
+
+    def __init__(self, frame: DataFrame, column: str) -> None:
+        self.spark = frame.sparkSession
+        self.frame = frame.select(_ids(frame, column))
+
+    def sample(self, wanted: int) -> list[int] | None:
+        return None
+
+    def pieces(self, cut: kernel.Cut) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_ids(cut), kernel.PIECES)
 
 
 class Bitmaps:
@@ -196,19 +213,28 @@ def _files(path: str) -> list[str]:
 
 def source_of(
     source: DataFrame | Paths, column: str | None, spark: SparkSession | None, options: dict[str, Any]
-) -> Frame | Files:
+) -> "Ids":
     if isinstance(source, DataFrame):
         if options:
             raise TypeError(f"a DataFrame takes no option {next(iter(options))}")
         if column is None:
             raise ValueError("a DataFrame has columns: name one")
-        return Frame(source, column)
-    if column is not None:
-        options = {**options, "column": column}
-    return Files(session(spark), source, options)
+        rows = Frame(source, column)
+        scan = scan_of(source, column)
+        return rows if scan is None else Scanned(rows.spark, scan)
+    source = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if column is None:
+        return Files(session(spark), source, options)
+    # Options say how, so they are for our own reader.
+    by_name = isinstance(column, str) and not options
+    scan = scan_of_files(files_of(source), column) if by_name else None
+    if scan is not None:
+        return Scanned(session(spark), scan)
+    return Files(session(spark), source, {**options, "column": column})
 
 
-Ids = Frame | Bitmaps | Files
+#: Where ids come from.
+Ids = Frame | Scanned | Bitmaps | Files
 
 
 def starts_of(source: Ids, parts: int) -> list[int] | None:
@@ -230,7 +256,17 @@ def parts_of(source: Ids, parts: int | None) -> int:
 
 
 def reduced(source: Ids, cut: kernel.Cut, reducer: kernel.Reducer, schema: str) -> DataFrame:
-    return source.pieces(cut).groupBy("bucket").applyInArrow(reducer, schema)
+    buckets = cut if isinstance(cut, int) else len(cut) + 1
+    return _joined_by_bucket(source.pieces(cut), buckets, reducer, schema)
+
+
+def _joined_by_bucket(
+    pieces: DataFrame, buckets: int, reducer: kernel.Reducer, schema: str
+) -> DataFrame:
+    """What a task makes of each bucket of pieces: each bucket has a task of its own."""
+    # By hashes of their numbers, some tasks would get several, and others none.
+    dealt = pieces.repartitionById(buckets, "bucket")
+    return dealt.groupBy("bucket").applyInArrow(reducer, schema)
 
 
 def reduced_anyhow(
@@ -286,7 +322,7 @@ def _bucketed(source: Ids, out: str, buckets: int) -> Iterator[tuple[list[str], 
         yield [os.path.join(folder, json.loads(row)["name"]) for row in rows], nulls
 
 
-def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts: int | None) -> Result:
+def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | None) -> Result:
     """Files of values, in order, in a folder that appears whole or not at all."""
     out = os.path.abspath(out)
     if os.path.exists(out) and not (os.path.isdir(out) and not os.listdir(out)):
@@ -305,7 +341,7 @@ def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts:
 
 
 def _written(
-    source: Frame | Files, folder: str, form: str, suffix: str, parts: int
+    source: Ids, folder: str, form: str, suffix: str, parts: int
 ) -> tuple[list[str], int]:
     """What is told of the files of values, and the number of NULLs."""
     starts = starts_of(source, parts)
@@ -319,15 +355,6 @@ def _written(
         return told(numbers.mapInArrow(task, kernel.TOLD))[0], nulls
 
 
-def _mapped(source: "Frame | Rows", mapper: kernel.Mapper) -> DataFrame:
-    """What tasks make of the rows of a DataFrame, or of the same rows in files."""
-    if source.scan is None:
-        return source.frame.mapInArrow(mapper, kernel.PIECES)
-    splits = source.scan.splits(parallelism(source.spark), _LEAST_ROWS)
-    task = kernel.map_groups(splits, source.scan.columns, mapper)
-    return _each(source.spark, len(splits), len(splits), task)
-
-
 class Rows:
     """Rows of keys and ids: of a DataFrame."""
 
@@ -337,7 +364,10 @@ class Rows:
         self.scan = scan_of(frame, key, column)
 
     def pieces(self, buckets: int) -> DataFrame:
-        return _mapped(self, kernel.map_rows(buckets))
+        mapper = kernel.map_rows(buckets)
+        if self.scan is not None:
+            return _mapped_groups(self.spark, self.scan, mapper)
+        return self.frame.mapInArrow(mapper, kernel.PIECES)
 
 
 class RowFiles:
@@ -362,7 +392,7 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     with _folder_beside(out) as folder:
         pieces = source.pieces(buckets)
         reducer = kernel.reduce_sets(folder)
-        texts, nulls = told(pieces.groupBy("bucket").applyInArrow(reducer, kernel.TOLD))
+        texts, nulls = told(_joined_by_bucket(pieces, buckets, reducer, kernel.TOLD))
         names = [json.loads(text)["name"] for text in texts]
         sets, values = bs.keyed_union([os.path.join(folder, name) for name in names], out)
     return Grouped(sets, values, nulls)

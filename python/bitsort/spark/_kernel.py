@@ -179,6 +179,8 @@ def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Map
 
 #: Rows of a batch that a task reads from Parquet files.
 _GROUP_ROWS = 1 << 16
+#: Bytes that it reads at a time.
+_READ_BYTES = 1 << 20
 
 
 def _row_batches(
@@ -187,7 +189,7 @@ def _row_batches(
     """Rows of Parquet files, as Spark would hand them over."""
     path, numbers_of_groups = groups
     names = list({column.name for column in columns})
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
         found = file.iter_batches(rows, numbers_of_groups, columns=names, use_threads=False)
         for batch in found:
             arrays = [

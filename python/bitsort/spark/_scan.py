@@ -103,13 +103,31 @@ def scan_of(frame: DataFrame, *columns: str) -> Scan | None:
     files = _files(plan.relation())
     if len(named) < len(columns) or files is None:
         return None
+    return _scan(files, named)
+
+
+def scan_of_files(files: list[str], column: str) -> Scan | None:
+    """The scan of a column of ids of these files; None if they are no such Parquet files."""
+    if not files or len(files) > _MOST_FILES or "." in column:
+        return None
+    for path in files:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            if file.read(4) != b"PAR1":
+                return None
+    scans = (_scan(files, [Column(column, kind)]) for kind in ("bigint", "int"))
+    return next((scan for scan in scans if scan is not None), None)
+
+
+def _scan(files: list[str], columns: list[Column]) -> Scan | None:
     groups: list[tuple[str, int, int]] = []
     for path in files:
-        of_file = _groups(path, named)
-        if of_file is None:
+        found = _groups(path, columns)
+        if found is None:
             return None
-        groups += of_file
-    return Scan(named, groups)
+        groups += found
+    return Scan(columns, groups)
 
 
 def _class(thing: Any) -> str:

@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 
 import bitsort as bs
 import bitsort.spark as bss
-from bitsort.spark._scan import scan_of
+from bitsort.spark import _job as job
+from bitsort.spark._scan import scan_of, scan_of_files
 
 numbers = random.Random(9)
 ROWS = 9000
@@ -190,3 +191,21 @@ def test_a_negative_id_in_a_file_is_an_error(spark, tmp_path):
     with pytest.raises(Exception, match="-4"):
         bss.build(frame, "id", str(tmp_path / "out"))
     assert [path.name for path in Path(tmp_path).iterdir()] == ["rows"]
+
+
+def test_paths_of_parquet_files_are_scans_too(spark, files, tmp_path):
+    assert scan_of_files(job.files_of(files), "small").columns[0].kind == "int"
+    found = bss.build(str(files), "id", str(tmp_path / "out"))
+    wanted = {value for value in IDS if value is not None}
+    assert (found.cardinality, found.nulls) == (len(wanted), IDS.count(None))
+    # Others are read by bitsort itself.
+    for name, ids in {"wide": pa.array([1 << 63, 5], pa.uint64()), "short": pa.array([7], pa.int16())}.items():
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({"id": ids}), path)
+        assert scan_of_files([str(path)], "id") is None
+        assert bss.count_distinct(str(path), "id") == len(ids)
+    assert bss.count_distinct(str(files / "0.parquet"), "id", mem="64M") == len(set(IDS[: ROWS // 3]) - {None})
+    (tmp_path / "a.csv").write_text("id\n7\n")
+    assert scan_of_files([str(tmp_path / "a.csv")], "id") is None
+    with pytest.raises(Exception, match="no column is named"):
+        bss.count_distinct(str(files), "other")

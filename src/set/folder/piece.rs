@@ -48,8 +48,9 @@ const IN_MEMORY: &str = "a set in memory";
 
 /// The set in pieces, each the bytes of a `.bits` file: a window begins with one of `starts` and
 /// ends before the next one, and window 0 comes before all starts. A piece comes with the number
-/// of its window; a window without values has none. A window of more than `most_bytes` is cut at
-/// its middle, again and again, down to 2^16 neighbouring numbers.
+/// of its window; a window without values has none. A window of more than `most_bytes`, or of
+/// values that would take more if they lay evenly, is cut at its middle, again and again, down to
+/// 2^16 neighbouring numbers.
 ///
 /// # Errors
 ///
@@ -77,16 +78,35 @@ pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<
         let mut waiting = vec![(first, last)];
         while let Some((first, last)) = waiting.pop() {
             let Some((first, last)) = ends_within(set, first, last)? else { continue };
+            if first >> 16 < last >> 16 {
+                let count = ask(set, |view| view.range_len(first..=last))?;
+                if about_bytes(count, first, last) > most_bytes as u64 {
+                    waiting.extend(halves(first, last));
+                    continue;
+                }
+            }
             let bytes = window_of(set, first, last)?.to_bytes()?;
             if bytes.len() > most_bytes && first >> 16 < last >> 16 {
-                let middle = ((first >> 16).midpoint(last >> 16) + 1) << 16;
-                waiting.extend([(middle, last), (first, middle - 1)]);
+                waiting.extend(halves(first, last));
             } else {
                 pieces.push((window, bytes));
             }
         }
     }
     Ok(pieces)
+}
+
+/// Both halves of a window, the upper one first.
+fn halves(first: u64, last: u64) -> [(u64, u64); 2] {
+    let middle = ((first >> 16).midpoint(last >> 16) + 1) << 16;
+    [(middle, last), (first, middle - 1)]
+}
+
+/// Bytes of so many values that lie evenly from `first` to `last`, about: sparse or dense.
+fn about_bytes(count: u64, first: u64, last: u64) -> u64 {
+    let span = last - first;
+    let bits_each = (span / count.max(1)).checked_ilog2().unwrap_or_default() + 2;
+    (count.saturating_mul(bits_each.into())).min(span) / 8
 }
 
 /// The set in pieces, as [`pieces`] gives them, but for buckets instead of windows: all numbers
