@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -292,13 +292,15 @@ def told(frame: DataFrame) -> tuple[list[str], int]:
 
 def build(source: Ids, out: str, parts: int | None) -> Result:
     wanted = parts_of(source, parts)
-    starts = starts_of(source, wanted)
-    if starts is None:
-        with _bucketed(source, out, wanted) as (paths, nulls):
-            return replace(_joined("or", source.spark, paths, out, wanted), nulls=nulls)
     with bs.FolderWriter(out) as writer:
-        reducer = kernel.reduce_parts(os.path.abspath(writer.folder))
-        rows, nulls = told(reduced(source, starts, reducer, kernel.TOLD))
+        folder = os.path.abspath(writer.folder)
+        starts = starts_of(source, wanted)
+        if starts is None:
+            with _bucketed(source, out, wanted) as (paths, nulls):
+                rows = _parts(source.spark, "or", paths, folder, wanted)
+        else:
+            reducer = kernel.reduce_parts(folder)
+            rows, nulls = told(reduced(source, starts, reducer, kernel.TOLD))
         return Result(writer.commit(rows), len(rows), nulls)
 
 
@@ -423,17 +425,20 @@ def join(
         raise ValueError("there are no sets to join")
     spark = session(spark)
     found = [os.path.abspath(path) for path in paths]
-    return _joined(operation, spark, found, out, parts or 2 * parallelism(spark))
-
-
-def _joined(operation: str, spark: SparkSession, paths: list[str], out: str, parts: int) -> Result:
-    windows = _windows_of(paths, parts)
     with bs.FolderWriter(out) as writer:
         folder = os.path.abspath(writer.folder)
-        task = kernel.join_windows(folder, paths, operation, windows)
-        numbers = spark.range(0, len(windows), 1, len(windows))
-        rows, _ = told(numbers.mapInArrow(task, kernel.TOLD))
+        rows = _parts(spark, operation, found, folder, parts or 2 * parallelism(spark))
         return Result(writer.commit(rows), len(rows), 0)
+
+
+def _parts(
+    spark: SparkSession, operation: str, paths: list[str], folder: str, wanted: int
+) -> list[str]:
+    """Has tasks write what an operation makes of sets as parts of a folder; gives their rows."""
+    windows = _windows_of(paths, wanted)
+    task = kernel.join_windows(folder, paths, operation, windows)
+    numbers = spark.range(0, len(windows), 1, len(windows))
+    return told(numbers.mapInArrow(task, kernel.TOLD))[0]
 
 
 def _windows_of(paths: list[str], wanted: int) -> list[kernel.Window]:
