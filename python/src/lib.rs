@@ -61,7 +61,8 @@ mod package {
     use crate::mutable::BitSet;
     #[pymodule_export]
     use crate::parts::{
-        FolderWriter, gather, open_bytes, pieces, splits, union, union_len, write_part,
+        FolderWriter, gather, hashed_pieces, open_bytes, pieces, splits, union, union_len,
+        write_part,
     };
     #[pymodule_export]
     use crate::plot::Plot;

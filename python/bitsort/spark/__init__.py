@@ -75,9 +75,9 @@ def build(
 ) -> Result:
     """Builds a set of ids: a folder of up to `parts` files, which appears whole or not at all.
 
-    `source` is a DataFrame, or paths of files that `bitsort.open` reads, with its options; plain
-    text is read in splits, other files each by one task. A folder at `out` is replaced if it is a
-    set.
+    `source` is a DataFrame, or paths of files that `bitsort.open` reads, with its options. Tasks
+    read plain text in splits, and Parquet files by row groups, also those that a DataFrame is no
+    more than a scan of; other files each by one task. A folder at `out` is replaced if it is a set.
     """
     return job.build(job.source_of(source, column, spark, options), out, parts)
 
@@ -116,12 +116,11 @@ def distinct(
 ) -> DataFrame:
     """The distinct ids as a DataFrame of one BIGINT column, named as `column`, or `id`.
 
-    NULL is dropped, which Spark's `distinct` keeps. The rows of a window ascend, windows come in
-    any order.
+    NULL is dropped, which Spark's `distinct` keeps. The rows come in any order.
     """
     ids = job.source_of(source, column, spark, options)
     name = column or "id"
-    return job.reduced(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
+    return job.reduced_anyhow(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
 
 
 def count_distinct(
@@ -134,7 +133,7 @@ def count_distinct(
 ) -> int:
     """The number of distinct ids, exactly. NULL does not count."""
     ids = job.source_of(source, column, spark, options)
-    return job.counted(job.reduced(ids, parts, kernel.reduce_counts(), kernel.TOLD))
+    return job.counted(job.reduced_anyhow(ids, parts, kernel.reduce_counts(), kernel.TOLD))
 
 
 def group(
@@ -155,8 +154,9 @@ def group(
     the sets of a bucket, and the driver writes one file of all.
 
     Of Parquet and Arrow files and of delimited text, which tasks read themselves, each file is read
-    by one task; `options` are those of `bitsort.group_files`. That is faster than rows of a
-    DataFrame, which pass from Java to Python.
+    by one task; `options` are those of `bitsort.group_files`. A DataFrame that is no more than a
+    scan of Parquet files is read by row groups. Both are faster than rows of a query, which pass
+    from Java to Python.
     """
     if isinstance(source, DataFrame):
         if options:

@@ -1,14 +1,16 @@
-"""Jobs: splitters from a sample, pieces through the shuffle, parts, and the manifest at the end."""
+"""Jobs: windows from a sample, pieces through the shuffle, parts, and the manifest at the end."""
 
 import glob
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -16,13 +18,18 @@ from pyspark.sql import types as T
 import bitsort as bs
 
 from . import _kernel as kernel
+from ._scan import Scan, scan_of, scan_of_files
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 #: Ids of a sample that one piece of the input gives, at most.
 _SAMPLED = 1000
+#: Pieces of the input that the driver looks at for a sample; for more there is a job.
+_LOOKS = 64
+#: Rows of a split of Parquet files, at least.
+_LEAST_ROWS = 1 << 20
 #: The bytes of a split, at least and at most.
-_LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 512 << 20
+_LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 1 << 30
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 
 
@@ -95,18 +102,59 @@ def _keys(frame: DataFrame, column: str) -> Column:
     return keys.alias("key")
 
 
+def _each(spark: SparkSession, count: int, tasks: int, mapper: kernel.Mapper) -> DataFrame:
+    """What tasks make of the numbers from 0 to before `count`."""
+    return spark.range(0, count, 1, max(tasks, 1)).mapInArrow(mapper, kernel.PIECES)
+
+
+def _sampled(spark: SparkSession, count: int, mapper: kernel.Mapper) -> list[int]:
+    """The ids of a sample that is taken at so many places."""
+    if count <= _LOOKS:
+        places = pa.RecordBatch.from_arrays([pa.array(range(count), pa.int64())], ["id"])
+        found = [batch.column("payload")[0].as_py() for batch in mapper([places])]
+    else:
+        rows = _each(spark, count, 4 * parallelism(spark), mapper).collect()
+        found = [bytes(row.payload) for row in rows]
+    return [value for payload in found for value in bs.BitSet.deserialize(payload)]
+
+
+def _mapped_groups(spark: SparkSession, scan: Scan, mapper: kernel.Mapper) -> DataFrame:
+    """What tasks make of the rows of a scan, which they read themselves."""
+    splits = scan.splits(parallelism(spark), _LEAST_ROWS)
+    task = kernel.map_groups(splits, scan.columns, mapper)
+    return _each(spark, len(splits), len(splits), task)
+
+
+class Scanned:
+    """The ids of a column of Parquet files."""
+
+    def __init__(self, spark: SparkSession, scan: Scan) -> None:
+        self.spark, self.scan = spark, scan
+
+    def sample(self, wanted: int) -> list[int] | None:
+        """Some ids, by which so many windows can be chosen; None if that takes reading them all."""
+        groups = self.scan.groups
+        step = max(len(groups) // max(4 * wanted, _LOOKS), 1)
+        looks = [(path, [number]) for path, number, _ in groups[::step]]
+        mapper = kernel.sample_groups(looks, self.scan.columns[0], _SAMPLED)
+        return _sampled(self.spark, len(looks), mapper)
+
+    def pieces(self, cut: kernel.Cut) -> DataFrame:
+        return _mapped_groups(self.spark, self.scan, kernel.map_ids(cut))
+
+
 class Frame:
-    """The ids of a column."""
+    """The ids of a column of a DataFrame, whose rows tasks get from Spark."""
 
     def __init__(self, frame: DataFrame, column: str) -> None:
         self.spark = frame.sparkSession
         self.frame = frame.select(_ids(frame, column))
 
-    def sample(self) -> DataFrame:
-        return self.frame.mapInArrow(kernel.sample_ids(_SAMPLED), kernel.PIECES)
+    def sample(self, wanted: int) -> list[int] | None:
+        return None
 
-    def pieces(self, starts: list[int]) -> DataFrame:
-        return self.frame.mapInArrow(kernel.map_ids(starts), kernel.PIECES)
+    def pieces(self, cut: kernel.Cut) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_ids(cut), kernel.PIECES)
 
 
 class Bitmaps:
@@ -116,11 +164,11 @@ class Bitmaps:
         self.spark = frame.sparkSession
         self.frame = frame.select(F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary"))
 
-    def sample(self) -> DataFrame:
-        return self.frame.mapInArrow(kernel.sample_bitmaps(_SAMPLED), kernel.PIECES)
+    def sample(self, wanted: int) -> list[int] | None:
+        return None
 
-    def pieces(self, starts: list[int]) -> DataFrame:
-        return self.frame.mapInArrow(kernel.map_bitmaps(starts), kernel.PIECES)
+    def pieces(self, cut: kernel.Cut) -> DataFrame:
+        return self.frame.mapInArrow(kernel.map_bitmaps(cut), kernel.PIECES)
 
 
 class Files:
@@ -136,16 +184,15 @@ class Files:
             found = bs.splits(file, size, **options)
             self.splits += [(file, place) for place in found] or [(file, None)]
 
-    def _each(self, mapper: kernel.Mapper) -> DataFrame:
+    def sample(self, wanted: int) -> list[int] | None:
+        if any(place is None for _, place in self.splits):
+            return None
+        mapper = kernel.sample_files(self.splits, self.options, _SAMPLED)
+        return _sampled(self.spark, len(self.splits), mapper)
+
+    def pieces(self, cut: kernel.Cut) -> DataFrame:
         count = len(self.splits)
-        numbers = self.spark.range(0, count, 1, max(count, 1))
-        return numbers.mapInArrow(mapper, kernel.PIECES)
-
-    def sample(self) -> DataFrame:
-        return self._each(kernel.sample_files(self.splits, self.options, _SAMPLED))
-
-    def pieces(self, starts: list[int]) -> DataFrame:
-        return self._each(kernel.map_files(self.splits, self.options, starts))
+        return _each(self.spark, count, count, kernel.map_files(self.splits, self.options, cut))
 
 
 def files_of(paths: Paths) -> list[str]:
@@ -166,30 +213,35 @@ def _files(path: str) -> list[str]:
 
 def source_of(
     source: DataFrame | Paths, column: str | None, spark: SparkSession | None, options: dict[str, Any]
-) -> Frame | Files:
+) -> "Ids":
     if isinstance(source, DataFrame):
         if options:
             raise TypeError(f"a DataFrame takes no option {next(iter(options))}")
         if column is None:
             raise ValueError("a DataFrame has columns: name one")
-        return Frame(source, column)
-    if column is not None:
-        options = {**options, "column": column}
-    return Files(session(spark), source, options)
+        rows = Frame(source, column)
+        scan = scan_of(source, column)
+        return rows if scan is None else Scanned(rows.spark, scan)
+    source = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if column is None:
+        return Files(session(spark), source, options)
+    # Options say how, so they are for our own reader.
+    by_name = isinstance(column, str) and not options
+    scan = scan_of_files(files_of(source), column) if by_name else None
+    if scan is not None:
+        return Scanned(session(spark), scan)
+    return Files(session(spark), source, {**options, "column": column})
 
 
-Ids = Frame | Bitmaps | Files
+#: Where ids come from.
+Ids = Frame | Scanned | Bitmaps | Files
 
 
-def starts_of(source: Ids, parts: int | None) -> list[int]:
-    """The first values of all windows but the lowest one: multiples of 2^16."""
-    wanted = parts or 2 * parallelism(source.spark)
-    if wanted == 1:
-        return []
-    sampled: list[int] = []
-    for row in source.sample().collect():
-        sampled += bs.BitSet.deserialize(bytes(row.payload))
-    return _evenly(sampled, wanted)
+def starts_of(source: Ids, parts: int) -> list[int] | None:
+    """The first values of all windows but the lowest one: multiples of 2^16. None if a sample
+    takes reading all ids."""
+    sampled = [] if parts == 1 else source.sample(parts)
+    return None if sampled is None else _evenly(sampled, parts)
 
 
 def _evenly(ids: list[int], windows: int) -> list[int]:
@@ -199,9 +251,31 @@ def _evenly(ids: list[int], windows: int) -> list[int]:
     return sorted({place & ~0xFFFF for place in places} - {0})
 
 
-def reduced(source: Ids, parts: int | None, reducer: kernel.Reducer, schema: str) -> DataFrame:
-    pieces = source.pieces(starts_of(source, parts))
-    return pieces.groupBy("bucket").applyInArrow(reducer, schema)
+def parts_of(source: Ids, parts: int | None) -> int:
+    return parts or 2 * parallelism(source.spark)
+
+
+def reduced(source: Ids, cut: kernel.Cut, reducer: kernel.Reducer, schema: str) -> DataFrame:
+    buckets = cut if isinstance(cut, int) else len(cut) + 1
+    return _joined_by_bucket(source.pieces(cut), buckets, reducer, schema)
+
+
+def _joined_by_bucket(
+    pieces: DataFrame, buckets: int, reducer: kernel.Reducer, schema: str
+) -> DataFrame:
+    """What a task makes of each bucket of pieces: each bucket has a task of its own."""
+    # By hashes of their numbers, some tasks would get several, and others none.
+    dealt = pieces.repartitionById(buckets, "bucket")
+    return dealt.groupBy("bucket").applyInArrow(reducer, schema)
+
+
+def reduced_anyhow(
+    source: Ids, parts: int | None, reducer: kernel.Reducer, schema: str
+) -> DataFrame:
+    """The same where no order is asked for: nothing is read twice."""
+    wanted = parts_of(source, parts)
+    starts = starts_of(source, wanted)
+    return reduced(source, wanted if starts is None else starts, reducer, schema)
 
 
 def counted(frame: DataFrame) -> int:
@@ -217,32 +291,70 @@ def told(frame: DataFrame) -> tuple[list[str], int]:
 
 
 def build(source: Ids, out: str, parts: int | None) -> Result:
+    wanted = parts_of(source, parts)
     with bs.FolderWriter(out) as writer:
-        reducer = kernel.reduce_parts(os.path.abspath(writer.folder))
-        rows, nulls = told(reduced(source, parts, reducer, kernel.TOLD))
+        folder = os.path.abspath(writer.folder)
+        starts = starts_of(source, wanted)
+        if starts is None:
+            with _bucketed(source, out, wanted) as (paths, nulls):
+                rows = _parts(source.spark, "or", paths, folder, wanted)
+        else:
+            reducer = kernel.reduce_parts(folder)
+            rows, nulls = told(reduced(source, starts, reducer, kernel.TOLD))
         return Result(writer.commit(rows), len(rows), nulls)
 
 
-def write_values(source: Frame | Files, out: str, form: str, suffix: str, parts: int | None) -> Result:
+@contextmanager
+def _folder_beside(out: str) -> Iterator[str]:
+    """A folder that is there for a while."""
+    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(os.path.abspath(out)))
+    try:
+        os.chmod(folder, 0o777 & ~_mask())
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _bucketed(source: Ids, out: str, buckets: int) -> Iterator[tuple[list[str], int]]:
+    """Files of the ids of each bucket, which are there for a while, and the number of NULLs: the
+    ids are read once, and windows are chosen of the files."""
+    with _folder_beside(out) as folder:
+        rows, nulls = told(reduced(source, buckets, kernel.reduce_parts(folder), kernel.TOLD))
+        yield [os.path.join(folder, json.loads(row)["name"]) for row in rows], nulls
+
+
+def write_values(source: Ids, out: str, form: str, suffix: str, parts: int | None) -> Result:
     """Files of values, in order, in a folder that appears whole or not at all."""
     out = os.path.abspath(out)
     if os.path.exists(out) and not (os.path.isdir(out) and not os.listdir(out)):
         raise FileExistsError(f"{out} is there already")
-    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))
-    try:
-        os.chmod(folder, 0o777 & ~_mask())
-        reducer = kernel.reduce_values(folder, form, suffix)
-        texts, nulls = told(reduced(source, parts, reducer, kernel.TOLD))
+    with _folder_beside(out) as above:
+        folder = os.path.join(above, "values")
+        os.mkdir(folder)
+        texts, nulls = _written(source, folder, form, suffix, parts_of(source, parts))
         rows = [json.loads(text) for text in texts]
         for name in set(os.listdir(folder)) - {row["name"] for row in rows}:
             os.unlink(os.path.join(folder, name))  # of a task that was given up
         with open(os.path.join(folder, "_SUCCESS"), "w"):
             pass
         os.rename(folder, out)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return Result(sum(row["cardinality"] for row in rows), len(rows), nulls)
+
+
+def _written(
+    source: Ids, folder: str, form: str, suffix: str, parts: int
+) -> tuple[list[str], int]:
+    """What is told of the files of values, and the number of NULLs."""
+    starts = starts_of(source, parts)
+    if starts is not None:
+        reducer = kernel.reduce_values(folder, form, suffix)
+        return told(reduced(source, starts, reducer, kernel.TOLD))
+    with _bucketed(source, folder, parts) as (paths, nulls):
+        windows = _windows_of(paths, parts)
+        task = kernel.write_windows(folder, paths, form, suffix, windows)
+        numbers = source.spark.range(0, len(windows), 1, len(windows))
+        return told(numbers.mapInArrow(task, kernel.TOLD))[0], nulls
 
 
 class Rows:
@@ -251,9 +363,13 @@ class Rows:
     def __init__(self, frame: DataFrame, key: str, column: str) -> None:
         self.spark = frame.sparkSession
         self.frame = frame.select(_keys(frame, key), _ids(frame, column))
+        self.scan = scan_of(frame, key, column)
 
     def pieces(self, buckets: int) -> DataFrame:
-        return self.frame.mapInArrow(kernel.map_rows(buckets), kernel.PIECES)
+        mapper = kernel.map_rows(buckets)
+        if self.scan is not None:
+            return _mapped_groups(self.spark, self.scan, mapper)
+        return self.frame.mapInArrow(mapper, kernel.PIECES)
 
 
 class RowFiles:
@@ -264,10 +380,9 @@ class RowFiles:
 
     def pieces(self, buckets: int) -> DataFrame:
         count = len(self.files)
-        tasks = min(max(count, 1), 4 * parallelism(self.spark))
-        numbers = self.spark.range(0, count, 1, tasks)
+        tasks = min(count, 4 * parallelism(self.spark))
         mapper = kernel.map_row_files(self.files, self.options, buckets)
-        return numbers.mapInArrow(mapper, kernel.PIECES)
+        return _each(self.spark, count, tasks, mapper)
 
 
 def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
@@ -276,16 +391,12 @@ def group(source: Rows | RowFiles, out: str, parts: int | None) -> Grouped:
     if os.path.isdir(out):
         raise IsADirectoryError(f"{out} is a folder")
     buckets = parts or 2 * parallelism(source.spark)
-    folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(out))
-    try:
-        os.chmod(folder, 0o777 & ~_mask())
+    with _folder_beside(out) as folder:
         pieces = source.pieces(buckets)
         reducer = kernel.reduce_sets(folder)
-        texts, nulls = told(pieces.groupBy("bucket").applyInArrow(reducer, kernel.TOLD))
+        texts, nulls = told(_joined_by_bucket(pieces, buckets, reducer, kernel.TOLD))
         names = [json.loads(text)["name"] for text in texts]
         sets, values = bs.keyed_union([os.path.join(folder, name) for name in names], out)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return Grouped(sets, values, nulls)
 
 
@@ -313,18 +424,29 @@ def join(
     if not paths:
         raise ValueError("there are no sets to join")
     spark = session(spark)
-    paths = tuple(os.path.abspath(path) for path in paths)
-    wanted = parts or 2 * parallelism(spark)
+    found = [os.path.abspath(path) for path in paths]
+    with bs.FolderWriter(out) as writer:
+        folder = os.path.abspath(writer.folder)
+        rows = _parts(spark, operation, found, folder, parts or 2 * parallelism(spark))
+        return Result(writer.commit(rows), len(rows), 0)
+
+
+def _parts(
+    spark: SparkSession, operation: str, paths: list[str], folder: str, wanted: int
+) -> list[str]:
+    """Has tasks write what an operation makes of sets as parts of a folder; gives their rows."""
+    windows = _windows_of(paths, wanted)
+    task = kernel.join_windows(folder, paths, operation, windows)
+    numbers = spark.range(0, len(windows), 1, len(windows))
+    return told(numbers.mapInArrow(task, kernel.TOLD))[0]
+
+
+def _windows_of(paths: list[str], wanted: int) -> list[kernel.Window]:
+    """So many windows, or fewer, that have about as many values of these sets each."""
     places: list[int] = []
     for path in paths:
         with bs.open(path) as ids:
             count = ids.count()
             places += [ids[count * index // wanted] for index in range(1, wanted) if count]
     starts = _evenly(places, wanted)
-    windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
-    with bs.FolderWriter(out) as writer:
-        folder = os.path.abspath(writer.folder)
-        task = kernel.join_windows(folder, list(paths), operation, windows)
-        numbers = spark.range(0, len(windows), 1, len(windows))
-        rows, _ = told(numbers.mapInArrow(task, kernel.TOLD))
-        return Result(writer.commit(rows), len(rows), 0)
+    return list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))

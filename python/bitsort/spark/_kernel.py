@@ -12,8 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 import bitsort as bs
+
+from ._scan import ARROW_TYPES, Column, Groups
 
 #: The rows of pieces: the number of a window, and the bytes.
 PIECES = "bucket int, payload binary"
@@ -63,11 +66,23 @@ def naturals(ids: pa.Array) -> pa.Array:
         raise
 
 
+#: How sets are cut into pieces: where windows begin, or the number of buckets, which need no
+#: sample and are in no order.
+Cut = list[int] | int
+
+
+def pieces(ids: bs.SetFile | bs.BitSet, cut: Cut) -> Iterator[pa.RecordBatch]:
+    """The pieces of a set."""
+    found = bs.hashed_pieces(ids, cut) if isinstance(cut, int) else bs.pieces(ids, cut)
+    for bucket, payload in found:
+        yield _rows(bucket, payload)
+
+
 class Gatherer:
     """Gathers ids into a set, and hands on its pieces when it has many."""
 
-    def __init__(self, starts: list[int]) -> None:
-        self.starts = starts
+    def __init__(self, cut: Cut) -> None:
+        self.cut = cut
         self.ids = bs.BitSet()
         self.waiting: list[pa.Array] = []
         self.rows = 0
@@ -91,9 +106,8 @@ class Gatherer:
         self.waiting, self.rows = [], 0
 
     def pieces(self) -> Iterator[pa.RecordBatch]:
-        found, self.ids = bs.pieces(self.ids, self.starts), bs.BitSet()
-        for bucket, payload in found:
-            yield _rows(bucket, payload)
+        ids, self.ids = self.ids, bs.BitSet()
+        yield from pieces(ids, self.cut)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         self.sort()
@@ -104,11 +118,11 @@ class Gatherer:
 Mapper = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def map_ids(starts: list[int]) -> Mapper:
+def map_ids(cut: Cut) -> Mapper:
     """Batches of ids become pieces."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gatherer = Gatherer(starts)
+        gatherer = Gatherer(cut)
         for batch in batches:
             yield from gatherer.take(batch.column(0))
         yield from gatherer.finish()
@@ -125,32 +139,20 @@ def open_split(split: Split, options: dict[str, Any]) -> bs.SetFile:
     return bs.open(path, split=place, **{"threads": 1, "mem": _TEXT_MEM, **options})
 
 
-def map_files(splits: list[Split], options: dict[str, Any], starts: list[int]) -> Mapper:
+def map_files(splits: list[Split], options: dict[str, Any], cut: Cut) -> Mapper:
     """The numbers of splits become pieces."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column(0).to_pylist():
-                with open_split(splits[index], options) as ids:
-                    for bucket, payload in bs.pieces(ids, starts):
-                        yield _rows(bucket, payload)
+        for index in numbers(batches):
+            with open_split(splits[index], options) as ids:
+                yield from pieces(ids, cut)
 
     return task
 
 
-def sample_ids(most: int) -> Mapper:
-    """The first ids of each partition; the rest is not read."""
-
-    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            ids = naturals(batch.column(0).drop_null())
-            if len(ids):
-                step = -(-len(ids) // most)
-                taken = bs.gather(ids.take(pa.array(range(0, len(ids), step))))
-                yield _rows(0, taken.serialize())
-                return
-
-    return task
+def numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    """The numbers that a task is to see to."""
+    return (number for batch in batches for number in batch.column(0).to_pylist())
 
 
 #: Bytes of a piece of text that is looked at for a sample.
@@ -158,23 +160,69 @@ _SAMPLE_BYTES = 1 << 16
 
 
 def sample_files(splits: list[Split], options: dict[str, Any], most: int) -> Mapper:
-    """Some ids of pieces of each split, or of the whole file where there are no splits."""
+    """Some ids of pieces of each split of text."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for index in batch.column(0).to_pylist():
-                path, place = splits[index]
-                if place is None:
-                    looks: list[Split] = [(path, None)]
-                else:
-                    offset, length = place
-                    places = (offset + length * quarter // 4 for quarter in range(4))
-                    looks = [(path, (at, min(_SAMPLE_BYTES, length))) for at in places]
-                for look in looks:
-                    with open_split(look, {**options, "mem": "64M"}) as ids:
-                        step = max(ids.count() // most, 1)
-                        some = [ids[rank] for rank in range(0, ids.count(), step)]
-                        yield _rows(0, bs.BitSet(some).serialize())
+        for index in numbers(batches):
+            path, place = splits[index]
+            assert place is not None, "the file has splits"
+            offset, length = place
+            for quarter in range(4):
+                look = (offset + length * quarter // 4, min(_SAMPLE_BYTES, length))
+                with open_split((path, look), {**options, "mem": "64M"}) as ids:
+                    step = max(ids.count() // most, 1)
+                    some = [ids[rank] for rank in range(0, ids.count(), step)]
+                    yield _rows(0, bs.BitSet(some).serialize())
+
+    return task
+
+
+#: Rows of a batch that a task reads from Parquet files.
+_GROUP_ROWS = 1 << 16
+#: Bytes that it reads at a time.
+_READ_BYTES = 1 << 20
+
+
+def _row_batches(
+    groups: Groups, columns: list[Column], rows: int = _GROUP_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """Rows of Parquet files, as Spark would hand them over."""
+    path, numbers_of_groups = groups
+    names = list({column.name for column in columns})
+    with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
+        found = file.iter_batches(rows, numbers_of_groups, columns=names, use_threads=False)
+        for batch in found:
+            arrays = [
+                # A file may say that Arrow has another type for the same values.
+                pc.cast(batch.column(column.name), ARROW_TYPES[column.kind])
+                for column in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(arrays))])
+
+
+def map_groups(splits: list[list[Groups]], columns: list[Column], mapper: Mapper) -> Mapper:
+    """The numbers of splits of Parquet files become what a task makes of their rows."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return mapper(
+            batch
+            for index in numbers(batches)
+            for groups in splits[index]
+            for batch in _row_batches(groups, columns)
+        )
+
+    return task
+
+
+def sample_groups(groups: list[Groups], column: Column, most: int) -> Mapper:
+    """The first ids of row groups."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for index in numbers(batches):
+            for batch in _row_batches(groups[index], [column], most):
+                ids = batch.column(0).drop_null()
+                yield _rows(0, bs.gather(ids).serialize())
+                break
 
     return task
 
@@ -224,9 +272,7 @@ def reduce_values(folder: str, form: str, suffix: str) -> Reducer:
 
     def reduce(window: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with bs.union(opened(batches)) as ids:
-            name = f"part-{window:05}.{suffix}"
-            ids.write(os.path.join(folder, name), format=form)
-            yield _told(window, {"name": name, "cardinality": ids.count()})
+            yield _written(folder, window, ids, form, suffix)
 
     return _reducer(reduce)
 
@@ -273,6 +319,8 @@ def map_rows(buckets: int) -> Mapper:
             nonlocal nulls
             for batch in batches:
                 keys, ids = batch.columns
+                if pa.types.is_integer(keys.type):
+                    keys = pc.cast(keys, pa.string())
                 if keys.null_count or ids.null_count:
                     is_whole = pc.and_(keys.is_valid(), ids.is_valid())
                     keys, ids = keys.filter(is_whole), ids.filter(is_whole)
@@ -304,7 +352,7 @@ def map_row_files(files: list[str], options: dict[str, Any], buckets: int) -> Ma
     """Files of keys and ids become pieces of sets by key."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        mine = [files[index] for batch in batches for index in batch.column(0).to_pylist()]
+        mine = [files[index] for index in numbers(batches)]
 
         def write(path: str) -> int:
             limits = {"mem": _TEXT_MEM, "threads": 1}
@@ -334,11 +382,11 @@ def _bitmaps(batch: pa.RecordBatch) -> tuple[bs.BitSet, int]:
     return bs.from_spark_rows(rows), len(buckets) - len(rows)
 
 
-def map_bitmaps(starts: list[int]) -> Mapper:
+def map_bitmaps(cut: Cut) -> Mapper:
     """Rows of bitmaps become pieces."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gatherer = Gatherer(starts)
+        gatherer = Gatherer(cut)
         for batch in batches:
             ids, nulls = _bitmaps(batch)
             gatherer.nulls += nulls
@@ -346,20 +394,6 @@ def map_bitmaps(starts: list[int]) -> Mapper:
             if gatherer.ids.count() > _MOST_NARROW:
                 yield from gatherer.pieces()
         yield from gatherer.finish()
-
-    return task
-
-
-def sample_bitmaps(most: int) -> Mapper:
-    """Some ids of the first bitmaps of each partition."""
-
-    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            ids, _ = _bitmaps(batch)
-            if ids:
-                step = -(-ids.count() // most)
-                yield _rows(0, ids[::step].serialize())
-                return
 
     return task
 
@@ -386,36 +420,59 @@ def bitmap_rows(path: str, windows: list[tuple[int, int]]) -> Mapper:
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with bs.open(path) as ids:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    first, last = windows[number]
-                    while first <= last and (here := ids.next(first)) is not None and here <= last:
-                        end = min(_end_of_bitmaps(ids, here), last + 1)
-                        buckets, bitmaps = zip(*bs.spark_rows(ids.range(here, end)))
-                        columns = [pa.array(buckets, pa.int64()), pa.array(bitmaps, pa.binary())]
-                        yield pa.RecordBatch.from_arrays(columns, ["bucket", "bitmap"])
-                        first = end
+            for number in numbers(batches):
+                first, last = windows[number]
+                while first <= last and (here := ids.next(first)) is not None and here <= last:
+                    end = min(_end_of_bitmaps(ids, here), last + 1)
+                    buckets, bitmaps = zip(*bs.spark_rows(ids.range(here, end)))
+                    columns = [pa.array(buckets, pa.int64()), pa.array(bitmaps, pa.binary())]
+                    yield pa.RecordBatch.from_arrays(columns, ["bucket", "bitmap"])
+                    first = end
 
     return task
 
 
-def join_windows(
-    folder: str, paths: list[str], operation: str, windows: list[tuple[int, int]]
-) -> Mapper:
+#: A range of values: the first and the last one.
+Window = tuple[int, int]
+
+
+def join_windows(folder: str, paths: list[str], operation: str, windows: list[Window]) -> Mapper:
     """What an operation makes of sets in a window becomes a part of a folder."""
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         sets = [bs.open(path) for path in paths]
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                first, last = windows[number]
-                row = bs.write_part(
-                    folder, number, sets, operation=operation, first=first, last=last
-                )
-                if row is not None:
-                    yield _told(number, row)
+        for number in numbers(batches):
+            first, last = windows[number]
+            row = bs.write_part(folder, number, sets, operation=operation, first=first, last=last)
+            if row is not None:
+                yield _told(number, row)
 
     return task
+
+
+def write_windows(
+    folder: str, paths: list[str], form: str, suffix: str, windows: list[Window]
+) -> Mapper:
+    """The values of any of the sets in a window become a file, in order."""
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        sets = [bs.open(path) for path in paths]
+        for number in numbers(batches):
+            first, last = windows[number]
+            with tempfile.TemporaryDirectory() as own:
+                row = bs.write_part(own, number, sets, first=first, last=last)
+                if row is not None:
+                    with bs.open(os.path.join(own, json.loads(row)["name"])) as ids:
+                        yield _written(folder, number, ids, form, suffix)
+
+    return task
+
+
+def _written(folder: str, window: int, ids: bs.SetFile, form: str, suffix: str) -> pa.RecordBatch:
+    """Writes the values of a window; gives what is told of the file."""
+    name = f"part-{window:05}.{suffix}"
+    ids.write(os.path.join(folder, name), format=form)
+    return _told(window, {"name": name, "cardinality": ids.count()})
 
 
 def saved(keys: bs.Bloom, kind: str | None = None) -> bytes:

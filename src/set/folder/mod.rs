@@ -16,6 +16,6 @@ mod writer;
 pub(super) use manifest::MANIFEST;
 pub use manifest::Part;
 pub(super) use open::{Folder, open_parts};
-pub use piece::pieces;
+pub use piece::{hashed_pieces, pieces};
 pub(crate) use writer::write_folder_in;
 pub use writer::{FolderWriter, write_folder};

@@ -1,13 +1,15 @@
 //! Sets as bytes that travel: what a task of a cluster sends to the next one.
 
 use crate::error::{Error, Result};
-use crate::set::file::{SetFile, Spool};
+use crate::set::container::Container;
+use crate::set::file::{SetFile, Spool, ValueSink};
 use crate::set::operand::AsSet;
 use crate::set::sink::temporary_bits;
 use crate::set::view::{Damage, SetView};
-use crate::set::{Expression, Joined};
+use crate::set::{Expression, IntegerSet, Joined, or};
 use memmap2::MmapMut;
 use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
 
 impl Joined<'_> {
     /// The set as the bytes of a `.bits` file, in the representation that
@@ -46,8 +48,9 @@ const IN_MEMORY: &str = "a set in memory";
 
 /// The set in pieces, each the bytes of a `.bits` file: a window begins with one of `starts` and
 /// ends before the next one, and window 0 comes before all starts. A piece comes with the number
-/// of its window; a window without values has none. A window of more than `most_bytes` is cut at
-/// its middle, again and again, down to 2^16 neighbouring numbers.
+/// of its window; a window without values has none. A window of more than `most_bytes`, or of
+/// values that would take more if they lay evenly, is cut at its middle, again and again, down to
+/// 2^16 neighbouring numbers.
 ///
 /// # Errors
 ///
@@ -75,16 +78,90 @@ pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<
         let mut waiting = vec![(first, last)];
         while let Some((first, last)) = waiting.pop() {
             let Some((first, last)) = ends_within(set, first, last)? else { continue };
+            if first >> 16 < last >> 16 {
+                let count = ask(set, |view| view.range_len(first..=last))?;
+                if about_bytes(count, first, last) > most_bytes as u64 {
+                    waiting.extend(halves(first, last));
+                    continue;
+                }
+            }
             let bytes = window_of(set, first, last)?.to_bytes()?;
             if bytes.len() > most_bytes && first >> 16 < last >> 16 {
-                let middle = ((first >> 16).midpoint(last >> 16) + 1) << 16;
-                waiting.extend([(middle, last), (first, middle - 1)]);
+                waiting.extend(halves(first, last));
             } else {
                 pieces.push((window, bytes));
             }
         }
     }
     Ok(pieces)
+}
+
+/// Both halves of a window, the upper one first.
+fn halves(first: u64, last: u64) -> [(u64, u64); 2] {
+    let middle = ((first >> 16).midpoint(last >> 16) + 1) << 16;
+    [(middle, last), (first, middle - 1)]
+}
+
+/// Bytes of so many values that lie evenly from `first` to `last`, about: sparse or dense.
+fn about_bytes(count: u64, first: u64, last: u64) -> u64 {
+    let span = last - first;
+    let bits_each = (span / count.max(1)).checked_ilog2().unwrap_or_default() + 2;
+    (count.saturating_mul(bits_each.into())).min(span) / 8
+}
+
+/// The set in pieces, as [`pieces`] gives them, but for buckets instead of windows: all numbers
+/// that share all but 16 bits are in one bucket, and which one, from 0 to before `buckets`, a hash
+/// of these bits says. Buckets of different sets belong together, and nothing needs to be known of
+/// the values before. The set is copied in memory.
+///
+/// # Errors
+///
+/// If there are no buckets, the set is damaged, or the system refuses a temporary file.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{self, IntegerSet, SetFile};
+///
+/// let ids = IntegerSet::from_iter((0..100).map(|index| index << 16));
+/// let mut count = 0;
+/// for (bucket, bytes) in set::hashed_pieces(&ids, 3, 8 << 20)? {
+///     assert!(bucket < 3);
+///     count += SetFile::from_bytes(&bytes)?.len();
+/// }
+/// assert_eq!(count, 100);
+/// # Ok::<(), bitsort::Error>(())
+/// ```
+pub fn hashed_pieces(
+    set: &dyn AsSet,
+    buckets: usize,
+    most_bytes: usize,
+) -> Result<Vec<(usize, Vec<u8>)>> {
+    if buckets == 0 {
+        return Err(Error::usage("there are no buckets"));
+    }
+    let mut dealt = Buckets(vec![IntegerSet::new(); buckets]);
+    or(&[set]).run(&mut dealt)?;
+    let mut found = Vec::new();
+    for (bucket, set) in dealt.0.into_iter().enumerate() {
+        let of_bucket = pieces(&set, &[], most_bytes)?;
+        found.extend(of_bucket.into_iter().map(|(_, bytes)| (bucket, bytes)));
+    }
+    Ok(found)
+}
+
+/// Deals containers to sets by hashes of their keys.
+struct Buckets(Vec<IntegerSet>);
+
+impl ValueSink for Buckets {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "below the number of buckets")]
+        let bucket = (xxh3_64(&key.to_le_bytes()) % self.0.len() as u64) as usize;
+        match container.len() {
+            0 => Ok(()),
+            _ => self.0[bucket].container(key, container),
+        }
+    }
 }
 
 /// The values of a set from `first` to `last`.

@@ -71,6 +71,32 @@ proptest! {
         prop_assert!(windows.is_sorted());
         prop_assert_eq!(found, set);
     }
+
+    #[test]
+    fn buckets_of_two_sets_belong_together(
+        sets in [values(), values()],
+        buckets in 1_usize..7,
+        most_bytes in prop_oneof![Just(1_usize), Just(8 << 20)],
+    ) {
+        let mut found = vec![BTreeSet::new(); buckets];
+        for set in &sets {
+            let memory: IntegerSet = set.iter().copied().collect();
+            let mut met = BTreeSet::new();
+            for (bucket, bytes) in hashed_pieces(&memory, buckets, most_bytes).unwrap() {
+                let piece = SetFile::from_bytes(&bytes).unwrap();
+                let (min, max) = (piece.min().unwrap().unwrap(), piece.max().unwrap().unwrap());
+                prop_assert!(bytes.len() <= most_bytes || min >> 16 == max >> 16);
+                let values: Vec<u64> = piece.iter().map(Result::unwrap).collect();
+                found[bucket].extend(values.iter().copied());
+                met.extend(values);
+            }
+            prop_assert_eq!(&met, set);
+        }
+        let [a, b] = &sets;
+        let sum: usize = found.iter().map(BTreeSet::len).sum();
+        prop_assert_eq!(sum, a.union(b).count());
+        prop_assert!(hashed_pieces(&IntegerSet::new(), 0, most_bytes).is_err());
+    }
 }
 
 /// A folder of three parts.
