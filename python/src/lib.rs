@@ -23,6 +23,9 @@ mod numbers;
 mod parts;
 mod plot;
 mod probe;
+#[cfg(feature = "programs")]
+#[expect(unsafe_code, reason = "functions that other programs find by name")]
+mod programs;
 mod sets;
 mod sort;
 mod source;
