@@ -11,11 +11,21 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What was to be done with the signal before.
-static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+/// What was to be done with the signal before this handler was put in front, each time. It is put
+/// there again where a file is opened: libraries that watch for crashes come later, too.
+static BEFORE: [OnceLock<libc::sigaction>; 8] = [const { OnceLock::new() }; 8];
 
-/// How many times a map lost bytes.
-static LOSSES: AtomicUsize = AtomicUsize::new(0);
+/// How many times it was put there.
+static FRONTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by who puts it there.
+static FRONT: Mutex<()> = Mutex::new(());
+
+/// The thread on which the signal was handed on, and is not handled yet; 0 if there is none.
+static HANDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any map lost bytes.
+static ANY_LOST: AtomicBool = AtomicBool::new(false);
 
 /// A map, as the handler sees it.
 #[derive(Debug)]
@@ -90,7 +100,12 @@ impl Map {
     /// A map that the handler is to look after, if there is one.
     pub(crate) fn guarded(bytes: Mmap) -> Self {
         let range = bytes.as_ptr_range();
-        let entry = BEFORE.get().map(|_| Entry::take(range.start.addr(), range.end.addr()));
+        let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
+        if is_guarded {
+            // A refusal leaves it as it was, and a hole ends the process.
+            let _ = come_to_front();
+        }
+        let entry = is_guarded.then(|| Entry::take(range.start.addr(), range.end.addr()));
         Self { bytes, entry }
     }
 
@@ -117,24 +132,9 @@ impl Drop for Map {
     }
 }
 
-/// How many losses there were when an output was begun, which may be made of mapped files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Losses(usize);
-
-impl Losses {
-    pub(crate) fn now() -> Self {
-        Self(LOSSES.load(Ordering::Acquire))
-    }
-
-    /// Fails if a mapped file lost bytes since.
-    pub(crate) fn check(self) -> io::Result<()> {
-        if self == Self::now() { Ok(()) } else { Err(io::Error::other(LOST)) }
-    }
-}
-
 /// Whether any map ever lost bytes: else there is no need to look at each of many.
 pub(crate) fn any_was_lost() -> bool {
-    LOSSES.load(Ordering::Acquire) != 0
+    ANY_LOST.load(Ordering::Acquire)
 }
 
 /// What is wrong with a map that lost bytes.
@@ -143,14 +143,14 @@ pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk
 /// Has questions to mapped sets fail where another process cuts their file, or its disk fails;
 /// without it, the kernel ends the process by SIGBUS. It is for files that are opened later.
 ///
-/// It handles the signal for the whole process; what is not about these files is handled as
-/// before. The Python package calls it when it is imported. O(1); a second call does nothing.
+/// It handles the signal for the whole process; what is not about these files is handed on to
+/// who handled it before. The Python package calls it when it is imported. O(1); a second call does nothing.
 ///
 /// Questions to a [`SetFile`](crate::set::SetFile) and to
 /// [`KeyedSets`](crate::set::keyed::KeyedSets) fail by themselves, as algebra does. Who asks a
 /// [`SetView`](crate::set::SetView) or looks at [words](crate::set::SetFile::words) calls
-/// [`SetFile::intact`](crate::set::SetFile::intact) before the answer is used. An output that is
-/// written while a file is cut is given up. Bloom filters and indexes are not guarded.
+/// [`SetFile::intact`](crate::set::SetFile::intact) before the answer is used. Bloom
+/// filters and indexes are not guarded.
 ///
 /// # Errors
 ///
@@ -171,11 +171,12 @@ pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn guard_mapped_files() -> io::Result<()> {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    if BEFORE.get().is_some() {
-        return Ok(());
-    }
+    come_to_front()
+}
+
+/// Sees to it that the handler is the first one, unless it was put there too often.
+fn come_to_front() -> io::Result<()> {
+    let _one = FRONT.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: of a `sigaction` all bits may be 0: no flags, the empty mask.
     #[expect(unsafe_code, reason = "a structure of C")]
     let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -185,10 +186,16 @@ pub fn guard_mapped_files() -> io::Result<()> {
     if asked != 0 {
         return Err(io::Error::last_os_error());
     }
+    let handler = lost as *const () as usize;
+    let Some(place) = BEFORE.get(FRONTS.load(Ordering::Acquire)) else { return Ok(()) };
+    if before.sa_sigaction == handler {
+        return Ok(());
+    }
     let mut action = before;
-    action.sa_sigaction = lost as *const () as usize;
+    action.sa_sigaction = handler;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    BEFORE.get_or_init(|| before); // the handler needs it
+    place.get_or_init(|| before); // the handler needs it
+    FRONTS.fetch_add(1, Ordering::AcqRel);
     // SAFETY: `lost` has the signature that SA_SIGINFO asks for.
     #[expect(unsafe_code, reason = "no safe way to see a signal's address")]
     let refused = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
@@ -236,7 +243,7 @@ fn mark(address: usize) -> Option<usize> {
                 && entry.start.load(Ordering::Acquire) == start
             {
                 entry.lost.store(true, Ordering::Release);
-                LOSSES.fetch_add(1, Ordering::AcqRel);
+                ANY_LOST.store(true, Ordering::Release);
                 return Some(end);
             }
         }
@@ -265,36 +272,86 @@ fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
     .map(drop)
 }
 
-/// Does what was to be done before there was this handler.
+/// Does what was to be done before there was this handler. If that gives it back, as Python's
+/// `faulthandler` does, the signal takes its usual course.
 fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    let Some(before) = BEFORE.get() else { return };
-    match before.sa_sigaction {
+    // SAFETY: every thread has such a number, which is not 0.
+    #[expect(unsafe_code, reason = "a function of C")]
+    let thread = unsafe { libc::pthread_self() } as usize;
+    let last = FRONTS.load(Ordering::Acquire).checked_sub(1);
+    let before = last.and_then(|last| BEFORE.get(last)?.get());
+    let came_back = HANDED.load(Ordering::Acquire) == thread;
+    match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
+        _ if came_back => end_by(signal),
+        libc::SIG_DFL => end_by(signal),
         libc::SIG_IGN => {}
-        libc::SIG_DFL => {
-            // SAFETY: the action is the default one, as the system gave it.
-            #[expect(unsafe_code, reason = "no safe way to handle a signal")]
-            unsafe {
-                libc::sigaction(signal, before, std::ptr::null_mut());
-            }
-            // It comes once this handler is done.
-            // SAFETY: it sends a signal to this thread.
-            #[expect(unsafe_code, reason = "no safe way to send a signal")]
-            unsafe {
-                libc::raise(signal);
-            }
-        }
-        handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
-            type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
-            // SAFETY: with SA_SIGINFO a handler has this signature.
-            #[expect(unsafe_code, reason = "a function of somebody else")]
-            let handler = unsafe { std::mem::transmute::<usize, Handler>(handler) };
-            handler(signal, info, context);
-        }
         handler => {
-            // SAFETY: without SA_SIGINFO a handler has this signature.
-            #[expect(unsafe_code, reason = "a function of somebody else")]
-            let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(handler) };
-            handler(signal);
+            HANDED.store(thread, Ordering::Release);
+            if before.is_some_and(|before| before.sa_flags & libc::SA_SIGINFO != 0) {
+                type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+                // SAFETY: with SA_SIGINFO a handler has this signature.
+                #[expect(unsafe_code, reason = "a function of somebody else")]
+                let handler = unsafe { std::mem::transmute::<usize, Handler>(handler) };
+                handler(signal, info, context);
+            } else {
+                // SAFETY: without SA_SIGINFO a handler has this signature.
+                #[expect(unsafe_code, reason = "a function of somebody else")]
+                let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(handler) };
+                handler(signal);
+            }
+            HANDED.store(0, Ordering::Release);
         }
+    }
+}
+
+/// Ends the process by the signal, once the handler is done.
+fn end_by(signal: i32) {
+    // SAFETY: of a `sigaction` all bits may be 0: the default action is 0, too.
+    #[expect(unsafe_code, reason = "a structure of C")]
+    let usual: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the old action is not asked for.
+    #[expect(unsafe_code, reason = "no safe way to handle a signal")]
+    unsafe {
+        libc::sigaction(signal, &raw const usual, std::ptr::null_mut());
+    }
+    // SAFETY: it sends a signal to this thread.
+    #[expect(unsafe_code, reason = "no safe way to send a signal")]
+    unsafe {
+        libc::raise(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::sys::map_file;
+    use std::io::Write;
+
+    #[test]
+    fn a_map_that_is_cut_reads_as_zeros_and_says_so() {
+        guard_mapped_files().unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[7; 100_000]).unwrap();
+        let maps: Vec<_> = (0..200).map(|_| Map::guarded(map_file(&file).unwrap())).collect();
+        file.set_len(8192).unwrap();
+        assert!(maps.iter().all(|map| !map.is_lost()));
+        // The last ones have entries in chunks of their own.
+        let [.., before, last] = &maps[..] else { panic!("there are maps") };
+        assert_eq!((last[50_000], last[8191], last[99_999]), (0, 7, 0));
+        assert!(last.is_lost() && any_was_lost());
+        assert!(!before.is_lost() && before[0] == 7, "each has a mark of its own");
+        drop(maps);
+        // The entries are taken again, without a mark.
+        let again = Map::guarded(map_file(&file).unwrap());
+        assert!(!again.is_lost() && again[8191] == 7);
+    }
+
+    #[test]
+    fn no_entry_is_in_two_hands() {
+        let mut addresses: Vec<_> =
+            (0..300).map(|_| std::ptr::from_ref(Entry::take(8, 16))).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        assert_eq!(addresses.len(), 300);
     }
 }

@@ -3,7 +3,6 @@
 //! Whoever drops such a file removes its name. A process that a signal ends drops
 //! nothing: it calls [`remove_names`] before. Only a kill leaves a name behind.
 
-use super::guard::Losses;
 use std::ffi::{CString, c_char};
 use std::fs::{File, Permissions};
 use std::io;
@@ -20,7 +19,6 @@ use tempfile::NamedTempFile;
 pub(crate) struct NamedFile {
     file: NamedTempFile,
     listed: Listed,
-    losses: Losses,
 }
 
 impl NamedFile {
@@ -37,7 +35,7 @@ impl NamedFile {
             .permissions(Permissions::from_mode(mode))
             .tempfile_in(folder)?;
         let listed = Listed::new(file.path())?;
-        Ok(Self { file, listed, losses: Losses::now() })
+        Ok(Self { file, listed })
     }
 
     /// The file.
@@ -54,11 +52,9 @@ impl NamedFile {
     ///
     /// # Errors
     ///
-    /// If the system refuses, or a mapped file lost bytes, of which this one may be made; the
-    /// temporary name is removed then.
+    /// If the system refuses; the temporary name is removed then.
     pub(crate) fn rename(self, destination: &Path) -> io::Result<()> {
-        let Self { file, listed, losses } = self;
-        losses.check()?;
+        let Self { file, listed } = self;
         let renamed = file.persist(destination);
         drop(listed); // not before there is nothing left under that name
         renamed.map(drop).map_err(|refused| refused.error)

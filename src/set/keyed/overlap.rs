@@ -196,7 +196,9 @@ impl Overlap {
             search.pairs_of_large()?;
         }
         search.pairs_of_small()?;
-        Ok(search.best.into_pairs())
+        let best = search.best;
+        (0..sets.count()).try_for_each(|index| sets.operand(index)?.after(Ok(())))?;
+        Ok(best.into_pairs())
     }
 }
 
