@@ -34,7 +34,7 @@ questions = [
     ids.serialize, ids.verify, ids.plot, lambda: ids[5:400_000], lambda: bs.sort(ids),
     lambda: ids.write(out), lambda: ids.write(out + "d", parts=2), lambda: bs.union([ids, {1}]),
     lambda: bs.eval("a - b", a=ids, b={3}), lambda: bs.at_least(2, [ids, ids]),
-    lambda: bs.pieces(ids), lambda: ids == {3}, lambda: hash(ids), lambda: ids.to_bitset(),
+    lambda: bs.pieces(ids), lambda: ids > {3}, lambda: hash(ids), lambda: ids.to_bitset(),
 ]
 """
 
@@ -80,7 +80,8 @@ iterator = iter(ids)
 next(iterator)
 cut(file)
 """ + ALL + """
-for question in questions:
+for index, question in enumerate(questions):
+    print(index, flush=True)
     refused(question)
 refused(lambda: list(iterator))
 assert not os.path.exists(out) and not os.path.exists(out + "d"), "an output of lost bytes"
@@ -101,7 +102,7 @@ cutter = subprocess.Popen([sys.executable, "-c", code, file])
 asked = 0
 try:
     while True:
-        assert (ids | [first]) == expected
+        assert (ids | {first}) == expected
         assert ids.and_len(expected) == count
         assert all(ids.contains_many(expected))
         assert list(ids)[-1] == expected[-1]
@@ -122,9 +123,9 @@ def test_words_of_a_file_that_was_cut_read_as_zeros(tmp_path):
 words = bs.open(path).words()
 words.check()
 view = memoryview(words)
-assert view[-2] != 0
+assert view[4000] != 0
 cut(path)
-assert view[-2] == 0, "the process goes on"
+assert view[4000] == 0, "the process goes on"
 refused(words.check)
 """, path)
 
@@ -139,7 +140,7 @@ cut(path)
 for question in (sets.keys, lambda: "a" in sets, lambda: sets["b"], lambda: sets.cardinality("a"),
                  sets.verify, lambda: sets.get("c")):
     refused(question)
-""", path)
+""", file)
 
 
 def test_a_handler_of_crashes_that_comes_later_keeps_its_signals(tmp_path):
@@ -151,7 +152,7 @@ faulthandler.enable()
 ids = bs.open(path)
 words = ids.words()
 cut(path)
-assert memoryview(words)[-2] == 0
+assert memoryview(words)[4000] == 0
 refused(lambda: list(ids))
 """, path)
     code = """

@@ -193,7 +193,7 @@ fn come_to_front() -> io::Result<()> {
     }
     let mut action = before;
     action.sa_sigaction = handler;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     place.get_or_init(|| before); // the handler needs it
     FRONTS.fetch_add(1, Ordering::AcqRel);
     // SAFETY: `lost` has the signature that SA_SIGINFO asks for.
