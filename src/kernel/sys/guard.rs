@@ -193,6 +193,7 @@ fn come_to_front() -> io::Result<()> {
     }
     let mut action = before;
     action.sa_sigaction = handler;
+    // What a handler that it is handed on to sends comes at once: `hand_on` tells it apart.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
     place.get_or_init(|| before); // the handler needs it
     FRONTS.fetch_add(1, Ordering::AcqRel);
