@@ -3,8 +3,8 @@
 //! `maturin` makes a wheel of a library or of programs, not of both; but it takes whatever
 //! lies in the folder `data` of pyproject.toml. It reads that folder after this has run.
 //!
-//! The two programs have most of their code in common, and a wheel has no links. So `bitset`
-//! is both of them, by the name it is called by, and `bitsort` calls it so.
+//! The code of the programs is in the library, so that the wheel has it once. They are copies
+//! of a launcher, which loads the library.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,21 +17,21 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         return Ok(());
     }
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
-    for watched in ["../src", "../Cargo.toml", "../Cargo.lock", "launcher"] {
+    for watched in ["../Cargo.toml", "../Cargo.lock", "launcher"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     let built = build(&here.join("../Cargo.toml"))?;
     let scripts = here.join("bitsort.data/scripts");
     fs::create_dir_all(&scripts)?;
-    for (program, script) in [("bitset", "bitset"), ("bitsort-launcher", "bitsort")] {
+    for script in ["bitset", "bitsort"] {
         println!("cargo::rerun-if-changed=bitsort.data/scripts/{script}");
-        fs::copy(built.join(program), scripts.join(script))?;
+        fs::copy(built.join("bitsort-launcher"), scripts.join(script))?;
     }
     Ok(())
 }
 
-/// Builds the programs; gives their folder. The cargo that runs this holds a lock on its own
-/// folder, so that they get another one.
+/// Builds the launcher; gives its folder. The cargo that runs this holds a lock on its own
+/// folder, so that it gets another one.
 fn build(manifest: &Path) -> Result<PathBuf, Box<dyn error::Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let target_folder = out.ancestors().nth(4).ok_or("OUT_DIR is not where cargo has it")?;
@@ -39,14 +39,13 @@ fn build(manifest: &Path) -> Result<PathBuf, Box<dyn error::Error>> {
     let (host, target) = (env::var("HOST")?, env::var("TARGET")?);
     let mut cargo = Command::new(env::var_os("CARGO").ok_or("cargo sets CARGO")?);
     cargo.args(["build", "--locked", "--profile", "wheel-programs"]);
-    cargo.args(["--package", "bitsort", "--package", "bitsort-launcher"]);
-    cargo.args(["--bin", "bitset", "--bin", "bitsort-launcher"]);
+    cargo.args(["--package", "bitsort-launcher"]);
     cargo.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&folder);
     if host != target {
         cargo.arg("--target").arg(&target);
     }
     if !cargo.status()?.success() {
-        return Err("the programs bitsort and bitset could not be built".into());
+        return Err("the launcher of bitsort and bitset could not be built".into());
     }
     let folder = if host == target { folder } else { folder.join(target) };
     Ok(folder.join("wheel-programs"))

@@ -150,7 +150,7 @@ pub mod sort;
 
 pub use error::{DataChange, Error, Result};
 pub use io::table::TableFormat;
-pub use kernel::sys::Machine;
+pub use kernel::sys::{Machine, guard_mapped_files};
 pub use number::{Format, ParseFormatError};
 pub use progress::{Phase, Progress};
 pub use set::Bitmap;

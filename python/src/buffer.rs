@@ -11,7 +11,7 @@
 //!   after it was made: whoever has a buffer of it may write to it.
 
 use crate::error::{invalid, wrong_type};
-use crate::source::Mapped;
+use crate::source::{Mapped, Source};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyIndexError};
 use pyo3::ffi;
@@ -582,7 +582,7 @@ unsafe fn fill_view(
 
 /// The words of a plain bitmap in a file, where they are mapped: numbers of 64 bits for
 /// `memoryview` and `numpy.asarray`, which are only read. The file stays mapped as long as
-/// anybody has them; if it is cut meanwhile, reading them ends the process.
+/// anybody has them. If it is cut meanwhile, words that are gone are read as 0: `check` tells.
 ///
 /// >>> import bitsort
 /// >>> _ = bitsort.BitSet(range(1000)).write("dense.bits", format="dense")
@@ -612,6 +612,13 @@ impl MappedWords {
 impl MappedWords {
     fn __len__(&self) -> usize {
         self.len.cast_unsigned()
+    }
+
+    /// Raises `bitsort.Error` or `OSError` if the file was cut since it was opened: what was
+    /// computed from the words may be wrong then.
+    fn check(&self) -> PyResult<()> {
+        let source = Source::File(Arc::clone(&self.file));
+        source.after(source.check())
     }
 
     /// # Safety

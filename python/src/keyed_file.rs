@@ -85,7 +85,9 @@ impl KeyedSets {
     /// The keys, ascending, as bytes.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let keys = self.0.iter().map(|about| Ok(PyBytes::new(py, about.map_err(raise)?.key)));
-        PyList::new(py, keys.collect::<PyResult<Vec<_>>>()?)
+        let keys = keys.collect::<PyResult<Vec<_>>>()?;
+        self.0.intact().map_err(raise)?;
+        PyList::new(py, keys)
     }
 
     /// The set of a key, or `default` if there is no such key.

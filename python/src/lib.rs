@@ -23,6 +23,9 @@ mod numbers;
 mod parts;
 mod plot;
 mod probe;
+#[cfg(feature = "programs")]
+#[expect(unsafe_code, reason = "functions that other programs find by name")]
+mod programs;
 mod sets;
 mod sort;
 mod source;
@@ -74,9 +77,10 @@ mod package {
     use crate::sort::{Report, explain, sort};
     use pyo3::prelude::*;
 
-    /// Says that the sets are sets.
+    /// Says that the sets are sets, and has questions to files that were cut fail.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        bitsort::guard_mapped_files()?;
         // Python has loaded this one when it starts; `collections.abc` costs ten milliseconds.
         let sets = module.py().import("_collections_abc")?;
         for (interface, class) in [("Set", "AbstractBitSet"), ("MutableSet", "BitSet")] {

@@ -142,7 +142,7 @@ fn answers(
         let answers = &mut found[done..done + values.len()];
         done += values.len();
         let asked = set.view().contains_many(values, answers);
-        asked.map_err(|damage| raise(set.damaged(damage)))
+        source.after(asked.map_err(|damage| raise(set.damaged(damage))))
     };
     match numbers {
         Numbers::Columns(columns) => each_block(columns, BLOCK, null_is_allowed, ask)?,

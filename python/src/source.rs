@@ -41,7 +41,7 @@ impl Mapped {
         Self { set, file: opened }
     }
 
-    /// Refuses a file that lost bytes since it was opened: reading them would end the process.
+    /// Refuses a file that lost bytes since it was opened, by its length.
     fn check(&self) -> bitsort::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let path = self.set.path();
@@ -127,7 +127,17 @@ impl Source {
     ) -> PyResult<T> {
         self.check()?;
         let set = self.as_set();
-        question(set.view()).map_err(|damage| raise(set.damaged(damage)))
+        self.after(question(set.view()).map_err(|damage| raise(set.damaged(damage))))
+    }
+
+    /// An answer, unless the file was cut while it was read.
+    pub(crate) fn after<T>(&self, answer: PyResult<T>) -> PyResult<T> {
+        let Self::File(mapped) = self else { return answer };
+        match mapped.set.intact() {
+            Ok(()) => answer,
+            // The lengths say more, where they differ.
+            Err(lost) => Err(raise(mapped.check().err().unwrap_or(lost))),
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {

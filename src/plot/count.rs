@@ -2,7 +2,7 @@
 
 use super::{MAX_ORDER, Map};
 use crate::error::{Error, Result};
-use crate::set::{AsSet, Damage, Operand};
+use crate::set::{AsSet, Damage, Operand, SetView};
 
 /// The order where none is asked for.
 const DEFAULT_ORDER: u32 = 9;
@@ -19,7 +19,7 @@ impl Map {
     /// If `order` is above [`MAX_ORDER`], or the set is damaged.
     pub fn of(set: &(impl AsSet + ?Sized), order: Option<u32>) -> Result<Self> {
         let set = set.as_set();
-        let max = set.view().max().map_err(|damage| set.damaged(damage))?.unwrap_or(0);
+        let max = set.ask(SetView::max)?.unwrap_or(0);
         let bits = (u64::BITS - max.leading_zeros()).next_multiple_of(2).max(2);
         Self::counted(set, order, bits, false)
     }
@@ -31,7 +31,7 @@ impl Map {
     /// As those of [`of`](Self::of), and if a value is no address.
     pub fn of_ipv4(set: &(impl AsSet + ?Sized), order: Option<u32>) -> Result<Self> {
         let set = set.as_set();
-        let max = set.view().max().map_err(|damage| set.damaged(damage))?.unwrap_or(0);
+        let max = set.ask(SetView::max)?.unwrap_or(0);
         if max > u32::MAX.into() {
             return Err(Error::NoIpv4 { input: set.name().display().to_string(), value: max });
         }
@@ -63,6 +63,7 @@ impl Map {
                 counts[place((key << 16 | u64::from(low)) >> cell_bits)?] += 1;
             }
         }
+        set.after(Ok(()))?;
         let name = set.name().file_name().unwrap_or(set.name().as_os_str());
         Ok(Self { order, cell_bits, counts, title: name.to_string_lossy().into_owned(), ipv4 })
     }

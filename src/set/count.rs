@@ -11,6 +11,11 @@ impl Plan<'_> {
     /// Number of values of the result. For two sets nothing is computed but
     /// the size of what they share.
     pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
+        let sets = self.operands();
+        Self::after(&sets, self.counted(progress))
+    }
+
+    fn counted(self, progress: &Progress) -> Result<u64> {
         let mut count = 0;
         if let Some(merge) = Merge::of(&self) {
             merge.run(progress, |values| {
@@ -109,7 +114,12 @@ impl Plan<'_> {
     }
 
     /// Whether all values of `a` are in `b`. Ends at the first container that has others.
-    pub(crate) fn is_subset(mut a: Self, mut b: Self) -> Result<bool> {
+    pub(crate) fn is_subset(a: Self, b: Self) -> Result<bool> {
+        let sets = [a.operands(), b.operands()].concat();
+        Self::after(&sets, Self::is_within(a, b))
+    }
+
+    fn is_within(mut a: Self, mut b: Self) -> Result<bool> {
         let (mut from, mut pool) = (0, Pool::default());
         while let Some(key) = a.key(from)? {
             let (ours, theirs) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
@@ -125,7 +135,12 @@ impl Plan<'_> {
     }
 
     /// Whether two sets share no value. Ends at the first container that shares one.
-    pub(crate) fn is_disjoint(mut a: Self, mut b: Self) -> Result<bool> {
+    pub(crate) fn is_disjoint(a: Self, b: Self) -> Result<bool> {
+        let sets = [a.operands(), b.operands()].concat();
+        Self::after(&sets, Self::is_apart(a, b))
+    }
+
+    fn is_apart(mut a: Self, mut b: Self) -> Result<bool> {
         let mut from = 0;
         let mut pool = Pool::default();
         while let (Some(x), Some(y)) = (a.key(from)?, b.key(from)?) {

@@ -1,8 +1,9 @@
 //! What takes part in set algebra, wherever it lies.
 
 use super::file::SetFile;
+use super::keyed::KeyedSets;
 use super::view::{Damage, SetView};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// A set that takes part in algebra: [`IntegerSet`](super::IntegerSet), [`SetFile`],
@@ -70,6 +71,7 @@ pub struct Operand<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Origin<'a> {
     File(&'a SetFile),
+    Keyed(&'a KeyedSets),
     Named(&'a str),
 }
 
@@ -77,6 +79,28 @@ impl<'a> Operand<'a> {
     /// A set of this name, which is for messages.
     pub(crate) fn named(view: SetView<'a>, name: &'a str) -> Self {
         Self { view, origin: Origin::Named(name) }
+    }
+
+    /// A set of a file of many.
+    pub(super) fn keyed(view: SetView<'a>, sets: &'a KeyedSets) -> Self {
+        Self { view, origin: Origin::Keyed(sets) }
+    }
+
+    /// Asks the set; names it in an error.
+    pub(crate) fn ask<T>(
+        self,
+        question: impl FnOnce(SetView<'a>) -> Result<T, Damage>,
+    ) -> Result<T> {
+        self.after(question(self.view).map_err(|damage| self.damaged(damage)))
+    }
+
+    /// An answer of the view, unless its file lost bytes of which it may be made.
+    pub(crate) fn after<T>(self, answer: Result<T>) -> Result<T> {
+        match self.origin {
+            Origin::File(file) => file.after(answer),
+            Origin::Keyed(sets) => sets.after(answer),
+            Origin::Named(_) => answer,
+        }
     }
 
     /// The set, for queries.
@@ -89,7 +113,7 @@ impl<'a> Operand<'a> {
     pub(super) fn file(self) -> Option<&'a SetFile> {
         match self.origin {
             Origin::File(file) => Some(file),
-            Origin::Named(_) => None,
+            Origin::Keyed(_) | Origin::Named(_) => None,
         }
     }
 
@@ -108,6 +132,7 @@ impl<'a> Operand<'a> {
     pub fn damaged(self, damage: Damage) -> Error {
         match self.origin {
             Origin::File(file) => file.damaged()(damage),
+            Origin::Keyed(sets) => sets.damaged(damage),
             Origin::Named(name) => {
                 let Damage { offset, what } = damage;
                 Error::Damaged { input: name.to_owned(), offset, what }
@@ -119,6 +144,7 @@ impl<'a> Operand<'a> {
     pub(crate) fn name(self) -> &'a std::path::Path {
         match self.origin {
             Origin::File(file) => file.path(),
+            Origin::Keyed(sets) => sets.path(),
             Origin::Named(name) => name.as_ref(),
         }
     }

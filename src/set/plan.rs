@@ -166,7 +166,6 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The sets that take part.
     fn sets(&self, found: &mut Vec<Operand<'a>>) {
         match self {
             Self::Set(leaf) => found.push(leaf.set()),
@@ -179,6 +178,18 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// An answer, unless a file lost bytes of which it may be made.
+    pub(super) fn after<T>(sets: &[Operand<'_>], answer: Result<T>) -> Result<T> {
+        sets.iter().try_for_each(|set| set.after(Ok(()))).and(answer)
+    }
+
+    /// The sets that take part.
+    pub(super) fn operands(&self) -> Vec<Operand<'a>> {
+        let mut sets = Vec::new();
+        self.sets(&mut sets);
+        sets
+    }
+
     /// Computes the result into `sink`. A container of a damaged file that reaches the
     /// sink out of order is an error that names the file.
     pub(crate) fn run(
@@ -186,18 +197,18 @@ impl<'a> Plan<'a> {
         sink: &mut (impl ValueSink + ?Sized),
         progress: &Progress,
     ) -> Result<()> {
+        let sets = self.operands();
         if let Some(merge) = Merge::of(&self) {
-            return merge.run(progress, |values| sink.values(values));
+            return Self::after(&sets, merge.run(progress, |values| sink.values(values)));
         }
-        let (mut pool, mut sets) = (Pool::default(), Vec::new());
-        self.sets(&mut sets);
+        let mut pool = Pool::default();
         let ran = self.walk(progress, |plan, key| {
             let piece = plan.piece(key, &mut pool)?;
             sink.container(key, piece.container())?;
             pool.give(piece);
             Ok(())
         });
-        ran.map_err(|error| match &error {
+        Self::after(&sets, ran).map_err(|error| match &error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
                 damaged_file(&sets).unwrap_or(error)
             }
@@ -208,6 +219,12 @@ impl<'a> Plan<'a> {
     /// The result in memory. Containers of files are looked at, whether their values
     /// ascend: a set in memory is never damaged.
     pub(super) fn collect(self, progress: &Progress) -> Result<Containers> {
+        let sets = self.operands();
+        Self::after(&sets, self.collected(sets.clone(), progress))
+    }
+
+    /// The same, of whole `sets`.
+    fn collected(self, mut sets: Vec<Operand<'a>>, progress: &Progress) -> Result<Containers> {
         if let Some(merge) = Merge::of(&self) {
             let mut found = Containers::default();
             merge.run(progress, |values| {
@@ -216,8 +233,7 @@ impl<'a> Plan<'a> {
             })?;
             return Ok(found);
         }
-        let (mut pool, mut sets) = (Pool::default(), Vec::new());
-        self.sets(&mut sets);
+        let mut pool = Pool::default();
         sets.retain(|set| !set.view().is_sound());
         let mut found = Containers::default();
         self.walk(progress, |plan, key| {

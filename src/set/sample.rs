@@ -48,7 +48,7 @@ impl SetFile {
         let (count, damaged) = (self.len(), self.damaged());
         let (mut random, mut selection) = (Rng::with_seed(seed), Selection::new(self.view()));
         draw_from(&mut random, FEW, 0..count, wanted.min(count), &mut |rank| {
-            visit(selection.select(rank).map_err(&damaged)?)
+            visit(self.after(selection.select(rank).map_err(&damaged))?)
         })
     }
 }

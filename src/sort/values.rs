@@ -11,8 +11,7 @@ pub(super) struct SetInput<S>(pub(super) S);
 impl<S: AsSet + Send + Sync> SetInput<S> {
     /// Asks the set; names it in an error.
     fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
-        let set = self.0.as_set();
-        question(set.view()).map_err(|damage| set.damaged(damage))
+        self.0.as_set().ask(question)
     }
 }
 

@@ -9,9 +9,10 @@ use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::reader::{FileDecoder, read_footer_length, read_record_batch};
 use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -30,14 +31,19 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 pub(super) struct ArrowTable {
     bytes: FileBytes,
     decoder: FileDecoder,
-    /// Of the column of keys.
+    /// Of the column of keys; where that is encoded, of their places in the dictionary.
     keys: Option<FileDecoder>,
+    dictionary: Option<Dictionary>,
     batches: Vec<Block>,
 }
+
+/// The values of the column of keys, where that is encoded: one array after the other.
+type Dictionary = Arc<[ArrayRef]>;
 
 /// The keys of a record batch.
 pub(super) struct ArrowKeys {
     column: ArrayRef,
+    dictionary: Option<Dictionary>,
     at: usize,
 }
 
@@ -51,6 +57,8 @@ pub(super) struct ArrowPiece {
 struct Outline {
     schema: Schema,
     version: arrow_ipc::MetadataVersion,
+    /// The dictionaries of the columns, by their numbers.
+    encodings: Vec<Option<i64>>,
     batches: Vec<Block>,
     /// What comes before them: the values of columns that are encoded.
     dictionaries: Vec<Block>,
@@ -113,6 +121,13 @@ fn rows_of(message: &Message<'_>) -> io::Result<u64> {
     rows.ok_or_else(|| invalid("a record batch is none"))
 }
 
+/// The numbers of the dictionaries of columns.
+fn encodings_of(schema: &arrow_ipc::Schema<'_>) -> Vec<Option<i64>> {
+    let fields = schema.fields();
+    let id = |field: arrow_ipc::Field<'_>| field.dictionary().map(|encoding| encoding.id());
+    fields.iter().flatten().map(id).collect()
+}
+
 impl Outline {
     /// From the footer of a file.
     fn of_file(bytes: &FileBytes) -> io::Result<Self> {
@@ -125,6 +140,7 @@ impl Outline {
         let footer = bytes.at(footer_at, footer_bytes)?;
         let footer = root_as_footer(&footer).map_err(|error| invalid(error.to_string()))?;
         let schema = footer.schema().ok_or_else(|| invalid("the file has no schema"))?;
+        let encodings = encodings_of(&schema);
         let schema = try_fb_to_schema(schema).map_err(error)?;
         let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
         let mut rows = Vec::with_capacity(batches.len());
@@ -138,7 +154,7 @@ impl Outline {
         }
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
         let version = footer.version();
-        Ok(Self { schema, version, batches, dictionaries, changes: false, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, changes: false, rows })
     }
 
     /// From the messages of a stream.
@@ -146,6 +162,7 @@ impl Outline {
         let first = framed(bytes, 0)?.ok_or_else(|| invalid("the stream is empty"))?;
         let head = message(&first.metadata)?;
         let schema = head.header_as_schema().ok_or_else(|| invalid("the stream has no schema"))?;
+        let encodings = encodings_of(&schema);
         let (schema, version) = (try_fb_to_schema(schema).map_err(error)?, head.version());
         let (mut batches, mut dictionaries, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         let (mut at, mut changes) = (first.head_bytes, false);
@@ -173,7 +190,7 @@ impl Outline {
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
-        Ok(Self { schema, version, batches, dictionaries, changes, rows })
+        Ok(Self { schema, version, encodings, batches, dictionaries, changes, rows })
     }
 }
 
@@ -189,7 +206,7 @@ impl ArrowTable {
         } else {
             Outline::of_stream(&bytes)?
         };
-        let Outline { schema, version, batches, dictionaries, changes, rows } = outline;
+        let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
         let candidates = schema.fields().iter().map(|field| {
             let kind = field.data_type();
             let other = (!kind.is_integer()).then(|| kind.to_string());
@@ -208,43 +225,77 @@ impl ArrowTable {
                 .collect();
             choose(&candidates, Some(wanted), KEYS)
         });
-        let schema = Arc::new(schema);
-        let decoder = |column: usize| {
-            FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
-        };
         let keys = keys.transpose()?;
-        let is_encoded = keys
-            .is_some_and(|keys| matches!(schema.field(keys).data_type(), DataType::Dictionary(..)));
-        if is_encoded && changes {
+        let encoded = keys.and_then(|keys| match schema.field(keys).data_type() {
+            DataType::Dictionary(places, values) => Some((keys, places.clone(), values.clone())),
+            _ => None,
+        });
+        if encoded.is_some() && changes {
             let what = "the dictionary of the column of keys changes within the stream, as it \
                         cannot in a file: write one";
             return Err(Refused::Column(what.to_owned()));
         }
-        let keys = keys.map(decoder);
-        let mut table = Self { bytes, decoder: decoder(column), keys, batches };
-        if is_encoded {
-            table.read_dictionaries(&dictionaries)?;
+        // The places of encoded keys are numbers like others.
+        let schema = match &encoded {
+            Some((keys, places, _)) => with_type(&schema, *keys, places),
+            None => schema,
+        };
+        let schema = Arc::new(schema);
+        let decoder = |column: usize| {
+            FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
+        };
+        let (decoder, keys) = (decoder(column), keys.map(decoder));
+        let mut table = Self { bytes, decoder, keys, dictionary: None, batches };
+        if let Some((keys, _, values)) = encoded {
+            let id = encodings.get(keys).copied().flatten();
+            table.dictionary = Some(table.read_dictionary(id, *values, &dictionaries)?);
         }
         Ok(Opened { table, rows })
     }
 
-    /// Reads the dictionaries of all columns, for that of the keys. They stay in memory.
-    fn read_dictionaries(&mut self, blocks: &[Block]) -> io::Result<()> {
+    /// Reads the dictionary of this number, which stays in memory: others are passed over.
+    fn read_dictionary(
+        &self,
+        id: Option<i64>,
+        values: DataType,
+        blocks: &[Block],
+    ) -> io::Result<Dictionary> {
         let limit_bytes = self.bytes.limit_bytes / 2;
-        let mut all = 0_u64;
+        let schema = Arc::new(Schema::new(vec![Field::new("values", values, true)]));
+        let (mut parts, mut all) = (Vec::new(), 0_u64);
         for block in blocks {
             let (at, head_bytes, whole) = place_of(block)?;
+            let found = framed(&self.bytes, at)?;
+            let found = found.ok_or_else(|| invalid("a dictionary is missing"))?;
+            let head = message(&found.metadata)?;
+            let batch = head.header_as_dictionary_batch();
+            let batch = batch.ok_or_else(|| invalid("a dictionary is none"))?;
+            if Some(batch.id()) != id {
+                continue;
+            }
+            if found.head_bytes != head_bytes {
+                return Err(invalid("the footer does not fit its dictionaries"));
+            }
             all = all.saturating_add(whole);
             if all > limit_bytes && at.saturating_add(whole) <= self.bytes.len {
                 return Err(too_large("a dictionary", all, limit_bytes));
             }
             let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
             self.check(&buffer, head_bytes, MessageHeader::DictionaryBatch)?;
-            if let Some(keys) = &mut self.keys {
-                keys.read_dictionary(block, &buffer).map_err(error)?;
+            let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
+            let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // was looked at
+            let (body, none) = (buffer.slice(head_bytes), HashMap::new());
+            let schema = Arc::clone(&schema);
+            let read = read_record_batch(&body, values, schema, &none, None, &head.version());
+            if !batch.isDelta() {
+                parts.clear();
             }
+            parts.extend(read.map_err(error)?.columns().first().cloned());
         }
-        Ok(())
+        if parts.is_empty() {
+            return Err(invalid("the column of keys has no dictionary"));
+        }
+        Ok(parts.into())
     }
 
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
@@ -255,7 +306,8 @@ impl ArrowTable {
     pub(super) fn keys(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
         let decoder = self.keys.as_ref();
         let decoder = decoder.ok_or_else(|| invalid("no column of keys is chosen"))?;
-        Ok(ArrowKeys { column: self.column(decoder, piece, rows)?, at: 0 })
+        let column = self.column(decoder, piece, rows)?;
+        Ok(ArrowKeys { column, dictionary: self.dictionary.clone(), at: 0 })
     }
 
     /// The column of a record batch that a decoder is for.
@@ -356,21 +408,63 @@ impl ArrowKeys {
         let count = count.min(self.column.len() - self.at);
         let part = self.column.slice(self.at, count);
         self.at += count;
-        let Some(encoded) = part.as_any_dictionary_opt() else {
+        let Some(dictionary) = &self.dictionary else {
             return push_keys(keys, &part, 0..count);
         };
-        let values = encoded.values();
-        if values.is_empty() {
-            (0..count).for_each(|_| keys.push(None));
-            return Ok(());
+        let places = places_of(&part).ok_or_else(|| invalid("places are no integers"))?;
+        let len = dictionary.iter().map(|values| values.len()).sum();
+        if places.iter().flatten().any(|place| *place >= len) {
+            return Err(invalid("a key is not in the dictionary"));
         }
-        let rows = encoded.normalized_keys().into_iter().enumerate();
         // A place behind the last value stands for null.
-        push_keys(
-            keys,
-            values,
-            rows.map(|(row, at)| if part.is_null(row) { values.len() } else { at }),
-        )
+        let places = places.into_iter().map(|place| place.unwrap_or(len));
+        if let [values] = &dictionary[..] {
+            return push_keys(keys, values, places);
+        }
+        for mut place in places {
+            let mut parts = dictionary.iter();
+            let part = parts.find(|part| {
+                let is_here = place < part.len();
+                place -= if is_here { 0 } else { part.len() };
+                is_here
+            });
+            match part {
+                Some(part) => push_keys(keys, part, std::iter::once(place))?,
+                None => keys.push(None),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A schema whose field `column` is of this type.
+fn with_type(schema: &Schema, column: usize, kind: &DataType) -> Schema {
+    let fields = schema.fields().iter().enumerate().map(|(index, field)| {
+        let field = field.as_ref().clone();
+        if index == column { field.with_data_type(kind.clone()) } else { field }
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// The places that an array of integers has; nothing for nulls. A negative one is behind all.
+fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
+    macro_rules! places {
+        ($kind:ty) => {{
+            let places = array.as_primitive_opt::<$kind>()?.iter();
+            let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
+            Some(places.map(|found| found.map(place)).collect())
+        }};
+    }
+    match array.data_type() {
+        DataType::UInt8 => places!(kinds::UInt8Type),
+        DataType::UInt16 => places!(kinds::UInt16Type),
+        DataType::UInt32 => places!(kinds::UInt32Type),
+        DataType::UInt64 => places!(kinds::UInt64Type),
+        DataType::Int8 => places!(kinds::Int8Type),
+        DataType::Int16 => places!(kinds::Int16Type),
+        DataType::Int32 => places!(kinds::Int32Type),
+        DataType::Int64 => places!(kinds::Int64Type),
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@
 //! disk cannot be read. There is no way on: the process says which file it was,
 //! and exits as after any other error.
 
+use super::guard::is_of_the_kernel;
 use super::remove_names;
 use rustix::fs::{Mode, OFlags};
 use std::io::{self, IoSlice};
@@ -76,13 +77,6 @@ extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const l
         }
     }
     signal_hook::low_level::exit(TROUBLE);
-}
-
-/// Whether a signal comes from the kernel, which met the hole, and not from a process.
-fn is_of_the_kernel(code: i32) -> bool {
-    /// `SI_USER` of macOS, where codes of processes begin.
-    const FROM_A_PROCESS: i32 = 0x1_0001;
-    if cfg!(target_vendor = "apple") { code < FROM_A_PROCESS } else { code > 0 }
 }
 
 const REASON: &[u8] = b": it was shortened while it was read, or its disk failed\n";

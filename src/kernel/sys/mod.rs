@@ -3,6 +3,7 @@
 mod closed;
 mod disk;
 mod files;
+mod guard;
 mod limits;
 mod lines;
 #[cfg(feature = "cli")]
@@ -15,6 +16,8 @@ mod temporary;
 pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
 pub(crate) use files::{Nameless, open_direct};
+pub use guard::guard_mapped_files;
+pub(crate) use guard::{LOST, Map, any_was_lost};
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 pub(crate) use lines::{Lines, atomic_words};

@@ -6,12 +6,17 @@ use crate::set::count::proportion;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::AsSet;
 use crate::set::plan::Plan;
+use crate::set::view::{Damage, SetView};
 use crate::set::{and, andnot, or, xor};
 use std::ops::RangeBounds;
 
 /// All questions fail where the file turns out to be damaged, and costs are those of the
 /// same questions to an [`IntegerSet`], unless said otherwise.
 impl SetFile {
+    fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
+        self.after(question(self.view()).map_err(self.damaged()))
+    }
+
     /// Whether there are no values, as the file says. O(1).
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -24,7 +29,7 @@ impl SetFile {
     ///
     /// If the file is damaged; so for all questions.
     pub fn contains(&self, value: u64) -> Result<bool> {
-        self.view().contains(value).map_err(self.damaged())
+        self.ask(|view| view.contains(value))
     }
 
     /// Which of `values` are in the set; see [`SetView::contains_many`](crate::set::SetView::contains_many).
@@ -34,7 +39,7 @@ impl SetFile {
     /// As [`contains`](Self::contains).
     pub fn contains_many(&self, values: &[u64]) -> Result<Vec<bool>> {
         let mut found = vec![false; values.len()];
-        self.view().contains_many(values, &mut found).map_err(self.damaged())?;
+        self.ask(|view| view.contains_many(values, &mut found))?;
         Ok(found)
     }
 
@@ -44,7 +49,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn min(&self) -> Result<Option<u64>> {
-        self.view().min().map_err(self.damaged())
+        self.ask(SetView::min)
     }
 
     /// The largest value.
@@ -53,7 +58,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn max(&self) -> Result<Option<u64>> {
-        self.view().max().map_err(self.damaged())
+        self.ask(SetView::max)
     }
 
     /// Number of values up to and including `value`. O(log containers) for a `.bits` file,
@@ -63,7 +68,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn rank(&self, value: u64) -> Result<u64> {
-        self.view().rank(value).map_err(self.damaged())
+        self.ask(|view| view.rank(value))
     }
 
     /// The value that has `index` values before it. Cost as of [`rank`](Self::rank).
@@ -72,7 +77,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn select(&self, index: u64) -> Result<Option<u64>> {
-        self.view().select(index).map_err(self.damaged())
+        self.ask(|view| view.select(index))
     }
 
     /// The smallest value from `value` on.
@@ -81,7 +86,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn next(&self, value: u64) -> Result<Option<u64>> {
-        self.view().next(value).map_err(self.damaged())
+        self.ask(|view| view.next(value))
     }
 
     /// The largest value up to `value`.
@@ -90,7 +95,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn previous(&self, value: u64) -> Result<Option<u64>> {
-        self.view().previous(value).map_err(self.damaged())
+        self.ask(|view| view.previous(value))
     }
 
     /// Number of values in a range. Cost as of [`rank`](Self::rank).
@@ -99,7 +104,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn range_len(&self, range: impl RangeBounds<u64>) -> Result<u64> {
-        self.view().range_len(range).map_err(self.damaged())
+        self.ask(|view| view.range_len(range))
     }
 
     /// The values, ascending; from the end, descending. An error is the last item.
@@ -114,7 +119,7 @@ impl SetFile {
         &self,
         range: impl RangeBounds<u64>,
     ) -> impl DoubleEndedIterator<Item = Result<u64>> {
-        self.view().range(range).map(|value| value.map_err(self.damaged()))
+        self.view().range(range).map(|value| self.after(value.map_err(self.damaged())))
     }
 
     /// A copy in memory, which can be changed. O(bytes).
@@ -123,7 +128,7 @@ impl SetFile {
     ///
     /// As [`contains`](Self::contains).
     pub fn to_set(&self) -> Result<IntegerSet> {
-        self.view().to_set().map_err(self.damaged())
+        self.ask(SetView::to_set)
     }
 
     /// Number of values in both; the values themselves are not computed.

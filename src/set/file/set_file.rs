@@ -4,7 +4,7 @@ use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
 use crate::io::page::{Section, verify_checksums};
 use crate::io::read::map;
-use crate::kernel::sys::map_file;
+use crate::kernel::sys::{LOST, Map, any_was_lost, map_file};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::keyed::{self, Body};
@@ -15,6 +15,7 @@ use crate::set::view::{
 };
 use memmap2::Mmap;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ use std::sync::Arc;
 /// 64-bit file has no table of its buckets and is walked once.
 ///
 /// The file must not be shortened in place while it is open: the kernel ends
-/// processes that read what is gone. Programs that replace it by renaming,
+/// processes that read what is gone, unless they called
+/// [`guard_mapped_files`](crate::guard_mapped_files). Programs that replace it by renaming,
 /// as `bitset` does, do no harm.
 ///
 /// # Examples
@@ -52,7 +54,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct SetFile {
     path: PathBuf,
-    map: Arc<Mmap>,
+    map: Arc<Map>,
     content: Content,
 }
 
@@ -126,9 +128,10 @@ impl SetFile {
         if matches!(manifest.try_exists(), Ok(false)) {
             return Err(FolderFault::NoManifest.of(path));
         }
-        let map = map(&manifest)?;
+        let map = Map::guarded(map(&manifest)?);
         let folder = open_parts(path, &map)?;
-        Ok(Self { path: path.into(), map: map.into(), content: Content::Folder(folder) })
+        let set = Self { path: path.into(), map: map.into(), content: Content::Folder(folder) };
+        set.intact().map(|()| set)
     }
 
     /// Opens a file if its content begins as a set does; nothing if it is
@@ -158,13 +161,14 @@ impl SetFile {
     }
 
     /// One set of a `.sets` file that is mapped; `path` is its name.
-    pub(crate) fn from_member(map: Arc<Mmap>, path: PathBuf, member: Member) -> Result<Self> {
+    pub(crate) fn from_member(map: Arc<Map>, path: PathBuf, member: Member) -> Result<Self> {
         let set = Self { path, map, content: Content::Keyed(member) };
-        set.check_structure()?;
+        set.after(set.check_structure())?;
         Ok(set)
     }
 
     pub(in crate::set) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
+        let map = Map::guarded(map);
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(
                 Header::read(&map)
@@ -193,8 +197,33 @@ impl SetFile {
             }
         };
         let set = Self { path: path.into(), map: Arc::new(map), content };
-        set.check_structure()?;
+        set.after(set.check_structure())?;
         Ok(set)
+    }
+
+    /// Whether the file still has all bytes that were read. Only questions to a view need it; see
+    /// [`guard_mapped_files`](crate::guard_mapped_files), without which it has nothing to tell.
+    /// O(1); O(parts) of a folder, once a file was cut.
+    ///
+    /// # Errors
+    ///
+    /// If it lost some: what was computed from them is wrong.
+    pub fn intact(&self) -> Result<()> {
+        if !any_was_lost() {
+            return Ok(());
+        }
+        if self.map.is_lost() {
+            return Err(Error::io("read", &self.path)(io::Error::other(LOST)));
+        }
+        match &self.content {
+            Content::Folder(folder) => folder.intact(),
+            _ => Ok(()),
+        }
+    }
+
+    /// An answer, unless bytes were lost of which it may be made.
+    pub(crate) fn after<T>(&self, answer: Result<T>) -> Result<T> {
+        self.intact().and(answer)
     }
 
     /// What the header of a `.bits` file cannot say for itself.
@@ -340,6 +369,9 @@ impl SetFile {
     /// The set, for queries. O(1).
     #[must_use]
     pub fn view(&self) -> SetView<'_> {
+        if self.map.is_lost() {
+            return SetView(Shape::Damaged(Damage::of(LOST)));
+        }
         let shape = match &self.content {
             Content::Bits(header) => {
                 let payload = header.payload.of(&self.map);
@@ -415,6 +447,10 @@ impl SetFile {
 
     /// The same; shows how far it is, and ends when somebody wants it to.
     pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+        self.after(self.verify_content(progress))
+    }
+
+    fn verify_content(&self, progress: &Progress) -> Result<()> {
         if let Content::Bits(header) = &self.content {
             verify_checksums(&self.map, header.checksums)
                 .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;

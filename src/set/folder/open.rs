@@ -64,6 +64,11 @@ impl Folder {
         self.cardinality
     }
 
+    /// Fails if a part lost bytes that were read.
+    pub(in crate::set) fn intact(&self) -> Result<()> {
+        self.parts.iter().try_for_each(|part| part.file.intact())
+    }
+
     /// Bytes of the parts.
     pub(in crate::set) fn file_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.file.file_bytes()).sum()

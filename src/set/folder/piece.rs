@@ -181,8 +181,7 @@ pub(super) fn ask<'s, T>(
     set: &'s dyn AsSet,
     question: impl FnOnce(SetView<'s>) -> Result<T, Damage>,
 ) -> Result<T> {
-    let set = set.as_set();
-    question(set.view()).map_err(|damage| set.damaged(damage))
+    set.as_set().ask(question)
 }
 
 impl SetFile {

@@ -7,6 +7,7 @@ use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::verify_checksums;
 use crate::io::read::map;
+use crate::kernel::sys::{LOST, Map};
 use crate::progress::Progress;
 use crate::set::file::{Member, Representation, SetFile};
 use crate::set::operand::Operand;
@@ -15,7 +16,7 @@ use memmap2::Mmap;
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct KeyedSets {
     path: PathBuf,
-    map: Arc<Mmap>,
+    map: Arc<Map>,
     header: Header,
 }
 
@@ -84,8 +85,27 @@ impl KeyedSets {
         Self::from_map(map(path)?, path)
     }
 
+    /// Whether the file still has all bytes that were read; see [`SetFile::intact`]. Keys need
+    /// it, which lie in the file.
+    ///
+    /// # Errors
+    ///
+    /// If it lost some: what was computed from them is wrong.
+    pub fn intact(&self) -> Result<()> {
+        if self.map.is_lost() {
+            return Err(Error::io("read", &self.path)(io::Error::other(LOST)));
+        }
+        Ok(())
+    }
+
+    /// An answer, unless bytes were lost of which it may be made.
+    pub(in crate::set) fn after<T>(&self, answer: Result<T>) -> Result<T> {
+        self.intact().and(answer)
+    }
+
     /// A file in memory; `path` is for messages.
     pub(super) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
+        let map = Map::guarded(map);
         let header =
             Header::read(&map).map_err(|(offset, what)| damaged(path, Damage { offset, what }))?;
         let sets = Self { path: path.into(), map: Arc::new(map), header };
@@ -93,7 +113,9 @@ impl KeyedSets {
             Some(last) => sets.entry(last).map(|last| (last.key_end, last.body_end)),
             None => Ok((0, 0)),
         };
-        if ends.map_err(|damage| sets.damaged(damage))? != (header.keys.len, header.bodies.len) {
+        if sets.after(ends.map_err(|damage| sets.damaged(damage)))?
+            != (header.keys.len, header.bodies.len)
+        {
             let what = "the last set does not end where all of them do";
             return Err(sets.damaged(Damage { offset: header.directory.offset, what }));
         }
@@ -157,12 +179,12 @@ impl KeyedSets {
         while from < to {
             let middle = from.midpoint(to);
             match self.found(middle)?.key.cmp(key) {
-                Ordering::Equal => return Ok(Some(middle)),
+                Ordering::Equal => return self.after(Ok(Some(middle))),
                 Ordering::Less => from = middle + 1,
                 Ordering::Greater => to = middle,
             }
         }
-        Ok(None)
+        self.after(Ok(None))
     }
 
     /// Set `index` (from 0) in the order of the keys. Cost as of [`get`](Self::get).
@@ -222,8 +244,7 @@ impl KeyedSets {
 
     /// Set `index` in algebra.
     pub(super) fn operand(&self, index: usize) -> Result<Operand<'_>> {
-        let name = self.path.to_str().unwrap_or("a set of a file");
-        Ok(Operand::named(self.view(index)?, name))
+        Ok(Operand::keyed(self.view(index)?, self))
     }
 
     /// The keys of the sets that have each of `ids`. O(sets and ids): every set is asked.
@@ -255,7 +276,7 @@ impl KeyedSets {
                 keys.push(found.key);
             }
         }
-        Ok(keys)
+        self.after(Ok(keys))
     }
 
     /// Reads the whole file: checksums, the order of the keys, and every set as
@@ -285,8 +306,9 @@ impl KeyedSets {
     }
 
     pub(super) fn verify_checksums(&self) -> Result<()> {
-        verify_checksums(&self.map, self.header.checksums)
-            .map_err(|(offset, what)| self.damaged(Damage { offset, what }))
+        let checked = verify_checksums(&self.map, self.header.checksums)
+            .map_err(|(offset, what)| self.damaged(Damage { offset, what }));
+        self.after(checked)
     }
 
     fn entry(&self, index: usize) -> Result<Entry, Damage> {
@@ -299,7 +321,7 @@ impl KeyedSets {
     }
 
     pub(super) fn found(&self, index: usize) -> Result<Found<'_>> {
-        self.located(index).map_err(|damage| self.damaged(damage))
+        self.after(self.located(index).map_err(|damage| self.damaged(damage)))
     }
 
     fn located(&self, index: usize) -> Result<Found<'_>, Damage> {
@@ -333,7 +355,7 @@ impl KeyedSets {
         OsString::from_vec(name).into()
     }
 
-    fn damaged(&self, damage: Damage) -> Error {
+    pub(in crate::set) fn damaged(&self, damage: Damage) -> Error {
         damaged(&self.path, damage)
     }
 

@@ -126,7 +126,8 @@ impl KeyRun for FileRun<'_> {
     fn copy(&self, out: &mut dyn Write) -> Result<Head> {
         let found = self.sets.found(self.index())?;
         let body = self.sets.body(&found);
-        out.write_all(body.bytes).map_err(Error::io("write the sets of", self.sets.path()))?;
+        let written = out.write_all(body.bytes);
+        self.sets.after(written.map_err(Error::io("write the sets of", self.sets.path())))?;
         let (bytes, representation) = (body.bytes.len() as u64, body.representation);
         Ok(Head { bytes, representation, cardinality: body.cardinality })
     }

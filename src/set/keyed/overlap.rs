@@ -13,6 +13,7 @@ use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
 use crate::set::plan::Plan;
+use crate::set::view::SetView;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -97,8 +98,7 @@ impl Many for &[&dyn AsSet] {
     }
 
     fn cardinality(&self, index: usize) -> Result<u64> {
-        let set = self[index].as_set();
-        set.view().len().map_err(|damage| set.damaged(damage))
+        self[index].as_set().ask(SetView::len)
     }
 
     fn operand(&self, index: usize) -> Result<Operand<'_>> {
@@ -196,7 +196,9 @@ impl Overlap {
             search.pairs_of_large()?;
         }
         search.pairs_of_small()?;
-        Ok(search.best.into_pairs())
+        let best = search.best;
+        (0..sets.count()).try_for_each(|index| sets.operand(index)?.after(Ok(())))?;
+        Ok(best.into_pairs())
     }
 }
 

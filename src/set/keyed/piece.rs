@@ -95,6 +95,7 @@ impl Iterator for Pieces {
 
     fn next(&mut self) -> Option<Self::Item> {
         let piece = self.piece();
+        let piece = self.sets.after(piece);
         if piece.is_err() {
             self.waiting = Vec::new().into_iter();
             self.large.2 = Vec::new().into_iter();

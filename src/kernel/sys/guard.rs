@@ -1,0 +1,358 @@
+//! Mapped files that another process cuts: a question to one fails, and the process goes on.
+//!
+//! The kernel sends SIGBUS where bytes are read that a file has no longer. Once
+//! [`guard_mapped_files`] was called, the handler puts zeros in their place and marks the map.
+//! What is computed from zeros is no answer: a question looks at the mark before it gives one.
+
+use memmap2::Mmap;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use std::io;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// What was to be done with the signal before this handler was put in front, each time. It is put
+/// there again where a file is opened: libraries that watch for crashes come later, too.
+static BEFORE: [OnceLock<libc::sigaction>; 8] = [const { OnceLock::new() }; 8];
+
+/// How many times it was put there.
+static FRONTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by who puts it there.
+static FRONT: Mutex<()> = Mutex::new(());
+
+/// The thread on which the signal was handed on, and is not handled yet; 0 if there is none.
+static HANDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any map lost bytes.
+static ANY_LOST: AtomicBool = AtomicBool::new(false);
+
+/// A map, as the handler sees it.
+#[derive(Debug)]
+struct Entry {
+    /// First address; 0 while there is no map.
+    start: AtomicUsize,
+    /// The address behind the last one.
+    end: AtomicUsize,
+    lost: AtomicBool,
+}
+
+/// Entries are never freed, so that the handler can go through them at any time; another map
+/// takes one when its map is gone.
+struct Chunk {
+    entries: [Entry; 64],
+    next: OnceLock<&'static Chunk>,
+}
+
+impl Chunk {
+    const fn new() -> Self {
+        Self { entries: [const { Entry::FREE }; 64], next: OnceLock::new() }
+    }
+}
+
+static FIRST: Chunk = Chunk::new();
+
+/// Entries without a map, and the last chunk. No handler takes the lock.
+struct Free {
+    entries: Vec<&'static Entry>,
+    last: Option<&'static Chunk>,
+}
+
+static FREE: Mutex<Free> = Mutex::new(Free { entries: Vec::new(), last: None });
+
+impl Entry {
+    #[expect(clippy::declare_interior_mutable_const, reason = "each use is another one")]
+    const FREE: Self =
+        Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0), lost: AtomicBool::new(false) };
+
+    /// One for a map at these addresses.
+    fn take(start: usize, end: usize) -> &'static Self {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.entries.is_empty() {
+            let chunk = match free.last {
+                None => &FIRST,
+                Some(last) => last.next.get_or_init(|| Box::leak(Box::new(Chunk::new()))),
+            };
+            free.last = Some(chunk);
+            free.entries.extend(&chunk.entries);
+        }
+        let entry = free.entries.pop().unwrap_or(&FIRST.entries[0]); // there is one
+        entry.lost.store(false, Ordering::Relaxed);
+        entry.end.store(end, Ordering::Release);
+        entry.start.store(start, Ordering::Release);
+        entry
+    }
+
+    fn give(&'static self) {
+        self.start.store(0, Ordering::Release);
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).entries.push(self);
+    }
+}
+
+/// A mapped file, which knows whether bytes of it were lost.
+#[derive(Debug)]
+pub(crate) struct Map {
+    bytes: Mmap,
+    entry: Option<&'static Entry>,
+}
+
+impl Map {
+    /// A map that the handler is to look after, if there is one.
+    pub(crate) fn guarded(bytes: Mmap) -> Self {
+        let range = bytes.as_ptr_range();
+        let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
+        if is_guarded {
+            // A refusal leaves it as it was, and a hole ends the process.
+            let _ = come_to_front();
+        }
+        let entry = is_guarded.then(|| Entry::take(range.start.addr(), range.end.addr()));
+        Self { bytes, entry }
+    }
+
+    /// Whether bytes were read that the file had no longer. They read as zeros since.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.entry.is_some_and(|entry| entry.lost.load(Ordering::Acquire))
+    }
+}
+
+impl Deref for Map {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // Before the bytes are unmapped: nobody reads them any more.
+        if let Some(entry) = self.entry.take() {
+            entry.give();
+        }
+    }
+}
+
+/// Whether any map ever lost bytes: else there is no need to look at each of many.
+pub(crate) fn any_was_lost() -> bool {
+    ANY_LOST.load(Ordering::Acquire)
+}
+
+/// What is wrong with a map that lost bytes.
+pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk failed";
+
+/// Has questions to mapped sets fail where another process cuts their file, or its disk fails;
+/// without it, the kernel ends the process by SIGBUS. It is for files that are opened later.
+///
+/// It handles the signal for the whole process; what is not about these files is handed on to
+/// who handled it before. The Python package calls it when it is imported. O(1); a second call does nothing.
+///
+/// Questions to a [`SetFile`](crate::set::SetFile) and to
+/// [`KeyedSets`](crate::set::keyed::KeyedSets) fail by themselves, as algebra does. Who asks a
+/// [`SetView`](crate::set::SetView) or looks at [words](crate::set::SetFile::words) calls
+/// [`SetFile::intact`](crate::set::SetFile::intact) before the answer is used. Bloom
+/// filters and indexes are not guarded.
+///
+/// # Errors
+///
+/// If the system refuses.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{IntegerSet, SetFile};
+///
+/// bitsort::guard_mapped_files()?;
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("ids.bits");
+/// IntegerSet::from_iter((0..1 << 20).step_by(3)).write(&path)?;
+/// let ids = SetFile::open(&path)?;
+/// std::fs::OpenOptions::new().write(true).open(&path)?.set_len(4096)?;
+/// assert!(ids.contains(999_999).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn guard_mapped_files() -> io::Result<()> {
+    come_to_front()
+}
+
+/// Sees to it that the handler is the first one, unless it was put there too often.
+fn come_to_front() -> io::Result<()> {
+    let _one = FRONT.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: of a `sigaction` all bits may be 0: no flags, the empty mask.
+    #[expect(unsafe_code, reason = "a structure of C")]
+    let mut before: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: no new action is given; the old one has its room.
+    #[expect(unsafe_code, reason = "no safe way to see what handles a signal")]
+    let asked = unsafe { libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut before) };
+    if asked != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let handler = lost as *const () as usize;
+    let Some(place) = BEFORE.get(FRONTS.load(Ordering::Acquire)) else { return Ok(()) };
+    if before.sa_sigaction == handler {
+        return Ok(());
+    }
+    let mut action = before;
+    action.sa_sigaction = handler;
+    // What a handler that it is handed on to sends comes at once: `hand_on` tells it apart.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    place.get_or_init(|| before); // the handler needs it
+    FRONTS.fetch_add(1, Ordering::AcqRel);
+    // SAFETY: `lost` has the signature that SA_SIGINFO asks for.
+    #[expect(unsafe_code, reason = "no safe way to see a signal's address")]
+    let refused = unsafe { libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut()) };
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Handles the signal, on the thread that read.
+///
+/// It loads, stores and makes system calls: it allocates nothing and takes no lock.
+extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: with SA_SIGINFO the kernel passes a valid structure.
+    #[expect(unsafe_code, reason = "what the kernel passes")]
+    let code = unsafe { (*info).si_code };
+    if is_of_the_kernel(code) {
+        // SAFETY: of a SIGBUS from the kernel the address is there.
+        #[expect(unsafe_code, reason = "a union of C")]
+        let address = unsafe { (*info).si_addr() }.addr();
+        if let Some(end) = mark(address)
+            && fill(address, end).is_ok()
+        {
+            return; // the thread reads again, now zeros
+        }
+    }
+    hand_on(signal, info, context);
+}
+
+/// Whether a signal comes from the kernel, which met the hole, and not from a process.
+pub(super) fn is_of_the_kernel(code: i32) -> bool {
+    /// `SI_USER` of macOS, where codes of processes begin.
+    const FROM_A_PROCESS: i32 = 0x1_0001;
+    if cfg!(target_vendor = "apple") { code < FROM_A_PROCESS } else { code > 0 }
+}
+
+/// Marks the map at an address; gives where it ends.
+fn mark(address: usize) -> Option<usize> {
+    let mut chunk = Some(&FIRST);
+    while let Some(&Chunk { ref entries, ref next }) = chunk {
+        for entry in entries {
+            let start = entry.start.load(Ordering::Acquire);
+            let end = entry.end.load(Ordering::Acquire);
+            // The map is there for as long as somebody reads it, so that its entry stays as it
+            // is. Another one that changes meanwhile is told apart by its two looks.
+            if start != 0
+                && (start..end).contains(&address)
+                && entry.start.load(Ordering::Acquire) == start
+            {
+                entry.lost.store(true, Ordering::Release);
+                ANY_LOST.store(true, Ordering::Release);
+                return Some(end);
+            }
+        }
+        chunk = next.get().copied();
+    }
+    None
+}
+
+/// Puts zeros in the place of the page with this address and of all behind it in the map: what
+/// is behind a hole is refused in any case, and one signal is enough.
+fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
+    let page = rustix::param::page_size();
+    let start = address / page * page;
+    let place = std::ptr::without_provenance_mut(start);
+    // SAFETY: from `start` to `end` lies a map of ours, which is only read, and which is not
+    // unmapped before whoever reads it here is done.
+    #[expect(unsafe_code, reason = "no safe way to change what is mapped")]
+    unsafe {
+        mmap_anonymous(
+            place,
+            end - start,
+            ProtFlags::READ,
+            MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE,
+        )
+    }
+    .map(drop)
+}
+
+/// Does what was to be done before there was this handler. If that gives it back, as Python's
+/// `faulthandler` does, the signal takes its usual course.
+fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: every thread has such a number, which is not 0.
+    #[expect(unsafe_code, reason = "a function of C")]
+    let thread = unsafe { libc::pthread_self() } as usize;
+    let last = FRONTS.load(Ordering::Acquire).checked_sub(1);
+    let before = last.and_then(|last| BEFORE.get(last)?.get());
+    let came_back = HANDED.load(Ordering::Acquire) == thread;
+    match before.map_or(libc::SIG_DFL, |before| before.sa_sigaction) {
+        _ if came_back => end_by(signal),
+        libc::SIG_DFL => end_by(signal),
+        libc::SIG_IGN => {}
+        handler => {
+            HANDED.store(thread, Ordering::Release);
+            if before.is_some_and(|before| before.sa_flags & libc::SA_SIGINFO != 0) {
+                type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+                // SAFETY: with SA_SIGINFO a handler has this signature.
+                #[expect(unsafe_code, reason = "a function of somebody else")]
+                let handler = unsafe { std::mem::transmute::<usize, Handler>(handler) };
+                handler(signal, info, context);
+            } else {
+                // SAFETY: without SA_SIGINFO a handler has this signature.
+                #[expect(unsafe_code, reason = "a function of somebody else")]
+                let handler = unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(handler) };
+                handler(signal);
+            }
+            HANDED.store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Ends the process by the signal, once the handler is done.
+fn end_by(signal: i32) {
+    // SAFETY: of a `sigaction` all bits may be 0: the default action is 0, too.
+    #[expect(unsafe_code, reason = "a structure of C")]
+    let usual: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: the old action is not asked for.
+    #[expect(unsafe_code, reason = "no safe way to handle a signal")]
+    unsafe {
+        libc::sigaction(signal, &raw const usual, std::ptr::null_mut());
+    }
+    // SAFETY: it sends a signal to this thread.
+    #[expect(unsafe_code, reason = "no safe way to send a signal")]
+    unsafe {
+        libc::raise(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::sys::map_file;
+    use std::io::Write;
+
+    #[test]
+    fn a_map_that_is_cut_reads_as_zeros_and_says_so() {
+        guard_mapped_files().unwrap();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&[7; 100_000]).unwrap();
+        let maps: Vec<_> = (0..200).map(|_| Map::guarded(map_file(&file).unwrap())).collect();
+        file.set_len(8192).unwrap();
+        assert!(maps.iter().all(|map| !map.is_lost()));
+        // The last ones have entries in chunks of their own.
+        let [.., before, last] = &maps[..] else { panic!("there are maps") };
+        assert_eq!((last[50_000], last[8191], last[99_999]), (0, 7, 0));
+        assert!(last.is_lost() && any_was_lost());
+        assert!(!before.is_lost() && before[0] == 7, "each has a mark of its own");
+        drop(maps);
+        // The entries are taken again, without a mark.
+        let again = Map::guarded(map_file(&file).unwrap());
+        assert!(!again.is_lost() && again[8191] == 7);
+    }
+
+    #[test]
+    fn no_entry_is_in_two_hands() {
+        let mut addresses: Vec<_> =
+            (0..300).map(|_| std::ptr::from_ref(Entry::take(8, 16))).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        assert_eq!(addresses.len(), 300);
+    }
+}
