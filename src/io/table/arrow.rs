@@ -11,7 +11,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use std::io;
 use std::sync::Arc;
 
@@ -190,47 +190,55 @@ impl ArrowTable {
             Outline::of_stream(&bytes)?
         };
         let Outline { schema, version, batches, dictionaries, changes, rows } = outline;
-        let candidates = schema.fields().iter().map(|field| {
-            let kind = field.data_type();
-            let other = (!kind.is_integer()).then(|| kind.to_string());
-            Candidate { name: field.name().clone(), other }
-        });
-        let candidates: Vec<_> = candidates.collect();
-        let column = choose(&candidates, wanted, INTEGERS)?;
+        let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
+            let candidate = |field: &Arc<Field>| {
+                let other = (!is_right(field.data_type())).then(|| field.data_type().to_string());
+                Candidate { name: field.name().clone(), other }
+            };
+            schema.fields().iter().map(candidate).collect()
+        };
+        // Integers in a dictionary may be the names of something: they come second.
+        let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
+        let takes_encoded = wanted.is_some() || !has_plain;
+        let is_id =
+            |kind: &DataType| kind.is_integer() || takes_encoded && is_encoded_integer(kind);
+        let column = choose(&candidates(&is_id), wanted, INTEGERS)?;
         let keys = keys.map(|wanted| {
-            let candidates: Vec<_> = candidates
-                .into_iter()
-                .zip(schema.fields())
-                .map(|(found, field)| Candidate {
-                    other: found.other.filter(|_| !is_key(field.data_type())),
-                    ..found
-                })
-                .collect();
-            choose(&candidates, Some(wanted), KEYS)
+            choose(&candidates(&|kind| kind.is_integer() || is_key(kind)), Some(wanted), KEYS)
         });
         let schema = Arc::new(schema);
         let decoder = |column: usize| {
             FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
         };
         let keys = keys.transpose()?;
-        let is_encoded = keys
-            .is_some_and(|keys| matches!(schema.field(keys).data_type(), DataType::Dictionary(..)));
-        if is_encoded && changes {
-            let what = "the dictionary of the column of keys changes within the stream, as it \
-                        cannot in a file: write one";
+        let is_encoded =
+            |column: usize| matches!(schema.field(column).data_type(), DataType::Dictionary(..));
+        let encoded = [is_encoded(column), keys.is_some_and(is_encoded)];
+        if encoded.contains(&true) && changes {
+            let what = "the dictionary of a column changes within the stream, as it cannot in a \
+                        file: write one";
             return Err(Refused::Column(what.to_owned()));
         }
         let keys = keys.map(decoder);
         let mut table = Self { bytes, decoder: decoder(column), keys, batches };
-        if is_encoded {
-            table.read_dictionaries(&dictionaries)?;
-        }
+        table.read_dictionaries(&dictionaries, encoded)?;
         Ok(Opened { table, rows })
     }
 
-    /// Reads the dictionaries of all columns, for that of the keys. They stay in memory.
-    fn read_dictionaries(&mut self, blocks: &[Block]) -> io::Result<()> {
+    /// Reads the dictionaries of all columns, for that of the values, of the keys, or both. They
+    /// stay in memory.
+    fn read_dictionaries(
+        &mut self,
+        blocks: &[Block],
+        [of_values, of_keys]: [bool; 2],
+    ) -> io::Result<()> {
         let limit_bytes = self.bytes.limit_bytes / 2;
+        let decoders =
+            [Some(&mut self.decoder).filter(|_| of_values), self.keys.as_mut().filter(|_| of_keys)];
+        let mut decoders: Vec<_> = decoders.into_iter().flatten().collect();
+        if decoders.is_empty() {
+            return Ok(());
+        }
         let mut all = 0_u64;
         for block in blocks {
             let (at, head_bytes, whole) = place_of(block)?;
@@ -239,9 +247,9 @@ impl ArrowTable {
                 return Err(too_large("a dictionary", all, limit_bytes));
             }
             let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-            self.check(&buffer, head_bytes, MessageHeader::DictionaryBatch)?;
-            if let Some(keys) = &mut self.keys {
-                keys.read_dictionary(block, &buffer).map_err(error)?;
+            check(&buffer, head_bytes, MessageHeader::DictionaryBatch, self.bytes.limit_bytes)?;
+            for decoder in &mut decoders {
+                decoder.read_dictionary(block, &buffer).map_err(error)?;
             }
         }
         Ok(())
@@ -266,7 +274,7 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        self.check(&buffer, head_bytes, MessageHeader::RecordBatch)?;
+        check(&buffer, head_bytes, MessageHeader::RecordBatch, self.bytes.limit_bytes)?;
         let batch = decoder.read_record_batch(block, &buffer).map_err(error)?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
@@ -275,37 +283,41 @@ impl ArrowTable {
         }
         Ok(column)
     }
+}
 
-    /// Refuses buffers that lie outside of their message, or that take too much
-    /// once they are unpacked.
-    fn check(&self, buffer: &Buffer, head_bytes: u64, kind: MessageHeader) -> io::Result<()> {
-        let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
-        let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
-        let message = message(metadata)?;
-        let batch = match kind {
-            MessageHeader::DictionaryBatch => {
-                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
-            }
-            _ => message.header_as_record_batch(),
-        };
-        let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
-        let body = buffer.get(head..).unwrap_or_default();
-        for place in batch.buffers().iter().flatten() {
-            let range =
-                usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
-            let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
-            let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
-            if batch.compression().is_some()
-                && let Some(unpacked) = bytes.first_chunk::<8>()
-                && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
-                && unpacked > self.bytes.limit_bytes
-            {
-                return Err(too_large("a buffer", unpacked, self.bytes.limit_bytes));
-            }
+/// Refuses buffers that lie outside of their message, or that take too much
+/// once they are unpacked.
+fn check(
+    buffer: &Buffer,
+    head_bytes: u64,
+    kind: MessageHeader,
+    limit_bytes: u64,
+) -> io::Result<()> {
+    let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
+    let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+    let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
+    let message = message(metadata)?;
+    let batch = match kind {
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
         }
-        Ok(())
+        _ => message.header_as_record_batch(),
+    };
+    let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
+    let body = buffer.get(head..).unwrap_or_default();
+    for place in batch.buffers().iter().flatten() {
+        let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
+        let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
+        let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
+        if batch.compression().is_some()
+            && let Some(unpacked) = bytes.first_chunk::<8>()
+            && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
+            && unpacked > limit_bytes
+        {
+            return Err(too_large("a buffer", unpacked, limit_bytes));
+        }
     }
+    Ok(())
 }
 
 impl ArrowPiece {
@@ -315,7 +327,11 @@ impl ArrowPiece {
         let part = self.column.slice(self.at, count);
         self.at += count;
         let signed = |value: i64| u64::try_from(value).map_err(|_| value);
-        match part.data_type() {
+        let kind = match part.data_type() {
+            DataType::Dictionary(_, kind) => kind,
+            kind => kind,
+        };
+        match kind {
             DataType::UInt8 => push::<kinds::UInt8Type>(&part, rows, |v| Ok(v.into())),
             DataType::UInt16 => push::<kinds::UInt16Type>(&part, rows, |v| Ok(v.into())),
             DataType::UInt32 => push::<kinds::UInt32Type>(&part, rows, |v| Ok(v.into())),
@@ -330,10 +346,14 @@ impl ArrowPiece {
     }
 }
 
+fn is_encoded_integer(kind: &DataType) -> bool {
+    matches!(kind, DataType::Dictionary(_, values) if values.is_integer())
+}
+
 /// Whether values can be keys beside integers: strings and bytes, or any keys in a dictionary.
 fn is_key(kind: &DataType) -> bool {
     match kind {
-        DataType::Dictionary(_, values) => values.is_integer() || is_text(values),
+        DataType::Dictionary(_, values) => is_encoded_integer(kind) || is_text(values),
         other => is_text(other),
     }
 }
@@ -422,12 +442,25 @@ fn push_keys(
     Ok(())
 }
 
-/// Appends the rows of an array, if it is of this type.
+/// Appends the rows of an array, if it is of this type, or a dictionary of it.
 fn push<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     rows: &mut Rows,
     natural: impl Fn(T::Native) -> Result<u64, i64>,
 ) -> Option<()> {
+    if let Some(encoded) = array.as_any_dictionary_opt() {
+        let values = encoded.values().as_primitive_opt::<T>()?;
+        if values.is_empty() {
+            rows.extend_some((0..array.len()).map(|_| None), natural);
+            return Some(());
+        }
+        let places = encoded.normalized_keys().into_iter().enumerate();
+        let value = |(row, at): (usize, usize)| {
+            (array.is_valid(row) && values.is_valid(at)).then(|| values.value(at))
+        };
+        rows.extend_some(places.map(value), natural);
+        return Some(());
+    }
     let array = array.as_primitive_opt::<T>()?;
     if array.null_count() == 0 {
         rows.extend(array.values(), natural);
