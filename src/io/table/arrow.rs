@@ -239,10 +239,12 @@ impl ArrowTable {
         if decoders.is_empty() {
             return Ok(());
         }
+        // Each has its own, if it is packed.
+        let copies = decoders.len() as u64;
         let mut all = 0_u64;
         for block in blocks {
             let (at, head_bytes, whole) = place_of(block)?;
-            all = all.saturating_add(whole);
+            all = all.saturating_add(whole.saturating_mul(copies));
             if all > limit_bytes && at.saturating_add(whole) <= self.bytes.len {
                 return Err(too_large("a dictionary", all, limit_bytes));
             }
