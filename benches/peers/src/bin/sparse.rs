@@ -121,7 +121,7 @@ fn mapped(data: &Data, format: SetFormat, name: &str, joins: bool, folder: &Path
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse());
+    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<usize>());
     let mut next = |default: usize| match arguments.next() {
         Some(number) => number.expect("VALUES and BITS are numbers"),
         None => default,
