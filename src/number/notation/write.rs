@@ -93,7 +93,6 @@ const ADDRESS_ROOM: usize = 24;
 
 /// Writes an address; gives its bytes. What is behind them in `out` is written over.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "at most 64 bits")]
 fn put_address(address: u32, out: &mut [u8; ADDRESS_ROOM]) -> usize {
     let [a, b, c, d] = address.to_be_bytes();
     let (upper, upper_bits) = octets([a, b]);
