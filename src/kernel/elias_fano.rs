@@ -8,6 +8,7 @@
 //! files", J. ACM 21 (1974); Fano, MIT Project MAC Memorandum 61 (1971).
 
 use super::Level;
+use super::level::Isa;
 use super::task::{Task, run};
 
 /// The place of the set bit that has `index` set bits below it; 64 if there is none.
@@ -33,6 +34,32 @@ pub(crate) fn select(word: u64, index: u32) -> u32 {
         rest &= rest - 1;
     }
     place + rest.trailing_zeros()
+}
+
+/// Of more numbers that share their high parts the low bits are searched, not read.
+const FEW: usize = 16;
+
+/// A number that is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// A bit of the uppers at or before its high part.
+    pub(crate) place: usize,
+    /// Zeros from there to its high part.
+    pub(crate) zeros: u32,
+    pub(crate) high: usize,
+    pub(crate) low: u64,
+    /// Numbers of the sequence.
+    pub(crate) count: usize,
+}
+
+/// [`Sequence::find_with`] of a processor that selects a bit at once: those before AVX-512 may
+/// take a hundred cycles.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
+fn find_with_bmi2(sequence: Sequence<'_>, wanted: Wanted) -> Option<Result<usize, usize>> {
+    sequence.find_with(wanted, |word, index| {
+        std::arch::x86_64::_pdep_u64(1 << index, word).trailing_zeros()
+    })
 }
 
 /// A sequence in borrowed bytes.
@@ -70,9 +97,17 @@ impl Sequence<'_> {
         Some(u64::from_le_bytes(*word) & u64::MAX << (place & 63))
     }
 
-    /// The place behind the next `count` bits that are `wanted`, from `place` on.
-    #[inline]
-    fn behind(self, place: usize, mut count: u32, wanted: bool) -> Option<usize> {
+    /// The place behind the next `count` bits that are `wanted`, from `place` on; `select` is
+    /// [`select`].
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn behind(
+        self,
+        place: usize,
+        mut count: u32,
+        wanted: bool,
+        select: impl Fn(u64, u32) -> u32,
+    ) -> Option<usize> {
         let flip = if wanted { 0 } else { u64::MAX };
         if count == 0 {
             return Some(place);
@@ -94,18 +129,19 @@ impl Sequence<'_> {
     /// The place behind `count` zeros from `place` on, if there are as many.
     #[inline]
     pub(crate) fn behind_zeros(self, place: usize, count: u32) -> Option<usize> {
-        self.behind(place, count, false)
+        self.behind(place, count, false, select)
     }
 
     /// The place of the one that has `count` ones before it from `place` on, if there is one.
     #[inline]
     pub(crate) fn one(self, place: usize, count: u32) -> Option<usize> {
-        Some(self.behind(place, count + 1, true)? - 1)
+        Some(self.behind(place, count + 1, true, select)? - 1)
     }
 
     /// Number of ones from `place` to the next zero, or to the end.
-    #[inline]
-    pub(crate) fn ones_at(self, mut place: usize) -> usize {
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn ones_at(self, mut place: usize) -> usize {
         let start = place;
         while let Some(word) = self.uppers.get(place >> 6) {
             let shift = place & 63;
@@ -116,6 +152,51 @@ impl Sequence<'_> {
             }
         }
         place - start
+    }
+
+    /// The index of a number, or where it would be; `None` if the uppers are not those of
+    /// `wanted.count` numbers.
+    #[inline]
+    pub(crate) fn find(self, level: Level, wanted: Wanted) -> Option<Result<usize, usize>> {
+        match level.isa() {
+            // SAFETY: `Level::available` is the only maker of this level, after the CPU
+            // reported these features.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { find_with_bmi2(self, wanted) },
+            _ => self.find_with(wanted, select),
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
+    #[inline(always)]
+    fn find_with(
+        self,
+        wanted: Wanted,
+        select: impl Fn(u64, u32) -> u32,
+    ) -> Option<Result<usize, usize>> {
+        let place = self.behind(wanted.place, wanted.zeros, false, select)?;
+        // As many zeros as the high part lie before the place.
+        let first = place.checked_sub(wanted.high)?;
+        let mut end = first + self.ones_at(place);
+        if end > wanted.count {
+            return None;
+        }
+        let mut from = first;
+        while end - from > FEW {
+            let middle = from.midpoint(end);
+            if self.low(middle) < wanted.low {
+                from = middle + 1;
+            } else {
+                end = middle + 1;
+            }
+        }
+        for index in from..end {
+            let low = self.low(index);
+            if low >= wanted.low {
+                return Some(if low == wanted.low { Ok(index) } else { Err(index) });
+            }
+        }
+        Some(Err(end))
     }
 
     /// Fills `out` with the places of ones, from bit `place` on. Gives how many there were.
@@ -456,9 +537,40 @@ mod tests {
             }
             prop_assert_eq!(sequence.one(0, u32::try_from(numbers.len()).unwrap()), None);
             let high = *highs.last().unwrap();
-            let start = sequence.behind_zeros(0, u32::try_from(high).unwrap()).unwrap();
             let alike = highs.iter().filter(|other| **other == high).count();
-            prop_assert_eq!((start - usize::try_from(high).unwrap(), sequence.ones_at(start)), (highs.len() - alike, alike));
+            let ask = |level, high: u64, low| {
+                let wanted = Wanted {
+                    place: 0,
+                    zeros: u32::try_from(high).unwrap(),
+                    high: usize::try_from(high).unwrap(),
+                    low,
+                    count: numbers.len(),
+                };
+                sequence.find(level, wanted)
+            };
+            for &level in Level::available() {
+                for (&number, &high) in numbers.iter().zip(&highs).step_by(7) {
+                    let mask = !(u64::MAX << low_bits);
+                    for low in [(number - base) & mask, (number - base) & mask ^ 1 & mask] {
+                        let key = high << low_bits | low;
+                        let model = numbers.partition_point(|n| n - base < key);
+                        let is_there = numbers.get(model).is_some_and(|n| n - base == key);
+                        let expected = if is_there { Ok(model) } else { Err(model) };
+                        let found = ask(level, high, low);
+                        prop_assert_eq!(found, Some(expected), "{}", level.name());
+                    }
+                }
+                let short = Wanted { place: 0, zeros: 0, high: 1, low: 0, count: numbers.len() };
+                prop_assert_eq!(sequence.find(level, short), None);
+                let few = Wanted {
+                    place: 0,
+                    zeros: u32::try_from(high).unwrap(),
+                    high: usize::try_from(high).unwrap(),
+                    low: 0,
+                    count: highs.len() - alike,
+                };
+                prop_assert_eq!(sequence.find(level, few), None);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What two sources of runs have in common, or one has alone; no set is made of them.
 
-use super::ranges::{BATCH, RunSource};
+use super::ranges::{BATCH, RunSource, Windows};
 use crate::error::Result;
 
 /// Adds up the values of runs.
@@ -110,10 +110,20 @@ impl RunSource for CutRuns<'_> {
     fn check(&self) -> Result<()> {
         self.left.source.check()
     }
+
+    /// No run reaches beyond the left one it is cut of.
+    fn windows(&self) -> Option<Windows> {
+        self.left.source.windows()
+    }
+
+    fn window(&self, window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
+        let (left, right) = (self.left.source.window(window)?, self.right.source.window(window)?);
+        Some(Box::new(CutRuns::new(self.in_both, left, right)))
+    }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::set::file::ValueSink;
     use crate::set::ranges::tests::{Given, Keep};
@@ -121,7 +131,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// The runs of values.
-    fn given(values: &BTreeSet<u64>) -> Given {
+    pub(in crate::set) fn given(values: &BTreeSet<u64>) -> Given {
         let mut runs: Vec<[u64; 2]> = Vec::new();
         for &value in values {
             match runs.last_mut() {

@@ -43,6 +43,7 @@ pub(crate) mod sparse;
 mod tests;
 mod update;
 pub(crate) mod view;
+mod windows;
 
 pub use bitmap::Bitmap;
 pub use changes::{Changed, Changes};

@@ -12,6 +12,43 @@ pub(crate) trait RunSource: Send {
 
     /// Ends a long run of which somebody wants no more.
     fn check(&self) -> Result<()>;
+
+    /// The windows by which several threads share a source that nothing was taken of; none if
+    /// one thread has to take it.
+    fn windows(&self) -> Option<Windows> {
+        None
+    }
+
+    /// The runs of which some value is in `window`, if the source can go there. It may be one of
+    /// another source's: then runs at its ends are in two windows.
+    fn window(&self, _window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
+        None
+    }
+}
+
+/// How threads share a source.
+pub(crate) struct Windows {
+    pub(crate) threads: usize,
+    /// Ascending; each begins behind the one before, and no run is in two of them.
+    pub(crate) windows: Vec<[u64; 2]>,
+}
+
+/// Runs of a window, about: their text fills a buffer or two.
+const WINDOW_RUNS: usize = if cfg!(test) { 8 } else { 1 << 13 };
+
+impl Windows {
+    /// Windows of a number of runs, the first value of each of which `first` gives.
+    pub(crate) fn of(threads: usize, runs: usize, first: impl Fn(usize) -> u64) -> Option<Self> {
+        if threads < 2 || runs < 2 * WINDOW_RUNS {
+            return None;
+        }
+        let window = |from: usize| {
+            let behind = from + WINDOW_RUNS;
+            // No run begins at 0 behind another one.
+            [first(from), if behind < runs { first(behind) - 1 } else { u64::MAX }]
+        };
+        Some(Self { threads, windows: (0..runs).step_by(WINDOW_RUNS).map(window).collect() })
+    }
 }
 
 /// Runs that are handed over together.
@@ -81,6 +118,17 @@ pub(super) mod tests {
 
         fn check(&self) -> Result<()> {
             Ok(())
+        }
+
+        fn windows(&self) -> Option<Windows> {
+            let runs = self.0.as_slice();
+            Windows::of(3, runs.len(), |index| runs[index][0])
+        }
+
+        fn window(&self, [first, last]: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
+            let is_in = |run: &&[u64; 2]| run[1] >= first && run[0] <= last;
+            let runs: Vec<_> = self.0.as_slice().iter().filter(is_in).copied().collect();
+            Some(Box::new(Self::new(runs)))
         }
     }
 

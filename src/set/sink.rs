@@ -3,6 +3,7 @@
 use super::foreign::{self, Buckets, ForeignFormat, ForeignSink};
 use super::format::SetFormat;
 use super::integer_set::IntegerSet;
+use super::windows::{self, encoded, write_windows};
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
 use crate::io::write::{Buffer, Writer};
@@ -238,9 +239,8 @@ impl<'p, W: Write> EncodingSink<'p, W> {
             }
             let (now, later) = lows.split_at(lows.len().min(room));
             lows = later;
-            let encoded = self.format.encode(base, now, b'\n', self.buffer.room());
-            self.buffer.filled += encoded
-                .map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })?;
+            let written = self.format.encode(base, now, b'\n', self.buffer.room());
+            self.buffer.filled += encoded(self.format, written)?;
         }
         Ok(())
     }
@@ -250,14 +250,10 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         self.flush()?;
         if let Some(mut runs) = self.runs.take() {
             let last = runs.finish(self.buffer.room());
-            self.buffer.filled = self.encoded(last)?;
+            self.buffer.filled = encoded(self.format, last)?;
             self.flush()?;
         }
         Ok(self.cardinality)
-    }
-
-    fn encoded(&self, encoded: Result<usize, u64>) -> Result<usize> {
-        encoded.map_err(|value| Error::ValueTooLarge { value, format: self.format.name() })
     }
 
     /// Writes a run, or keeps it until it is known where it ends.
@@ -266,8 +262,8 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         if self.buffer.room().len() < RunText::ROOM {
             self.flush()?;
         }
-        let encoded = text.push(run, self.buffer.room());
-        self.buffer.filled += self.encoded(encoded)?;
+        let pushed = text.push(run, self.buffer.room());
+        self.buffer.filled += encoded(self.format, pushed)?;
         Ok(())
     }
 
@@ -313,14 +309,25 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
 
     /// Runs that are written as such need no containers, however wide they are.
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
-        let Some(mut text) = self.runs.take() else { return push_runs(self, source) };
-        let mut runs = Vec::new();
-        while source.next(&mut runs)? {
-            for &run in &runs {
-                self.push_run(&mut text, run)?;
-            }
+        if self.runs.is_none() {
+            return push_runs(self, source);
         }
-        self.runs = Some(text);
+        if let Some(windows) = source.windows() {
+            let Self { out, path, format, .. } = self;
+            let take =
+                |buffer: &Buffer| out.write_all(buffer.filled()).map_err(Error::io("write", *path));
+            self.cardinality = write_windows(*format, source, windows, take)?;
+            return Ok(());
+        }
+        let format = self.format;
+        self.cardinality = windows::write(format, source, &mut Vec::new(), |text, runs| {
+            if self.buffer.room().len() < RunText::ROOM {
+                self.flush()?;
+            }
+            let (taken, bytes) = encoded(format, text.write_all(runs, self.buffer.room()))?;
+            self.buffer.filled += bytes;
+            Ok(taken)
+        })?;
         Ok(())
     }
 }

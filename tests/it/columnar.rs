@@ -504,4 +504,13 @@ fn encoded_columns_of_keys_are_read() {
     let table = tables.join("keys.arrow");
     let column = format!("group {} --key id --column key -o out.sets", table.display());
     work.set(&column, "").refused("not integers");
+    // Of a column of numbers that is encoded, the numbers count, and not their places.
+    let line = format!("group {} --key numbers --column numbers -o out.sets", table.display());
+    work.set(&line, "").quiet();
+    for number in 3..=6 {
+        let found = work.set(&format!("cat out.sets:{number}"), "").quiet();
+        assert_eq!(found, format!("{number}\n"));
+    }
+    let plain = format!("{} --column numbers --distinct", table.display());
+    assert_eq!(work.run(&plain).quiet(), "3\n4\n5\n6\n");
 }

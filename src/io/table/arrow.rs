@@ -9,10 +9,9 @@ use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{FileDecoder, read_footer_length, read_record_batch};
+use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -31,19 +30,14 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 pub(super) struct ArrowTable {
     bytes: FileBytes,
     decoder: FileDecoder,
-    /// Of the column of keys; where that is encoded, of their places in the dictionary.
+    /// Of the column of keys.
     keys: Option<FileDecoder>,
-    dictionary: Option<Dictionary>,
     batches: Vec<Block>,
 }
-
-/// The values of the column of keys, where that is encoded: one array after the other.
-type Dictionary = Arc<[ArrayRef]>;
 
 /// The keys of a record batch.
 pub(super) struct ArrowKeys {
     column: ArrayRef,
-    dictionary: Option<Dictionary>,
     at: usize,
 }
 
@@ -207,95 +201,70 @@ impl ArrowTable {
             Outline::of_stream(&bytes)?
         };
         let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
-        let candidates = schema.fields().iter().map(|field| {
-            let kind = field.data_type();
-            let other = (!kind.is_integer()).then(|| kind.to_string());
-            Candidate { name: field.name().clone(), other }
-        });
-        let candidates: Vec<_> = candidates.collect();
-        let column = choose(&candidates, wanted, INTEGERS)?;
-        let keys = keys.map(|wanted| {
-            let candidates: Vec<_> = candidates
-                .into_iter()
-                .zip(schema.fields())
-                .map(|(found, field)| Candidate {
-                    other: found.other.filter(|_| !is_key(field.data_type())),
-                    ..found
-                })
-                .collect();
-            choose(&candidates, Some(wanted), KEYS)
-        });
-        let keys = keys.transpose()?;
-        let encoded = keys.and_then(|keys| match schema.field(keys).data_type() {
-            DataType::Dictionary(places, values) => Some((keys, places.clone(), values.clone())),
-            _ => None,
-        });
-        if encoded.is_some() && changes {
-            let what = "the dictionary of the column of keys changes within the stream, as it \
-                        cannot in a file: write one";
-            return Err(Refused::Column(what.to_owned()));
-        }
-        // The places of encoded keys are numbers like others.
-        let schema = match &encoded {
-            Some((keys, places, _)) => with_type(&schema, *keys, places),
-            None => schema,
+        let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
+            let candidate = |field: &Arc<Field>| {
+                let other = (!is_right(field.data_type())).then(|| field.data_type().to_string());
+                Candidate { name: field.name().clone(), other }
+            };
+            schema.fields().iter().map(candidate).collect()
         };
+        // Integers in a dictionary may be the names of something: they come second.
+        let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
+        let takes_encoded = wanted.is_some() || !has_plain;
+        let is_id =
+            |kind: &DataType| kind.is_integer() || takes_encoded && is_encoded_integer(kind);
+        let column = choose(&candidates(&is_id), wanted, INTEGERS)?;
+        let keys = keys.map(|wanted| {
+            choose(&candidates(&|kind| kind.is_integer() || is_key(kind)), Some(wanted), KEYS)
+        });
         let schema = Arc::new(schema);
         let decoder = |column: usize| {
             FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
         };
-        let (decoder, keys) = (decoder(column), keys.map(decoder));
-        let mut table = Self { bytes, decoder, keys, dictionary: None, batches };
-        if let Some((keys, _, values)) = encoded {
-            let id = encodings.get(keys).copied().flatten();
-            table.dictionary = Some(table.read_dictionary(id, *values, &dictionaries)?);
+        let keys = keys.transpose()?;
+        let encoding = |column: usize| encodings.get(column).copied().flatten();
+        let encoded = [encoding(column), keys.and_then(encoding)];
+        if encoded != [None; 2] && changes {
+            let what = "the dictionary of a column changes within the stream, as it cannot in a \
+                        file: write one";
+            return Err(Refused::Column(what.to_owned()));
         }
+        let keys = keys.map(decoder);
+        let mut table = Self { bytes, decoder: decoder(column), keys, batches };
+        table.read_dictionaries(&dictionaries, encoded)?;
         Ok(Opened { table, rows })
     }
 
-    /// Reads the dictionary of this number, which stays in memory: others are passed over.
-    fn read_dictionary(
-        &self,
-        id: Option<i64>,
-        values: DataType,
-        blocks: &[Block],
-    ) -> io::Result<Dictionary> {
+    /// Reads the dictionaries of these numbers: of the values and of the keys, where they have
+    /// one. They stay in memory; those of other columns are passed over.
+    fn read_dictionaries(&mut self, blocks: &[Block], wanted: [Option<i64>; 2]) -> io::Result<()> {
         let limit_bytes = self.bytes.limit_bytes / 2;
-        let schema = Arc::new(Schema::new(vec![Field::new("values", values, true)]));
-        let (mut parts, mut all) = (Vec::new(), 0_u64);
+        let mut all = 0_u64;
         for block in blocks {
             let (at, head_bytes, whole) = place_of(block)?;
             let found = framed(&self.bytes, at)?;
             let found = found.ok_or_else(|| invalid("a dictionary is missing"))?;
             let head = message(&found.metadata)?;
             let batch = head.header_as_dictionary_batch();
-            let batch = batch.ok_or_else(|| invalid("a dictionary is none"))?;
-            if Some(batch.id()) != id {
-                continue;
-            }
-            if found.head_bytes != head_bytes {
-                return Err(invalid("the footer does not fit its dictionaries"));
-            }
-            all = all.saturating_add(whole);
+            let id = batch.ok_or_else(|| invalid("a dictionary is none"))?.id();
+            let decoders = [Some(&mut self.decoder), self.keys.as_mut()].into_iter().zip(wanted);
+            let decoders = decoders.filter(|(_, wanted)| *wanted == Some(id));
+            let decoders: Vec<_> = decoders.filter_map(|(decoder, _)| decoder).collect();
+            // Each has its own, if it is packed.
+            all = all.saturating_add(whole.saturating_mul(decoders.len() as u64));
             if all > limit_bytes && at.saturating_add(whole) <= self.bytes.len {
                 return Err(too_large("a dictionary", all, limit_bytes));
             }
-            let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-            self.check(&buffer, head_bytes, MessageHeader::DictionaryBatch)?;
-            let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
-            let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // was looked at
-            let (body, none) = (buffer.slice(head_bytes), HashMap::new());
-            let schema = Arc::clone(&schema);
-            let read = read_record_batch(&body, values, schema, &none, None, &head.version());
-            if !batch.isDelta() {
-                parts.clear();
+            if decoders.is_empty() {
+                continue;
             }
-            parts.extend(read.map_err(error)?.columns().first().cloned());
+            let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
+            check(&buffer, head_bytes, MessageHeader::DictionaryBatch, self.bytes.limit_bytes)?;
+            for decoder in decoders {
+                decoder.read_dictionary(block, &buffer).map_err(error)?;
+            }
         }
-        if parts.is_empty() {
-            return Err(invalid("the column of keys has no dictionary"));
-        }
-        Ok(parts.into())
+        Ok(())
     }
 
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
@@ -306,8 +275,7 @@ impl ArrowTable {
     pub(super) fn keys(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
         let decoder = self.keys.as_ref();
         let decoder = decoder.ok_or_else(|| invalid("no column of keys is chosen"))?;
-        let column = self.column(decoder, piece, rows)?;
-        Ok(ArrowKeys { column, dictionary: self.dictionary.clone(), at: 0 })
+        Ok(ArrowKeys { column: self.column(decoder, piece, rows)?, at: 0 })
     }
 
     /// The column of a record batch that a decoder is for.
@@ -318,7 +286,7 @@ impl ArrowTable {
             return Err(too_large("a record batch", whole, self.bytes.limit_bytes));
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-        self.check(&buffer, head_bytes, MessageHeader::RecordBatch)?;
+        check(&buffer, head_bytes, MessageHeader::RecordBatch, self.bytes.limit_bytes)?;
         let batch = decoder.read_record_batch(block, &buffer).map_err(error)?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
@@ -327,37 +295,41 @@ impl ArrowTable {
         }
         Ok(column)
     }
+}
 
-    /// Refuses buffers that lie outside of their message, or that take too much
-    /// once they are unpacked.
-    fn check(&self, buffer: &Buffer, head_bytes: u64, kind: MessageHeader) -> io::Result<()> {
-        let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
-        let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
-        let message = message(metadata)?;
-        let batch = match kind {
-            MessageHeader::DictionaryBatch => {
-                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
-            }
-            _ => message.header_as_record_batch(),
-        };
-        let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
-        let body = buffer.get(head..).unwrap_or_default();
-        for place in batch.buffers().iter().flatten() {
-            let range =
-                usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
-            let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
-            let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
-            if batch.compression().is_some()
-                && let Some(unpacked) = bytes.first_chunk::<8>()
-                && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
-                && unpacked > self.bytes.limit_bytes
-            {
-                return Err(too_large("a buffer", unpacked, self.bytes.limit_bytes));
-            }
+/// Refuses buffers that lie outside of their message, or that take too much
+/// once they are unpacked.
+fn check(
+    buffer: &Buffer,
+    head_bytes: u64,
+    kind: MessageHeader,
+    limit_bytes: u64,
+) -> io::Result<()> {
+    let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
+    let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
+    let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
+    let message = message(metadata)?;
+    let batch = match kind {
+        MessageHeader::DictionaryBatch => {
+            message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
         }
-        Ok(())
+        _ => message.header_as_record_batch(),
+    };
+    let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
+    let body = buffer.get(head..).unwrap_or_default();
+    for place in batch.buffers().iter().flatten() {
+        let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
+        let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
+        let bytes = bytes.ok_or_else(|| invalid("a buffer lies outside of its message"))?;
+        if batch.compression().is_some()
+            && let Some(unpacked) = bytes.first_chunk::<8>()
+            && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
+            && unpacked > limit_bytes
+        {
+            return Err(too_large("a buffer", unpacked, limit_bytes));
+        }
     }
+    Ok(())
 }
 
 impl ArrowPiece {
@@ -367,7 +339,11 @@ impl ArrowPiece {
         let part = self.column.slice(self.at, count);
         self.at += count;
         let signed = |value: i64| u64::try_from(value).map_err(|_| value);
-        match part.data_type() {
+        let kind = match part.data_type() {
+            DataType::Dictionary(_, kind) => kind,
+            kind => kind,
+        };
+        match kind {
             DataType::UInt8 => push::<kinds::UInt8Type>(&part, rows, |v| Ok(v.into())),
             DataType::UInt16 => push::<kinds::UInt16Type>(&part, rows, |v| Ok(v.into())),
             DataType::UInt32 => push::<kinds::UInt32Type>(&part, rows, |v| Ok(v.into())),
@@ -382,10 +358,14 @@ impl ArrowPiece {
     }
 }
 
+fn is_encoded_integer(kind: &DataType) -> bool {
+    matches!(kind, DataType::Dictionary(_, values) if values.is_integer())
+}
+
 /// Whether values can be keys beside integers: strings and bytes, or any keys in a dictionary.
 fn is_key(kind: &DataType) -> bool {
     match kind {
-        DataType::Dictionary(_, values) => values.is_integer() || is_text(values),
+        DataType::Dictionary(_, values) => is_encoded_integer(kind) || is_text(values),
         other => is_text(other),
     }
 }
@@ -408,63 +388,21 @@ impl ArrowKeys {
         let count = count.min(self.column.len() - self.at);
         let part = self.column.slice(self.at, count);
         self.at += count;
-        let Some(dictionary) = &self.dictionary else {
+        let Some(encoded) = part.as_any_dictionary_opt() else {
             return push_keys(keys, &part, 0..count);
         };
-        let places = places_of(&part).ok_or_else(|| invalid("places are no integers"))?;
-        let len = dictionary.iter().map(|values| values.len()).sum();
-        if places.iter().flatten().any(|place| *place >= len) {
-            return Err(invalid("a key is not in the dictionary"));
+        let values = encoded.values();
+        if values.is_empty() {
+            (0..count).for_each(|_| keys.push(None));
+            return Ok(());
         }
+        let rows = encoded.normalized_keys().into_iter().enumerate();
         // A place behind the last value stands for null.
-        let places = places.into_iter().map(|place| place.unwrap_or(len));
-        if let [values] = &dictionary[..] {
-            return push_keys(keys, values, places);
-        }
-        for mut place in places {
-            let mut parts = dictionary.iter();
-            let part = parts.find(|part| {
-                let is_here = place < part.len();
-                place -= if is_here { 0 } else { part.len() };
-                is_here
-            });
-            match part {
-                Some(part) => push_keys(keys, part, std::iter::once(place))?,
-                None => keys.push(None),
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A schema whose field `column` is of this type.
-fn with_type(schema: &Schema, column: usize, kind: &DataType) -> Schema {
-    let fields = schema.fields().iter().enumerate().map(|(index, field)| {
-        let field = field.as_ref().clone();
-        if index == column { field.with_data_type(kind.clone()) } else { field }
-    });
-    Schema::new(fields.collect::<Vec<_>>())
-}
-
-/// The places that an array of integers has; nothing for nulls. A negative one is behind all.
-fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
-    macro_rules! places {
-        ($kind:ty) => {{
-            let places = array.as_primitive_opt::<$kind>()?.iter();
-            let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
-            Some(places.map(|found| found.map(place)).collect())
-        }};
-    }
-    match array.data_type() {
-        DataType::UInt8 => places!(kinds::UInt8Type),
-        DataType::UInt16 => places!(kinds::UInt16Type),
-        DataType::UInt32 => places!(kinds::UInt32Type),
-        DataType::UInt64 => places!(kinds::UInt64Type),
-        DataType::Int8 => places!(kinds::Int8Type),
-        DataType::Int16 => places!(kinds::Int16Type),
-        DataType::Int32 => places!(kinds::Int32Type),
-        DataType::Int64 => places!(kinds::Int64Type),
-        _ => None,
+        push_keys(
+            keys,
+            values,
+            rows.map(|(row, at)| if part.is_null(row) { values.len() } else { at }),
+        )
     }
 }
 
@@ -516,12 +454,25 @@ fn push_keys(
     Ok(())
 }
 
-/// Appends the rows of an array, if it is of this type.
+/// Appends the rows of an array, if it is of this type, or a dictionary of it.
 fn push<T: ArrowPrimitiveType>(
     array: &ArrayRef,
     rows: &mut Rows,
     natural: impl Fn(T::Native) -> Result<u64, i64>,
 ) -> Option<()> {
+    if let Some(encoded) = array.as_any_dictionary_opt() {
+        let values = encoded.values().as_primitive_opt::<T>()?;
+        if values.is_empty() {
+            rows.extend_some((0..array.len()).map(|_| None), natural);
+            return Some(());
+        }
+        let places = encoded.normalized_keys().into_iter().enumerate();
+        let value = |(row, at): (usize, usize)| {
+            (array.is_valid(row) && values.is_valid(at)).then(|| values.value(at))
+        };
+        rows.extend_some(places.map(value), natural);
+        return Some(());
+    }
     let array = array.as_primitive_opt::<T>()?;
     if array.null_count() == 0 {
         rows.extend(array.values(), natural);

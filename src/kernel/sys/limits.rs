@@ -3,6 +3,8 @@
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Limits of the machine as this process meets them.
 ///
@@ -25,10 +27,22 @@ pub struct Machine {
 /// Assumed where the system does not tell.
 const UNKNOWN_MEMORY: u64 = 2 << 30;
 
+/// Several parts of one command ask in turn, and each question reads some twenty files.
+const FRESH: Duration = Duration::from_millis(50);
+
 impl Machine {
-    /// Asks the operating system.
+    /// Asks the operating system, or says again what it answered less than 50 ms ago.
     #[must_use]
     pub fn detect() -> Self {
+        static LATEST: Mutex<Option<(Instant, Machine)>> = Mutex::new(None);
+        let mut latest = LATEST.lock().unwrap_or_else(PoisonError::into_inner);
+        match *latest {
+            Some((at, machine)) if at.elapsed() < FRESH => machine,
+            _ => latest.insert((Instant::now(), Self::ask())).1,
+        }
+    }
+
+    fn ask() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         // Linux alone has this file.
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();

@@ -8,13 +8,13 @@ use std::io;
 pub(crate) fn advise_huge_pages(memory: &mut [u8]) {
     #[cfg(target_os = "linux")]
     if memory.len() >= 2 * HUGE_PAGE {
-        let before = memory.as_ptr().align_offset(HUGE_PAGE).min(memory.len());
-        let whole = &mut memory[before..];
-        let len = whole.len() / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: the pages are of `memory`, and huge ones hold the same.
-        let advised = unsafe {
-            rustix::mm::madvise(whole.as_mut_ptr().cast(), len, rustix::mm::Advice::LinuxHugepage)
-        };
+        // From the page where it begins: what an allocator keeps in front of it is in that page.
+        let before = memory.as_ptr() as usize % rustix::param::page_size();
+        let start = memory.as_mut_ptr().wrapping_sub(before);
+        let len = before + memory.len();
+        // SAFETY: huge pages hold the same, of `memory` and of what else is in its first page.
+        let advised =
+            unsafe { rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxHugepage) };
         let _ = advised; // refusal costs time only
     }
     #[cfg(not(target_os = "linux"))]

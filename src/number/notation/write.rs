@@ -44,7 +44,10 @@ impl Notation {
                 decimal::lines(value, &[0_u32], b'\n', &mut out[..MAX_LINE + SLACK]) - 1
             }
             Digits::Hex => put_hex(value, out),
-            Digits::Ipv4 => put_address(u32::try_from(value).map_err(|_| value)?, out),
+            Digits::Ipv4 => {
+                let address = u32::try_from(value).map_err(|_| value)?;
+                put_address(address, &mut out.as_chunks_mut().0[0])
+            }
         })
     }
 }
@@ -59,33 +62,62 @@ fn put_hex(value: u64, out: &mut [u8]) -> usize {
     length
 }
 
-/// A number of an address and a dot, and the bytes of both.
-static OCTETS: [([u8; 4], u8); 256] = {
-    let mut octets = [([b'.'; 4], 2); 256];
+/// A number of an address and a dot in the lower half, and the bits of both in the upper one.
+static OCTETS: [u64; 256] = {
+    let mut octets = [0; 256];
     let mut octet = 0;
     while octet < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "digits")]
         let [a, b, c] =
             [b'0' + (octet / 100) as u8, b'0' + (octet / 10 % 10) as u8, b'0' + (octet % 10) as u8];
         octets[octet] = match octet {
-            0..10 => ([c, b'.', 0, 0], 2),
-            10..100 => ([b, c, b'.', 0], 3),
-            _ => ([a, b, c, b'.'], 4),
+            0..10 => u64::from_le_bytes([c, b'.', 0, 0, 16, 0, 0, 0]),
+            10..100 => u64::from_le_bytes([b, c, b'.', 0, 24, 0, 0, 0]),
+            _ => u64::from_le_bytes([a, b, c, b'.', 32, 0, 0, 0]),
         };
         octet += 1;
     }
     octets
 };
 
-fn put_address(address: u32, out: &mut [u8]) -> usize {
-    let mut end = 0;
-    for octet in address.to_be_bytes() {
-        let (text, length) = OCTETS[usize::from(octet)];
-        out[end..end + 4].copy_from_slice(&text);
-        end += usize::from(length);
-    }
-    end - 1
+/// Two numbers of an address, each with a dot behind it, and the bits of all that.
+#[inline]
+fn octets([first, second]: [u8; 2]) -> (u64, u64) {
+    const TEXT: u64 = u32::MAX as u64;
+    let [first, second] = [first, second].map(|octet| OCTETS[usize::from(octet)]);
+    (first & TEXT | (second & TEXT) << (first >> 32), (first >> 32) + (second >> 32))
 }
+
+/// Bytes that an address is written to: it has 15 at most, and a `/` and a length may follow.
+const ADDRESS_ROOM: usize = 24;
+
+/// Writes an address; gives its bytes. What is behind them in `out` is written over.
+#[inline]
+fn put_address(address: u32, out: &mut [u8; ADDRESS_ROOM]) -> usize {
+    let [a, b, c, d] = address.to_be_bytes();
+    let (upper, upper_bits) = octets([a, b]);
+    let (lower, lower_bits) = octets([c, d]);
+    out[..8].copy_from_slice(&upper.to_le_bytes());
+    let middle = (upper_bits / 8) as usize % 16; // the remainder spares a check of the bounds
+    out[middle..middle + 8].copy_from_slice(&lower.to_le_bytes());
+    middle + (lower_bits / 8) as usize - 1
+}
+
+/// What stands behind the first address of a block whose prefix has so many bits, and its bytes.
+static ENDS: [([u8; 4], u8); 33] = {
+    let mut ends = [([b'\n', 0, 0, 0], 1); 33];
+    let mut length = 0;
+    while length < 32 {
+        #[expect(clippy::cast_possible_truncation, reason = "digits")]
+        let [tens, ones] = [b'0' + (length / 10) as u8, b'0' + (length % 10) as u8];
+        ends[length] = match length {
+            0..10 => ([b'/', ones, b'\n', 0], 3),
+            _ => ([b'/', tens, ones, b'\n'], 4),
+        };
+        length += 1;
+    }
+    ends
+};
 
 /// The length of the prefix of the largest block that begins with `first` and does not
 /// reach beyond `last`, and its last address.
@@ -145,6 +177,33 @@ impl RunText {
         self.open.take().map_or(Ok(0), |done| self.write(done, out))
     }
 
+    /// Writes the first of `runs`, none of which touches another, and nothing was
+    /// [pushed](Self::push) before: as many as `out` has room for, and one at least. Gives how
+    /// many they are, and their bytes.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`push`](Self::push).
+    ///
+    /// # Panics
+    ///
+    /// If `out` has less than [`ROOM`](Self::ROOM) bytes.
+    pub(crate) fn write_all(
+        &mut self,
+        runs: &[[u64; 2]],
+        out: &mut [u8],
+    ) -> Result<(usize, usize), u64> {
+        let (mut taken, mut end) = (0, 0);
+        while let Some(&run) = runs.get(taken)
+            && (taken == 0 || out.len() - end >= Self::ROOM)
+        {
+            end += self.write(run, &mut out[end..])?;
+            taken += 1;
+        }
+        Ok((taken, end))
+    }
+
+    #[inline]
     fn write(&mut self, [first, last]: [u64; 2], out: &mut [u8]) -> Result<usize, u64> {
         self.runs += 1;
         if self.notation.lines == Lines::Blocks {
@@ -167,18 +226,12 @@ fn put_blocks(mut first: u32, last: u32, out: &mut [u8]) -> usize {
     let mut end = 0;
     loop {
         let (length, block_last) = block_of(first, last);
-        end += put_address(first, &mut out[end..]);
-        if length < 32 {
-            out[end] = b'/';
-            let digits = decimal::digit_count(length.into());
-            if digits > 1 {
-                out[end + 1] = b"0123456789"[length as usize / 10];
-            }
-            out[end + digits] = b"0123456789"[length as usize % 10];
-            end += 1 + digits;
-        }
-        out[end] = b'\n';
-        end += 1;
+        let line = &mut out[end..].as_chunks_mut().0[0];
+        let address = put_address(first, line);
+        let (text, bytes) = ENDS[length as usize];
+        let behind = address % 16; // spares a check of the bounds
+        line[behind..behind + 4].copy_from_slice(&text);
+        end += address + usize::from(bytes);
         match block_last.checked_add(1) {
             Some(next) if block_last < last => first = next,
             _ => return end,

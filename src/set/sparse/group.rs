@@ -3,13 +3,9 @@
 
 use super::encoder::GroupEncoder;
 use super::layout::{Entry, Layout, SAMPLE_LOG};
-use crate::kernel::elias_fano::Sequence;
+use crate::kernel::elias_fano::{Sequence, Wanted};
 use crate::kernel::{self, Level, steps};
 use crate::set::view::Damage;
-
-/// A bucket has the values that share their high parts. Of one with more values than
-/// these the low bits are searched, not read.
-const FEW: usize = 16;
 
 /// The values of a group in borrowed bytes.
 #[derive(Debug, Clone, Copy)]
@@ -21,15 +17,6 @@ pub(crate) struct Group<'a> {
     layout: Layout,
     sequence: Sequence<'a>,
     samples: &'a [[u8; 2]],
-}
-
-/// The values of a group that share their high parts.
-#[derive(Debug, Clone, Copy)]
-struct Bucket {
-    /// Index of the first value.
-    first: usize,
-    /// Its bit in the uppers.
-    place: usize,
 }
 
 impl<'a> Group<'a> {
@@ -117,46 +104,22 @@ impl<'a> Group<'a> {
         kernel::prefetch(self.sequence.lows, (index * self.layout.low_bits as usize) >> 3);
     }
 
-    #[inline]
-    fn bucket(self, high: usize) -> Result<Bucket, Damage> {
-        steps::count(2);
-        let sample = high >> SAMPLE_LOG;
-        let place = (sample << SAMPLE_LOG) + self.sample(sample);
-        #[expect(clippy::cast_possible_truncation, reason = "below a sample's zeros")]
-        let zeros = (high & ((1 << SAMPLE_LOG) - 1)) as u32;
-        let place = self.sequence.behind_zeros(place, zeros);
-        // As many zeros as the high part lie before the place if the samples are right.
-        let bucket =
-            place.and_then(|place| Some(Bucket { first: place.checked_sub(high)?, place }));
-        bucket.filter(|bucket| bucket.first <= self.layout.count).ok_or_else(|| self.misplaced())
-    }
-
     /// The index of `value`, or where it would be. It is from the smallest to the largest.
     #[inline]
     pub(crate) fn find(self, value: u64) -> Result<Result<usize, usize>, Damage> {
-        let Bucket { first, place } = self.bucket(self.high(value))?;
-        let wanted = (value - self.base) & !(u64::MAX << self.layout.low_bits);
-        let count = self.sequence.ones_at(place);
-        let mut end = first + count;
-        if end > self.layout.count {
-            return Err(self.misplaced());
-        }
-        let mut from = first;
-        while end - from > FEW {
-            let middle = from.midpoint(end);
-            if self.sequence.low(middle) < wanted {
-                from = middle + 1;
-            } else {
-                end = middle + 1;
-            }
-        }
-        for index in from..end {
-            let low = self.sequence.low(index);
-            if low >= wanted {
-                return Ok(if low == wanted { Ok(index) } else { Err(index) });
-            }
-        }
-        Ok(Err(end))
+        steps::count(2);
+        let high = self.high(value);
+        let sample = high >> SAMPLE_LOG;
+        #[expect(clippy::cast_possible_truncation, reason = "below a sample's zeros")]
+        let zeros = (high & ((1 << SAMPLE_LOG) - 1)) as u32;
+        let wanted = Wanted {
+            place: (sample << SAMPLE_LOG) + self.sample(sample),
+            zeros,
+            high,
+            low: (value - self.base) & !(u64::MAX << self.layout.low_bits),
+            count: self.layout.count,
+        };
+        self.sequence.find(Level::best(), wanted).ok_or_else(|| self.misplaced())
     }
 
     /// The bit of value `index` in the uppers.

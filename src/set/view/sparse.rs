@@ -15,12 +15,23 @@ pub(crate) struct SparseView<'a> {
     table: &'a [[u8; ENTRY_BYTES]],
     /// Number of values.
     len: u64,
+    /// Groups a number between the smallest value and the largest.
+    density: f64,
 }
+
+/// Groups around the one where a value would be if the values were evenly spread.
+const NEAR: usize = 3;
 
 impl<'a> SparseView<'a> {
     /// A set of `len` values.
     pub(crate) fn new(payload: &'a [u8], table: &'a [[u8; ENTRY_BYTES]], len: u64) -> Self {
-        Self { payload, table, len }
+        let mut view = Self { payload, table, len, density: 0.0 };
+        if let Some((min, max)) = view.ends() {
+            #[expect(clippy::cast_precision_loss, reason = "it is a guess")]
+            let density = table.len() as f64 / (max.saturating_sub(min) as f64 + 1.0);
+            view.density = density;
+        }
+        view
     }
 
     /// Number of values.
@@ -111,8 +122,22 @@ impl<'a> SparseView<'a> {
     #[inline]
     fn place(self, value: u64) -> Option<usize> {
         steps::count(1);
-        let base =
-            |index: usize| self.table.get(index).map_or(u64::MAX, |e| Entry::from_bytes(e).base);
+        let entry = |index: usize| self.table.get(index).map(Entry::from_bytes);
+        let is_behind = |index: usize| entry(index).is_none_or(|entry| entry.base > value);
+        let distance = value.wrapping_sub(entry(0)?.base);
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is a guess"
+        )]
+        let guess = (distance as f64 * self.density) as usize;
+        let near = guess.min(self.table.len()).saturating_sub(1);
+        if !is_behind(near) && is_behind(near + NEAR) {
+            let passed = (1..NEAR).filter(|&more| !is_behind(near + more)).count();
+            return Some(near + passed);
+        }
+        let base = |index: usize| entry(index).map_or(u64::MAX, |entry| entry.base);
         match find_key(self.table.len(), value, base) {
             Ok(index) => Some(index),
             Err(index) => index.checked_sub(1),

@@ -260,7 +260,8 @@ impl Budget {
         const PARTS: u64 = 30;
         let part =
             in_usize(self.bytes.saturating_sub(others) / 4 * 3 / threads.max(1) as u64 / PARTS);
-        let block_bytes = (2 * part).clamp(1 << 12, 1 << 20);
+        // A block of this size is still in the second-level cache when it is parsed.
+        let block_bytes = (2 * part).clamp(1 << 12, 1 << 18);
         RangeShare { block_bytes, room_bytes: (12 * part).max(1 << 12) }
     }
 

@@ -9,8 +9,10 @@
 
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
-use crate::kernel::{on_each, sort};
+use crate::kernel::sys::advise_huge_pages;
+use crate::kernel::{Level, on_each, quicksort, sort, within_threads};
 use crate::progress::Progress;
+use crate::set::ranges::Windows;
 use crate::sort::{ArraySort, ReadNumbers};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -92,6 +94,8 @@ struct Spilled {
 
 /// Bytes of a run in a temporary file.
 const RUN_BYTES: usize = 16;
+/// Fewer ranges are sorted before a second thread has begun.
+const FEW: usize = 1 << 17;
 /// Least bytes of a part that are read at once.
 const MIN_READ_BYTES: usize = 4 << 10;
 const MAX_READ_BYTES: usize = 256 << 10;
@@ -101,8 +105,11 @@ impl Gatherer {
     /// [`relieve`](Self::relieve), and more of a temporary file.
     /// Room for `expected_bytes` of ranges is taken at once.
     pub(crate) fn new(room_bytes: usize, expected_bytes: usize, spool: Spool) -> Self {
-        let (narrow, wide) = (Vec::with_capacity(expected_bytes.min(room_bytes) / 8), Vec::new());
-        Self { narrow, wide, room_bytes, spool, spilled: None, spilled_bytes: 0 }
+        // What is not touched costs nothing.
+        let mut narrow = vec![0_u64; expected_bytes.min(room_bytes) / 8];
+        advise_huge_pages(bytemuck::cast_slice_mut(&mut narrow));
+        narrow.clear();
+        Self { narrow, wide: Vec::new(), room_bytes, spool, spilled: None, spilled_bytes: 0 }
     }
 
     fn bytes(&self) -> usize {
@@ -111,7 +118,11 @@ impl Gatherer {
 
     /// Takes ranges.
     #[inline]
-    pub(crate) fn take(&mut self, ranges: impl IntoIterator<Item = [u64; 2]>) {
+    pub(crate) fn take(&mut self, ranges: impl Iterator<Item = [u64; 2]> + Clone) {
+        if ranges.clone().fold(0, |bits, [_, last]| bits | last) <= u32::MAX.into() {
+            self.narrow.extend(ranges.map(u64::new));
+            return;
+        }
         for [first, last] in ranges {
             if last <= u32::MAX.into() {
                 self.narrow.push(Kept::new([first, last]));
@@ -159,17 +170,36 @@ impl Gatherer {
         join(&mut self.wide, threads);
     }
 
-    /// Sorts the ranges of all threads into one new array, if all are below 2^32 and there is
-    /// memory for it: as much as they have, and a quarter. Gives whether it did.
+    /// Sorts the ranges of all threads in one array, if all are below 2^32 and there is memory
+    /// for it: as much as they have, and a quarter. Gives whether it did.
     fn sort_narrow(gatherers: &mut [Self], progress: &Arc<Progress>) -> Result<bool> {
-        let kept: Vec<&[u64]> = gatherers.iter().map(|gatherer| &gatherer.narrow[..]).collect();
-        let count = kept.iter().map(|ranges| ranges.len()).sum();
+        if gatherers.iter().any(|gatherer| !gatherer.wide.is_empty()) {
+            return Ok(false);
+        }
+        let threads = gatherers.len();
+        let count: usize = gatherers.iter().map(|gatherer| gatherer.narrow.len()).sum();
+        let Some((first, others)) = gatherers.split_first_mut() else { return Ok(false) };
+        // That of the first thread, where such a sort is fast.
+        if quicksort::is_fast(Level::best()) && first.narrow.capacity() >= count {
+            for other in others {
+                first.append(other);
+            }
+            let ranges = &mut first.narrow[..];
+            let goes_on = |_| !progress.is_cancelled();
+            within_threads(if count < FEW { 1 } else { threads }, |shared| {
+                quicksort::sort(Level::best(), shared, ranges, &goes_on);
+            });
+            Error::if_cancelled(progress)?;
+            join_sorted(&mut first.narrow);
+            return Ok(true);
+        }
         let room: usize = gatherers.iter().map(|gatherer| gatherer.room_bytes).sum();
-        if gatherers.iter().any(|gatherer| !gatherer.wide.is_empty()) || 18 * count > room {
+        if 18 * count > room {
             return Ok(false);
         }
         let mut sorted = vec![0; count];
-        let sort = ArraySort::new().threads(gatherers.len()).progress(Arc::clone(progress));
+        let kept = gatherers.iter().map(|gatherer| &gatherer.narrow[..]).collect();
+        let sort = ArraySort::new().threads(threads).progress(Arc::clone(progress));
         sort.sort_u64(&Slices(kept), &mut sorted)?;
         join_sorted(&mut sorted);
         for gatherer in &mut *gatherers {
@@ -337,6 +367,22 @@ impl<'g> Joined<'g> {
         if let [only] = &mut self.sources[..] { only.next() } else { self.merge() }
     }
 
+    /// The windows of runs that are all in memory, in one array.
+    pub(crate) fn windows(&self, threads: usize) -> Option<Windows> {
+        let [Source::Narrow(runs)] = &self.sources[..] else { return None };
+        let runs = runs.as_slice();
+        Windows::of(threads, runs.len(), |index| runs[index].range()[0])
+    }
+
+    /// Those of which some value is in `window`.
+    pub(crate) fn window(&self, [first, last]: [u64; 2]) -> Option<Joined<'_>> {
+        let [Source::Narrow(runs)] = &self.sources[..] else { return None };
+        let runs = runs.as_slice();
+        let from = runs.partition_point(|run| run.range()[1] < first);
+        let to = runs.partition_point(|run| run.range()[0] <= last).max(from);
+        Some(Joined::new(vec![Source::Narrow(runs[from..to].iter())]))
+    }
+
     /// Puts the next runs behind those of `runs`.
     pub(crate) fn take(&mut self, count: usize, runs: &mut Vec<[u64; 2]>) -> io::Result<()> {
         if let [Source::Narrow(ranges)] = &mut self.sources[..] {
@@ -406,12 +452,21 @@ mod tests {
                 let last = first.saturating_add(length);
                 model.extend(first..=last);
                 let gatherer = &mut gatherers[number % threads];
-                gatherer.take([[first, last]]);
+                gatherer.take([[first, last]].into_iter());
                 gatherer.relieve().unwrap();
             }
             let runs = joined(&mut gatherers);
             let apart = |pair: &[[u64; 2]]| pair[0][1] < pair[1][0] - 1;
             prop_assert!(runs.windows(2).all(apart));
+            let whole = Gatherer::joined(&mut gatherers, &Arc::default()).unwrap();
+            if let Some(shared) = whole.windows(2) {
+                let window = |window| {
+                    let mut part = whole.window(window).unwrap();
+                    std::iter::from_fn(move || part.next().unwrap())
+                };
+                let parts: Vec<_> = shared.windows.into_iter().flat_map(window).collect();
+                prop_assert_eq!(&parts, &runs);
+            }
             let values: Vec<u64> = runs.iter().flat_map(|&[first, last]| first..=last).collect();
             prop_assert!(values.iter().eq(model.iter()));
         }
@@ -423,7 +478,7 @@ mod tests {
         let mut gatherer = Gatherer::new(1 << 14, 0, spool);
         for value in 0..20_000_u64 {
             let value = value.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-            gatherer.take([[value, value]]);
+            gatherer.take([[value, value]].into_iter());
             gatherer.relieve().unwrap();
         }
         assert!(gatherer.spilled.as_ref().unwrap().parts.len() <= 2);

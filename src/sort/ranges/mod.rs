@@ -21,10 +21,11 @@ use crate::set::container::Op;
 #[cfg(feature = "cli")]
 use crate::set::cut::CutRuns;
 use crate::set::file::ValueSink;
-use crate::set::ranges::{BATCH, RunSource};
+use crate::set::ranges::{BATCH, RunSource, Windows};
 use gatherer::{Gatherer, Joined};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 impl Sort {
@@ -78,7 +79,8 @@ impl Consumer for Gatherer {
 /// Runs on their way to a sink.
 struct Runs<'g> {
     joined: Joined<'g>,
-    count: u64,
+    count: Arc<AtomicU64>,
+    threads: usize,
     progress: Arc<Progress>,
     folder: PathBuf,
 }
@@ -88,12 +90,22 @@ impl RunSource for Runs<'_> {
         self.check()?;
         runs.clear();
         self.joined.take(BATCH, runs).map_err(Error::io("read", &self.folder))?;
-        self.count += runs.len() as u64;
+        self.count.fetch_add(runs.len() as u64, Ordering::Relaxed);
         Ok(!runs.is_empty())
     }
 
     fn check(&self) -> Result<()> {
         Error::if_cancelled(&self.progress)
+    }
+
+    fn windows(&self) -> Option<Windows> {
+        self.joined.windows(self.threads)
+    }
+
+    fn window(&self, window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
+        let joined = self.joined.window(window)?;
+        let (count, progress) = (Arc::clone(&self.count), Arc::clone(&self.progress));
+        Some(Box::new(Runs { joined, count, progress, threads: 1, folder: self.folder.clone() }))
     }
 }
 
@@ -117,7 +129,8 @@ pub(super) fn run(
     let mut runs = sort.runs(&mut gatherers)?;
     progress.enter(Phase::Emit, tally.values);
     sink.runs(&mut runs)?;
-    let written = Written { lines: runs.count, values: tally.values, ..Written::default() };
+    let lines = runs.count.load(Ordering::Relaxed);
+    let written = Written { lines, values: tally.values, ..Written::default() };
     progress.advance(tally.values);
     let report = Report {
         ranges: true,
@@ -137,9 +150,10 @@ pub(super) fn run(
 impl Sort {
     /// The runs that the threads gathered.
     fn runs<'g>(&self, gatherers: &'g mut [Gatherer]) -> Result<Runs<'g>> {
+        let threads = gatherers.len();
         let joined = Gatherer::joined(gatherers, &self.progress)?;
         let (progress, folder) = (Arc::clone(&self.progress), self.spool().folder);
-        Ok(Runs { joined, count: 0, progress, folder })
+        Ok(Runs { joined, count: Arc::default(), threads, progress, folder })
     }
 }
 
