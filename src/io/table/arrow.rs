@@ -9,9 +9,10 @@ use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
-use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::reader::{FileDecoder, read_footer_length, read_record_batch};
 use arrow_ipc::{Block, Message, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
@@ -29,23 +30,34 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 #[derive(Debug)]
 pub(super) struct ArrowTable {
     bytes: FileBytes,
-    decoder: FileDecoder,
-    /// Of the column of keys.
-    keys: Option<FileDecoder>,
+    values: Reader,
+    keys: Option<Reader>,
     batches: Vec<Block>,
 }
 
-/// The keys of a record batch.
-pub(super) struct ArrowKeys {
+/// What reads a column.
+#[derive(Debug)]
+struct Reader {
+    /// Where the column is encoded, of the places in the dictionary.
+    decoder: FileDecoder,
+    dictionary: Option<Dictionary>,
+}
+
+/// The values of a column that is encoded: one array after the other.
+type Dictionary = Arc<[ArrayRef]>;
+
+/// A column of a record batch.
+struct Part {
     column: ArrayRef,
+    dictionary: Option<Dictionary>,
     at: usize,
 }
 
-/// The column of a record batch.
-pub(super) struct ArrowPiece {
-    column: ArrayRef,
-    at: usize,
-}
+/// The keys of a record batch.
+pub(super) struct ArrowKeys(Part);
+
+/// The numbers of a record batch.
+pub(super) struct ArrowPiece(Part);
 
 /// The schema and the batches of a file.
 struct Outline {
@@ -217,69 +229,47 @@ impl ArrowTable {
         let keys = keys.map(|wanted| {
             choose(&candidates(&|kind| kind.is_integer() || is_key(kind)), Some(wanted), KEYS)
         });
-        let schema = Arc::new(schema);
-        let decoder = |column: usize| {
-            FileDecoder::new(Arc::clone(&schema), version).with_projection(vec![column])
-        };
         let keys = keys.transpose()?;
-        let encoding = |column: usize| encodings.get(column).copied().flatten();
-        let encoded = [encoding(column), keys.and_then(encoding)];
-        if encoded != [None; 2] && changes {
+        let is_encoded =
+            |column: &usize| matches!(schema.field(*column).data_type(), DataType::Dictionary(..));
+        let encoded = [Some(column), keys].into_iter().flatten().filter(is_encoded).count();
+        if encoded > 0 && changes {
             let what = "the dictionary of a column changes within the stream, as it cannot in a \
                         file: write one";
             return Err(Refused::Column(what.to_owned()));
         }
-        let keys = keys.map(decoder);
-        let mut table = Self { bytes, decoder: decoder(column), keys, batches };
-        table.read_dictionaries(&dictionaries, encoded)?;
-        Ok(Opened { table, rows })
+        let places = Arc::new(with_places(&schema));
+        let limit_bytes = bytes.limit_bytes / 2 / (encoded as u64).max(1);
+        let reader = |column: usize| -> io::Result<Reader> {
+            let decoder = FileDecoder::new(Arc::clone(&places), version);
+            let decoder = decoder.with_projection(vec![column]);
+            let dictionary = match schema.field(column).data_type() {
+                DataType::Dictionary(_, values) => {
+                    let id = encodings.get(column).copied().flatten();
+                    Some(read_dictionary(&bytes, id, values, &dictionaries, limit_bytes)?)
+                }
+                _ => None,
+            };
+            Ok(Reader { decoder, dictionary })
+        };
+        let (values, keys) = (reader(column)?, keys.map(reader).transpose()?);
+        Ok(Opened { table: Self { bytes, values, keys, batches }, rows })
     }
 
-    /// Reads the dictionaries of these numbers: of the values and of the keys, where they have
-    /// one. They stay in memory; those of other columns are passed over.
-    fn read_dictionaries(&mut self, blocks: &[Block], wanted: [Option<i64>; 2]) -> io::Result<()> {
-        let limit_bytes = self.bytes.limit_bytes / 2;
-        let mut all = 0_u64;
-        for block in blocks {
-            let (at, head_bytes, whole) = place_of(block)?;
-            let found = framed(&self.bytes, at)?;
-            let found = found.ok_or_else(|| invalid("a dictionary is missing"))?;
-            let head = message(&found.metadata)?;
-            let batch = head.header_as_dictionary_batch();
-            let id = batch.ok_or_else(|| invalid("a dictionary is none"))?.id();
-            let decoders = [Some(&mut self.decoder), self.keys.as_mut()].into_iter().zip(wanted);
-            let decoders = decoders.filter(|(_, wanted)| *wanted == Some(id));
-            let decoders: Vec<_> = decoders.filter_map(|(decoder, _)| decoder).collect();
-            // Each has its own, if it is packed.
-            all = all.saturating_add(whole.saturating_mul(decoders.len() as u64));
-            if all > limit_bytes && at.saturating_add(whole) <= self.bytes.len {
-                return Err(too_large("a dictionary", all, limit_bytes));
-            }
-            if decoders.is_empty() {
-                continue;
-            }
-            let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
-            check(&buffer, head_bytes, MessageHeader::DictionaryBatch, self.bytes.limit_bytes)?;
-            for decoder in decoders {
-                decoder.read_dictionary(block, &buffer).map_err(error)?;
-            }
-        }
-        Ok(())
-    }
-
+    /// Begins to read the numbers of a piece.
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
-        Ok(ArrowPiece { column: self.column(&self.decoder, piece, rows)?, at: 0 })
+        Ok(ArrowPiece(self.part(&self.values, piece, rows)?))
     }
 
     /// Begins to read the keys of a piece.
     pub(super) fn keys(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
-        let decoder = self.keys.as_ref();
-        let decoder = decoder.ok_or_else(|| invalid("no column of keys is chosen"))?;
-        Ok(ArrowKeys { column: self.column(decoder, piece, rows)?, at: 0 })
+        let reader = self.keys.as_ref();
+        let reader = reader.ok_or_else(|| invalid("no column of keys is chosen"))?;
+        Ok(ArrowKeys(self.part(reader, piece, rows)?))
     }
 
-    /// The column of a record batch that a decoder is for.
-    fn column(&self, decoder: &FileDecoder, piece: usize, rows: u64) -> io::Result<ArrayRef> {
+    /// The column of a record batch that a reader is for.
+    fn part(&self, reader: &Reader, piece: usize, rows: u64) -> io::Result<Part> {
         let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
         let (at, head_bytes, whole) = place_of(block)?;
         if whole > self.bytes.limit_bytes && at.saturating_add(whole) <= self.bytes.len {
@@ -287,14 +277,58 @@ impl ArrowTable {
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
         check(&buffer, head_bytes, MessageHeader::RecordBatch, self.bytes.limit_bytes)?;
-        let batch = decoder.read_record_batch(block, &buffer).map_err(error)?;
+        let batch = reader.decoder.read_record_batch(block, &buffer).map_err(error)?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
         if column.len() as u64 != rows {
             return Err(invalid("a record batch has another number of rows than it says"));
         }
-        Ok(column)
+        Ok(Part { column, dictionary: reader.dictionary.clone(), at: 0 })
     }
+}
+
+/// Reads the dictionary of this number, which stays in memory: others are passed over.
+fn read_dictionary(
+    bytes: &FileBytes,
+    id: Option<i64>,
+    values: &DataType,
+    blocks: &[Block],
+    limit_bytes: u64,
+) -> io::Result<Dictionary> {
+    let schema = Arc::new(Schema::new(vec![Field::new("values", values.clone(), true)]));
+    let (mut parts, mut all) = (Vec::new(), 0_u64);
+    for block in blocks {
+        let (at, head_bytes, whole) = place_of(block)?;
+        let found = framed(bytes, at)?.ok_or_else(|| invalid("a dictionary is missing"))?;
+        let head = message(&found.metadata)?;
+        let batch = head.header_as_dictionary_batch();
+        let batch = batch.ok_or_else(|| invalid("a dictionary is none"))?;
+        if Some(batch.id()) != id {
+            continue;
+        }
+        if found.head_bytes != head_bytes {
+            return Err(invalid("the footer does not fit its dictionaries"));
+        }
+        all = all.saturating_add(whole);
+        if all > limit_bytes && at.saturating_add(whole) <= bytes.len {
+            return Err(too_large("a dictionary", all, limit_bytes));
+        }
+        let buffer = Buffer::from_vec(bytes.at(at, whole)?);
+        check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?;
+        let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
+        let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // was looked at
+        let (body, none) = (buffer.slice(head_bytes), HashMap::new());
+        let schema = Arc::clone(&schema);
+        let read = read_record_batch(&body, values, schema, &none, None, &head.version());
+        if !batch.isDelta() {
+            parts.clear();
+        }
+        parts.extend(read.map_err(error)?.columns().first().cloned());
+    }
+    if parts.is_empty() {
+        return Err(invalid("a column has no dictionary"));
+    }
+    Ok(parts.into())
 }
 
 /// Refuses buffers that lie outside of their message, or that take too much
@@ -332,26 +366,36 @@ fn check(
     Ok(())
 }
 
+impl Part {
+    /// The next `count` rows, or fewer at the end.
+    fn next(&mut self, count: usize) -> ArrayRef {
+        let count = count.min(self.column.len() - self.at);
+        let rows = self.column.slice(self.at, count);
+        self.at += count;
+        rows
+    }
+}
+
 impl ArrowPiece {
     /// Appends the next `count` rows, or fewer at the end.
     pub(super) fn read(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
-        let count = count.min(self.column.len() - self.at);
-        let part = self.column.slice(self.at, count);
-        self.at += count;
-        let signed = |value: i64| u64::try_from(value).map_err(|_| value);
-        let kind = match part.data_type() {
-            DataType::Dictionary(_, kind) => kind,
-            kind => kind,
+        let part = self.0.next(count);
+        let dictionary = self.0.dictionary.as_deref();
+        let column = match dictionary {
+            None => Integers::Plain(&part),
+            Some(values) => Integers::Encoded(values, places_in(&part, values)?),
         };
-        match kind {
-            DataType::UInt8 => push::<kinds::UInt8Type>(&part, rows, |v| Ok(v.into())),
-            DataType::UInt16 => push::<kinds::UInt16Type>(&part, rows, |v| Ok(v.into())),
-            DataType::UInt32 => push::<kinds::UInt32Type>(&part, rows, |v| Ok(v.into())),
-            DataType::UInt64 => push::<kinds::UInt64Type>(&part, rows, Ok),
-            DataType::Int8 => push::<kinds::Int8Type>(&part, rows, |v| signed(v.into())),
-            DataType::Int16 => push::<kinds::Int16Type>(&part, rows, |v| signed(v.into())),
-            DataType::Int32 => push::<kinds::Int32Type>(&part, rows, |v| signed(v.into())),
-            DataType::Int64 => push::<kinds::Int64Type>(&part, rows, signed),
+        let values = dictionary.and_then(<[_]>::first).unwrap_or(&part);
+        let signed = |value: i64| u64::try_from(value).map_err(|_| value);
+        match values.data_type() {
+            DataType::UInt8 => column.push::<kinds::UInt8Type>(rows, |v| Ok(v.into())),
+            DataType::UInt16 => column.push::<kinds::UInt16Type>(rows, |v| Ok(v.into())),
+            DataType::UInt32 => column.push::<kinds::UInt32Type>(rows, |v| Ok(v.into())),
+            DataType::UInt64 => column.push::<kinds::UInt64Type>(rows, Ok),
+            DataType::Int8 => column.push::<kinds::Int8Type>(rows, |v| signed(v.into())),
+            DataType::Int16 => column.push::<kinds::Int16Type>(rows, |v| signed(v.into())),
+            DataType::Int32 => column.push::<kinds::Int32Type>(rows, |v| signed(v.into())),
+            DataType::Int64 => column.push::<kinds::Int64Type>(rows, signed),
             _ => None,
         }
         .ok_or_else(|| invalid("the column holds no integers"))
@@ -385,24 +429,77 @@ fn is_text(kind: &DataType) -> bool {
 impl ArrowKeys {
     /// Appends the keys of the next `count` rows, or of fewer at the end.
     pub(super) fn read(&mut self, count: usize, keys: &mut Keys) -> io::Result<()> {
-        let count = count.min(self.column.len() - self.at);
-        let part = self.column.slice(self.at, count);
-        self.at += count;
-        let Some(encoded) = part.as_any_dictionary_opt() else {
-            return push_keys(keys, &part, 0..count);
+        let part = self.0.next(count);
+        let Some(dictionary) = &self.0.dictionary else {
+            return push_keys(keys, &part, 0..part.len());
         };
-        let values = encoded.values();
-        if values.is_empty() {
-            (0..count).for_each(|_| keys.push(None));
-            return Ok(());
-        }
-        let rows = encoded.normalized_keys().into_iter().enumerate();
         // A place behind the last value stands for null.
-        push_keys(
-            keys,
-            values,
-            rows.map(|(row, at)| if part.is_null(row) { values.len() } else { at }),
-        )
+        let places = places_in(&part, dictionary)?;
+        let places = places.into_iter().map(|place| place.unwrap_or(usize::MAX));
+        if let [values] = &dictionary[..] {
+            return push_keys(keys, values, places);
+        }
+        for place in places {
+            match value_at(dictionary, place) {
+                Some((part, place)) => push_keys(keys, part, std::iter::once(place))?,
+                None => keys.push(None),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A schema whose columns that are encoded are numbers like others: their places.
+fn with_places(schema: &Schema) -> Schema {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Dictionary(places, _) => {
+            field.as_ref().clone().with_data_type(places.as_ref().clone())
+        }
+        _ => field.as_ref().clone(),
+    });
+    Schema::new(fields.collect::<Vec<_>>())
+}
+
+/// The array of a dictionary that has the value of a place, and where.
+fn value_at<A: Array>(dictionary: &[A], mut place: usize) -> Option<(&A, usize)> {
+    for part in dictionary {
+        if place < part.len() {
+            return Some((part, place));
+        }
+        place -= part.len();
+    }
+    None
+}
+
+/// The places that an array has in a dictionary; nothing for nulls.
+fn places_in(array: &ArrayRef, dictionary: &[ArrayRef]) -> io::Result<Vec<Option<usize>>> {
+    let places = places_of(array).ok_or_else(|| invalid("places are no integers"))?;
+    let len = dictionary.iter().map(Array::len).sum();
+    if places.iter().flatten().any(|place| *place >= len) {
+        return Err(invalid("a value is not in the dictionary"));
+    }
+    Ok(places)
+}
+
+/// The places that an array of integers has; nothing for nulls. A negative one is behind all.
+fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
+    macro_rules! places {
+        ($kind:ty) => {{
+            let places = array.as_primitive_opt::<$kind>()?.iter();
+            let place = |place| usize::try_from(place).unwrap_or(usize::MAX);
+            Some(places.map(|found| found.map(place)).collect())
+        }};
+    }
+    match array.data_type() {
+        DataType::UInt8 => places!(kinds::UInt8Type),
+        DataType::UInt16 => places!(kinds::UInt16Type),
+        DataType::UInt32 => places!(kinds::UInt32Type),
+        DataType::UInt64 => places!(kinds::UInt64Type),
+        DataType::Int8 => places!(kinds::Int8Type),
+        DataType::Int16 => places!(kinds::Int16Type),
+        DataType::Int32 => places!(kinds::Int32Type),
+        DataType::Int64 => places!(kinds::Int64Type),
+        _ => None,
     }
 }
 
@@ -454,30 +551,39 @@ fn push_keys(
     Ok(())
 }
 
-/// Appends the rows of an array, if it is of this type, or a dictionary of it.
-fn push<T: ArrowPrimitiveType>(
-    array: &ArrayRef,
-    rows: &mut Rows,
-    natural: impl Fn(T::Native) -> Result<u64, i64>,
-) -> Option<()> {
-    if let Some(encoded) = array.as_any_dictionary_opt() {
-        let values = encoded.values().as_primitive_opt::<T>()?;
-        if values.is_empty() {
-            rows.extend_some((0..array.len()).map(|_| None), natural);
-            return Some(());
+/// Rows of integers.
+enum Integers<'a> {
+    Plain(&'a ArrayRef),
+    /// A dictionary, and the places in it.
+    Encoded(&'a [ArrayRef], Vec<Option<usize>>),
+}
+
+impl Integers<'_> {
+    /// Appends them, if they are of this type.
+    fn push<T: ArrowPrimitiveType>(
+        self,
+        rows: &mut Rows,
+        natural: impl Fn(T::Native) -> Result<u64, i64>,
+    ) -> Option<()> {
+        match self {
+            Self::Plain(array) => {
+                let array = array.as_primitive_opt::<T>()?;
+                if array.null_count() == 0 {
+                    rows.extend(array.values(), natural);
+                } else {
+                    rows.extend_some(array.iter(), natural);
+                }
+            }
+            Self::Encoded(dictionary, places) => {
+                let values = dictionary.iter().map(AsArray::as_primitive_opt::<T>);
+                let values = values.collect::<Option<Vec<_>>>()?;
+                let value = |place: usize| {
+                    let (part, at) = value_at(&values, place)?;
+                    part.is_valid(at).then(|| part.value(at))
+                };
+                rows.extend_some(places.into_iter().map(|place| value(place?)), natural);
+            }
         }
-        let places = encoded.normalized_keys().into_iter().enumerate();
-        let value = |(row, at): (usize, usize)| {
-            (array.is_valid(row) && values.is_valid(at)).then(|| values.value(at))
-        };
-        rows.extend_some(places.map(value), natural);
-        return Some(());
+        Some(())
     }
-    let array = array.as_primitive_opt::<T>()?;
-    if array.null_count() == 0 {
-        rows.extend(array.values(), natural);
-    } else {
-        rows.extend_some(array.iter(), natural);
-    }
-    Some(())
 }

@@ -211,9 +211,12 @@ extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::
     #[expect(unsafe_code, reason = "what the kernel passes")]
     let code = unsafe { (*info).si_code };
     if is_of_the_kernel(code) {
+        // SAFETY: as above; nobody writes to it meanwhile.
+        #[expect(unsafe_code, reason = "what the kernel passes")]
+        let info = unsafe { &*info };
         // SAFETY: of a SIGBUS from the kernel the address is there.
         #[expect(unsafe_code, reason = "a union of C")]
-        let address = unsafe { (*info).si_addr() }.addr();
+        let address = unsafe { info.si_addr() }.addr();
         if let Some(end) = mark(address)
             && fill(address, end).is_ok()
         {
@@ -233,7 +236,7 @@ pub(super) fn is_of_the_kernel(code: i32) -> bool {
 /// Marks the map at an address; gives where it ends.
 fn mark(address: usize) -> Option<usize> {
     let mut chunk = Some(&FIRST);
-    while let Some(&Chunk { ref entries, ref next }) = chunk {
+    while let Some(Chunk { entries, next }) = chunk {
         for entry in entries {
             let start = entry.start.load(Ordering::Acquire);
             let end = entry.end.load(Ordering::Acquire);
@@ -278,6 +281,7 @@ fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
 fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: every thread has such a number, which is not 0.
     #[expect(unsafe_code, reason = "a function of C")]
+    #[allow(clippy::cast_possible_truncation, reason = "as wide as an address, by another name")]
     let thread = unsafe { libc::pthread_self() } as usize;
     let last = FRONTS.load(Ordering::Acquire).checked_sub(1);
     let before = last.and_then(|last| BEFORE.get(last)?.get());
@@ -332,7 +336,7 @@ mod tests {
     fn a_map_that_is_cut_reads_as_zeros_and_says_so() {
         guard_mapped_files().unwrap();
         let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&[7; 100_000]).unwrap();
+        file.write_all(&vec![7; 100_000]).unwrap();
         let maps: Vec<_> = (0..200).map(|_| Map::guarded(map_file(&file).unwrap())).collect();
         file.set_len(8192).unwrap();
         assert!(maps.iter().all(|map| !map.is_lost()));
