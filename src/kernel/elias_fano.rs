@@ -8,6 +8,7 @@
 //! files", J. ACM 21 (1974); Fano, MIT Project MAC Memorandum 61 (1971).
 
 use super::Level;
+#[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 use super::task::{Task, run};
 
