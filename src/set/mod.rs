@@ -10,6 +10,7 @@
 // Circle: `file::writer`, `ranges`: ranges are written as containers, and a file takes ranges.
 // Circle: `merge`, `plan`: sparse sets of a plan are merged, and a merge is made of a plan.
 // Circle: `integer_set`, `join`, `sink`: a join gives a set in memory, which joins and is written.
+// Circle: `keyed::file`, `operand`: a set of a `.sets` file takes part in algebra, which asks the file whether it is whole.
 
 pub mod bitmap;
 mod block;
