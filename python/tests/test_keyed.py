@@ -91,3 +91,30 @@ def test_what_is_refused_leaves_nothing(tmp_path):
     with pytest.raises(bs.Error, match="sets in memory"):
         bs.keyed_union([out.read_bytes()[:-9]], tmp_path / "other.sets")
     assert [file.name for file in tmp_path.iterdir()] == ["tags.sets"]
+
+
+@pytest.mark.parametrize(("deltas", "encoded"), [(True, False), (False, True)])
+def test_columns_of_arrow_files_in_dictionaries(tmp_path, deltas, encoded):
+    """The keys are in a dictionary that grows, or the numbers are in one, too; that of a third
+    column is passed over."""
+
+    def batch(places, tags, ids):
+        keys = pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(tags))
+        ids = pa.array(ids, pa.int64())
+        columns = [pa.array(["q", "r", "q"]).dictionary_encode(), keys]
+        return pa.RecordBatch.from_arrays(
+            [*columns, ids.dictionary_encode() if encoded else ids], ["other", "tag", "id"]
+        )
+
+    batches = [batch([0, 1, None], ["x", "y"], [1, 2**40, 3])]
+    wanted = {b"x": {1}, b"y": {2**40}}
+    if deltas:
+        batches.append(batch([2, 0, 1], ["x", "y", "z"], [10, None, 30]))
+        wanted |= {b"y": {2**40, 30}, b"z": {10}}
+    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas)
+    with pa.ipc.new_file(tmp_path / "rows.arrow", batches[0].schema, options=options) as file:
+        for some in batches:
+            file.write_batch(some)
+    bs.group_files([tmp_path / "rows.arrow"], tmp_path / "out.sets", key="tag", column="id")
+    sets = bs.open_sets(tmp_path / "out.sets")
+    assert {key: set(sets[key]) for key in sets} == wanted
