@@ -511,6 +511,6 @@ fn encoded_columns_of_keys_are_read() {
         let found = work.set(&format!("cat out.sets:{number}"), "").quiet();
         assert_eq!(found, format!("{number}\n"));
     }
-    let plain = format!("{} --column numbers --distinct", table.display());
+    let plain = format!("{} --column numbers --unique", table.display());
     assert_eq!(work.run(&plain).quiet(), "3\n4\n5\n6\n");
 }
