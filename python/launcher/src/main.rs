@@ -144,14 +144,14 @@ impl Path {
 
 /// The function in the first library that has it, of all places where packages may be.
 fn find(here: &mut Path, program: Program) -> Option<*mut c_void> {
-    let mut in_packages = |packages: &mut Path| {
+    let in_packages = |packages: &mut Path| {
         packages
             .with(LIBRARIES, |folder| folder.each(c"_bitsort.", |library| load(library, program)))
     };
     for place in PLACES {
         let found = here.with(place, |place| {
             place.each(c"python", |version| {
-                PACKAGES.iter().find_map(|packages| version.with(packages, &mut in_packages))
+                PACKAGES.iter().find_map(|packages| version.with(packages, in_packages))
             })
         });
         if found.is_some() {
