@@ -44,7 +44,7 @@ def test_wrong_arguments_of_constructors(make, arguments):
         return
     try:
         make(*arguments)
-    except (TypeError, ValueError, MemoryError, OSError, bs.Error):
+    except (TypeError, ValueError, OverflowError, MemoryError, OSError, bs.Error):
         pass
 
 

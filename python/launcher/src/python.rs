@@ -1,7 +1,8 @@
 //! Stand-ins for what the library takes from Python. Python is not there, and nothing of it is
 //! used; but a library is loaded only where all names that it takes are found.
 //!
-//! The names: `nm -D --undefined-only _bitsort.*.so | grep -o ' _*Py.*' | sort`.
+//! The names, of a wheel for every Python and of one for a free-threaded one:
+//! `nm -D --undefined-only _bitsort.*.so | grep -o ' _*Py.*' | sort`.
 
 macro_rules! stand_ins {
     ($($name:ident)*) => {
@@ -46,6 +47,8 @@ stand_ins! {
     PyCapsule_GetPointer
     PyCapsule_New
     PyCapsule_Type
+    PyCriticalSection_Begin
+    PyCriticalSection_End
     PyDict_New
     PyDict_Next
     PyDict_SetItem
@@ -55,6 +58,7 @@ stand_ins! {
     PyErr_Clear
     PyErr_ExceptionMatches
     PyErr_Fetch
+    PyErr_GetRaisedException
     PyErr_GivenExceptionMatches
     PyErr_NewExceptionWithDoc
     PyErr_NormalizeException
@@ -62,6 +66,7 @@ stand_ins! {
     PyErr_PrintEx
     PyErr_Restore
     PyErr_SetObject
+    PyErr_SetRaisedException
     PyErr_SetString
     PyErr_WriteUnraisable
     PyEval_RestoreThread
@@ -93,6 +98,7 @@ stand_ins! {
     PyExc_TimeoutError
     PyExc_TypeError
     PyExc_ValueError
+    PyException_GetTraceback
     PyException_SetCause
     PyException_SetTraceback
     PyFloat_AsDouble
@@ -103,16 +109,21 @@ stand_ins! {
     PyGILState_Release
     PyImport_Import
     PyIter_Next
+    PyIter_NextItem
     PyList_Append
     PyList_New
     PyList_SetItem
     PyList_Type
     PyLong_AsLong
+    PyLong_AsNativeBytes
     PyLong_AsUnsignedLongLong
     PyLong_AsUnsignedLongLongMask
+    PyLong_Export
+    PyLong_FreeExport
     PyLong_FromLong
     PyLong_FromSsize_t
     PyLong_FromUnsignedLongLong
+    PyLong_GetNativeLayout
     PyLong_Type
     PyMemoryView_FromObject
     PyModuleDef_Init
@@ -125,6 +136,7 @@ stand_ins! {
     PyObject_Call
     PyObject_CallMethodObjArgs
     PyObject_CallNoArgs
+    PyObject_CallOneArg
     PyObject_CheckBuffer
     PyObject_ClearWeakRefs
     PyObject_DelItem
@@ -135,7 +147,9 @@ stand_ins! {
     PyObject_GetBuffer
     PyObject_GetItem
     PyObject_GetIter
+    PyObject_HasAttrWithError
     PyObject_IsTrue
+    PyObject_LengthHint
     PyObject_Repr
     PyObject_RichCompare
     PyObject_SetAttr
@@ -143,6 +157,9 @@ stand_ins! {
     PyObject_SetItem
     PyObject_Size
     PyObject_Str
+    PyObject_Vectorcall
+    PyObject_VectorcallDict
+    PyObject_VectorcallMethod
     PyRange_Type
     PySequence_Check
     PySet_Type
@@ -155,20 +172,29 @@ stand_ins! {
     PyTuple_SetItem
     PyTuple_Size
     PyTuple_Type
+    PyType_Freeze
     PyType_FromSpec
     PyType_GetFlags
+    PyType_GetModuleName
     PyType_GetName
     PyType_GetQualName
     PyType_GetSlot
     PyType_IsSubtype
     PyType_Type
+    PyUnicodeWriter_Create
+    PyUnicodeWriter_Discard
+    PyUnicodeWriter_Finish
+    PyUnicodeWriter_WriteChar
+    PyUnicodeWriter_WriteUTF8
     PyUnicode_AsEncodedString
     PyUnicode_AsUTF8AndSize
     PyUnicode_DecodeFSDefaultAndSize
     PyUnicode_EncodeFSDefault
+    PyUnicode_EqualToUTF8AndSize
     PyUnicode_FromStringAndSize
     PyUnicode_InternInPlace
     PyUnicode_Type
+    Py_IsFinalizing
     Py_IsInitialized
     _Py_DecRef
     _Py_FalseStruct
