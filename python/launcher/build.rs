@@ -7,7 +7,7 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|vendor| vendor == "apple") {
         println!("cargo::rustc-link-arg-bins=-Wl,-exported_symbol,_Py*,-exported_symbol,__Py*");
     } else {
-        // Nothing else: what is found by others stays in the program.
+        // The library must find these names and no others.
         for names in ["Py*", "_Py*"] {
             println!("cargo::rustc-link-arg-bins=-Wl,--export-dynamic-symbol={names}");
         }

@@ -2,7 +2,8 @@
 //!
 //! The kernel sends SIGBUS where bytes are read that a file has no longer. Once
 //! [`guard_mapped_files`] was called, the handler puts zeros in their place and marks the map.
-//! What is computed from zeros is no answer: a question looks at the mark before it gives one.
+//! An answer that was computed from zeros is wrong. So a question looks at the mark before it
+//! gives its answer.
 
 use memmap2::Mmap;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -11,14 +12,14 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// What was to be done with the signal before this handler was put in front, each time. It is put
-/// there again where a file is opened: libraries that watch for crashes come later, too.
+/// The handlers that were there each time before this one was installed. It is installed again
+/// when a file is opened, because a library that watches for crashes may have come meanwhile.
 static BEFORE: [OnceLock<libc::sigaction>; 8] = [const { OnceLock::new() }; 8];
 
-/// How many times it was put there.
+/// How many times this handler was installed.
 static FRONTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Held by who puts it there.
+/// Held by the thread that installs it.
 static FRONT: Mutex<()> = Mutex::new(());
 
 /// The thread on which the signal was handed on, and is not handled yet; 0 if there is none.
@@ -137,14 +138,15 @@ pub(crate) fn any_was_lost() -> bool {
     ANY_LOST.load(Ordering::Acquire)
 }
 
-/// What is wrong with a map that lost bytes.
+/// The error of a map that lost bytes.
 pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk failed";
 
 /// Has questions to mapped sets fail where another process cuts their file, or its disk fails;
 /// without it, the kernel ends the process by SIGBUS. It is for files that are opened later.
 ///
-/// It handles the signal for the whole process; what is not about these files is handed on to
-/// who handled it before. The Python package calls it when it is imported. O(1); a second call does nothing.
+/// It handles the signal for the whole process. A signal that is not about these files goes to the
+/// handler that was there before. The Python package calls this when it is imported. O(1); a second
+/// call does nothing.
 ///
 /// Questions to a [`SetFile`](crate::set::SetFile) and to
 /// [`KeyedSets`](crate::set::keyed::KeyedSets) fail by themselves, as algebra does. Who asks a
@@ -276,8 +278,8 @@ fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
     .map(drop)
 }
 
-/// Does what was to be done before there was this handler. If that gives it back, as Python's
-/// `faulthandler` does, the signal takes its usual course.
+/// Calls the handler that was there before this one. If that one calls this handler again, as
+/// Python's `faulthandler` does, the signal ends the process.
 fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: every thread has such a number, which is not 0.
     #[expect(unsafe_code, reason = "a function of C")]

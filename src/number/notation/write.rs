@@ -91,7 +91,7 @@ fn octets([first, second]: [u8; 2]) -> (u64, u64) {
 /// Bytes that an address is written to: it has 15 at most, and a `/` and a length may follow.
 const ADDRESS_ROOM: usize = 24;
 
-/// Writes an address; gives its bytes. What is behind them in `out` is written over.
+/// Writes an address; gives the number of its bytes. It also overwrites the rest of `out`.
 #[inline]
 fn put_address(address: u32, out: &mut [u8; ADDRESS_ROOM]) -> usize {
     let [a, b, c, d] = address.to_be_bytes();

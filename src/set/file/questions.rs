@@ -14,7 +14,7 @@ use std::ops::RangeBounds;
 /// same questions to an [`IntegerSet`], unless said otherwise.
 impl SetFile {
     fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
-        self.after(question(self.view()).map_err(self.damaged()))
+        self.as_set().ask(question)
     }
 
     /// Whether there are no values, as the file says. O(1).

@@ -103,6 +103,14 @@ pub enum SetKind {
     Folder,
 }
 
+/// Fails if the map of the file at `path` lost bytes that were read.
+pub(in crate::set) fn check_whole(map: &Map, path: &Path) -> Result<()> {
+    if map.is_lost() {
+        return Err(Error::io("read", path)(io::Error::other(LOST)));
+    }
+    Ok(())
+}
+
 impl SetFile {
     /// Opens a file.
     ///
@@ -212,9 +220,7 @@ impl SetFile {
         if !any_was_lost() {
             return Ok(());
         }
-        if self.map.is_lost() {
-            return Err(Error::io("read", &self.path)(io::Error::other(LOST)));
-        }
+        check_whole(&self.map, &self.path)?;
         match &self.content {
             Content::Folder(folder) => folder.intact(),
             _ => Ok(()),

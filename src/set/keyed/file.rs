@@ -7,16 +7,16 @@ use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::verify_checksums;
 use crate::io::read::map;
-use crate::kernel::sys::{LOST, Map};
+use crate::kernel::sys::Map;
 use crate::progress::Progress;
-use crate::set::file::{Member, Representation, SetFile};
+use crate::set::file::{Member, Representation, SetFile, check_whole};
 use crate::set::operand::Operand;
 use crate::set::view::{Damage, SetView};
 use memmap2::Mmap;
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -92,10 +92,7 @@ impl KeyedSets {
     ///
     /// If it lost some: what was computed from them is wrong.
     pub fn intact(&self) -> Result<()> {
-        if self.map.is_lost() {
-            return Err(Error::io("read", &self.path)(io::Error::other(LOST)));
-        }
-        Ok(())
+        check_whole(&self.map, &self.path)
     }
 
     /// An answer, unless bytes were lost of which it may be made.
