@@ -8,6 +8,7 @@ use super::guard::is_of_the_kernel;
 use super::remove_names;
 use rustix::fs::{Mode, OFlags};
 use std::io::{self, IoSlice};
+use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
@@ -118,8 +119,10 @@ const NO_MEMORY: &[u8] = b": the system gives no more memory: allow the process 
 pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        PANICKED.store(true, Ordering::Relaxed);
-        hook(info);
+        if !of_no_memory(info) {
+            PANICKED.store(true, Ordering::Relaxed);
+            hook(info);
+        }
     }));
     let tell = move || {
         remove_names();
@@ -132,6 +135,12 @@ pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
     // SAFETY: the action writes and exits, by system calls alone.
     #[expect(unsafe_code, reason = "what runs in a handler is not checked")]
     unsafe { signal_hook::low_level::register(libc::SIGABRT, tell) }.map(drop)
+}
+
+/// Whether a thread panics because the system gave no memory for the stack on which the
+/// standard library handles signals. It does so before the thread begins its work, and aborts.
+fn of_no_memory(info: &PanicHookInfo<'_>) -> bool {
+    info.location().is_some_and(|location| location.file().ends_with("stack_overflow.rs"))
 }
 
 #[cfg(test)]
