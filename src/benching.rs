@@ -106,7 +106,7 @@ pub struct Parsed {
     pub odd_lines: u64,
 }
 
-impl parse::Lines for Parsed {
+impl parse::ParseSink for Parsed {
     fn values(&mut self, values: &[u64], _ends: &[u32]) {
         self.values += values.len() as u64;
         self.sum = values.iter().fold(self.sum, |sum, &value| sum.wrapping_add(value));

@@ -1,7 +1,7 @@
 //! Where the words of a filter lie.
 
 use super::build_error::BuildError;
-use crate::kernel::sys::{Lines, Machine};
+use crate::kernel::sys::{CacheLines, Machine};
 use memmap2::Mmap;
 use std::fmt;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub trait Storage: fmt::Debug {
 
 /// Words that this process owns, beginning at a cache line.
 #[derive(Debug)]
-pub struct Memory(Lines);
+pub struct Memory(CacheLines);
 
 /// Bytes from which on the size is held against the machine's: the kernel
 /// promises more than it has.
@@ -29,7 +29,7 @@ impl Memory {
             return Err(refused);
         }
         let count = usize::try_from(words).map_err(|_| refused)?;
-        Lines::zeroed(count).map(Self).map_err(|_| refused)
+        CacheLines::zeroed(count).map(Self).map_err(|_| refused)
     }
 
     /// A copy of the words of a filter.

@@ -1,13 +1,12 @@
 //! One column of delimited text, quoted as in RFC 4180.
 //!
-//! A field that begins with `"` ends at the next `"` that is not doubled, and
-//! may hold delimiters and terminators. Behind it stand a delimiter, a
-//! terminator or the end, but for carriage returns. Where other text stands
-//! there, or the quote is never closed, or the record has several lines and more
-//! than [`MAX_RECORD_BYTES`], it is *broken*, whichever of its fields is wanted:
-//! nobody can tell which terminators were meant to be in quotes. It is rejected
-//! as its first line alone, and the next line begins another record. A `"` inside of a field that does not begin with one is an
-//! ordinary byte, as in `6" pipe`.
+//! A field that begins with `"` ends at the next `"` that is not doubled, and may hold delimiters
+//! and terminators. Carriage returns may follow it, then a delimiter, a terminator or the end of
+//! the bytes. A record is *broken* if other text follows the quote, if the quote is never closed,
+//! or if the record has several lines and more than [`MAX_RECORD_BYTES`]. It does not matter which
+//! field is wanted: nobody can tell which terminators were meant to be in quotes. The parser
+//! rejects the first line of a broken record alone, and the next line begins another record. A `"`
+//! inside of a field that does not begin with one is an ordinary byte, as in `6" pipe`.
 
 use super::Notation;
 use super::line::{Line, Malformed};
@@ -20,26 +19,26 @@ pub(crate) const MAX_RECORD_BYTES: usize = 1 << 20;
 /// Which column of delimited text carries the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
-    /// The n-th field, counted from 1.
+    /// The field of this number, counted from 1.
     Number(usize),
-    /// The field that the first line of each input calls so.
+    /// The field that has this name in the first line of each input.
     Name(String),
 }
 
 /// How to find the numbers in delimited text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
-    /// Which field.
+    /// The field with the numbers.
     pub(crate) column: Column,
-    /// Between fields.
+    /// The byte between fields.
     pub(crate) delimiter: u8,
-    /// Ends a record.
+    /// The byte that ends a record.
     pub(crate) terminator: u8,
     /// How numbers are written.
     pub(crate) notation: Notation,
 }
 
-/// One record: where it lies, without its terminator, and where the wanted fields do.
+/// One record: its place, without its terminator, and the places of the wanted fields.
 #[derive(Debug, PartialEq, Eq)]
 struct Record<const N: usize> {
     end: usize,
@@ -48,7 +47,8 @@ struct Record<const N: usize> {
 
 /// One field.
 enum Field {
-    /// Its content, without quotes, and where the byte behind it is.
+    /// A sound field: the place of its content, without quotes, and the place of the delimiter or
+    /// terminator behind it.
     Whole(Range<usize>, Option<usize>),
     /// Its quote is not closed.
     Open,
@@ -58,34 +58,34 @@ enum Field {
     Known,
 }
 
-/// How a record ends.
+/// How a record ends, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// With the terminator here.
+    /// The terminator at this place ends it.
     At(usize),
-    /// With the bytes, outside of quotes.
+    /// The bytes end, outside of quotes.
     Bytes,
-    /// With the bytes, inside of quotes.
+    /// The bytes end, inside of quotes.
     Open,
-    /// Here text stands behind a closing quote.
+    /// At this place, text follows a closing quote.
     Broken(usize),
 }
 
-/// How the record goes on that was followed farthest.
+/// How far one record was followed, so that no byte is read for two broken records.
 ///
-/// A record that is inside of quotes at a line end goes on like every other record that is
-/// inside of quotes there, wherever the two began. A record that is rejected costs its first
-/// line, and each of its other lines begins a record again: these need not be followed to
-/// where the first one ended.
+/// All records that are inside of quotes at the same line end go on alike, wherever they began. A
+/// broken record is rejected as its first line, and each of its other lines begins a record again:
+/// the parser need not follow those to the end of the first one.
 #[derive(Clone, Copy)]
 struct Ahead {
-    /// Line ends before it were inside of quotes, from the second line of that record on.
+    /// The record was inside of quotes at every line end before this place, from its second line
+    /// on.
     reach: usize,
     end: End,
 }
 
 impl End {
-    /// Where the record was followed to.
+    /// The place up to which the record was followed.
     fn reach(self, bytes: &[u8]) -> usize {
         match self {
             Self::At(at) | Self::Broken(at) => at,
@@ -95,16 +95,16 @@ impl End {
 }
 
 impl Ahead {
-    /// Before the first record.
+    /// The state before the first record.
     fn nothing() -> Self {
         Self { reach: 0, end: End::Bytes }
     }
 }
 
 impl Selector {
-    /// Position behind the last complete record of `bytes`, which begin with a record. A
-    /// rejected record is complete with its first line. Behind it are at most `limit`
-    /// bytes, or one line: a record of several lines that has more bytes is rejected.
+    /// Position behind the last complete record of `bytes`, which begin with a record. A rejected
+    /// record is complete with its first line. At most `limit` bytes, or one line, are behind this
+    /// position: a record of several lines with more bytes is rejected.
     ///
     /// O(bytes).
     pub(crate) fn complete(&self, bytes: &[u8], limit: usize) -> Option<usize> {
@@ -126,7 +126,7 @@ impl Selector {
         }
     }
 
-    /// The field at `start`; `reach` is that of an [`Ahead`].
+    /// The field at `start`. `reach` is [`Ahead::reach`].
     fn field(&self, bytes: &[u8], start: usize, reach: usize) -> Field {
         let stops = |byte: &u8| *byte == self.delimiter || *byte == self.terminator;
         if bytes.get(start) != Some(&b'"') {
@@ -134,7 +134,7 @@ impl Selector {
             return Field::Whole(start..stop.unwrap_or(bytes.len()), stop);
         }
         let mut at = start + 1;
-        let mut asks = true; // what is known of the first line end
+        let mut asks = true; // whether `reach` may be asked about the first line end
         loop {
             let ends = |byte: &u8| *byte == b'"' || asks && *byte == self.terminator;
             let Some(length) = bytes[at..].iter().position(ends) else {
@@ -156,9 +156,9 @@ impl Selector {
         }
     }
 
-    /// Gives `each` the fields of the record at `start`, and their numbers (from 0); gives
-    /// how it ends. `None` where `reach`, that of an [`Ahead`], tells that; the fields are
-    /// those before then.
+    /// Gives the fields of the record at `start` and their numbers (from 0) to `each`. Returns the
+    /// end of the record, or `None` if `reach`, which is [`Ahead::reach`], tells that the record
+    /// goes on in quotes; then `each` got the fields before that.
     fn walk(
         &self,
         bytes: &[u8],
@@ -191,8 +191,8 @@ impl Selector {
         }
     }
 
-    /// How the record at `start` ends, in the order of records; gives `each` its fields
-    /// unless it is in quotes at a line end that is known.
+    /// The end of the record at `start`; records must be asked in order. Gives its fields to
+    /// `each`, unless the record is in quotes at a line end that [`Ahead`] knows of.
     fn end(
         &self,
         bytes: &[u8],
@@ -209,13 +209,13 @@ impl Selector {
         (end, false)
     }
 
-    /// Where the line ends that `start` is in.
+    /// The end of the line that has `start` in it.
     fn line_end(&self, bytes: &[u8], start: usize) -> Option<usize> {
         let length = bytes[start..].iter().position(|&byte| byte == self.terminator)?;
         Some(start + length)
     }
 
-    /// The record at `start` of bytes behind which no more of it comes.
+    /// The record at `start`; `bytes` have all of it.
     fn record<const N: usize>(
         &self,
         bytes: &[u8],
@@ -253,8 +253,8 @@ impl Selector {
         Record { end, fields: if is_missing { Err(Malformed::MissingField) } else { Ok(fields) } }
     }
 
-    /// Number (from 0) of the wanted field, given the first record of an input;
-    /// or how many fields have its name, if that is not one.
+    /// Number (from 0) of the wanted field, found in the first record of an input. Fails with the
+    /// number of fields of that name, if it is not one.
     pub(crate) fn index(&self, header: &[u8]) -> Result<usize, usize> {
         let name = match &self.column {
             Column::Number(number) => return number.checked_sub(1).ok_or(0),
@@ -275,8 +275,8 @@ impl Selector {
         &bytes[..self.record::<0>(bytes, 0, [], limit, &mut Ahead::nothing()).end]
     }
 
-    /// The records of `bytes` in order, each with what its field `index` is.
-    /// Offsets of malformed fields count from the start of the record. `limit` as in
+    /// The records of `bytes` in order, each with the meaning of its field `index`. Offsets of
+    /// malformed fields count from the start of the record. `limit` as in
     /// [`complete`](Self::complete).
     pub(crate) fn records<'b>(
         &'b self,
@@ -287,7 +287,7 @@ impl Selector {
         self.rows(bytes, [index], limit).map(|(record, line, _)| (record, line))
     }
 
-    /// The same, and beside each value where the field `key` lies, without its quotes.
+    /// The same, and beside each value the place of the field `key`, without its quotes.
     pub(crate) fn pairs<'b>(
         &'b self,
         bytes: &'b [u8],
@@ -297,13 +297,14 @@ impl Selector {
     ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
         self.rows(bytes, [index, key], limit).map(|(record, line, fields)| {
             let [_, key] = fields;
-            // Unlike a number, a key has what is before the end of a line.
+            // A carriage return before the end of a line is part of a key, but not of a number.
             let is_last = key.end == record.end && bytes[key.clone()].ends_with(b"\r");
             (record, line, key.start..key.end - usize::from(is_last))
         })
     }
 
-    /// The records, each with what its first wanted field is, and where these fields lie.
+    /// The records, each with the meaning of its first wanted field, and the places of all wanted
+    /// fields.
     fn rows<'b, const N: usize>(
         &'b self,
         bytes: &'b [u8],
@@ -340,7 +341,7 @@ impl Selector {
     }
 }
 
-/// The content of a quoted field: of quotes that are doubled, one.
+/// Appends the content of a quoted field to `plain`: two quotes become one.
 pub(crate) fn undouble(content: &[u8], plain: &mut Vec<u8>) {
     let mut bytes = content.iter();
     while let Some(&byte) = bytes.next() {

@@ -1,10 +1,10 @@
-//! Values → the bytes of a format.
+//! Writes values in a format of bytes.
 
 use super::Format;
 use crate::kernel::decimal::{self, Low, MAX_LINE, SLACK};
 
 impl Format {
-    /// Values that [`encode`](Self::encode) takes where there are so many bytes of room.
+    /// Number of values for which [`encode`](Self::encode) needs at most `room` bytes.
     pub(crate) const fn fitting(self, room: usize) -> usize {
         room.saturating_sub(SLACK) / self.most_bytes()
     }
@@ -16,8 +16,8 @@ impl Format {
         }
     }
 
-    /// Writes `base + low` of all `lows`, which are sorted either way, to the front of
-    /// `out`; gives the number of bytes. Lines end in `terminator`.
+    /// Writes `base + low` of all `lows`, sorted up or down, to the front of `out`; gives the
+    /// number of bytes. Lines end in `terminator`.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ impl Format {
     ///
     /// # Panics
     ///
-    /// If `out` is shorter than is [fitting](Self::fitting) for the values.
+    /// If `out` is too short for so many values: see [`fitting`](Self::fitting).
     pub(crate) fn encode<L: Low>(
         self,
         base: u64,

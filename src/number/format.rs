@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// How natural numbers lie in a file or stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
-    /// Decimal digits, one number a line (see [`text`](crate::number)).
+    /// Decimal digits, one number a line (the grammar is in [`number`](crate::number)).
     #[default]
     Text,
     /// 4 bytes a value, least significant byte first.
@@ -32,7 +32,7 @@ impl Format {
         if notation == Notation::DECIMAL { Self::Text } else { Self::Noted(notation) }
     }
 
-    /// The notation of a text, or `None` of binary values.
+    /// The notation of text; `None` for binary values.
     #[must_use]
     pub const fn notation(self) -> Option<Notation> {
         match self {
@@ -42,13 +42,13 @@ impl Format {
         }
     }
 
-    /// Whether it is text, in whatever notation.
+    /// Whether it is textin any notation.
     #[must_use]
     pub const fn is_text(self) -> bool {
         self.notation().is_some()
     }
 
-    /// Bytes a value takes, or `None` where that varies (text).
+    /// Bytes of each value; `None` for text, whose lines differ in length.
     #[must_use]
     pub const fn value_bytes(self) -> Option<usize> {
         match self {
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// Largest value the format can hold.
+    /// Largest value that the format can hold.
     #[must_use]
     pub const fn max_value(self) -> u64 {
         match self {

@@ -1,17 +1,17 @@
 //! One line, exactly: the reference parser.
 //!
-//! The vector kernels take the lines that are nothing but digits; every other
-//! line comes here, and here alone is decided what is wrong with it.
+//! The vector kernels take the lines that are nothing but digits. Every other line comes here, and
+//! only this file decides what is wrong with it.
 
 use std::fmt;
 
-/// What one line is.
+/// The meaning of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
     /// It carries this number.
     Value(u64),
-    /// It carries all numbers from one to a larger one; only where a
-    /// [notation](super::Notation) takes ranges.
+    /// It carries all numbers from a first to a last one. Only a [notation](super::Notation) that
+    /// takes ranges has such lines.
     Range {
         /// The first number.
         first: u64,
@@ -20,11 +20,11 @@ pub enum Line {
     },
     /// It carries nothing.
     Blank,
-    /// It is neither.
+    /// It is neither a number nor blank.
     Malformed {
         /// What was expected.
         reason: Malformed,
-        /// First bad byte, from the start of the line.
+        /// Place of the first bad byte, from the start of the line.
         offset: u64,
     },
 }
@@ -44,7 +44,7 @@ pub enum Malformed {
     MissingField,
     /// A quoted field has no closing quote, or text behind it.
     BadQuote,
-    /// A record of delimited text is longer than what is looked at together.
+    /// A record of delimited text is too long.
     RecordTooLong,
     /// An integer of a table is below 0.
     Negative,
@@ -118,9 +118,9 @@ enum State {
     Before,
     Digits,
     After,
-    /// Behind the `\r`, which ends a line without a number.
+    /// Behind the `\r` that ends a blank line.
     BlankEnd,
-    /// Behind the `\r`, which ends a line with one.
+    /// Behind the `\r` that ends a line with a number.
     NumberEnd,
 }
 
@@ -191,7 +191,7 @@ impl LineScanner {
         Ok(())
     }
 
-    /// What the whole line is.
+    /// The meaning of the whole line.
     #[must_use]
     pub fn finish(&self) -> Line {
         match (self.wrong, self.state) {

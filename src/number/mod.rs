@@ -1,7 +1,7 @@
 //! The text format: one natural number a line.
 //!
-//! Flow: bytes of an input → **here** → values; sorted values → **here** → bytes. Read `line`
-//! and `notation/block.rs` first.
+//! In: blocks of bytes of an input, or sorted values. Out: values, or lines of text. Read
+//! `notation/block.rs` first, then `line.rs`.
 //!
 //! # Grammar
 //! A line is `blank* digit+ blank* CR?` before its terminator (a newline, or
@@ -16,16 +16,16 @@ mod column;
 mod encode;
 mod format;
 mod line;
-mod lines;
 mod notation;
 
 pub use column::Column;
 pub(crate) use column::{MAX_RECORD_BYTES, Selector, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
-pub(crate) use lines::LineSink;
 pub use notation::Notation;
-pub(crate) use notation::{MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values};
+pub(crate) use notation::{
+    LineSink, MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values,
+};
 
-/// What an input may begin with, and what is not part of its first line.
+/// A mark that an input may begin with. It is no part of the first line.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

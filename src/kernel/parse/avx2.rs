@@ -1,6 +1,6 @@
 //! Four lines at a time in 256-bit registers; the method of the 512-bit kernel.
 
-use super::Lines;
+use super::ParseSink;
 use super::windows::{self, Ends};
 use crate::kernel::places;
 use std::arch::x86_64::{
@@ -18,7 +18,7 @@ use std::ops::Range;
 const GROUP: usize = 4;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-pub(super) fn parse<L: Lines>(
+pub(super) fn parse<L: ParseSink>(
     bytes: &[u8],
     span: Range<usize>,
     terminator: u8,

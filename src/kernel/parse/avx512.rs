@@ -4,7 +4,7 @@
 //! 128-bit lane; what lies before the line is masked to zero; three
 //! multiply-adds join the digits to pairs, fours and eights.
 
-use super::Lines;
+use super::ParseSink;
 use super::windows::{self, Ends, WINDOW_BYTES};
 use crate::kernel::places;
 use std::arch::x86_64::{
@@ -26,7 +26,7 @@ const GROUP: usize = 8;
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt,lzcnt"
 )]
-pub(super) fn parse<L: Lines>(
+pub(super) fn parse<L: ParseSink>(
     bytes: &[u8],
     span: Range<usize>,
     terminator: u8,

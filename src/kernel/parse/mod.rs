@@ -1,7 +1,7 @@
 //! Lines of digits → values.
 //!
 //! Contract of every implementation: the lines of `bytes[start..end]` that end
-//! in `terminator` are handed to the [`Lines`] sink in order. A line of 1 to 19
+//! in `terminator` are handed to the [`ParseSink`] in order. A line of 1 to 19
 //! digits, and nothing else save one `\r` before its terminator, comes as a
 //! value. Every other line is *odd* and comes as its range, without the
 //! terminator; longer all-digit lines may come either way. Bytes behind the
@@ -26,8 +26,8 @@ use std::ops::{ControlFlow, Range};
 /// Readable bytes that must lie before `start` and behind `end`.
 pub(crate) const PADDING: usize = 64;
 
-/// Where parsed lines go.
-pub(crate) trait Lines {
+/// Takes the parsed lines in order.
+pub(crate) trait ParseSink {
     /// The next lines carry these values; `ends` are the places of their
     /// terminators.
     fn values(&mut self, values: &[u64], ends: &[u32]);
@@ -44,7 +44,7 @@ pub(crate) trait Lines {
 ///
 /// If fewer than [`PADDING`] bytes lie before `start` or behind `end`, or if
 /// `bytes` is 4 GiB or longer.
-pub(crate) fn parse<L: Lines>(
+pub(crate) fn parse<L: ParseSink>(
     level: Level,
     bytes: &[u8],
     span: Range<usize>,

@@ -5,7 +5,7 @@
 //! go to one and those of odd places to another: these are tens and ones of the digits
 //! of two lines, then hundreds and ones of their pairs, and so on.
 
-use super::Lines;
+use super::ParseSink;
 use super::windows::{self, Ends};
 use crate::kernel::places;
 use std::arch::aarch64::{
@@ -22,7 +22,7 @@ use std::ops::Range;
 const GROUP: usize = 4;
 
 #[target_feature(enable = "neon")]
-pub(super) fn parse<L: Lines>(
+pub(super) fn parse<L: ParseSink>(
     bytes: &[u8],
     span: Range<usize>,
     terminator: u8,

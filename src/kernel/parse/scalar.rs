@@ -1,12 +1,12 @@
 //! Eight digits at a time in ordinary registers.
 
-use super::{Lines, check_span};
+use super::{ParseSink, check_span};
 use std::ops::{ControlFlow, Range};
 
 /// Values gathered before they are handed over.
 const BATCH: usize = 256;
 
-pub(super) fn parse<L: Lines>(
+pub(super) fn parse<L: ParseSink>(
     bytes: &[u8],
     span: Range<usize>,
     terminator: u8,

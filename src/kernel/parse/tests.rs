@@ -1,4 +1,4 @@
-use super::{Lines, PADDING, parse};
+use super::{PADDING, ParseSink, parse};
 use crate::kernel::Level;
 use crate::number::{Line, parse_line};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ struct Collect<'a> {
     start: usize,
 }
 
-impl Lines for Collect<'_> {
+impl ParseSink for Collect<'_> {
     fn values(&mut self, values: &[u64], ends: &[u32]) {
         assert_eq!(values.len(), ends.len());
         for (&value, &end) in values.iter().zip(ends) {
@@ -124,7 +124,7 @@ fn a_window_of_nothing_but_terminators_is_read() {
 #[test]
 fn a_sink_that_breaks_ends_the_parse_behind_the_odd_line() {
     struct Stop(Vec<u64>);
-    impl Lines for Stop {
+    impl ParseSink for Stop {
         fn values(&mut self, values: &[u64], _: &[u32]) {
             self.0.extend_from_slice(values);
         }

@@ -1,7 +1,7 @@
 //! The loop around the vector kernels: a window's terminators, then its lines in
 //! groups, then those left over one by one.
 
-use super::{Lines, check_span, scalar};
+use super::{ParseSink, check_span, scalar};
 use crate::kernel::ones::take;
 use std::ops::{ControlFlow, Range};
 
@@ -107,7 +107,7 @@ fn append(mask: u64, at: usize, positions: &mut [u32], count: usize) -> usize {
 /// Inlined into the kernels, whose features both closures have.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the closures could not be inlined here alone")]
-pub(super) fn parse<const GROUP: usize, L: Lines>(
+pub(super) fn parse<const GROUP: usize, L: ParseSink>(
     bytes: &[u8],
     span: Range<usize>,
     terminator: u8,

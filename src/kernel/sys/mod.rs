@@ -1,11 +1,11 @@
 //! Everything that asks the operating system.
 
+mod cache_lines;
 mod closed;
 mod disk;
 mod files;
 mod guard;
 mod limits;
-mod lines;
 #[cfg(feature = "cli")]
 mod lost;
 mod map;
@@ -13,6 +13,7 @@ mod memory;
 mod named;
 mod temporary;
 
+pub(crate) use cache_lines::{CacheLines, atomic_words};
 pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
 pub(crate) use files::{Nameless, open_direct};
@@ -20,7 +21,7 @@ pub use guard::guard_mapped_files;
 pub(crate) use guard::{LOST, Map, any_was_lost};
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
-pub(crate) use lines::{Lines, atomic_words};
+
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::map_file;

@@ -1,22 +1,39 @@
-//! Blocks of lines in any notation.
+//! The parser of blocks: every line of text that a thread reads comes through here, whatever its
+//! notation.
 //!
-//! Lines that are nothing but a number, a range or a block are parsed in one go, without a
-//! search for their end. All others go to [`Notation::parse_line`].
+//! Decimal numbers, one a line, go through the vector kernels of [`parse`]. In other notations, a
+//! line that is nothing but a number, a range or a CIDR block is parsed in one go, without a
+//! search for its end. All other lines go to [`parse_line`] or [`Notation::parse_line`], which
+//! decide what is wrong with a line.
 
 use super::{Digits, Notation};
 use crate::kernel::Level;
+use crate::kernel::parse::{ParseSink, parse};
 use crate::kernel::quads::{self, Quads};
-use crate::number::line::Line;
-use crate::number::lines::{LineSink, decimal_values};
-use std::ops::Range;
+use crate::number::line::{Line, Malformed, parse_line};
+use std::ops::{ControlFlow, Range};
 
-/// Where the lines of a block go that may be ranges, in order.
+/// Takes the lines of a block in order.
+pub(crate) trait LineSink {
+    /// The next lines carry these values; `ends` are the places of their
+    /// terminators in the block.
+    fn values(&mut self, values: &[u64], ends: &[u32]);
+
+    /// The next line, which ends at this place, carries nothing.
+    fn blank(&mut self, end: u32);
+
+    /// The next line, at this range of the block, is malformed at this byte of
+    /// it. `Break` ends the parse.
+    fn malformed(&mut self, line: Range<usize>, reason: Malformed, offset: u64) -> ControlFlow<()>;
+}
+
+/// Takes the lines of a block in order, if they may be ranges.
 pub(crate) trait RangeSink: LineSink {
     /// The next lines carry the numbers of these ranges, from the first to the last of each.
     fn ranges(&mut self, ranges: &[[u64; 2]]);
 }
 
-/// Lines that are handed over together.
+/// Most lines that go to the sink together.
 const BATCH: usize = 256;
 
 /// Hands the complete lines of `bytes[span]`, a number each, to `sink`.
@@ -32,9 +49,11 @@ pub(crate) fn block_values<S: LineSink>(
     terminator: u8,
     sink: &mut S,
 ) {
-    let lines = Lines { notation: notation.without_ranges(), bytes, span, terminator };
+    let lines = TextBlock { notation: notation.without_ranges(), bytes, span, terminator };
     match notation.digits {
-        Digits::Decimal => decimal_values(level, bytes, lines.span, terminator, sink),
+        Digits::Decimal => {
+            parse(level, bytes, lines.span, terminator, &mut Decimals { bytes, sink });
+        }
         Digits::Hex => lines.each::<Hex, _>(&mut OneByOne::new(sink)),
         Digits::Ipv4 => lines.each_quad(level, &mut OneByOne::new(sink)),
     }
@@ -53,7 +72,7 @@ pub(crate) fn block_ranges<S: RangeSink>(
     terminator: u8,
     sink: &mut S,
 ) {
-    let lines = Lines { notation, bytes, span, terminator };
+    let lines = TextBlock { notation, bytes, span, terminator };
     match notation.digits {
         Digits::Decimal => lines.each::<Decimal, _>(&mut InRanges::new(sink)),
         Digits::Hex => lines.each::<Hex, _>(&mut InRanges::new(sink)),
@@ -61,17 +80,44 @@ pub(crate) fn block_ranges<S: RangeSink>(
     }
 }
 
-/// A range and where its line ends.
+/// Hands on what the vector kernels find in lines of one decimal number.
+struct Decimals<'a, S> {
+    bytes: &'a [u8],
+    sink: &'a mut S,
+}
+
+impl<S: LineSink> ParseSink for Decimals<'_, S> {
+    #[inline]
+    fn values(&mut self, values: &[u64], ends: &[u32]) {
+        self.sink.values(values, ends);
+    }
+
+    fn odd_line(&mut self, line: Range<usize>) -> ControlFlow<()> {
+        #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
+        let end = line.end as u32;
+        match parse_line(&self.bytes[line.clone()]) {
+            Line::Value(value) => self.sink.values(&[value], &[end]),
+            Line::Blank => self.sink.blank(end),
+            Line::Range { .. } => return self.sink.malformed(line, Malformed::ManyValues, 0),
+            Line::Malformed { reason, offset } => {
+                return self.sink.malformed(line, reason, offset);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A range and the end of its line.
 type Found = (u64, u64, usize);
 
-/// Gathers what lines carry.
+/// Gathers the numbers or ranges of lines, and hands them to a sink together.
 trait Gather {
     /// Whether lines may be ranges.
     const RANGES: bool;
 
     fn take(&mut self, found: Found);
 
-    /// Hands over the gathered lines, and gives the sink for all other lines.
+    /// Hands over the gathered lines. Gives the sink, which takes other lines now.
     fn sink(&mut self) -> &mut impl LineSink;
 }
 
@@ -144,14 +190,14 @@ impl<S: RangeSink> Gather for InRanges<'_, S> {
 }
 
 /// Complete lines in a buffer with padding around them.
-struct Lines<'b> {
+struct TextBlock<'b> {
     notation: Notation,
     bytes: &'b [u8],
     span: Range<usize>,
     terminator: u8,
 }
 
-impl Lines<'_> {
+impl TextBlock<'_> {
     fn each<N: Number, G: Gather>(self, gather: &mut G) {
         let mut at = self.span.start;
         while at < self.span.end {
@@ -167,7 +213,7 @@ impl Lines<'_> {
         gather.sink();
     }
 
-    /// The same of addresses.
+    /// The same for lines of addresses.
     fn each_quad<G: Gather>(self, level: Level, gather: &mut G) {
         let Self { bytes, terminator, .. } = self;
         let quads = Quads { bytes, terminator, takes_ranges: G::RANGES };
@@ -185,7 +231,7 @@ impl Lines<'_> {
         gather.sink();
     }
 
-    /// The line at `at`, if it is plain.
+    /// The line at `at`, if it is nothing but a number or a range.
     #[inline]
     fn plain<N: Number, G: Gather>(&self, at: usize) -> Option<Found> {
         let (first, mut at) = N::parse(self.bytes, at)?;
@@ -199,7 +245,8 @@ impl Lines<'_> {
         is_whole.then_some((first, last, at))
     }
 
-    /// Takes the line at `at`, which is not plain; gives its end, or `None` where lines end.
+    /// Takes the line at `at`, which is not [plain](Self::plain). Gives its end, or `None` if there
+    /// are no more lines to take.
     #[cold]
     fn other<G: Gather>(&self, at: usize, gather: &mut G) -> Option<usize> {
         let end = at + memchr::memchr(self.terminator, &self.bytes[at..self.span.end])?;
@@ -219,9 +266,9 @@ impl Lines<'_> {
     }
 }
 
-/// Numbers as most lines have them.
+/// How most lines write their number.
 trait Number {
-    /// The number at `at`, and where it ends; `None` if it is not written as usual.
+    /// The number at `at` and its end; `None` if the line is not like most lines.
     fn parse(bytes: &[u8], at: usize) -> Option<(u64, usize)>;
 }
 
@@ -240,12 +287,12 @@ impl Number for Decimal {
             value = value.wrapping_mul(10).wrapping_add(digit.into());
             end += 1;
         }
-        // 19 digits are below 2^64.
+        // A number of 19 digits is below 2^64.
         (1..=19).contains(&(end - at)).then_some((value, end))
     }
 }
 
-/// The digits that bytes stand for; 16 where they stand for none.
+/// The value of each byte as a hexadecimal digit; 16 if it is no digit.
 static HEX_DIGITS: [u8; 256] = {
     let mut digits = [16; 256];
     let mut digit = 0;

@@ -1,4 +1,4 @@
-//! One line in any notation, exactly: the reference that whole blocks are held against.
+//! One line in any notation, exactly: the reference that tests compare the parser of blocks with.
 
 use super::{Digits, MAX_NOTED_BYTES, Notation};
 use crate::number::line::{Line, Malformed, parse_line};
@@ -34,7 +34,7 @@ impl Notation {
     }
 }
 
-/// How far a line was read. Where it fails, `at` is the first bad byte.
+/// A line that is being read. After a failure, `at` is the place of the first bad byte.
 struct Scan<'l> {
     notation: Notation,
     line: &'l [u8],
@@ -52,7 +52,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether nothing that counts is left.
+    /// Whether only blanks, or a comment, are left.
     fn is_at_end(&self) -> bool {
         match self.peek() {
             None => true,
@@ -61,7 +61,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Refuses what stands behind all else.
+    /// Refuses text behind the number, range or block.
     fn end(&mut self) -> Result<(), Malformed> {
         if self.is_at_end() {
             return Ok(());

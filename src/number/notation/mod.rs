@@ -1,10 +1,9 @@
-//! How numbers are written as text: decimal, hexadecimal or as IPv4 addresses, one a line,
-//! or in ranges.
+//! How numbers are written as text: decimal, hexadecimal or as IPv4 addresses; one a line, in
+//! ranges, or in CIDR blocks, which this folder calls blocks of addresses.
 //!
 //! # Grammar
 //! A line is `blank* (number | range | block) blank* CR?` before its terminator, or blank;
-//! `blank` is a space or a tab. It has fewer than 4096 bytes, but for decimal numbers one a
-//! line.
+//! `blank` is a space or a tab. It has fewer than 4096 bytes; only a line of one decimal number may have more.
 //!
 //! | | |
 //! |---|---|
@@ -21,12 +20,12 @@ mod block;
 mod line;
 mod write;
 
-pub(crate) use block::{RangeSink, block_ranges, block_values};
+pub(crate) use block::{LineSink, RangeSink, block_ranges, block_values};
 pub(crate) use write::RunText;
 
 use std::fmt;
 
-/// How numbers are written as text, and what a line stands for.
+/// How numbers are written as text, and how many numbers a line carries.
 ///
 /// | | reads | writes |
 /// |---|---|---|
@@ -48,7 +47,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Notation {
     digits: Digits,
-    lines: Lines,
+    lines: LineKind,
 }
 
 /// How a number is written.
@@ -59,47 +58,47 @@ enum Digits {
     Ipv4,
 }
 
-/// What a line stands for.
+/// The numbers that a line may carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Lines {
+enum LineKind {
     Values,
     Ranges,
     /// CIDR blocks, of addresses.
     Blocks,
 }
 
-/// A line that is not decimal, or may be a range, has fewer bytes.
+/// Lines have fewer bytes than this, except those of one decimal number.
 pub(crate) const MAX_NOTED_BYTES: usize = 4096;
 
 impl Notation {
     /// Decimal digits.
-    pub const DECIMAL: Self = Self { digits: Digits::Decimal, lines: Lines::Values };
+    pub const DECIMAL: Self = Self { digits: Digits::Decimal, lines: LineKind::Values };
     /// Hexadecimal digits; written in lower case, without `0x`.
-    pub const HEX: Self = Self { digits: Digits::Hex, lines: Lines::Values };
+    pub const HEX: Self = Self { digits: Digits::Hex, lines: LineKind::Values };
     /// IPv4 addresses as four decimal numbers with dots between.
-    pub const IPV4: Self = Self { digits: Digits::Ipv4, lines: Lines::Values };
+    pub const IPV4: Self = Self { digits: Digits::Ipv4, lines: LineKind::Values };
     /// IPv4 addresses in CIDR blocks, such as `10.0.0.0/8`.
-    pub const CIDR: Self = Self { digits: Digits::Ipv4, lines: Lines::Blocks };
+    pub const CIDR: Self = Self { digits: Digits::Ipv4, lines: LineKind::Blocks };
 
     /// The same digits; a line may stand for a range of numbers.
     #[must_use]
     pub const fn with_ranges(self) -> Self {
-        Self { lines: Lines::Ranges, ..self }
+        Self { lines: LineKind::Ranges, ..self }
     }
 
     /// Whether a line may stand for more than one number.
     #[must_use]
     pub const fn takes_ranges(self) -> bool {
-        !matches!(self.lines, Lines::Values)
+        !matches!(self.lines, LineKind::Values)
     }
 
     /// The same digits, a number a line.
     #[must_use]
     pub const fn without_ranges(self) -> Self {
-        Self { lines: Lines::Values, ..self }
+        Self { lines: LineKind::Values, ..self }
     }
 
-    /// The largest number that it can write.
+    /// The largest number that the notation can write.
     #[must_use]
     pub const fn max_value(self) -> u64 {
         match self.digits {
@@ -117,7 +116,7 @@ impl Notation {
         }
     }
 
-    /// What messages call one of its numbers.
+    /// The name of one of its numbers in messages.
     pub(crate) const fn number_name(self) -> &'static str {
         match self.digits {
             Digits::Decimal => "a number below 2^64",
@@ -126,17 +125,17 @@ impl Notation {
         }
     }
 
-    /// What messages call it.
+    /// The name of the notation in messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match (self.digits, self.lines) {
-            (Digits::Decimal, Lines::Values) => "text",
+            (Digits::Decimal, LineKind::Values) => "text",
             (Digits::Decimal, _) => "text in ranges",
-            (Digits::Hex, Lines::Values) => "hex",
+            (Digits::Hex, LineKind::Values) => "hex",
             (Digits::Hex, _) => "hex in ranges",
-            (Digits::Ipv4, Lines::Values) => "ipv4",
-            (Digits::Ipv4, Lines::Ranges) => "ipv4 in ranges",
-            (Digits::Ipv4, Lines::Blocks) => "cidr",
+            (Digits::Ipv4, LineKind::Values) => "ipv4",
+            (Digits::Ipv4, LineKind::Ranges) => "ipv4 in ranges",
+            (Digits::Ipv4, LineKind::Blocks) => "cidr",
         }
     }
 }

@@ -1,8 +1,7 @@
 use super::*;
 use crate::kernel::Level;
 use crate::kernel::parse::PADDING;
-use crate::number::lines::LineSink;
-use crate::number::{Line, Malformed};
+use crate::number::{Line, LineSink, Malformed};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 use std::ops::{ControlFlow, Range};

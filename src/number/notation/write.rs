@@ -1,14 +1,13 @@
-//! Numbers and runs of them → text in a notation.
+//! Writes numbers and runs in a notation.
 
-use super::{Digits, Lines, Notation};
+use super::{Digits, LineKind, Notation};
 use crate::kernel::decimal::{self, Low, MAX_LINE, SLACK};
 
-/// Most bytes of the lines of one run: the blocks of addresses that make it up.
+/// Most bytes that one run takes: a run of addresses may need so many blocks.
 const MAX_RUN_BYTES: usize = 62 * 19;
 
 impl Notation {
-    /// A number as it stands on a line; `None` if it is above
-    /// [`max_value`](Self::max_value).
+    /// The text of a number; `None` if it is above [`max_value`](Self::max_value).
     #[must_use]
     pub fn text(self, value: u64) -> Option<String> {
         let mut line = [0; MAX_LINE + SLACK];
@@ -16,7 +15,7 @@ impl Notation {
         Some(line[..length - 1].iter().copied().map(char::from).collect())
     }
 
-    /// As [`Format::encode`](crate::Format::encode): a number a line.
+    /// Writes a number a line, as [`Format::encode`](crate::Format::encode) does.
     pub(crate) fn encode<L: Low>(
         self,
         base: u64,
@@ -36,8 +35,8 @@ impl Notation {
         Ok(end)
     }
 
-    /// Writes a number to the front of `out`; gives its bytes, or the number if it is too
-    /// large. Up to [`SLACK`] bytes behind it may be written over.
+    /// Writes a number to the front of `out`; gives how many bytes it has, or fails with the number
+    /// if that is too large. May overwrite up to [`SLACK`] bytes behind it.
     fn put(self, value: u64, out: &mut [u8]) -> Result<usize, u64> {
         Ok(match self.digits {
             Digits::Decimal => {
@@ -62,7 +61,7 @@ fn put_hex(value: u64, out: &mut [u8]) -> usize {
     length
 }
 
-/// A number of an address and a dot in the lower half, and the bits of both in the upper one.
+/// A number of an address and a dot in the lower half, and their length in bits in the upper half.
 static OCTETS: [u64; 256] = {
     let mut octets = [0; 256];
     let mut octet = 0;
@@ -80,7 +79,7 @@ static OCTETS: [u64; 256] = {
     octets
 };
 
-/// Two numbers of an address, each with a dot behind it, and the bits of all that.
+/// Two numbers of an address, each with a dot behind it, and their length in bits.
 #[inline]
 fn octets([first, second]: [u8; 2]) -> (u64, u64) {
     const TEXT: u64 = u32::MAX as u64;
@@ -88,7 +87,7 @@ fn octets([first, second]: [u8; 2]) -> (u64, u64) {
     (first & TEXT | (second & TEXT) << (first >> 32), (first >> 32) + (second >> 32))
 }
 
-/// Bytes that an address is written to: it has 15 at most, and a `/` and a length may follow.
+/// Room for an address: it has 15 bytes at most, and a `/` and a length may follow.
 const ADDRESS_ROOM: usize = 24;
 
 /// Writes an address; gives the number of its bytes. It also overwrites the rest of `out`.
@@ -103,7 +102,8 @@ fn put_address(address: u32, out: &mut [u8; ADDRESS_ROOM]) -> usize {
     middle + (lower_bits / 8) as usize - 1
 }
 
-/// What stands behind the first address of a block whose prefix has so many bits, and its bytes.
+/// The text behind the first address of a block, by the length of the block's prefix; and how many
+/// bytes it has.
 static ENDS: [([u8; 4], u8); 33] = {
     let mut ends = [([b'\n', 0, 0, 0], 1); 33];
     let mut length = 0;
@@ -119,8 +119,8 @@ static ENDS: [([u8; 4], u8); 33] = {
     ends
 };
 
-/// The length of the prefix of the largest block that begins with `first` and does not
-/// reach beyond `last`, and its last address.
+/// The largest block that begins with `first` and does not reach beyond `last`: the length of its
+/// prefix, and its last address.
 fn block_of(first: u32, last: u32) -> (u32, u32) {
     let bits = u64::from(last - first) + 1;
     let free = first.trailing_zeros().min(bits.ilog2());
@@ -129,12 +129,11 @@ fn block_of(first: u32, last: u32) -> (u32, u32) {
     (32 - free, first | others)
 }
 
-/// Runs that are written as ranges or blocks, one after the other; those that touch are
-/// one run.
+/// Writes runs as ranges or blocks, one after the other. Runs that touch become one run.
 #[derive(Debug)]
 pub(crate) struct RunText {
     notation: Notation,
-    /// The run that may go on.
+    /// The last run, to which the next one may be joined.
     open: Option<[u64; 2]>,
     /// Runs that were written.
     pub(crate) runs: u64,
@@ -144,13 +143,14 @@ impl RunText {
     /// Bytes of room that a run takes.
     pub(crate) const ROOM: usize = MAX_RUN_BYTES + MAX_LINE + SLACK;
 
-    /// Runs in a notation that [takes ranges](Notation::takes_ranges); `None` for another.
+    /// A writer of runs in a notation that [takes ranges](Notation::takes_ranges); `None` for
+    /// another notation.
     pub(crate) fn new(notation: Notation) -> Option<Self> {
         notation.takes_ranges().then_some(Self { notation, open: None, runs: 0 })
     }
 
-    /// Takes a run that is not below the one before; gives the bytes of the run before it
-    /// at the front of `out`, which are none if the two touch.
+    /// Takes a run that is not below the one before. Writes the run before it to the front of
+    /// `out`, unless the two touch; gives how many bytes it wrote.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl RunText {
         }
     }
 
-    /// Gives the bytes of the last run.
+    /// Writes the last run; gives how many bytes it wrote.
     ///
     /// # Errors
     ///
@@ -177,9 +177,9 @@ impl RunText {
         self.open.take().map_or(Ok(0), |done| self.write(done, out))
     }
 
-    /// Writes the first of `runs`, none of which touches another, and nothing was
-    /// [pushed](Self::push) before: as many as `out` has room for, and one at least. Gives how
-    /// many they are, and their bytes.
+    /// Writes the first of `runs`: as many as `out` has room for, and at least one. No run may
+    /// touch another, and none may have been [pushed](Self::push) before. Gives how many runs and
+    /// how many bytes it wrote.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl RunText {
     #[inline]
     fn write(&mut self, [first, last]: [u64; 2], out: &mut [u8]) -> Result<usize, u64> {
         self.runs += 1;
-        if self.notation.lines == Lines::Blocks {
+        if self.notation.lines == LineKind::Blocks {
             let first = u32::try_from(first).map_err(|_| first)?;
             return Ok(put_blocks(first, u32::try_from(last).map_err(|_| last)?, out));
         }
@@ -221,7 +221,7 @@ impl RunText {
     }
 }
 
-/// The fewest blocks that are `first ..= last`, one a line.
+/// Writes the fewest blocks that make up `first ..= last`, one a line.
 fn put_blocks(mut first: u32, last: u32, out: &mut [u8]) -> usize {
     let mut end = 0;
     loop {

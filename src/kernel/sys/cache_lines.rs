@@ -6,29 +6,29 @@ use std::sync::atomic::AtomicU64;
 /// A cache line of words.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u64; LINE_WORDS]);
+struct CacheLine([u64; LINE_WORDS]);
 
 const LINE_WORDS: usize = 8;
-const ZERO: Line = Line([0; LINE_WORDS]);
+const ZERO: CacheLine = CacheLine([0; LINE_WORDS]);
 
 // SAFETY: words of which every bit is 0 are valid.
 #[expect(unsafe_code, reason = "the derive macro would write the same")]
-unsafe impl bytemuck::Zeroable for Line {}
+unsafe impl bytemuck::Zeroable for CacheLine {}
 // SAFETY: 64 bytes of words without padding, for which every pattern of bits is
 // valid.
 #[expect(unsafe_code, reason = "the derive macro would write the same")]
-unsafe impl bytemuck::Pod for Line {}
+unsafe impl bytemuck::Pod for CacheLine {}
 
 /// Words in whole cache lines, on huge pages where the kernel grants them, so
 /// that access anywhere misses the cache but not the table of pages.
 #[derive(Debug)]
-pub(crate) struct Lines(Vec<Line>);
+pub(crate) struct CacheLines(Vec<CacheLine>);
 
 /// Bytes from which on huge pages are asked for: two of them.
 #[cfg(any(target_os = "linux", test))]
 const HUGE_BYTES: usize = 4 << 20;
 
-impl Lines {
+impl CacheLines {
     /// At least so many words, all 0.
     pub(crate) fn zeroed(words: usize) -> Result<Self, TryReserveError> {
         let count = words.div_ceil(LINE_WORDS);
@@ -91,13 +91,13 @@ mod tests {
     #[test]
     fn words_begin_at_a_line_and_are_zero() {
         for words in [0, 1, 8, 9, if cfg!(miri) { 1000 } else { HUGE_BYTES }] {
-            let mut lines = Lines::zeroed(words).unwrap();
+            let mut lines = CacheLines::zeroed(words).unwrap();
             assert!(lines.words().len() >= words && lines.words().iter().all(|word| *word == 0));
             assert!(lines.words().as_ptr().addr().is_multiple_of(64));
             lines.words_mut().fill(7);
             assert!(lines.words().iter().all(|word| *word == 7));
         }
-        assert!(Lines::zeroed(usize::MAX / 16).is_err());
+        assert!(CacheLines::zeroed(usize::MAX / 16).is_err());
     }
 
     #[test]
