@@ -1,4 +1,4 @@
-//! Compressed files: told apart by their content, named by their suffix.
+//! Compressed files. Their content tells the format of an input, and their name that of an output.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// Bytes that tell the formats apart, and what memory a decoder takes.
+/// Bytes of a file that tell its format, and how much memory its decoder takes.
 pub(crate) const HEAD_BYTES: usize = 40;
 
 /// Memory of a decoder beside its window or dictionary: buffers and tables.
@@ -46,8 +46,7 @@ impl Compression {
         Self::ALL.into_iter().find(|format| suffix.eq_ignore_ascii_case(format.suffix()))
     }
 
-    /// Refuses a name that promises compression, of a file that is not read as a
-    /// whole.
+    /// Refuses a name that promises compression for a file that is never compressed as a whole.
     pub(crate) fn refuse_name(path: &Path, why: &str) -> Result<(), String> {
         match Self::of_name(path) {
             Some(_) => Err(format!("{}: {why}, so it cannot be compressed", path.display())),
@@ -55,7 +54,7 @@ impl Compression {
         }
     }
 
-    /// Refuses the name of an output that promises a compression nobody here writes.
+    /// Refuses the name of an output that promises a compression which this program does not write.
     pub(crate) fn refuse_unknown(path: &Path) -> Result<(), String> {
         const UNKNOWN: [&str; 19] = [
             "7z", "br", "bz", "gzip", "lz", "lz4", "lzma", "lzo", "lzop", "rar", "sz", "tbz2",
@@ -71,8 +70,8 @@ impl Compression {
         Ok(())
     }
 
-    /// The memory that unpacking a file takes which begins with `head`, rounded
-    /// up; the most that the format allows where the head does not say.
+    /// Memory that it takes to unpack a file that begins with `head`, rounded up. If the head does
+    /// not say it, the most that the format allows.
     ///
     /// Sources: RFC 8878, 3.1.1.1; section 3.1 of
     /// <https://tukaani.org/xz/xz-file-format.txt> and 5.3 for the filter LZMA2;
@@ -154,7 +153,7 @@ pub(crate) fn unpacked(
     reader: Box<dyn Read + Send>,
     memory_bytes: u64,
 ) -> io::Result<Box<dyn Read + Send>> {
-    // The worst file of these formats needs so much; the other formats say it in their heads.
+    // The worst file of gzip or bzip2 needs so much; the heads of the other formats say it.
     let least = match format {
         Compression::Gzip | Compression::Bzip2 => format.decoder_bytes(b"BZh9"),
         Compression::Zstd | Compression::Xz => DECODER_BYTES + (1 << 10),
@@ -176,7 +175,7 @@ pub(crate) fn unpacked(
         }
         Compression::Xz => {
             let kib = u32::try_from(memory_bytes >> 10).unwrap_or(u32::MAX);
-            // It reads byte by byte.
+            // The decoder reads byte by byte.
             let reader = io::BufReader::with_capacity(1 << 16, reader);
             Box::new(lzma_rust2::XzReader::new_mem_limit(reader, true, kib))
         }

@@ -1,8 +1,8 @@
 //! Numbered parts that threads make in any order, and that complete in order.
 //!
-//! Threads work on parts side by side. The first part that is not complete has the
-//! turn. A thread with a later part waits for its turn, or leaves its items here: the
-//! thread with the turn takes them when it comes to that part.
+//! Threads work on parts side by side. The first part that is not complete has the turn. A thread
+//! with a later part waits for its turn, or leaves its items here. The thread with the turn takes
+//! these items when it comes to their part.
 
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -44,8 +44,8 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    /// Leaves what `make` gives of part `number`. False if the part has the turn, or
-    /// `make` gives nothing: then the caller waits for the turn.
+    /// Leaves an item of part `number`, which `make` makes. False if the part has the turn, or
+    /// `make` gives no item: then the caller waits for the turn.
     pub(crate) fn leave(&self, number: u64, make: impl FnOnce() -> Option<T>) -> bool {
         let mut state = self.lock();
         if state.current == number {

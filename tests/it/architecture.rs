@@ -1,4 +1,4 @@
-//! The folders keep their promises: imports point down, files stay small.
+//! The rules of docs/architecture.md: imports point down, and functions stay short.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::{HEADER_BYTES, Section};
 use byteorder::{ByteOrder, LittleEndian};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes that share a checksum: 2 to this power.
+/// 2 to this power is the number of bytes that share a checksum.
 pub(crate) const BLOCK_LOG: u8 = 16;
 
 /// Number of checksummed blocks between the header and `end`.
@@ -12,7 +12,7 @@ pub(crate) fn blocks(end: u64) -> u64 {
     end.saturating_sub(HEADER_BYTES as u64).div_ceil(1 << BLOCK_LOG)
 }
 
-/// Holds what lies between the header and the checksums against these.
+/// Compares the bytes between the header and the checksums with the checksums.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A stretch of a file that its header names.
+//! Sections: the parts of a file whose places its header has.
 
 /// A part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,7 +9,7 @@ pub(crate) struct Section {
 
 impl Section {
     pub(crate) fn end(self) -> u64 {
-        self.offset.saturating_add(self.len) // no file is so long: it is checked against its length
+        self.offset.saturating_add(self.len) // a sum that overflows is beyond the end of any file
     }
 
     /// The bytes of this section, which the header says are there.

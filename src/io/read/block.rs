@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Bytes read behind a block for the end of its last line.
 pub(super) const TAIL_BYTES: usize = 256;
 
-/// How inputs are cut.
+/// How inputs are cut into blocks, and what the blocks hold.
 #[derive(Debug, Clone)]
 pub(crate) struct Cut {
     pub(crate) format: Format,
@@ -29,20 +29,21 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// Bytes of a block, if a record has at most `record_bytes`. A block has room for a record
-    /// and a quarter. With less, a record that is too long would be read again from each of
-    /// its lines, a block for each line.
+    /// Bytes of a block of delimited text, whose records have at most `record_bytes`. A block has
+    /// room for a record and a quarter. With less, a record that is too long would be read again
+    /// from each of its lines, a block for each line.
     pub(crate) const fn block_of_records(record_bytes: usize) -> usize {
         record_bytes + record_bytes / 4
     }
 
-    /// A record has fewer bytes.
+    /// A record must have fewer bytes.
     pub(super) fn record_bytes(&self) -> usize {
         self.rule().record_bytes()
     }
 
-    /// The records of `bytes` as [`Selector::records`] gives them, but for single lines that
-    /// are too long: whether a block has room for them depends on where it begins.
+    /// The records of `bytes` as [`Selector::records`] gives them. It also rejects single lines
+    /// that are too long: a block may have room for such a line or not, and the answer must not
+    /// depend on where the block begins.
     pub(super) fn records<'b>(
         &self,
         selector: &'b Selector,
@@ -96,7 +97,7 @@ enum Claim {
 /// Whole lines of one input, in a buffer with padding around them.
 pub(crate) struct Block {
     pub(super) bytes: Pages,
-    /// Where the lines lie in it.
+    /// The place of the lines in the buffer.
     pub(super) span: Range<usize>,
     pub(super) rule: Rule,
     /// Number of the input.
@@ -113,21 +114,21 @@ pub(crate) struct Block {
     pub(crate) claimed_bytes: u64,
     /// The line behind the span, if it was too long for a buffer.
     pub(crate) overlong: Option<Overlong>,
-    /// Number (from 0) of the wanted field, of delimited text.
+    /// Number (from 0) of the wanted field; only in delimited text.
     pub(crate) column: usize,
-    /// The same of the field that is a key.
+    /// The same for the field that is a key.
     pub(crate) key_column: usize,
-    /// The rows that stand for lines, of a table.
+    /// Rows of a table, which stand for lines.
     pub(crate) rows: Option<Rows>,
-    /// The piece of the table that they are of, if this has more of them.
+    /// The piece of the table that has these rows, if it has more rows.
     piece: Option<Piece>,
     claim: Option<Claim>,
-    /// Whether [`next_lines`](Self::next_lines) has not given its lines yet.
+    /// Whether [`next_lines`](Self::next_lines) has still to give the lines that are in the buffer.
     is_new: bool,
 }
 
 impl Block {
-    /// An empty block; it takes memory when it is filled.
+    /// An empty block. It allocates its buffer when it is filled.
     pub(super) fn new(rule: Rule) -> Self {
         Self {
             bytes: Pages::default(),
@@ -155,8 +156,8 @@ impl Block {
         (self.overlong, self.rows, self.claim, self.is_new) = (None, None, None, false);
     }
 
-    /// Takes the next rows of the piece of a table that was begun; false if there
-    /// is none, or it has no more.
+    /// Takes the next rows of the piece of a table that it has begun; false if it has begun none,
+    /// or the piece has no more rows.
     pub(super) fn next_rows(&mut self) -> Result<bool> {
         let Some(piece) = &mut self.piece else { return Ok(false) };
         let rows = self.rows.get_or_insert_default();
@@ -175,22 +176,22 @@ impl Block {
         self.next_rows()
     }
 
-    /// Whether blocks that were claimed are still to come.
+    /// Whether it has begun a piece of a table that has more rows.
     pub(crate) fn is_begun(&self) -> bool {
         self.piece.is_some()
     }
 
-    /// The buffer and where its lines lie, the last one with its terminator.
+    /// The buffer, and the place of its lines; the last line has its terminator.
     pub(crate) fn padded(&self) -> (&[u8], Range<usize>) {
         (self.bytes.bytes(), self.span.clone())
     }
 
-    /// The lines, the last one with its terminator.
+    /// The lines; the last one has its terminator.
     pub(crate) fn lines(&self) -> &[u8] {
         &self.bytes.bytes()[self.span.clone()]
     }
 
-    /// The end of the buffer, without the bytes that complete the last line.
+    /// The end of a full block in the buffer. The rest of its last line may follow.
     pub(super) fn room(&self) -> usize {
         PADDING + self.rule.block_bytes
     }
@@ -232,27 +233,27 @@ impl Block {
         }
     }
 
-    /// Stands for the lines that begin in these bytes of a regular file, to be read by
-    /// the thread that has the block.
+    /// Claims the lines that begin in these bytes of a regular file. The thread that has the block
+    /// reads them later.
     pub(super) fn claim(&mut self, file: Arc<RegularFile>, bytes: Range<u64>) {
         self.claimed_bytes = bytes.end - bytes.start;
         self.claim = Some(Claim::Lines { file, bytes });
     }
 
-    /// Stands for a piece of a set, to be read by the thread that has the block.
+    /// Claims a piece of a set. The thread that has the block reads it later.
     pub(super) fn claim_piece(&mut self, set: Arc<dyn SetSource>, piece: SetPiece) {
         self.claimed_bytes = piece.len as u64 * VALUE_BYTES;
         self.claim = Some(Claim::Piece { set, piece });
     }
 
-    /// Holds bytes that were read from an input in order.
+    /// Takes note of bytes that were read into the buffer from an input in order.
     pub(super) fn hold(&mut self, span: Range<usize>, offset: u64) {
         self.claimed_bytes = span.len() as u64;
         (self.span, self.offset, self.first) = (span, offset, offset == 0);
         self.is_new = true;
     }
 
-    /// Stands for values that have no bytes; false if there are none.
+    /// Takes values that have no bytes; false if there are none.
     pub(super) fn hold_values(&mut self, values: Vec<u64>) -> bool {
         self.claimed_bytes = values.len() as u64 * VALUE_BYTES;
         let has_some = !values.is_empty();
@@ -260,8 +261,8 @@ impl Block {
         has_some
     }
 
-    /// Reads the next lines that it stands for, about `bytes` of them and at least one;
-    /// false if it has no more.
+    /// Reads the next lines that the block claimed: about `bytes` bytes, and at least one line;
+    /// false if there are no more.
     ///
     /// # Errors
     ///
@@ -277,8 +278,8 @@ impl Block {
         Ok(false)
     }
 
-    /// Reads the lines that begin in the next `bytes` of what it stands for, if they
-    /// are not read yet.
+    /// Reads the lines that begin in the next `bytes` of the claim, unless it has read them
+    /// already.
     pub(super) fn read(&mut self, bytes: usize) -> Result<()> {
         let (file, claim) = match self.claim.take() {
             None => return Ok(()),
@@ -332,7 +333,7 @@ impl Block {
         self.whole_values(width)
     }
 
-    /// Refuses a value that is cut off.
+    /// Fails if the input ends inside of a value.
     pub(super) fn whole_values(&self, width: usize) -> Result<()> {
         let extra = self.span.len() % width;
         if extra == 0 {
@@ -348,7 +349,7 @@ impl Block {
 
     /// Reads the lines that begin in the `claimed` bytes from `self.offset` on.
     fn read_lines(&mut self, file: &RegularFile, claimed: usize) -> Result<()> {
-        // The byte before tells whether a line begins here.
+        // A line begins here if the byte before is a terminator.
         let before = usize::from(self.offset > 0);
         let origin = self.offset - before as u64;
         let least = before + claimed;
@@ -395,15 +396,14 @@ impl Block {
         }
     }
 
-    /// Position behind the first terminator in a part of the buffer.
+    /// Position behind the first terminator in `part` of the buffer.
     fn end_of_line(&self, part: Range<usize>) -> Option<usize> {
         let mut bytes = self.bytes.bytes()[part.clone()].iter();
         let end = bytes.position(|&byte| byte == self.rule.terminator)?;
         Some(part.start + end + 1)
     }
 
-    /// Where the line begins that the end of a part of the buffer is in; the part
-    /// begins with a line.
+    /// The start of the line that is not complete at the end of `part`; `part` begins with a line.
     fn start_of_last_line(&self, part: Range<usize>) -> usize {
         let mut bytes = self.bytes.bytes()[part.clone()].iter();
         let end = bytes.rposition(|&byte| byte == self.rule.terminator);
@@ -429,7 +429,7 @@ impl Block {
     }
 }
 
-/// Bytes of the mark that `bytes` begin with, if they do.
+/// Length of the byte-order mark at the start of `bytes`; 0 without one.
 pub(super) fn byte_order_mark(bytes: &[u8]) -> usize {
     if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }

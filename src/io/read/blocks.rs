@@ -6,10 +6,10 @@
 //! 2. Blocks are numbered in the order of the inputs, and a block is claimed
 //!    only after all blocks before it. The blocks of a piece of a table are
 //!    claimed together, by one thread, which hands in all of them.
-//! 3. Of numbers, memory is one block a thread, however long a line is: a line
-//!    that does not fit is scanned in pieces and comes as
-//!    [`Overlong`](super::long_line::Overlong). Of lines, a block grows with its
-//!    longest line up to a limit.
+//! 3. A reader of numbers needs one block a thread, however long a line is: it scans
+//!    a line that does not fit in pieces, and the block has it as
+//!    [`Overlong`](super::long_line::Overlong). For a reader of lines, a block grows
+//!    with its longest line, up to a limit.
 
 use super::block::{Block, Cut};
 use super::lines::LineInputs;
@@ -24,7 +24,7 @@ use crate::number::{Column, Selector};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Smaller blocks near the end of a file would cost more than they gain.
+/// Smaller blocks near the end of a file would cost more time than they save.
 const MIN_SHARE_BYTES: u64 = 8 << 20;
 
 /// Hands out the blocks of all inputs.
@@ -32,9 +32,9 @@ pub(crate) struct Claims<'a> {
     inputs: Inputs<'a>,
     rule: Rule,
     selector: Option<&'a Selector>,
-    /// Of the keys, where rows have some.
+    /// How to find the keys, if rows have keys.
     keys: Option<&'a Selector>,
-    /// The rest of a file is cut into at least so many blocks, so that threads end together.
+    /// The rest of a file is cut into at least this number of blocks, so that threads end together.
     fewest: u64,
     state: Mutex<State>,
     /// Nobody wants more.
@@ -51,7 +51,7 @@ enum Inputs<'a> {
 struct State {
     /// Number of the input.
     input: usize,
-    /// That input, if it was named.
+    /// This input, if it is one of [`Inputs::Named`].
     current: Option<Opened>,
     opener: Opener,
     place: Place,
@@ -59,13 +59,13 @@ struct State {
 }
 
 impl<'a> Claims<'a> {
-    /// Of numbers.
+    /// Blocks of open inputs, for a reader of numbers.
     pub(crate) fn new(inputs: &'a [Opened], cut: &'a Cut) -> Self {
         let keys = cut.keys.as_ref().map(|keys| &keys.selector);
         Self { keys, ..Self::of(Inputs::Open(inputs), cut.rule(), cut.column.as_ref(), 1) }
     }
 
-    /// Of lines that are taken by so many threads.
+    /// Blocks of files of lines, for so many threads.
     pub(super) fn of_lines(lines: &'a LineInputs, rule: Rule, threads: usize) -> Self {
         Self::of(Inputs::Named(lines), rule, lines.selector.as_ref(), 2 * threads as u64)
     }
@@ -75,12 +75,12 @@ impl<'a> Claims<'a> {
         Self { inputs, rule, selector, keys: None, fewest, state, stopped }
     }
 
-    /// A block to be filled.
+    /// An empty block for [`next`](Self::next) or [`claim`](Self::claim).
     pub(crate) fn block(&self) -> Block {
         Block::new(self.rule)
     }
 
-    /// Ends the claiming: nobody wants more.
+    /// Lets no thread claim more.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -96,8 +96,8 @@ impl<'a> Claims<'a> {
         Ok(more)
     }
 
-    /// Has `block` stand for the next lines, which [`Block::next_lines`] reads; false if
-    /// there are none. After an error no more blocks are claimed.
+    /// Claims the next lines for `block`; [`Block::next_lines`] reads them. False if there are
+    /// none. After an error no thread claims more.
     pub(super) fn claim(&self, block: &mut Block) -> Result<bool> {
         block.clear();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +173,7 @@ impl<'a> Claims<'a> {
         Ok(Claimed::Nothing)
     }
 
-    /// Tells `block` its columns. The first block of an input has their names.
+    /// Sets the columns of `block`. The first block of an input has their names.
     fn name_columns(
         &self,
         selector: &Selector,

@@ -10,7 +10,7 @@ use crate::kernel::in_threads;
 use crate::progress::{Phase, Progress};
 use std::sync::{Mutex, PoisonError};
 
-/// How chunks are looked at.
+/// How blocks of lines are read.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkJob<'a> {
     pub(crate) threads: usize,
@@ -37,9 +37,9 @@ impl ChunkJob<'_> {
         Ok(more)
     }
 
-    /// Each thread makes a state with `new`, does `work` on the lines that it
-    /// gets, in any order, and hands its state to `take` when the lines have their turn.
-    /// `work` reads them with [`Block::next_lines`].
+    /// Each thread makes a state with `new` and does `work` on the lines that it claims, in any
+    /// order. It hands its state to `take` when these lines have their turn. `work` reads them with
+    /// [`Block::next_lines`].
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl ChunkJob<'_> {
         in_threads(self.threads, thread).into_iter().collect()
     }
 
-    /// Hands the lines to `visit`, block by block, in this thread.
+    /// Hands the lines to `visit`, block by block, in the calling thread.
     pub(crate) fn each(
         self,
         lines: &LineInputs,

@@ -1,4 +1,4 @@
-//! Rows of a key and a value: what reads them makes one number of both.
+//! Rows of a key and a value: the reader has one number made of both.
 
 use crate::error::Result;
 use crate::io::table::Rows;
@@ -6,18 +6,18 @@ use crate::number::Selector;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Makes numbers of rows of a key and a value, for all threads.
+/// Makes numbers of rows of a key and a value; all threads share one.
 pub(crate) trait RowNumbers: Debug + Send + Sync {
-    /// Appends the number of each row that has one; the others are kept aside. Threads call it
-    /// with rows of any place of the input, and a row that is read again is the same.
+    /// Appends the number of each row that has one; the others are kept aside. Threads call it with
+    /// rows from any place of the input, and the same row always gives the same number.
     ///
     /// Before [`settle`](Self::settle) rows are a sample: their values are appended.
     fn number(&self, rows: &[(&[u8], u64)], numbers: &mut Vec<u64>);
 
-    /// Ends the sample; gives the numbers of its rows that have one.
+    /// Ends the sample; gives the numbers of those rows of it that have one.
     fn settle(&self) -> Vec<u64>;
 
-    /// What went wrong while rows were kept aside.
+    /// Fails if a row could not be kept aside.
     fn check(&self) -> Result<()>;
 }
 

@@ -1,7 +1,7 @@
 //! The account of lines: counts of all lines, and the places of malformed ones.
 //!
-//! Threads hand in blocks in any order; the ledger enters them in the order of
-//! the input, which is what makes line numbers and the first error exact.
+//! Threads hand in blocks in any order. The ledger enters them in the order of the input, so that
+//! line numbers are right and the first error is the first in the input.
 
 use super::open::Opened;
 use super::regular::RegularFile;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The fate of malformed lines.
+/// What happens to malformed lines.
 pub(crate) enum Invalid<'a> {
     /// The first one ends the run.
     Fail,
@@ -55,7 +55,7 @@ struct Bad {
     offset: u64,
     /// Counted from 0 within the block.
     line: u64,
-    /// Bytes that are kept of it.
+    /// Bytes of the line that are kept.
     text_bytes: u64,
     reason: Malformed,
 }
@@ -70,13 +70,13 @@ const EXCERPT_BYTES: usize = 40;
 pub(crate) struct Entry {
     pub(crate) input: usize,
     pub(crate) tally: Tally,
-    /// Ends of lines inside of quotes: these are no lines of the tally.
+    /// Line ends inside of quotes; they do not count as lines.
     pub(crate) inner_lines: u64,
-    /// Rows of a table stand for lines; they have no offsets.
+    /// Whether these are rows of a table, which have no offsets.
     pub(crate) has_rows: bool,
-    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. Every second byte of a block may
-    /// be one, so a note is short: differences to the line before, about four bytes, then the
-    /// text.
+    /// The malformed lines, at most [`BAD_TEXT_BYTES`] of each. A malformed line may take no more
+    /// than two bytes of a block, so a note of it is short: differences to the line before, about
+    /// four bytes, then the text.
     rejects: Vec<u8>,
     last: Bad,
 }
@@ -132,7 +132,7 @@ impl Entry {
     }
 }
 
-/// Bytes of noted lines that may wait for the blocks before them.
+/// Bytes of notes that may wait for the blocks before them.
 pub(crate) const WAITING_BYTES: usize = 1 << 20;
 
 /// Enters blocks in order.
@@ -142,21 +142,21 @@ pub(crate) struct Ledger<'a> {
     fail: bool,
     stopped: AtomicBool,
     order: InOrder<Entry>,
-    /// Bytes of entries that wait for those before them.
+    /// Bytes of entries that wait for earlier ones.
     waiting_bytes: AtomicUsize,
     state: Mutex<State<'a>>,
 }
 
-/// The name of an input, and the file that it is a split of.
+/// The name of an input; and its file, if it is a split.
 type Origin = (String, Option<Arc<RegularFile>>);
 
 struct State<'a> {
     invalid: Invalid<'a>,
     total: Tally,
     input: usize,
-    /// Lines of this input before the next block.
+    /// Lines of this input that were entered.
     lines: u64,
-    /// Lines of its file before the split, once a message needs them.
+    /// Lines of the file before the split; counted when a message needs them.
     lines_before: Option<u64>,
     error: Option<Error>,
 }
@@ -213,11 +213,11 @@ impl<'a> Ledger<'a> {
         self.order.abort();
     }
 
-    /// Enters block `sequence`, or keeps it until those before it are in.
+    /// Enters block `sequence`, or keeps it until all earlier ones are entered.
     pub(crate) fn enter(&self, sequence: u64, entry: Entry) {
         let bytes = entry.memory_bytes();
         if self.waiting_bytes.load(Ordering::Relaxed) + bytes > WAITING_BYTES {
-            // The block that is next comes without waiting. After a stop few are left.
+            // The next block is entered at once. After a stop few are left.
             let _ = self.order.wait(sequence);
         }
         self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -237,8 +237,8 @@ impl<'a> Ledger<'a> {
     ///
     /// # Errors
     ///
-    /// The first malformed line in the order of the input, or what kept
-    /// rejected lines from being written.
+    /// The first malformed line in the order of the input, or the error that kept rejected lines
+    /// from being written.
     pub(crate) fn finish(self) -> Result<Tally> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         match state.error {
@@ -328,7 +328,7 @@ fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The beginning of a line as a message can show it.
+/// The beginning of a line in a form that a message can show.
 fn excerpt(text: &[u8]) -> String {
     let shown = &text[..text.len().min(EXCERPT_BYTES)];
     let more = if text.len() > EXCERPT_BYTES { "…" } else { "" };

@@ -1,5 +1,5 @@
-//! Inputs whose lines are taken whole: of text, where a byte order mark is no part of
-//! the first one, or of any bytes that end in a terminator.
+//! Inputs that are read as whole lines, either of text or of any bytes. In text, a byte-order mark
+//! is no part of the first line.
 
 use super::long_line::MAX_LINE_BYTES;
 use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, open_file};
@@ -10,10 +10,10 @@ use crate::io::compression::Compression;
 use crate::number::{Format, Selector};
 use std::path::{Path, PathBuf};
 
-/// Lines of this length are taken in any memory.
+/// A line of this length is accepted however little memory there is.
 const MIN_LINE_BYTES: usize = 1 << 20;
 
-/// Whether one of these files is compressed, or is a stream, which may be.
+/// Whether one of these files is compressed, or is a stream, which may be compressed.
 pub(crate) fn may_unpack(paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| {
         // A pipe would wait for its writer. Reading says why a file cannot be opened.
@@ -25,19 +25,19 @@ pub(crate) fn may_unpack(paths: &[PathBuf]) -> bool {
     })
 }
 
-/// Files of lines, which are opened one after the other; `-` is standard input.
+/// Files of lines, which the reader opens one after the other; `-` is standard input.
 pub(crate) struct LineInputs {
     paths: Vec<PathBuf>,
     purpose: Purpose,
     terminator: u8,
-    /// Of delimited text, whose records may hold terminators in quotes.
+    /// For delimited text, whose records may hold terminators in quotes.
     pub(super) selector: Option<Selector>,
     /// Memory to unpack a compressed file in.
     unpack_bytes: u64,
 }
 
 impl LineInputs {
-    /// Of text: lines, or whole records of delimited text.
+    /// Files of text: their lines, or whole records of delimited text.
     pub(crate) fn of_text(
         paths: Vec<PathBuf>,
         selector: Option<Selector>,
@@ -46,12 +46,13 @@ impl LineInputs {
         Self { paths, purpose: Purpose::Text, terminator: b'\n', selector, unpack_bytes }
     }
 
-    /// Of any bytes.
+    /// Files of any bytes.
     pub(crate) fn of_bytes(paths: Vec<PathBuf>, terminator: u8, unpack_bytes: u64) -> Self {
         Self { paths, purpose: Purpose::Bytes, terminator, selector: None, unpack_bytes }
     }
 
-    /// How they are cut into blocks of about so many bytes; longer lines are refused.
+    /// How the files are cut: into blocks of about `block_bytes`. Lines of more than `line_bytes`
+    /// are refused.
     pub(super) fn rule(&self, block_bytes: usize, line_bytes: usize) -> Rule {
         Rule {
             taken: Taken::Lines { max_bytes: line_bytes.clamp(MIN_LINE_BYTES, MAX_LINE_BYTES) },
@@ -86,11 +87,11 @@ impl LineInputs {
         Ok(Some(found))
     }
 
-    /// Bytes of all files, which are opened to be looked at; 0 if one is a stream, or
-    /// compressed.
+    /// Bytes of all files together; 0 if one is a stream or compressed. Opens the files for a look.
     pub(crate) fn known_bytes(&self) -> u64 {
         let len = |path: &PathBuf| {
-            // A pipe would wait for its writer, and miss the second one.
+            // Opening a pipe would wait for its writer, and would then take its bytes from the
+            // reader.
             if path != Path::new("-") && !std::fs::metadata(path).ok()?.is_file() {
                 return None;
             }

@@ -12,7 +12,7 @@ pub(super) const MAX_LINE_BYTES: usize = 1 << 31;
 pub(crate) struct Overlong {
     pub(crate) offset: u64,
     pub(crate) line: Line,
-    /// Its first bytes.
+    /// The first bytes of the line.
     pub(crate) head: Vec<u8>,
 }
 
@@ -23,10 +23,10 @@ const HEAD_BYTES: usize = MAX_NOTED_BYTES;
 pub(super) struct LongLine {
     scanner: LineScanner,
     offset: u64,
-    /// Bytes taken, with the terminator.
+    /// Bytes that were taken, with the terminator.
     pub(super) bytes: u64,
     head: Vec<u8>,
-    /// Bytes of it without the terminator.
+    /// Bytes of the line without the terminator.
     line_bytes: u64,
     rule: Rule,
 }
@@ -37,7 +37,7 @@ impl LongLine {
         Self { scanner, offset, bytes: 0, head, line_bytes: 0, rule }
     }
 
-    /// Takes more of the line. Gives the bytes behind its terminator once that comes.
+    /// Takes more of the line. After its terminator, gives the bytes behind that.
     pub(super) fn feed<'b>(&mut self, piece: &'b [u8]) -> Option<&'b [u8]> {
         let end = piece.iter().position(|&byte| byte == self.rule.terminator);
         let line = &piece[..end.unwrap_or(piece.len())];
@@ -52,7 +52,7 @@ impl LongLine {
     pub(super) fn finish(self) -> Overlong {
         let line = match self.rule.format.notation() {
             None | Some(Notation::DECIMAL) => self.scanner.finish(),
-            // A line that its notation takes is all in the head.
+            // A line that is short enough for its notation is in the head as a whole.
             Some(notation) if self.line_bytes < MAX_NOTED_BYTES as u64 => {
                 notation.parse_line(&self.head)
             }

@@ -1,4 +1,4 @@
-//! Opening inputs: what can be read at any place, and what only once.
+//! Opens inputs, and finds out whether one can be read at any place or only once.
 
 use super::purpose::Purpose;
 use super::regular::RegularFile;
@@ -28,7 +28,7 @@ pub(crate) enum Input {
     Stdin,
     /// Anything that reads; the name is for messages.
     Reader(String, Box<dyn Read + Send>),
-    /// The same; it may be compressed.
+    /// A reader of bytes that may be compressed.
     Stream(String, Box<dyn Read + Send>),
     /// Values of an iterator.
     Values(Box<dyn ValueSource>),
@@ -50,9 +50,9 @@ pub(crate) enum Content {
     Table(Arc<Table>),
     /// Can be read once, in order.
     Stream(Mutex<Stream>),
-    /// The same, and has no bytes.
+    /// Values without bytes, which can be read once, in order.
     Values(Mutex<Values>),
-    /// Has no bytes either, but can be read in pieces, any number of times.
+    /// A set: it has no bytes, but can be read in pieces, any number of times.
     Set { set: Arc<dyn SetSource>, len: u64 },
 }
 
@@ -65,13 +65,13 @@ const MADE_UP_BYTES: usize = 4096;
 pub(crate) struct OpenOptions<'a> {
     pub(crate) purpose: Purpose,
     pub(crate) format: Format,
-    /// Memory to unpack an input in.
+    /// Memory for unpacking an input.
     pub(crate) unpack_bytes: u64,
-    /// The column that is wanted of tables.
+    /// The wanted column of a table.
     pub(crate) column: Option<&'a Column>,
-    /// The column of keys, if these are wanted.
+    /// The column of keys in a table, if keys are wanted.
     pub(crate) keys: Option<&'a Column>,
-    /// Threads that share that memory.
+    /// Threads that share this memory.
     pub(crate) threads: usize,
 }
 
@@ -81,12 +81,12 @@ impl OpenOptions<'_> {
         Look { name: name.to_owned(), memory_bytes, purpose }
     }
 
-    /// Whether values may look like the beginning of another file.
+    /// Whether the bytes are any bytes: then they may begin like a compressed file by chance.
     fn is_binary(self) -> bool {
         !self.format.is_text()
     }
 
-    /// How a file is compressed that begins with `head`.
+    /// The compression of a file that begins with `head`.
     fn compression(self, name: &str, head: &[u8]) -> Option<Compression> {
         let named = Compression::of_name(Path::new(name));
         let format = Compression::of_content(head)?;
@@ -131,8 +131,8 @@ impl Input {
         matches!(self, Self::Set(_))
     }
 
-    /// Memory that a decoder of this input takes, as its head says: 0 for what
-    /// needs none, or is no file.
+    /// Memory that a decoder of this input takes, as its head says; 0 if it needs no decoder, or is
+    /// no file.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Input {
     pub(crate) fn decoder_bytes(&self, options: OpenOptions<'_>) -> Result<u64> {
         let Self::Path(path) = self else { return Ok(0) };
         if !path.is_file() {
-            return Ok(0); // one that is not there is told of when it is opened
+            return Ok(0); // opening it later reports that it is missing
         }
         let file = File::open(path).map_err(Error::io("open", path))?;
         let head = head_of(&file, 0).map_err(Error::io("read", path))?;
@@ -174,7 +174,7 @@ impl Input {
     }
 }
 
-/// Bytes of a plain text file, which can be read in splits; none of anything else.
+/// The size of a plain text file, which can be read in splits; none for any other input.
 fn splittable_bytes(file: &File, name: &str, options: OpenOptions<'_>) -> Result<Option<u64>> {
     let metadata = file.metadata().map_err(Error::io("read", name))?;
     if !metadata.is_file() || options.is_binary() {
@@ -186,7 +186,7 @@ fn splittable_bytes(file: &File, name: &str, options: OpenOptions<'_>) -> Result
     Ok(is_plain.then_some(metadata.len()))
 }
 
-/// The splits of a file, of about `bytes` bytes each: none if it is read whole.
+/// The splits of a file, of about `bytes` bytes each; none if it must be read as a whole.
 pub(crate) fn splits(path: &Path, bytes: u64, options: OpenOptions<'_>) -> Result<Vec<Range<u64>>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let len = splittable_bytes(&file, &path.display().to_string(), options)?.unwrap_or(0);
@@ -211,7 +211,7 @@ pub(crate) fn standard_input() -> Result<File> {
 }
 
 impl Opened {
-    /// A reader of values or lines as they are.
+    /// Wraps a reader whose bytes are never unpacked.
     pub(crate) fn reader(name: String, reader: Box<dyn Read + Send>) -> Self {
         Self::stream(name, Stream::of_reader(reader))
     }
@@ -227,7 +227,7 @@ impl Opened {
         Ok(Self { name, content: Content::Regular(Arc::new(file)) })
     }
 
-    /// The file that it is a split of, if it is one.
+    /// The file, if the input is a split of one.
     pub(super) fn split_of(&self) -> Option<Arc<RegularFile>> {
         match &self.content {
             Content::Regular(file) if file.begin > 0 => Some(Arc::clone(file)),
@@ -281,7 +281,7 @@ impl Opened {
         Self { name, content: Content::Stream(Mutex::new(stream)) }
     }
 
-    /// Whether it takes memory to unpack it, as far as is known.
+    /// Whether the input may take memory to unpack.
     pub(crate) fn may_unpack(&self) -> bool {
         match &self.content {
             Content::Regular(_) | Content::Values(_) | Content::Set { .. } => false,
@@ -293,12 +293,12 @@ impl Opened {
         }
     }
 
-    /// Whether it is a set, which has to be decoded.
+    /// Whether the input is a set, which takes memory to decode.
     pub(crate) fn is_set(&self) -> bool {
         matches!(self.content, Content::Set { .. })
     }
 
-    /// Bytes of the whole input, if that is known before it is read.
+    /// Bytes of the whole input, if they are known before it is read.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.content {
             Content::Regular(file) => Some(file.len - file.begin),
@@ -308,7 +308,7 @@ impl Opened {
         }
     }
 
-    /// Whether it can be read more than once.
+    /// Whether the input can be read more than once.
     pub(crate) fn can_reread(&self) -> bool {
         matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
     }

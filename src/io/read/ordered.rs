@@ -1,4 +1,4 @@
-//! The values of one input, in its order, a block at a time.
+//! Reads the values of one input in its order, a block at a time.
 
 use super::block::Block;
 use super::blocks::Claims;
@@ -79,12 +79,11 @@ impl<'a> Ordered<'a> {
         Ok(false)
     }
 
-    /// Number of the line (from 1) that value `index` of the current block
-    /// stands on.
+    /// Number (from 1) of the line that has value `index` of the current block.
     pub(crate) fn line_of(&self, index: usize) -> u64 {
         let cut = self.options.cut;
         let bytes = self.block.lines();
-        // A header has no value, whatever it looks like.
+        // A header has no value, even if it looks like a number.
         let headers = usize::from(self.options.header && self.block.first);
         let within = if let Some(rows) = &self.block.rows {
             rows.row_of(index) as u64

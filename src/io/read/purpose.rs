@@ -1,4 +1,4 @@
-//! The use of an input.
+//! What a caller wants of an input.
 
 use crate::error::{Error, Result};
 use crate::io::table::TableFormat;
@@ -6,9 +6,9 @@ use crate::io::table::TableFormat;
 /// The use of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Its values: of a table, a column.
+    /// Its values; in a table, a column.
     Values,
-    /// Its lines of text: a table has none.
+    /// Its lines of text; a table has none.
     Text,
     /// Its lines of any bytes.
     Bytes,

@@ -14,15 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// the present end, and so takes lines that were appended meanwhile.
 pub(crate) struct RegularFile {
     file: File,
-    /// Where its content begins: not at 0 if standard input was read before.
+    /// Place of its content: not at 0 if standard input was read before.
     start: u64,
-    /// Where in the content the first line is: not at 0 in a split.
+    /// Place of the first line in the content: not at 0 in a split.
     pub(super) begin: u64,
-    /// Bytes of the content to its end when it was opened, or to the end of the split.
+    /// Bytes of the content up to the end that the file had when it was opened; in a split, up to
+    /// its end.
     pub(super) len: u64,
     /// End of the bytes that readers of lines claimed.
     claimed: AtomicU64,
-    /// Where a reader of lines found the end of the file inside of a line.
+    /// Place where a reader of lines found the end of the file inside of a line.
     ended: AtomicU64,
 }
 
@@ -59,8 +60,8 @@ impl RegularFile {
         Ok(lines)
     }
 
-    /// Fills `buffer` from place `at`; fewer bytes, but at least `least`, only where
-    /// the input ends. Gives how many there are, and whether the input ends behind them.
+    /// Fills `buffer` from place `at`; it gets at least `least` bytes, and fewer only where the
+    /// input ends. Gives how many it got, and whether the input ends behind them.
     pub(super) fn read(
         &self,
         (taken, name): (Taken, &str),
@@ -94,17 +95,17 @@ impl RegularFile {
         (&self.file).seek(io::SeekFrom::End(0)).map(drop)
     }
 
-    /// Bytes that it has by now.
+    /// The present size of the file.
     fn len_now(&self, name: &str) -> Result<u64> {
         let metadata = self.file.metadata().map_err(Error::io("read", name))?;
         let now = metadata.len().saturating_sub(self.start);
         if now == 0 && self.len > 0 {
-            return Err(Error::InputRewritten { input: name.to_owned() }); // not: no lines
+            return Err(Error::InputRewritten { input: name.to_owned() }); // a file that became shorter must not look like one without lines
         }
         Ok(now)
     }
 
-    /// Bytes behind `at` that are there to be claimed.
+    /// Bytes behind `at` that a reader may claim.
     pub(super) fn left(&self, taken: Taken, name: &str, at: u64) -> Result<u64> {
         if taken == Taken::Numbers {
             return Ok(self.len - at);
@@ -120,8 +121,8 @@ impl RegularFile {
         self.ended.load(Ordering::SeqCst) > at
     }
 
-    /// Notes that the file ends inside of a line. No block behind it may be claimed: if one is
-    /// already, the rest of the line would be lost, and this is an error.
+    /// Takes note that the file ends inside of a line. Fails if a block behind this place is
+    /// claimed already: the rest of the line would be lost.
     pub(super) fn end(&self, name: &str, at: u64) -> Result<()> {
         self.ended.store(at, Ordering::SeqCst);
         if self.claimed.load(Ordering::SeqCst) > at {
@@ -139,10 +140,10 @@ impl RegularFile {
     }
 }
 
-/// Bytes that are read at once where a line or a number of lines is looked for.
+/// Bytes that are read at once in the search for line ends.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Where the first line that begins at `at` or behind it begins; `len` if there is none.
+/// Place of the first line that begins at `at` or behind it; `len` if there is none.
 fn line_start(file: &File, at: u64, len: u64) -> io::Result<u64> {
     let Some(mut from) = at.checked_sub(1) else { return Ok(0) };
     let mut piece = vec![0; PIECE_BYTES];

@@ -2,14 +2,14 @@
 
 use crate::number::{Format, MAX_RECORD_BYTES};
 
-/// The use of blocks.
+/// What the reader wants of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// Numbers. A line that does not fit in a block is scanned in pieces. Regular
-    /// files must stay as they are.
+    /// Numbers. The reader scans a line that does not fit in a block in pieces. Regular files must
+    /// not change.
     Numbers,
-    /// Lines. A block grows with its longest line; one of more bytes is refused.
-    /// Streams that pause are answered, and files may grow.
+    /// Lines. A block grows with its longest line, and a line of more bytes is an error. If a
+    /// stream pauses, the reader hands over the lines that it has; files may grow.
     Lines { max_bytes: usize },
 }
 
@@ -19,14 +19,14 @@ pub(super) struct Rule {
     pub(super) taken: Taken,
     pub(super) format: Format,
     pub(super) terminator: u8,
-    /// Whether a byte order mark at the beginning is no part of the first line.
+    /// Whether a byte-order mark at the beginning is no part of the first line.
     pub(super) has_mark: bool,
     /// Bytes of a block, before its last line is completed.
     pub(super) block_bytes: usize,
 }
 
 impl Rule {
-    /// Values that take as much memory as the lines of a block.
+    /// Number of values that take as much memory as a block.
     pub(super) fn block_values(&self) -> usize {
         (self.block_bytes / 8).max(1)
     }

@@ -1,4 +1,4 @@
-//! A look at the inputs before they are read: range, density, line lengths.
+//! Takes a sample of the inputs before they are read: range, density, length of lines.
 
 use super::block::Cut;
 use super::blocks::{Claims, column_of};
@@ -17,12 +17,12 @@ use std::sync::PoisonError;
 /// A sample of the inputs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
-    /// Values met, in no order.
+    /// Values that were found, in no order.
     pub(crate) values: Vec<u64>,
-    /// Values of the inputs that tell how many they have, and how many of `values` are theirs.
+    /// Number of values in those inputs that tell it; and how many of `values` come from them.
     pub(crate) counted: u64,
     pub(crate) of_counted: usize,
-    /// Bytes of the other inputs that were looked at.
+    /// Bytes of the other inputs in the sample.
     pub(crate) bytes: u64,
     /// Bytes of all inputs, as far as they are known.
     pub(crate) input_bytes: u64,
@@ -30,15 +30,15 @@ pub(crate) struct Sample {
     pub(crate) sizes_known: bool,
     /// Whether every input can be read again.
     pub(crate) can_reread: bool,
-    /// Whether the sample is all there is.
+    /// Whether the sample has all values of the inputs.
     pub(crate) complete: bool,
 }
 
-/// Pieces looked at in a file.
+/// Pieces of a file that go into the sample.
 const PIECES: u64 = 64;
 /// Bytes of a piece.
 const PIECE_BYTES: u64 = 32 << 10;
-/// Values kept of a sample.
+/// Most values of a sample.
 const MAX_VALUES: usize = 1 << 20;
 
 struct Keep<'a>(&'a mut Vec<u64>);
@@ -54,8 +54,8 @@ impl Consumer for Keep<'_> {
     }
 }
 
-/// Looks at the beginning and evenly spaced pieces of every file, and at the
-/// first `ahead_bytes` of the first stream, which are kept for the reading.
+/// Reads the beginning and evenly spaced pieces of every file, and the first `ahead_bytes` of the
+/// first stream, which the stream keeps for the run.
 pub(crate) fn sample(
     inputs: &[Opened],
     options: &ScanOptions<'_>,
@@ -97,14 +97,14 @@ pub(crate) fn sample(
     Ok(sample)
 }
 
-/// Batches looked at in a table: a page has to be unpacked for each.
+/// Batches of a table in the sample. Each costs the unpacking of a page.
 const TABLE_PIECES: u64 = 16;
 
-/// Values looked at in a set: all of a small one.
+/// Values of a set in the sample; all of a small set.
 const SET_VALUES: usize = 1 << 14;
 
 impl Sample {
-    /// Looks at the beginning and evenly spaced pieces of a file.
+    /// Reads the beginning and evenly spaced pieces of a file.
     fn look_into_file(
         &mut self,
         input: &Opened,
@@ -123,7 +123,7 @@ impl Sample {
         while at < len && self.values.len() < MAX_VALUES {
             let piece = file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
             if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
-                break; // a head so long says little
+                break; // a first record of this length says little
             }
             let options = ScanOptions { cut: &cut, ..*options };
             self.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
@@ -133,7 +133,7 @@ impl Sample {
         Ok(())
     }
 
-    /// Looks at the first `ahead_bytes` of a stream, which it keeps.
+    /// Reads the first `ahead_bytes` of a stream, which keeps them.
     fn look_ahead(
         &mut self,
         input: &Opened,
@@ -152,7 +152,7 @@ impl Sample {
         self.look(input, options, false, at_end, piece)
     }
 
-    /// Takes `values` of an input that has `len` of them, as far as is known.
+    /// Adds `values` of an input that has `len` values, as far as is known.
     fn take_counted(&mut self, values: &[u64], len: u64) {
         let before = self.values.len();
         Keep(&mut self.values).values(values);
@@ -162,7 +162,7 @@ impl Sample {
         self.complete &= self.values.len() - before == values.len();
     }
 
-    /// Takes the first rows of evenly spaced pieces of a table.
+    /// Adds the first rows of evenly spaced pieces of a table.
     fn look_into(&mut self, table: &Table, pieces: u64, keys: Option<&KeyColumn>) -> Result<()> {
         self.input_bytes =
             self.input_bytes.saturating_add(table.rows().saturating_mul(VALUE_BYTES));
@@ -203,7 +203,7 @@ impl Sample {
         if let Some(width) = is_binary {
             piece.truncate(piece.len() / width * width);
         } else {
-            // Cut off the half lines at both ends: they would mislead.
+            // Drop the half lines at both ends: they would mislead.
             if !at_end {
                 let end = piece.iter().rposition(|&byte| byte == terminator);
                 piece.truncate(end.map_or(0, |end| end + 1));
@@ -226,8 +226,8 @@ impl Sample {
     }
 }
 
-/// Gives the column of `cut` the number that it has in an input with this
-/// `head`; false if the head is cut off in its first record.
+/// Sets the column of `cut` to its number in an input that begins with `head`; false if the head
+/// does not have the whole first record.
 fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
     let Some(selector) = &asked.column else { return Ok(true) };
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);

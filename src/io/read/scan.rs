@@ -21,7 +21,8 @@ pub(crate) trait Consumer {
     /// Takes values in the order of the block.
     fn values(&mut self, values: &[u64]);
 
-    /// Takes all values of ranges, in the order of the block; who can keeps them as ranges.
+    /// Takes all values of ranges, in the order of the block. A consumer that can store ranges
+    /// overrides this.
     fn ranges(&mut self, ranges: &[[u64; 2]]) {
         for &[first, last] in ranges {
             (first..=last).for_each(|value| self.values(&[value]));
@@ -45,7 +46,7 @@ pub(crate) struct ScanOptions<'a> {
 ///
 /// # Errors
 ///
-/// The first error of a thread. Malformed lines are the ledger's to report.
+/// The first error of a thread. The ledger reports malformed lines.
 pub(crate) fn scan<C: Consumer + Send>(
     inputs: &[Opened],
     options: &ScanOptions<'_>,
@@ -59,7 +60,7 @@ pub(crate) fn scan<C: Consumer + Send>(
             if options.progress.is_cancelled() {
                 break Err(Error::Interrupted);
             }
-            // A block before the first malformed line may still be in work.
+            // Another thread may still parse a block before the first malformed line.
             if ledger.is_stopped() && !block.is_begun() {
                 break Ok(());
             }
@@ -118,7 +119,7 @@ pub(crate) fn parse_block<C: Consumer>(
     };
     if options.header && block.first {
         if span.is_empty() {
-            // A header that is longer than the block, or none at all.
+            // The header is longer than the block; or the input is empty and has none.
             sink.entry.tally.headers += u64::from(block.overlong.is_some());
             return sink.entry();
         }
@@ -141,17 +142,18 @@ pub(crate) fn parse_block<C: Consumer>(
     sink.entry()
 }
 
-/// Terminators in `bytes`.
+/// Number of terminators in `bytes`.
 pub(super) fn count(bytes: &[u8], terminator: u8) -> u64 {
     bytes.iter().map(|&byte| u64::from(byte == terminator)).sum()
 }
 
-/// Counts what a block has while its values pass.
+/// Takes what the parser finds in a block: counts lines, hands the values to the consumer, and
+/// notes malformed lines.
 struct Sink<'a, C> {
     consumer: &'a mut C,
     entry: Entry,
     bytes: &'a [u8],
-    /// Add a position in `bytes` to it for the offset in the input.
+    /// The offset of a byte in the input is its place in `bytes` plus this.
     origin: u64,
     keep_text: bool,
     fail: bool,
@@ -182,7 +184,7 @@ impl<C> Sink<'_, C> {
 }
 
 impl<C: Consumer> Sink<'_, C> {
-    /// Counts the header, with which `span` begins; gives where the line behind it begins.
+    /// Counts the header, with which `span` begins; gives the start of the line behind it.
     fn skip_header(&mut self, cut: &Cut, span: Range<usize>) -> usize {
         let bytes = &self.bytes[span.clone()];
         let end = if let Some(selector) = &cut.column {
@@ -196,8 +198,8 @@ impl<C: Consumer> Sink<'_, C> {
         (span.start + end + 1).min(span.end)
     }
 
-    /// Takes the records of delimited text in `span`; breaks off at a malformed one if that
-    /// ends the run.
+    /// Takes the records of delimited text in `span`. Stops at a malformed one if that ends the
+    /// run.
     fn records(
         &mut self,
         cut: &Cut,
@@ -279,7 +281,8 @@ impl<C: Consumer> Sink<'_, C> {
         ControlFlow::Continue(())
     }
 
-    /// Takes rows as the numbers that stand for them, but for those that are kept aside.
+    /// Takes rows as the numbers that stand for them. Counts the rows that are kept aside and have
+    /// no number.
     fn take_rows(&mut self, keys: &KeyColumn, rows: &[(&[u8], u64)], numbers: &mut Vec<u64>) {
         numbers.clear();
         keys.numbers.number(rows, numbers);
@@ -316,7 +319,7 @@ impl<C: Consumer> Sink<'_, C> {
         self.take(rest);
     }
 
-    /// Takes rows with their keys; one that lacks the key or the value is blank.
+    /// Takes rows with their keys. A row without a key or a value counts as blank.
     fn keyed_rows(&mut self, column: &KeyColumn, rows: &Rows, keys: &Keys) {
         self.entry.has_rows = true;
         let (mut values, mut gaps) = (rows.values.iter(), rows.gaps.iter().peekable());

@@ -1,5 +1,5 @@
-//! Blocks of inputs that are read one after the other: streams, and files of quoted
-//! records, which begin where the one before ends.
+//! Blocks of inputs that are read one after the other: streams, and files of quoted records, in
+//! which nobody can find the start of a record without reading the one before.
 
 use super::block::{Block, Cut, byte_order_mark};
 use super::long_line::{LongLine, too_long};
@@ -12,16 +12,17 @@ use crate::kernel::steps;
 use crate::number::Selector;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How far an input is read.
+/// How far an input was read.
 #[derive(Default)]
 pub(super) struct Place {
-    /// Bytes that were claimed; of a table its pieces, of a set the values below.
+    /// Bytes that were claimed; for a table, pieces; for a set, the smallest value that was not
+    /// claimed.
     pub(super) offset: u64,
-    /// Number (from 0) of the wanted field, once the first record was read.
+    /// Number (from 0) of the wanted field; known after the first record.
     pub(super) column: usize,
-    /// The same of the field that is a key.
+    /// The same for the field that is a key.
     pub(super) key_column: usize,
-    /// The beginning of a line whose end was not read yet.
+    /// The beginning of a line whose end has not been read yet.
     carry: Vec<u8>,
     pub(super) ended: bool,
 }
@@ -30,7 +31,7 @@ pub(super) struct Place {
 pub(super) struct Serial<'a> {
     pub(super) source: Source<'a>,
     pub(super) selector: Option<&'a Selector>,
-    /// Set where nobody wants more lines.
+    /// Set when nobody wants more lines.
     pub(super) stopped: &'a AtomicBool,
 }
 
@@ -40,7 +41,7 @@ pub(super) enum Source<'a> {
 }
 
 impl Source<'_> {
-    /// Reads the bytes that are ready. `at` is where the last reading ended. Tells whether the
+    /// Reads the bytes that are ready. `at` is where the last reading ended. Gives whether the
     /// input ends behind them.
     fn read(&mut self, reader: (Taken, &str), buffer: &mut [u8], at: u64) -> Result<(usize, bool)> {
         match self {
@@ -57,17 +58,17 @@ impl Source<'_> {
     }
 }
 
-/// Bytes in a buffer, and how far they are whole.
+/// Bytes in the buffer, and the end of the whole records among them.
 struct Filled {
     end: usize,
-    /// Behind the last whole record; none if there is none.
+    /// Position behind the last whole record; none if there is none.
     whole: Option<usize>,
     at_end: bool,
 }
 
 impl Serial<'_> {
-    /// Fills `block` with the next records; false at the end of the input, or where
-    /// nobody wants more.
+    /// Fills `block` with the next records; false at the end of the input, or when nobody wants
+    /// more.
     pub(super) fn next(&mut self, place: &mut Place, block: &mut Block) -> Result<bool> {
         let Some(filled) = self.fill(place, block)? else { return Ok(false) };
         let Filled { end, whole, at_end } = filled;
@@ -93,7 +94,7 @@ impl Serial<'_> {
         Ok(true)
     }
 
-    /// Reads until the block is full, the input ends, or pauses behind a line; none if
+    /// Reads until the block is full, or the input ends, or pauses at the end of a line; none if
     /// nobody wants more.
     fn fill(&mut self, place: &mut Place, block: &mut Block) -> Result<Option<Filled>> {
         let mut room = block.room();
@@ -145,7 +146,7 @@ impl Serial<'_> {
         }
     }
 
-    /// Waits for a stream; false if nobody wants more lines.
+    /// Waits for bytes of a stream; false if nobody wants more lines.
     fn is_wanted(&self, taken: Taken) -> bool {
         let wanted = || !self.stopped.load(Ordering::Relaxed);
         if let (Source::Stream(stream), Taken::Lines { .. }) = (&self.source, taken) {
@@ -154,7 +155,7 @@ impl Serial<'_> {
         wanted()
     }
 
-    /// Where the last whole record of a buffer ends, whose last line ends there.
+    /// The end of the last whole record in a buffer. `lines_end` is the end of its last whole line.
     fn whole(&self, block: &Block, end: usize, lines_end: Option<usize>) -> Option<usize> {
         let bytes = &block.bytes.bytes()[PADDING..end];
         if let Some(width) = block.rule.format.value_bytes() {
@@ -163,7 +164,7 @@ impl Serial<'_> {
         let Some(selector) = self.selector else { return lines_end };
         lines_end?;
         let record_bytes = block.rule.record_bytes();
-        // A buffer that may grow does so before a record is refused.
+        // A buffer that may grow does so before the reader refuses a record.
         let grows =
             block.rule.taken != Taken::Numbers && bytes.len() < Cut::block_of_records(record_bytes);
         let limit = if grows { usize::MAX } else { record_bytes };

@@ -9,31 +9,31 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 
-/// How long a stream may be silent before the lines that it gave are answered.
+/// After a pause of this length, the reader hands over the lines that it has.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
-/// How long a reader waits for a stream before it checks whether lines are still wanted.
+/// After this time, a reader that waits for a stream checks whether lines are still wanted.
 const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// The rest of a stream.
+/// A stream, as far as it has not been read.
 pub(crate) struct Stream {
-    /// Bytes that were sampled, and are read again.
+    /// Bytes that the sample read, and that the run reads again.
     pub(super) ahead: Vec<u8>,
     source: Source,
-    /// A terminal goes on behind its end.
+    /// Set at the end: a terminal could give more bytes behind its end.
     ended: bool,
-    /// How to find out whether it is compressed; none after that. The first read makes the decoder,
-    /// and the end drops it.
+    /// How to find out whether the stream is compressed; none after that. The first read makes the
+    /// decoder, and the end drops it.
     look: Option<Look>,
     unpacks: bool,
 }
 
 enum Source {
-    /// A pipe, a terminal, a socket: it can be waited for.
+    /// A pipe, a terminal or a socket, which can be waited for.
     File(File),
     Reader(Box<dyn Read + Send>),
 }
 
-/// How a stream is looked at.
+/// What the first look at a stream has to know.
 pub(super) struct Look {
     pub(super) name: String,
     pub(super) memory_bytes: u64,
@@ -41,17 +41,17 @@ pub(super) struct Look {
 }
 
 impl Stream {
-    /// Of any bytes, as they are.
+    /// A stream of any bytes, which are never unpacked.
     pub(super) fn of_reader(reader: Box<dyn Read + Send>) -> Self {
         Self::new(Source::Reader(reader))
     }
 
-    /// Of a file that is not regular.
+    /// A stream from a file that is not regular.
     pub(super) fn of_file(file: File) -> Self {
         Self::new(Source::File(file))
     }
 
-    /// Of a regular file that is compressed.
+    /// A stream of the unpacked bytes of a regular file.
     pub(super) fn of_packed(file: File, metadata: Metadata, look: Look) -> Self {
         let watched = Watched { file, metadata, name: look.name.clone() };
         Self { unpacks: true, ..Self::of_reader(Box::new(watched)) }.looked_at(Some(look))
@@ -61,24 +61,24 @@ impl Stream {
         Self { ahead: Vec::new(), source, ended: false, look: None, unpacks: false }
     }
 
-    /// The same; it may be compressed.
+    /// The same stream; it may be compressed.
     pub(super) fn looked_at(self, look: Option<Look>) -> Self {
         Self { look, ..self }
     }
 
-    /// Whether it takes memory to unpack it, as far as is known.
+    /// Whether it may take memory to unpack the stream.
     pub(super) fn may_unpack(&self) -> bool {
         self.unpacks || self.look.is_some()
     }
 
-    /// Looks whether it is compressed; at its beginning.
+    /// Finds out whether the stream is compressed. Nothing of it has been read before.
     fn look(&mut self, look: &Look) -> io::Result<()> {
         let mut head = vec![0; HEAD_BYTES];
         let mut read = 0;
         while read < head.len() {
             let more = self.read_source(&mut head[read..])?;
             read += more;
-            // Somebody may wait for the answer to one line.
+            // Somebody may send one line and wait for its answer.
             if more == 0 || look.purpose.is_lines() && self.pauses() {
                 break;
             }
@@ -111,7 +111,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Takes the source out, so that its buffers are freed for the next input.
+    /// Takes the source out of the stream. Its buffers are then free for the next input.
     fn take_source(&mut self) -> Source {
         std::mem::replace(&mut self.source, Source::Reader(Box::new(io::empty())))
     }
@@ -134,7 +134,7 @@ impl Stream {
         Ok(0)
     }
 
-    /// Reads what there is, at least a byte; 0 at the end. `buffer` is not empty.
+    /// Reads the bytes that are ready, at least one; 0 at the end. `buffer` is not empty.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(look) = self.look.take() {
             self.look(&look)?;
@@ -166,7 +166,7 @@ impl Stream {
         self.is_silent(&PAUSE)
     }
 
-    /// Waits for the next bytes or the end, as long as `wanted` says so.
+    /// Waits for the next bytes or the end, as long as `wanted` is true.
     pub(super) fn wait(&self, wanted: impl Fn() -> bool) {
         while wanted() && self.is_silent(&WAIT) {}
     }
@@ -187,7 +187,7 @@ pub(super) fn failed(name: &str) -> impl Fn(io::Error) -> Error {
     move |error| error.downcast().unwrap_or_else(Error::io("read", name))
 }
 
-/// A regular file that must not become shorter while it is unpacked.
+/// A regular file that is unpacked. It is an error if it becomes shorter meanwhile.
 struct Watched {
     file: File,
     metadata: Metadata,

@@ -1,4 +1,4 @@
-//! Files that are read more than once have to stay what they are meanwhile.
+//! Files that are read more than once must not change meanwhile.
 
 use crate::error::{Error, Result};
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Properties that change when somebody writes to a file or replaces it.
 type Mark = (u64, u64, u64, i64, i64);
 
-/// Regular files as they were when they were first looked at.
+/// The state of regular files when they were first looked at.
 pub(crate) struct Unchanged(Vec<(PathBuf, Mark)>);
 
 fn mark(path: &PathBuf) -> Option<Mark> {
@@ -18,7 +18,7 @@ fn mark(path: &PathBuf) -> Option<Mark> {
 }
 
 impl Unchanged {
-    /// Looks at the regular files among these.
+    /// Takes note of the regular files among these.
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         let marked = |path: &PathBuf| Some((path.clone(), mark(path)?));
         Self(paths.into_iter().filter_map(marked).collect())
@@ -33,9 +33,9 @@ impl Unchanged {
     }
 }
 
-/// Refuses a regular file that now ends before the place that was read: somebody shortened it,
-/// and its last line may be cut. `before` is its state when it was opened. Files of /proc always
-/// claim to be empty, and pass.
+/// Refuses a regular file that now ends before the place that was read: somebody shortened it, and
+/// its last line may be cut. `before` is its state when it was opened. Files of /proc always say
+/// that they are empty; they are not refused.
 pub(crate) fn check_end(file: &File, before: &fs::Metadata, path: &Path) -> Result<()> {
     let now = file.metadata().map_err(Error::io("read", path))?;
     let at = |mut file: &File| file.stream_position().map_err(Error::io("read", path));

@@ -1,13 +1,12 @@
-//! Values that come as values, not as bytes: from iterators, which give them once, and from
-//! sets, which give any piece of them any number of times.
+//! Inputs that give values, not bytes: an iterator gives them once, and a set gives any piece of
+//! them any number of times.
 
 use crate::error::Result;
 use std::ops::RangeInclusive;
 
 /// Gives values once, in any order, a batch at a time.
 pub(crate) trait ValueSource: Send {
-    /// Appends the next values to `batch`, at most `most` of them, and fewer at the end
-    /// only.
+    /// Appends the next values to `batch`: at most `most`, and fewer only at the end.
     fn next_values(&mut self, most: usize, batch: &mut Vec<u64>);
 }
 
@@ -17,7 +16,8 @@ impl<I: Iterator<Item = u64> + Send> ValueSource for I {
     }
 }
 
-/// Gives ascending values by pieces, to many threads at a time and as often as they ask: a set.
+/// Gives ascending values in pieces. Any number of threads may ask, as often as they like. It is
+/// implemented for sets.
 pub(crate) trait SetSource: Send + Sync {
     /// The name of the set in messages.
     fn name(&self) -> String;
@@ -28,8 +28,8 @@ pub(crate) trait SetSource: Send + Sync {
     /// At most `most` evenly spaced values, from the smallest to the largest; all of a smaller set.
     fn sample(&self, most: usize) -> Result<Vec<u64>>;
 
-    /// The piece that begins with the first value from `from` on and has at most `most`
-    /// values, at least one; none if there are no more values.
+    /// The piece that begins with the first value from `from` on; it has at least one value and at
+    /// most `most`. None if there are no more values.
     fn piece(&self, from: u64, most: usize) -> Result<Option<SetPiece>>;
 
     /// Appends the values of a piece.
@@ -43,15 +43,15 @@ pub(crate) trait SetSource: Send + Sync {
 /// Values of a set that a thread reads together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SetPiece {
-    /// They lie in this range, and no other values do.
+    /// A range that has these values and no others.
     pub(crate) range: RangeInclusive<u64>,
     /// Number of values.
     pub(crate) len: usize,
 }
 
-/// The values of an iterator that nobody took yet.
+/// The values of an iterator that were not taken yet.
 pub(crate) struct Values {
-    /// Values that were looked at already.
+    /// Values that the sample took, and that the run takes again.
     ahead: std::vec::IntoIter<u64>,
     source: Box<dyn ValueSource>,
     is_ended: bool,
@@ -74,7 +74,8 @@ impl Values {
         batch
     }
 
-    /// The next values, at most `most`, which stay; and whether they are all there are.
+    /// The next values, at most `most`, which are not taken yet; and whether they are the last
+    /// ones.
     pub(super) fn look_ahead(&mut self, most: usize) -> (&[u64], bool) {
         self.ahead = self.next(most).into_iter();
         (self.ahead.as_slice(), self.is_ended)

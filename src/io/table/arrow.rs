@@ -35,10 +35,10 @@ pub(super) struct ArrowTable {
     batches: Vec<Block>,
 }
 
-/// What reads a column.
+/// How a column is decoded.
 #[derive(Debug)]
 struct Reader {
-    /// Where the column is encoded, of the places in the dictionary.
+    /// The decoder of the column; of a column with a dictionary, it gives the places in it.
     decoder: FileDecoder,
     dictionary: Option<Dictionary>,
 }
@@ -66,9 +66,9 @@ struct Outline {
     /// The dictionaries of the columns, by their numbers.
     encodings: Vec<Option<i64>>,
     batches: Vec<Block>,
-    /// What comes before them: the values of columns that are encoded.
+    /// The blocks of the dictionaries, which come before the batches.
     dictionaries: Vec<Block>,
-    /// Whether these values change between the batches.
+    /// Whether a dictionary changes between the batches.
     changes: bool,
     rows: Vec<u64>,
 }
@@ -83,16 +83,16 @@ fn error(error: ArrowError) -> io::Error {
 
 /// A message as it lies in a file.
 struct Framed {
-    /// The metadata, without what stands before it.
+    /// The metadata, without its prefix.
     metadata: Vec<u8>,
-    /// Bytes of the metadata and of its prefix.
+    /// Bytes of the metadata and its prefix.
     head_bytes: u64,
 }
 
 /// The message at `at`; nothing at the end of a stream.
 fn framed(bytes: &FileBytes, at: u64) -> io::Result<Option<Framed>> {
     if at == bytes.len {
-        return Ok(None); // without a mark, which may be left out
+        return Ok(None); // the stream ends without the mark, which may be left out
     }
     let word = |at: u64| -> io::Result<[u8; 4]> {
         bytes.at(at, 4)?.try_into().map_err(|_| invalid("a word is cut off"))
@@ -111,7 +111,7 @@ fn message(metadata: &[u8]) -> io::Result<Message<'_>> {
     root_as_message(metadata).map_err(|error| invalid(error.to_string()))
 }
 
-/// Where a message begins, and the bytes of its metadata and of all of it.
+/// Place of a message, and the bytes of its metadata and of the whole.
 fn place_of(block: &Block) -> io::Result<(u64, u64, u64)> {
     let negative = |_| invalid("a record batch lies before the beginning of the file");
     let at = u64::try_from(block.offset()).map_err(negative)?;
@@ -120,14 +120,14 @@ fn place_of(block: &Block) -> io::Result<(u64, u64, u64)> {
     Ok((at, head_bytes, head_bytes.saturating_add(body_bytes)))
 }
 
-/// Rows of a record batch, which must be one.
+/// Rows of a record batch; fails if the message is no record batch.
 fn rows_of(message: &Message<'_>) -> io::Result<u64> {
     let batch = message.header_as_record_batch();
     let rows = batch.and_then(|batch| u64::try_from(batch.length()).ok());
     rows.ok_or_else(|| invalid("a record batch is none"))
 }
 
-/// The numbers of the dictionaries of columns.
+/// For each column, the number of its dictionary, if it has one.
 fn encodings_of(schema: &arrow_ipc::Schema<'_>) -> Vec<Option<i64>> {
     let fields = schema.fields();
     let id = |field: arrow_ipc::Field<'_>| field.dictionary().map(|encoding| encoding.id());
@@ -135,7 +135,7 @@ fn encodings_of(schema: &arrow_ipc::Schema<'_>) -> Vec<Option<i64>> {
 }
 
 impl Outline {
-    /// From the footer of a file.
+    /// Reads the outline from the footer of a file.
     fn of_file(bytes: &FileBytes) -> io::Result<Self> {
         let tail_at = bytes.len.saturating_sub(TAIL_BYTES);
         let tail = bytes.at(tail_at, TAIL_BYTES)?;
@@ -163,7 +163,7 @@ impl Outline {
         Ok(Self { schema, version, encodings, batches, dictionaries, changes: false, rows })
     }
 
-    /// From the messages of a stream.
+    /// Reads the outline from the messages of a stream.
     fn of_stream(bytes: &FileBytes) -> io::Result<Self> {
         let first = framed(bytes, 0)?.ok_or_else(|| invalid("the stream is empty"))?;
         let head = message(&first.metadata)?;
@@ -220,7 +220,7 @@ impl ArrowTable {
             };
             schema.fields().iter().map(candidate).collect()
         };
-        // Integers in a dictionary may be the names of something: they come second.
+        // Integers that are values of a dictionary may be codes of names: prefer plain ones.
         let has_plain = schema.fields().iter().any(|field| field.data_type().is_integer());
         let takes_encoded = wanted.is_some() || !has_plain;
         let is_id =
@@ -268,7 +268,7 @@ impl ArrowTable {
         Ok(ArrowKeys(self.part(reader, piece, rows)?))
     }
 
-    /// The column of a record batch that a reader is for.
+    /// The column of `reader` in a record batch.
     fn part(&self, reader: &Reader, piece: usize, rows: u64) -> io::Result<Part> {
         let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
         let (at, head_bytes, whole) = place_of(block)?;
@@ -287,7 +287,7 @@ impl ArrowTable {
     }
 }
 
-/// Reads the dictionary of this number, which stays in memory: others are passed over.
+/// Reads the dictionary of this number, which stays in memory. Passes over others.
 fn read_dictionary(
     bytes: &FileBytes,
     id: Option<i64>,
@@ -316,7 +316,7 @@ fn read_dictionary(
         let buffer = Buffer::from_vec(bytes.at(at, whole)?);
         check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?;
         let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
-        let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // was looked at
+        let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // `of_stream` has checked it
         let (body, none) = (buffer.slice(head_bytes), HashMap::new());
         let schema = Arc::clone(&schema);
         let read = read_record_batch(&body, values, schema, &none, None, &head.version());
@@ -331,8 +331,7 @@ fn read_dictionary(
     Ok(parts.into())
 }
 
-/// Refuses buffers that lie outside of their message, or that take too much
-/// once they are unpacked.
+/// Refuses buffers that lie outside of their message, or that take too much after unpacking.
 fn check(
     buffer: &Buffer,
     head_bytes: u64,
@@ -406,7 +405,8 @@ fn is_encoded_integer(kind: &DataType) -> bool {
     matches!(kind, DataType::Dictionary(_, values) if values.is_integer())
 }
 
-/// Whether values can be keys beside integers: strings and bytes, or any keys in a dictionary.
+/// Whether a column of this type can have keys other than integers: strings, bytes, or any keys in
+/// a dictionary.
 fn is_key(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_encoded_integer(kind) || is_text(values),
@@ -449,7 +449,7 @@ impl ArrowKeys {
     }
 }
 
-/// A schema whose columns that are encoded are numbers like others: their places.
+/// The schema, with places instead of values in the columns that have a dictionary.
 fn with_places(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| match field.data_type() {
         DataType::Dictionary(places, _) => {
@@ -460,7 +460,7 @@ fn with_places(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// The array of a dictionary that has the value of a place, and where.
+/// The array of a dictionary that has the value of `place`, and the place in that array.
 fn value_at<A: Array>(dictionary: &[A], mut place: usize) -> Option<(&A, usize)> {
     for part in dictionary {
         if place < part.len() {
@@ -471,7 +471,7 @@ fn value_at<A: Array>(dictionary: &[A], mut place: usize) -> Option<(&A, usize)>
     None
 }
 
-/// The places that an array has in a dictionary; nothing for nulls.
+/// The places that `array` has in a dictionary; none for a null.
 fn places_in(array: &ArrayRef, dictionary: &[ArrayRef]) -> io::Result<Vec<Option<usize>>> {
     let places = places_of(array).ok_or_else(|| invalid("places are no integers"))?;
     let len = dictionary.iter().map(Array::len).sum();
@@ -481,7 +481,8 @@ fn places_in(array: &ArrayRef, dictionary: &[ArrayRef]) -> io::Result<Vec<Option
     Ok(places)
 }
 
-/// The places that an array of integers has; nothing for nulls. A negative one is behind all.
+/// The places in an array of integers; none for a null. A negative place becomes one behind all
+/// values.
 fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
     macro_rules! places {
         ($kind:ty) => {{
@@ -503,7 +504,7 @@ fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
     }
 }
 
-/// Appends values of an array as keys, and nulls for what it lacks.
+/// Appends values of an array as keys, and a null where there is no value.
 fn push_keys(
     keys: &mut Keys,
     array: &ArrayRef,
@@ -559,7 +560,7 @@ enum Integers<'a> {
 }
 
 impl Integers<'_> {
-    /// Appends them, if they are of this type.
+    /// Appends the rows, if they are of this type.
     fn push<T: ArrowPrimitiveType>(
         self,
         rows: &mut Rows,

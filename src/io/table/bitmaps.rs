@@ -17,13 +17,13 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows of a row group, if there is memory, and what a row takes while it is encoded.
+/// Rows of a row group if there is memory for them.
 const GROUP_ROWS: u64 = 4096;
 const MIN_GROUP_ROWS: u64 = 64;
 const ROW_BYTES: u64 = 3 * 4096;
 /// Rows that are read together.
 const BATCH_ROWS: usize = 64;
-/// Memory for reading the metadata of a file that is only looked at.
+/// Memory for reading the metadata of a file when only its columns are of interest.
 const LOOK_BYTES: u64 = 64 << 20;
 
 /// Writes rows of a number and a bitmap.
@@ -118,13 +118,13 @@ pub(crate) struct BitmapTable {
     bitmap: usize,
 }
 
-/// Whether a column has numbers of 8 bytes with a sign.
+/// Whether a column has signed numbers of 8 bytes.
 fn is_bucket(column: &ColumnDescriptor) -> bool {
     let plain = matches!(column.converted_type(), ConvertedType::NONE | ConvertedType::INT_64);
     column.max_rep_level() == 0 && column.physical_type() == Physical::INT64 && plain
 }
 
-/// Whether a column has bytes that are no text.
+/// Whether a column has bytes that are not text.
 fn is_bitmap(column: &ColumnDescriptor) -> bool {
     let is_plain = column.converted_type() == ConvertedType::NONE;
     let is_binary = column.physical_type() == Physical::BYTE_ARRAY && is_plain;
@@ -132,7 +132,7 @@ fn is_bitmap(column: &ColumnDescriptor) -> bool {
 }
 
 impl BitmapTable {
-    /// Whether a file has these columns, by their names and types, and no others.
+    /// Whether a file has exactly these two columns, by their names and types.
     pub(crate) fn is_one(file: File, name: &str) -> Result<bool> {
         let bytes = FileBytes::of(file, LOOK_BYTES).map_err(Error::io("read", name))?;
         let metadata = metadata_of(&bytes).map_err(Error::io("read", name))?;

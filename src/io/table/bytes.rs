@@ -1,4 +1,4 @@
-//! The bytes of a file for readers of tables, which may ask for so many at once.
+//! Reads the bytes of a table file. It limits how many bytes a reader may ask for at once.
 
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{ChunkReader, Length};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 pub(super) struct FileBytes {
     pub(super) file: Arc<File>,
     pub(super) len: u64,
-    /// Bytes that may be asked for at once.
+    /// Most bytes of one read.
     pub(super) limit_bytes: u64,
 }
 
-/// Says what would take more memory than there is for it.
+/// The error for a part of the file that needs more memory than there is.
 pub(super) fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> io::Error {
     let what = format!("{what} takes {bytes} bytes, and {limit_bytes} are there for it");
     io::Error::new(io::ErrorKind::OutOfMemory, what)
@@ -78,8 +78,8 @@ impl Read for Cursor {
     }
 }
 
-/// Reads the header of a page; refuses one whose page would not fit, before
-/// memory is asked for it.
+/// Reads the header of a page. Refuses a page that does not fit, before the reader allocates memory
+/// for it.
 #[derive(Debug)]
 pub(super) struct PageHead {
     bytes: BufReader<Cursor>,
@@ -107,9 +107,9 @@ impl Read for PageHead {
     }
 }
 
-/// Bytes of the page that this header announces, unpacked: its second field. The
-/// header is of Thrift's compact protocol: a byte of the distance of a field's
-/// number and its type, then a zigzag number.
+/// Bytes of the unpacked page, as its header says in the second field. The header is in Thrift's
+/// compact protocol: each field has a byte with its type and the distance to the number of the
+/// field before, then a zigzag number.
 fn unpacked_bytes(header: &[u8]) -> Option<u64> {
     const NEXT_FIELD_I32: u8 = 0x15;
     let mut bytes = header.iter();

@@ -1,4 +1,4 @@
-//! The columns of a file: which one is wanted, and why there is none.
+//! The columns of a file: chooses the wanted one, or says why there is none.
 
 use crate::number::Column;
 use std::io;
@@ -24,15 +24,15 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// Bytes that are no file of this format.
+/// The error for bytes that are no file of this format.
 pub(super) fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
-/// A column that a file has.
+/// A column of the file.
 pub(super) struct Candidate {
     pub(super) name: String,
-    /// The type of its content, if that is not integers.
+    /// The type of its values, if they are not of the wanted kind.
     pub(super) other: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) const KEYS: &str = "strings, bytes or integers";
 /// Column names that a message lists.
 const LISTED: usize = 12;
 
-/// Number (from 0) of the wanted column, whose content is to be of this `kind`.
+/// Number (from 0) of the wanted column; its values must be of this `kind`.
 pub(super) fn choose(
     candidates: &[Candidate],
     wanted: Option<&Column>,
@@ -59,7 +59,7 @@ pub(super) fn choose(
         && (bucket.name.as_str(), bitmap.name.as_str()) == (BUCKET, BITMAP)
         && bitmap.other.is_some()
     {
-        // The numbers of the buckets are not the set.
+        // The numbers of the buckets are not the values of the set.
         let what = "its rows are bitmaps of Spark, and no column is named: convert it to a set";
         return Err(Refused::Column(what.to_owned()));
     }

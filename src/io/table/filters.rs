@@ -19,19 +19,19 @@ use std::sync::Arc;
 
 /// Bytes of a block of eight words.
 const BLOCK_BYTES: usize = 32;
-/// Of the header: a field of a number, and three fields, each of a union whose only member, the
-/// first one, is a structure without fields: blocks, XXH64 and no compression.
+/// The header of a filter: a field with a number, then three fields of unions. The first member of
+/// each union, a structure without fields, is the only known one: blocks, XXH64 and no compression.
 const NUMBER_FIELD: u8 = 0x15;
 const ONLY_WAYS: [u8; 13] = [0x1C, 0x1C, 0, 0, 0x1C, 0x1C, 0, 0, 0x1C, 0x1C, 0, 0, 0];
 /// The most bytes of a header: its parts, and a number of 32 bits.
 const MAX_HEADER_BYTES: u64 = 1 + 5 + ONLY_WAYS.len() as u64;
-/// Bytes of a filter that are taken for one.
+/// Most bytes of a filter; a larger number is taken for damage.
 const MAX_FILTER_BYTES: u64 = 1 << 30;
 
 /// The filters of a column.
 pub(crate) struct ColumnFilters {
     column: ColumnDescPtr,
-    /// None of a row group without a filter.
+    /// One for each row group; none if it has no filter.
     filters: Vec<Option<Sbbf>>,
 }
 
@@ -72,7 +72,7 @@ impl ColumnFilters {
         Ok(Self { column, filters })
     }
 
-    /// What a key of the column is.
+    /// What a key of the column must be, in words.
     pub(crate) fn expected(&self) -> &'static str {
         match self.column.physical_type() {
             Physical::INT32 => "an integer of 32 bits",
@@ -84,7 +84,7 @@ impl ColumnFilters {
         }
     }
 
-    /// The bytes that stand for a key in the column; none if its text has another form.
+    /// The bytes of a key as the column stores it; none if the column cannot store such a text.
     pub(crate) fn key(&self, text: &[u8]) -> Option<Vec<u8>> {
         let number = || str::from_utf8(text).ok();
         Some(match self.column.physical_type() {

@@ -4,6 +4,9 @@
 //! each by one thread, and a piece in batches of rows, so that memory does not
 //! grow with the file. Only the pages of the wanted column are read.
 //!
+//! To add a format: its name and first bytes in [`TableFormat`], its reader beside `parquet.rs`, an
+//! arm for it in `reader.rs`, and one in `writer.rs` if it is written.
+//!
 //! Sources: <https://parquet.apache.org/docs/file-format/> and
 //! <https://arrow.apache.org/docs/format/Columnar.html>.
 
@@ -111,16 +114,16 @@ impl fmt::Display for TableFormat {
     }
 }
 
-/// Bytes of a value as the rest of the program counts them.
+/// Bytes of a value in counts of bytes that were read: a table has no bytes of its own for a value.
 pub(crate) const VALUE_BYTES: u64 = 8;
 
 /// How tables are read.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "nothing is read"))]
 pub(crate) struct TableOptions<'a> {
-    /// The wanted column; none if the file has but one of integers.
+    /// The wanted column; none if the file has only one column of integers.
     pub(crate) column: Option<&'a crate::number::Column>,
-    /// The column of keys, if these are wanted: strings, bytes, or integers.
+    /// The column of keys, if keys are wanted: strings, bytes or integers.
     pub(crate) keys: Option<&'a crate::number::Column>,
     /// Memory for reading.
     pub(crate) memory_bytes: u64,

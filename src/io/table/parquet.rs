@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The end of a file: the bytes of its metadata, and the magic number.
 const TAIL_BYTES: u64 = 8;
-/// Metadata takes about so many times its bytes once it is read.
+/// Metadata in memory takes about this many times its bytes in the file.
 const METADATA_FACTOR: u64 = 4;
 
 /// One column of a file.
@@ -26,7 +26,7 @@ pub(super) struct ParquetTable {
     metadata: ParquetMetaData,
     column: usize,
     is_signed: bool,
-    /// The column of keys, and whether integers there have a sign.
+    /// The column of keys, and whether it has signed integers.
     keys: Option<(usize, bool)>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct ParquetKeys {
     levels: Vec<i16>,
 }
 
-/// The physical types of keys, each with those of the last reading.
+/// The physical types of keys, each with the values of the last read.
 enum RawKeys {
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
@@ -54,13 +54,13 @@ pub(super) struct ParquetPiece {
     levels: Vec<i16>,
 }
 
-/// The two physical types of integers, each with the values of the last reading.
+/// The two physical types of integers, each with the values of the last read.
 enum Raw {
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
 }
 
-/// An error of the file system as it was, or bytes that make no sense.
+/// An error of the file system as it is, or the error of damaged bytes.
 pub(super) fn error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(cause) => match cause.downcast::<io::Error>() {
@@ -73,7 +73,7 @@ pub(super) fn error(error: ParquetError) -> io::Error {
     }
 }
 
-/// Whether a column has integers with a sign, if it has integers.
+/// Whether a column of integers is signed; none if it has no integers.
 fn signedness(column: &ColumnDescriptor) -> Option<bool> {
     if column.max_rep_level() > 0 || !matches!(column.physical_type(), Type::INT32 | Type::INT64) {
         return None;
@@ -179,7 +179,7 @@ impl ParquetTable {
             };
             Some((number(statistics.min_bytes_opt()?)?, number(statistics.max_bytes_opt()?)?))
         });
-        // Negative numbers are large here, and are no values: they say nothing.
+        // Negative bounds would become large numbers, and they are no values: ignore them.
         let bounds: Option<Vec<_>> = each.collect();
         let bounds = bounds?;
         let (min, max) = (bounds.iter().map(|b| b.0).min()?, bounds.iter().map(|b| b.1).max()?);
@@ -187,8 +187,7 @@ impl ParquetTable {
         is_sane.then_some((min, max))
     }
 
-    /// The reader of a column of a piece, and the definition level of its values that are not
-    /// null.
+    /// The reader of a column in a piece, and the definition level of values that are not null.
     fn reader(&self, piece: usize, column: usize) -> io::Result<(ColumnReader, i16)> {
         let chunk = self.chunk(piece, column)?;
         let rows = self.metadata.row_group(piece).num_rows();
@@ -246,7 +245,7 @@ impl ParquetPiece {
     }
 }
 
-/// As [`candidate`], for keys.
+/// Judges a column as [`candidate`] does, but for keys.
 fn key_candidate(column: &ColumnDescriptor) -> Candidate {
     let found = candidate(column);
     let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
@@ -301,7 +300,7 @@ impl ParquetKeys {
     }
 }
 
-/// Which rows are there.
+/// Which rows are not null.
 struct Levels<'l> {
     levels: &'l mut Vec<i16>,
     present: i16,

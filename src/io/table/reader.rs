@@ -1,4 +1,4 @@
-//! A table that is open, whatever its format, and its pieces.
+//! An open table of either format, and its pieces.
 
 use super::arrow::{ArrowKeys, ArrowPiece, ArrowTable};
 use super::bytes::FileBytes;
@@ -58,7 +58,7 @@ impl Table {
         format: TableFormat,
         options: TableOptions<'_>,
     ) -> Result<Self> {
-        // A piece takes its bytes, the same unpacked, and a dictionary.
+        // A piece takes its packed bytes, its unpacked bytes and a dictionary.
         let has_keys = options.keys.is_some();
         let columns = 1 + u64::from(has_keys);
         let limit_bytes = options.memory_bytes / options.threads.max(1) / (3 * columns);
@@ -98,7 +98,7 @@ impl Table {
         self.rows.get(piece).copied().unwrap_or(0)
     }
 
-    /// The smallest and the largest value, as far as the file says it; it may lie.
+    /// The smallest and the largest value, if the file says them. The file may be wrong.
     pub(crate) fn bounds(&self) -> Option<(u64, u64)> {
         match &self.content {
             Content::Parquet(table) => table.bounds(),

@@ -1,4 +1,4 @@
-//! Rows of an integer column: the natural numbers, and where there is none.
+//! Rows of an integer column: the natural numbers, and the gaps where a row has none.
 
 /// A row without a natural number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(crate) struct Rows {
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     bytes: Vec<u8>,
-    /// Where each key ends in the bytes, and whether there is one.
+    /// The end of each key in the bytes, and whether the row has a key.
     ends: Vec<(usize, bool)>,
 }
 
 impl Keys {
-    /// The key of a row; none if it is null.
+    /// The key of a row; none for null.
     pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
         let &(end, is_there) = self.ends.get(row)?;
         let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
@@ -65,15 +65,14 @@ impl Rows {
 
     /// Row (from 0) of value `index`.
     pub(crate) fn row_of(&self, index: usize) -> usize {
-        // Each gap up to the row moves it on by one.
+        // Each gap up to the row moves the row on by one.
         self.gaps.iter().fold(index, |row, gap| row + usize::from(gap.row <= row))
     }
 }
 
 #[cfg(feature = "columnar")]
 impl Rows {
-    /// Appends rows that are all there; `natural` gives what is negative as an
-    /// error.
+    /// Appends rows without nulls. `natural` gives a negative number as an error.
     pub(super) fn extend<T: Copy>(&mut self, raw: &[T], natural: impl Fn(T) -> Result<u64, i64>) {
         if raw.iter().all(|&value| natural(value).is_ok()) {
             self.values.extend(raw.iter().map(|&value| natural(value).unwrap_or_default()));

@@ -1,8 +1,7 @@
-//! Values → a Parquet or Arrow file, a row group or record batch at a time.
+//! Writes values as a Parquet or Arrow file, a row group or record batch at a time.
 //!
-//! Parquet: `DELTA_BINARY_PACKED`, which takes about a byte a value of sorted
-//! values, and every reader of Parquet 2 knows it. Arrow: plain, so that it can be
-//! mapped.
+//! Parquet: `DELTA_BINARY_PACKED`, which takes about a byte for each of sorted values; every reader
+//! of Parquet 2 knows it. Arrow: plain values, so that the file can be mapped.
 
 use super::TableFormat;
 use ::parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
@@ -17,12 +16,12 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Rows of a row group, if there is memory; other writers make as many.
+/// Rows of a row group if there is memory; other writers take as many.
 const GROUP_ROWS: u64 = 1 << 20;
 const MIN_GROUP_ROWS: u64 = 1 << 14;
-/// Rows of a record batch: those that a reader may have to take at once.
+/// Rows of a record batch. A reader may have to take them at once.
 const BATCH_ROWS: u64 = 1 << 16;
-/// Memory of a row: the numbers, and what they are encoded to.
+/// Memory of a row: its numbers and their encoded form.
 const ROW_BYTES: u64 = 64;
 /// The name of the second column.
 const COUNT: &str = "count";
@@ -30,7 +29,7 @@ const COUNT: &str = "count";
 /// Takes values and writes a column of them; or values with their counts, and writes two.
 pub(crate) struct TableWriter<W: Write + Send> {
     encoder: Encoder<W>,
-    /// The numbers of each column that wait.
+    /// For each column, the numbers that are not written yet.
     columns: Vec<Vec<u64>>,
     group_rows: usize,
 }
@@ -40,15 +39,15 @@ enum Encoder<W: Write + Send> {
     Arrow(Box<FileWriter<Holding<W>>>, SchemaRef),
 }
 
-/// Holds back the first bytes, which are lost without [`finish`](Self::finish): a run
-/// that fails before there are rows writes nothing.
+/// Holds back the first bytes of the output. Without [`finish`](Self::finish) they are lost, so a
+/// run that fails before there are rows writes nothing.
 pub(super) struct Holding<W> {
     out: W,
     held: Vec<u8>,
     holds: bool,
 }
 
-/// The bytes before the rows take less.
+/// Most bytes that the formats write before the first rows.
 const HELD_BYTES: usize = 4 << 10;
 
 impl<W: Write> Holding<W> {
@@ -80,11 +79,12 @@ impl<W: Write> Write for Holding<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(()) // at the end
+        Ok(()) // `finish` flushes
     }
 }
 
-/// Bytes that a row takes in a filter of this rate, whose size is a power of two.
+/// Bytes that a row takes in a filter with this rate of false positives; the size of a filter is a
+/// power of two.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 fn filter_row_bytes(rate: f64) -> u64 {
     let bits = -8.0 / (1.0 - rate.powf(1.0 / 8.0)).ln();
@@ -109,8 +109,8 @@ fn arrow_error(error: ArrowError) -> io::Error {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// A table with a column called `name`, and with one of counts if these come. With
-    /// `filter_rate` each row group of Parquet has a Bloom filter of that column.
+    /// A table with a column called `name`, and with a column of counts if values come with counts.
+    /// With `filter_rate` each row group of Parquet has a Bloom filter of the first column.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl<W: Write + Send> TableWriter<W> {
         filter_rate: Option<f64>,
     ) -> io::Result<Self> {
         let out = Holding::new(out);
-        // A column cannot be called as the other one.
+        // The two columns must have different names.
         let name = if counted && name == COUNT { "value" } else { name };
         let names = if counted { vec![name, COUNT] } else { vec![name] };
         let row_bytes = ROW_BYTES + filter_rate.map_or(0, filter_row_bytes);
@@ -184,7 +184,7 @@ impl<W: Write + Send> TableWriter<W> {
     ///
     /// # Errors
     ///
-    /// If they cannot be written, or there is but one column.
+    /// If they cannot be written, or the table has only one column.
     pub(crate) fn counted(&mut self, pairs: &[[u64; 2]]) -> io::Result<()> {
         for [value, count] in pairs {
             let [values, counts] = &mut self.columns[..] else {
@@ -232,8 +232,8 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// `filter` is the rate of false positives of a filter of the first column, and the most rows
-/// that it is of.
+/// `filter` is the rate of false positives of a filter of the first column, and the most rows of
+/// one filter.
 fn parquet<W: Write + Send>(
     out: Holding<W>,
     names: &[&str],

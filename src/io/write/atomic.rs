@@ -9,16 +9,16 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// The target that the name of an output leads to.
+/// Where the bytes of an output go.
 #[derive(Debug)]
 pub(crate) enum Destination {
-    /// A regular file, there or not: written beside its place, then moved.
+    /// A regular file, new or not: it is written beside its place and then moved.
     Atomic(AtomicFile),
-    /// A device, pipe or terminal: written as it is.
+    /// A device, pipe or terminal: it is written directly.
     Stream(File),
 }
 
-/// Opens `path` for writing; what is there now stays until the commit.
+/// Opens `path` for writing. A file of this name stays as it is until the commit.
 pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
     if let Some(file) = open_descriptor(path) {
         return file.map(Destination::Stream).map_err(Error::io("open", path));
@@ -31,7 +31,7 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
             Ok(Destination::Stream(file))
         }
         Ok(found) => {
-            // A link stays a link: the file it names is replaced.
+            // A link stays a link: the commit replaces the file that it names.
             let path = fs::canonicalize(path).map_err(Error::io("find", path))?;
             // A user who may not write the file must not replace it either.
             OpenOptions::new().write(true).open(&path).map_err(Error::io("write", &path))?;
@@ -41,8 +41,8 @@ pub(crate) fn open_destination(path: &Path) -> Result<Destination> {
     }
 }
 
-/// The file that this process has open under a name such as `/dev/stdout`: what
-/// others write there shall not be replaced.
+/// The file that this process has open under a name such as `/dev/stdout`. It must not be replaced,
+/// because others may write to it.
 fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
     let number = match path.to_str()? {
         "/dev/stdout" => "1",
@@ -59,10 +59,10 @@ fn open_descriptor(path: &Path) -> Option<io::Result<File>> {
     })
 }
 
-/// Links followed to one that leads nowhere yet.
+/// Most links in a chain to a name that does not exist yet.
 const MAX_LINKS: usize = 40;
 
-/// Where the last of a chain of links points to, there or not.
+/// The name at the end of a chain of links; there may be no file of this name.
 pub(super) fn end_of_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -73,7 +73,7 @@ pub(super) fn end_of_links(path: &Path) -> Result<PathBuf> {
     Err(Error::Io { action: "create", path, source })
 }
 
-/// Whether two names stand for one file, there or not.
+/// Whether two names lead to one file, which may not exist yet.
 pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         fs::canonicalize(path).ok().or_else(|| {
@@ -84,8 +84,8 @@ pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     a == b || place(a).is_some_and(|place_of_a| place(b) == Some(place_of_a))
 }
 
-/// A file without a name, or with a temporary one, that a commit moves to its
-/// destination. Dropped without a commit it leaves nothing.
+/// A file without a name, or with a temporary one. A commit gives it the name of its destination;
+/// without a commit it leaves nothing.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     destination: PathBuf,
@@ -94,17 +94,17 @@ pub(crate) struct AtomicFile {
 
 #[derive(Debug)]
 enum Content {
-    /// Not even a kill leaves anything.
+    /// Leaves nothing even if the process is killed.
     Nameless(Nameless),
     /// For systems and file systems that have no nameless files.
     Named(NamedFile),
 }
 
-/// Permissions of a new file, from which the process's mask takes some away.
+/// Permissions of a new file, before the mask of the process.
 const NEW_MODE: u32 = 0o666;
 
 impl AtomicFile {
-    /// A file that takes owner and permissions of `old`.
+    /// A new file with the owner and the permissions of `old`.
     fn create(destination: PathBuf, old: Option<&fs::Metadata>) -> Result<Self> {
         let folder = folder_of(&destination);
         let nameless = Nameless::create_in(folder, NEW_MODE);
@@ -126,7 +126,7 @@ impl AtomicFile {
         if let Some(old) = old {
             let mut mode = old.permissions().mode();
             if fchown(new.file(), Some(old.uid()), Some(old.gid())).is_err() {
-                mode &= 0o777; // nothing that runs as another owner's
+                mode &= 0o777; // never `setuid` or `setgid`
             }
             let permissions = fs::Permissions::from_mode(mode);
             new.file().set_permissions(permissions).map_err(Error::io("write", new.path()))?;
@@ -142,16 +142,16 @@ impl AtomicFile {
         }
     }
 
-    /// The name it will have.
+    /// The name that the file will have.
     pub(crate) fn path(&self) -> &Path {
         &self.destination
     }
 
-    /// As [`commit`](Self::commit), and does not return before file and name
-    /// are safe from a power cut.
+    /// Commits as [`commit`](Self::commit) does, and returns only when file and name would survive
+    /// a power cut.
     pub(crate) fn commit_durably(self) -> Result<()> {
         let destination = self.destination.clone();
-        // The bytes before the name: never a name without them.
+        // The bytes must be safe before the name is.
         self.file().sync_all().map_err(Error::io("write", &destination))?;
         self.commit()?;
         let folder = folder_of(&destination);
@@ -169,7 +169,7 @@ impl AtomicFile {
     }
 }
 
-/// The folder that a file is in, by its name.
+/// The folder of a file, taken from its name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -177,8 +177,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Links a nameless file to `destination`. A link cannot replace a file, so
-/// one that is there is replaced by renaming a second name over it.
+/// Links a nameless file to `destination`. A link cannot replace a file: if there is one, the file
+/// gets a second name first, and a rename replaces the old file.
 fn publish(file: &Nameless, destination: &Path) -> io::Result<()> {
     match file.link(destination) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -1,9 +1,8 @@
 //! Writing past the page cache.
 //!
-//! Output that is larger than the memory pushes everything else out of the page
-//! cache, itself included, and pays for copying, allocating and reclaiming its
-//! pages. Aligned direct writes do not. What is less than a page at either end
-//! of a part is shared with its neighbour and goes through the cache.
+//! An output that is larger than the memory pushes all other files out of the page cache, and costs
+//! time for copying, allocating and reclaiming its pages. Aligned direct writes cost none of this.
+//! A part may share its first and last page with its neighbours; these pages go through the cache.
 
 use crate::kernel::sys::{Pages, open_direct};
 use rustix::fs::FallocateFlags;
@@ -12,8 +11,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
-/// Offsets, lengths and memory of direct writes are multiples of this; no disk
-/// asks for more.
+/// Offsets, lengths and memory of direct writes are multiples of this. No disk asks for more.
 const ALIGNMENT: usize = 4096;
 
 /// A second descriptor of a file, for direct writes, and buffers for them.
@@ -26,24 +24,24 @@ pub(crate) struct DirectFile<'a> {
     write_bytes: usize,
 }
 
-/// Bytes on their way to one stretch of a direct file.
+/// Bytes on their way to one stretch of the file.
 #[derive(Debug)]
 pub(super) struct DirectPart {
     buffer: Pages,
-    /// Where the first byte of the buffer belongs; aligned.
+    /// Place in the file of the first byte of the buffer; aligned.
     start: u64,
-    /// Bytes at the front of the buffer that are not this part's.
+    /// Bytes at the front of the buffer that belong to the part before.
     skip: usize,
-    /// Where the bytes in the buffer end.
+    /// End of the bytes in the buffer.
     end: usize,
 }
 
 impl<'a> DirectFile<'a> {
-    /// A file that will have about `reserve_bytes` bytes; `None` where the
-    /// system, or the file system, has no direct writes.
+    /// Opens a second descriptor. The file will have about `reserve_bytes` bytes. `None` if the
+    /// system or the file system has no direct writes.
     pub(crate) fn open(file: &'a File, reserve_bytes: u64, write_bytes: usize) -> Option<Self> {
         let direct = open_direct(file)?;
-        // A file that grows with every write locks the others out meanwhile.
+        // Without this, every write makes the file longer and blocks other writers meanwhile.
         let reserved = rustix::fs::fallocate(file, FallocateFlags::empty(), 0, reserve_bytes);
         if reserved.is_err() {
             // `fallocate` may have reserved a part: release it. If that fails, `set_len` at the
@@ -54,7 +52,7 @@ impl<'a> DirectFile<'a> {
         Some(Self { cached: file, direct, buffers: Mutex::default(), write_bytes })
     }
 
-    /// Sets the length, and so releases reserved bytes behind it.
+    /// Sets the length, and so releases reserved bytes behind the end.
     pub(super) fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.cached.set_len(bytes)
     }
@@ -93,13 +91,13 @@ impl<'a> DirectFile<'a> {
     fn flush(&self, part: &mut DirectPart) -> io::Result<()> {
         let DirectPart { start, skip, end, .. } = *part;
         let bytes = &part.buffer.bytes_mut()[..end];
-        // Whole pages that are this part's alone.
+        // Whole pages that belong to this part alone.
         let from = skip.next_multiple_of(ALIGNMENT).min(end);
         let to = (end / ALIGNMENT * ALIGNMENT).max(from);
         self.cached.write_all_at(&bytes[skip..from], start + skip as u64)?;
         if from < to {
             let place = start + from as u64;
-            // The cache can do what the disk refuses, or says why not.
+            // If the disk refuses, write through the cache: that works, or reports the error.
             let done = self.direct.write_at(&bytes[from..to], place).unwrap_or(0);
             self.cached.write_all_at(&bytes[from + done..to], place + done as u64)?;
         }

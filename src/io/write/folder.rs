@@ -11,8 +11,8 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// If the system refuses; both are as they were then. If it refuses to undo a step as well, the
-/// old content stays in a folder beside, whose name begins with `.bitsort-`.
+/// If the system refuses. Both folders are then as they were before. If the system also refuses to
+/// undo a step, the old content stays in a folder beside it, whose name begins with `.bitsort-`.
 pub(crate) fn publish_folder(temporary: &Path, destination: &Path) -> io::Result<()> {
     match fs::rename(temporary, destination) {
         Err(error) if is_taken(&error) => {}
@@ -21,17 +21,17 @@ pub(crate) fn publish_folder(temporary: &Path, destination: &Path) -> io::Result
     if renameat_with(CWD, temporary, CWD, destination, RenameFlags::EXCHANGE).is_ok() {
         return Ok(());
     }
-    // A file system that cannot exchange names: for a moment, there is no folder.
+    // The file system cannot exchange names: for a moment, no folder has the name.
     let aside = tempfile::Builder::new().prefix(".bitsort-").tempdir_in(folder_of(destination))?;
     fs::rename(destination, aside.path())?;
     let renamed = fs::rename(temporary, destination);
     if renamed.is_err() && fs::rename(aside.path(), destination).is_err() {
-        let _ = aside.keep(); // so the old content is not removed
+        let _ = aside.keep(); // keep the folder, and so the old content
     }
     renamed
 }
 
-/// Whether a folder that is not empty has the name.
+/// Whether the name belongs to a folder that is not empty.
 fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }

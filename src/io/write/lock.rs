@@ -6,13 +6,13 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Opens the file that is at `path` once nobody else updates it.
+/// Opens the file at `path` when no other process updates it.
 pub(crate) fn lock(path: &Path) -> Result<File> {
     loop {
         let file = File::open(path).map_err(Error::io("open", path))?;
         flock(&file, FlockOperation::LockExclusive)
             .map_err(|error| Error::io("lock", path)(error.into()))?;
-        // Whoever had the lock may have put another file there.
+        // The process that had the lock may have replaced the file.
         let ours = file.metadata().map_err(Error::io("read", path))?;
         let there = std::fs::metadata(path).map_err(Error::io("read", path))?;
         if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {

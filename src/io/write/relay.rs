@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::io::in_order::InOrder;
 use std::sync::{Mutex, PoisonError};
 
-/// Memory that a relay carries and uses again: bytes, or values.
+/// A buffer of bytes or values that a relay hands on and uses again.
 pub(crate) trait Carried: Send {
     /// An empty one of the same size.
     fn another(&self) -> Self;
@@ -65,7 +65,7 @@ pub(crate) struct Relay<'a, T> {
     taker: Mutex<Taker<'a, T>>,
 }
 
-/// The state of a part, which comes a piece at a time.
+/// Gets the items of all parts, in order.
 type Taker<'a, T> = Box<dyn FnMut(&T) -> Result<()> + Send + 'a>;
 
 /// Empty buffers for threads that leave theirs.
@@ -76,7 +76,7 @@ struct Spare<T> {
 }
 
 impl<T: Carried> Spare<T> {
-    /// Takes `full` and leaves an empty one in its place, if there is one.
+    /// Takes `full` and leaves an empty buffer in its place, if there is one.
     fn exchange(&mut self, full: &mut T) -> Option<T> {
         let empty = self.empty.pop().or_else(|| {
             self.more = self.more.checked_sub(1)?;
@@ -96,8 +96,8 @@ impl<'a, T: Carried> Relay<'a, T> {
         }
     }
 
-    /// Hands on `item`, the next one of part `number`; afterwards it is empty, or
-    /// another one of the same size.
+    /// Hands on `item`, the next one of part `number`. Afterwards `item` is empty; it may be
+    /// another buffer of the same size.
     pub(crate) fn pass(&self, number: usize, item: &mut T) -> Result<()> {
         if item.is_empty() {
             return Ok(());

@@ -26,14 +26,14 @@ pub(crate) enum Sink<'a> {
 }
 
 impl Sink<'_> {
-    /// Whether a file of that many bytes is better written past a page cache
-    /// that may have `memory_bytes`.
+    /// Whether a file of this many bytes is written faster past the page cache, which may take
+    /// `memory_bytes`.
     pub(crate) fn is_large(bytes: u64, memory_bytes: u64) -> bool {
         bytes > memory_bytes / 2
     }
 
-    /// Writes a file past the page cache, `write_bytes` at a time, where that
-    /// can be done. It will have `bytes` bytes, or at most so many.
+    /// The same sink, past the page cache if that is possible, `write_bytes` at a time. The file
+    /// will have `bytes` bytes; if not `is_exact`, at most as many.
     pub(crate) fn directly(self, bytes: u64, is_exact: bool, write_bytes: usize) -> Self {
         match self {
             Self::File(file) => {
@@ -46,7 +46,7 @@ impl Sink<'_> {
     }
 }
 
-/// Threads a processor that write past the page cache.
+/// Threads for each processor that write past the page cache.
 pub(crate) const DIRECT_WRITERS: usize = 2;
 
 /// An output in numbered parts.
@@ -54,7 +54,7 @@ pub(crate) struct Sequence<'a> {
     to: To<'a>,
     name: PathBuf,
     sizes: Mutex<Sizes>,
-    /// A part is complete here when its size is known.
+    /// Knows a part as complete when its size is known.
     announced: InOrder<u64>,
 }
 
@@ -66,13 +66,12 @@ enum To<'a> {
 
 struct Sizes {
     announced: Vec<Option<u64>>,
-    /// Where parts begin whose predecessors are all announced, and where the last of
-    /// these ends.
+    /// Places of all parts whose predecessors are announced; and the end of the last of these.
     places: Vec<u64>,
 }
 
 impl Sizes {
-    /// Bytes of all parts, which must be known now.
+    /// Bytes of all parts. All must be announced.
     fn total(&self) -> Result<u64> {
         if let Some(&total) = self.places.get(self.announced.len()) {
             return Ok(total);
@@ -94,8 +93,8 @@ pub(crate) struct Part<'s, 'a> {
 }
 
 impl<'a> Sequence<'a> {
-    /// An output without parts yet; `name` is for error messages. Threads may use
-    /// up to `spare_buffers` more than their own.
+    /// An output without parts; `name` is for error messages. Threads may use up to `spare_buffers`
+    /// buffers beside their own.
     pub(crate) fn new(sink: Sink<'a>, name: PathBuf, spare_buffers: usize) -> Self {
         let to = match sink {
             Sink::File(file) => To::File(file),
@@ -111,7 +110,7 @@ impl<'a> Sequence<'a> {
         Self { to, name, sizes, announced: InOrder::default() }
     }
 
-    /// Adds `parts` parts behind those there are; gives the first one's number.
+    /// Adds `parts` parts at the end; gives the number of the first one.
     pub(crate) fn extend(&self, parts: usize) -> usize {
         let mut sizes = self.lock();
         let first = sizes.announced.len();
@@ -137,7 +136,7 @@ impl<'a> Sequence<'a> {
         Part { sequence: self, number, place: None, announced, written: 0, direct: None }
     }
 
-    /// Wakes everybody who waits; their writes fail.
+    /// Wakes all threads that wait; their writes fail.
     pub(crate) fn abort(&self) {
         self.announced.abort();
         if let To::Stream(relay) = &self.to {
@@ -145,8 +144,8 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Threads that should write for each processor: two where a write waits
-    /// for the disk, so that another thread computes meanwhile.
+    /// Threads that should write for each processor: two if a write waits for the disk, so that
+    /// another thread computes meanwhile.
     pub(crate) fn writers_per_processor(&self) -> usize {
         if matches!(self.to, To::Direct(_)) { DIRECT_WRITERS } else { 1 }
     }
@@ -182,8 +181,8 @@ impl Part<'_, '_> {
         self.written
     }
 
-    /// Appends what `buffer` holds to this part. Another thread may write it later;
-    /// `buffer` is empty afterwards, and of the same size.
+    /// Appends the content of `buffer` to this part. Another thread may write it later. Afterwards
+    /// `buffer` is empty; it may be another buffer of the same size.
     pub(crate) fn write(&mut self, buffer: &mut Buffer) -> Result<()> {
         let filled = buffer.filled as u64;
         if filled == 0 {
@@ -217,7 +216,7 @@ impl Part<'_, '_> {
         Ok(())
     }
 
-    /// Where this part begins, once that is known.
+    /// Place of this part. Waits until it is known.
     fn place(&mut self) -> Result<u64> {
         if let Some(place) = self.place {
             return Ok(place);

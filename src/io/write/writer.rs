@@ -1,4 +1,4 @@
-//! One output: where its name leads, how its bytes are packed, and when it appears.
+//! One output: opens what its name leads to, packs its bytes, and shows it at the commit.
 
 use super::atomic::{AtomicFile, Destination, end_of_links, open_destination};
 use crate::error::{Error, Result};
@@ -7,20 +7,20 @@ use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The kind of an output, as far as its writer has to know.
+/// The kind of an output, as far as its writer must know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// Lines or numbers, one after the other.
     Lines,
     /// A table of columns, one row group after the other.
     Table,
-    /// A set file, whose head is written last.
+    /// A set file. Its head is written last.
     Set,
     /// A filter, from its first byte to its last.
     Filter,
-    /// An index, which is a regular file.
+    /// An index, which must be a regular file.
     Index,
-    /// Lines that may be forgotten and begun again.
+    /// Malformed lines, which a run may drop and write again.
     Rejects,
     /// A picture.
     #[cfg(feature = "cli")]
@@ -28,7 +28,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// Why a file of this kind is never compressed as a whole; none if it may be.
+    /// Why a file of this kind is never compressed as a whole; none if it may be compressed.
     fn is_plain(self) -> Option<&'static str> {
         match self {
             Self::Lines => None,
@@ -42,7 +42,7 @@ impl Encoding {
         }
     }
 
-    /// Whether bytes that are written may change before the commit.
+    /// Whether bytes that were written may change before the commit.
     fn goes_back(self) -> bool {
         matches!(self, Self::Set | Self::Index | Self::Rejects)
     }
@@ -59,9 +59,9 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Memory of an output that waits for its place, where nobody limits it.
+    /// Memory for an output that waits for its place, if the caller sets no limit.
     pub(crate) const MEMORY_BYTES: usize = 4 << 20;
-    /// The same of a packer, or of the encoder of a table.
+    /// The same for a packer, or for the encoder of a table.
     pub(crate) const PACK_BYTES: u64 = 16 << 20;
 
     /// A file without a name in the folder.
@@ -77,13 +77,13 @@ impl Default for Spool {
     }
 }
 
-/// An open output. A regular file appears at the commit; without one, what was there
-/// before stays.
+/// An open output. A regular file appears at the commit; without a commit, an older file of this
+/// name stays.
 pub(crate) struct Writer<'w> {
     path: PathBuf,
     to: To<'w>,
     is_durable: bool,
-    /// Bytes that came through [`Write`].
+    /// Bytes that were written through [`Write`].
     written_bytes: u64,
 }
 
@@ -99,12 +99,12 @@ enum To<'w> {
 type Stream<'w> = Box<dyn Write + Send + 'w>;
 
 impl<'w> Writer<'w> {
-    /// Opens what `path` names. A regular file of lines is packed as its name says; other
+    /// Opens the output `path`. A regular file of lines is compressed if its name says so; other
     /// names that promise compression are refused.
     ///
     /// # Errors
     ///
-    /// If it cannot be written, or not as its name says.
+    /// If it cannot be written, or cannot be compressed as its name says.
     pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
         Compression::refuse_unknown(path).map_err(Error::usage)?;
         if let Some(why) = encoding.is_plain() {
@@ -130,7 +130,7 @@ impl<'w> Writer<'w> {
         Ok(Self { path, to, is_durable: false, written_bytes: 0 })
     }
 
-    /// Whether lines that are written to `path` are packed, as far as its name tells.
+    /// Whether a file of lines called `path` is compressed.
     pub(crate) fn will_pack(path: &Path) -> bool {
         end_of_links(path).is_ok_and(|path| Compression::of_name(&path).is_some())
     }
@@ -139,7 +139,7 @@ impl<'w> Writer<'w> {
     ///
     /// # Errors
     ///
-    /// If it takes a temporary file, and there can be none.
+    /// If it needs a temporary file and cannot create it.
     pub(crate) fn stream(
         out: impl Write + Send + 'w,
         encoding: Encoding,
@@ -159,8 +159,8 @@ impl<'w> Writer<'w> {
         &self.path
     }
 
-    /// The file whose bytes are those of the output, which may be written at any place;
-    /// none for streams and packed files.
+    /// The file, if its bytes are the bytes of the output: then a caller may write them at any
+    /// place. None for streams and packed files.
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.to {
             To::Atomic(new) => Some(new.file()),
@@ -169,23 +169,23 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Bytes that were written one after the other, before they were packed.
+    /// Bytes that were written one after the other, before packing.
     #[cfg(feature = "cli")]
     pub(crate) fn written_bytes(&self) -> u64 {
         self.written_bytes
     }
 
-    /// Whether the bytes are packed on their way.
+    /// Whether the bytes are packed.
     pub(crate) fn packs(&self) -> bool {
         matches!(self.to, To::Packed(..))
     }
 
-    /// Lets the commit return only when a regular file is safe from a power cut.
+    /// Makes the commit wait until a regular file would survive a power cut.
     pub(crate) fn durable(self) -> Self {
         Self { is_durable: true, ..self }
     }
 
-    /// Shows the whole output; gives its bytes.
+    /// Shows the whole output; gives its size in bytes.
     ///
     /// # Errors
     ///
@@ -230,7 +230,7 @@ impl Write for Writer<'_> {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Stream(out) => out.flush(),
-            To::Atomic(_) | To::Packed(..) | To::Copied(..) => Ok(()), // at the commit
+            To::Atomic(_) | To::Packed(..) | To::Copied(..) => Ok(()), // the commit does it
         }
     }
 }
