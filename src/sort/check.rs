@@ -1,4 +1,4 @@
-//! Is an input sorted?
+//! Checks whether an input is sorted.
 
 use super::options::Sort;
 use super::plan::budget::{CHECK_BLOCK_BYTES, RECORD_BLOCK_BYTES};
@@ -12,7 +12,7 @@ use crate::io::read::{Input, Invalid, Opened, Ordered, open_all};
 pub struct Disorder {
     /// Name of the input as the caller gave it.
     pub input: String,
-    /// Number of its line (of the value, in binary formats), from 1.
+    /// Number of its line, from 1; in binary formats, number of the value.
     pub line: u64,
     /// The value before it.
     pub previous: u64,
@@ -20,8 +20,8 @@ pub struct Disorder {
     pub value: u64,
 }
 
-/// Index of the first value that may not follow the one before it, and that one; `previous`
-/// stands before them all.
+/// The first value that must not follow the one before it, and its index. `previous` is the value
+/// before all of them.
 pub(super) fn first_disorder(
     previous: Option<u64>,
     values: &[u64],
@@ -41,7 +41,7 @@ pub(super) fn first_disorder(
     Some((before + 1, values[before]))
 }
 
-/// Where the input of a sort is out of order.
+/// The first place where the input of a sort is out of order.
 pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     let inputs = std::mem::take(&mut sort.inputs);
     let mut opened = open_all(inputs, sort.open_options(1))?;
@@ -54,7 +54,7 @@ pub(super) fn check(mut sort: Sort) -> Result<Option<Disorder>> {
     disorder(&sort, &input, sort.selection.distinct)
 }
 
-/// Refuses inputs that are not sorted and are not read side by side.
+/// Refuses inputs that are not sorted, when a merge does not read them side by side.
 pub(super) fn check_each(sort: &Sort) -> Result<()> {
     for input in &sort.inputs {
         let path = match input {
@@ -65,7 +65,7 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
                 return Err(Error::CannotReread { input: path.display().to_string() });
             }
             Input::Stdin => return Err(Error::CannotReread { input: "-".into() }),
-            Input::Set(_) => continue, // in order by its nature
+            Input::Set(_) => continue, // a set is always in order
             Input::Values(_) => return Err(Error::CannotReread { input: "values".into() }),
             Input::Reader(name, _) | Input::Stream(name, _) => {
                 return Err(Error::CannotReread { input: name.clone() });
@@ -81,13 +81,14 @@ pub(super) fn check_each(sort: &Sort) -> Result<()> {
     Ok(())
 }
 
-/// Where an input is out of order; with `strict` also equal neighbours are.
+/// The first place where an input is out of order. With `strict`, equal neighbours are out of order
+/// too.
 fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder>> {
     let block_bytes = sort.tuning.block_bytes.unwrap_or(match sort.column {
         Some(_) => RECORD_BLOCK_BYTES,
         None => CHECK_BLOCK_BYTES,
     });
-    let cut = sort.cut(block_bytes.next_multiple_of(8)); // whole values
+    let cut = sort.cut(block_bytes.next_multiple_of(8)); // a whole number of values
     let options = sort.scan_options(&cut);
     sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
     let fails = sort.invalid == InvalidLines::Fail;

@@ -1,5 +1,3 @@
-//! What all passes of a run share.
-
 use super::finish::emit::Style;
 use super::finish::output::Output;
 use crate::io::read::{Cut, Invalid, Ledger, Opened, ScanOptions};
@@ -14,7 +12,7 @@ pub(super) struct Context<'a, 'o> {
     pub(super) header: bool,
     pub(super) level: Level,
     pub(super) progress: &'a Progress,
-    /// Bytes of all inputs, as far as known.
+    /// Bytes of all inputs, if they are known.
     pub(super) input_bytes: u64,
     pub(super) style: Style,
     pub(super) folders: &'a [PathBuf],

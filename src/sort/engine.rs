@@ -1,4 +1,4 @@
-//! One pass: load a window of values, then emit it in order.
+//! One pass: loads a window of values, then writes it in order.
 
 use super::context::Context;
 use super::entry::{Entry, low_mask};
@@ -28,8 +28,8 @@ pub(super) struct Pass {
 ///
 /// # Errors
 ///
-/// [`Error::PoolFull`], with nothing written, if the window has more than fits and nothing
-/// may be spilled.
+/// [`Error::PoolFull`] if the window has more values than fit in memory, and no temporary files are
+/// allowed. Nothing is written then.
 pub(super) fn pass(
     context: &Context<'_, '_>,
     layout: &Layout,
@@ -84,7 +84,7 @@ fn run<E: Entry>(
         .collect();
     let ledger = context.ledger(invalid);
     let scanned = scan(context.inputs, &context.scan_options(), &ledger, scatters);
-    // Tell the user of the first malformed line, even if something else went wrong too.
+    // Report the first malformed line, even if something else failed too.
     let tally = ledger.finish()?;
     let scatters = scanned?;
     let load = started.elapsed();

@@ -1,16 +1,16 @@
-//! Entries: the bits of a value that its partition keeps.
+//! Entries: the low bits of values, which a partition keeps.
 
 use crate::error::{Error, Result};
 use crate::kernel::decimal::Low;
 use crate::kernel::quicksort::Sortable;
 
-/// The low bits of a value: as narrow a word as holds them.
+/// The low bits of a value, in a word that is just wide enough.
 pub(super) trait Entry:
     Low + Sortable + bytemuck::Pod + Ord + Default + Send + Sync + std::fmt::Debug
 {
     /// Bits of the word.
     const BITS: u32;
-    /// Entries of one cache line.
+    /// Entries in a cache line.
     const LINE: usize = 512 / Self::BITS as usize;
 
     /// The low bits of `value`.
@@ -50,7 +50,7 @@ impl Window {
         Self { base, last: base.saturating_add(low_mask(bits)) }
     }
 
-    /// Checks that the output has all values of this window behind the values of `previous`.
+    /// Checks that the output has this window behind the window `previous`.
     pub(super) fn check_behind(self, previous: Option<Self>, reverse: bool) -> Result<()> {
         let follows = |other: Self| {
             let (lower, upper) = if reverse { (self, other) } else { (other, self) };
@@ -63,13 +63,13 @@ impl Window {
         Err(Error::Accounting { what })
     }
 
-    /// Bits of the largest offset from the base: 0 to 64.
+    /// Number of bits of the largest offset from the base: 0 to 64.
     pub(super) fn bits(self) -> u32 {
         u64::BITS - (self.last - self.base).leading_zeros()
     }
 }
 
-/// A mask of the low `bits` bits, 0 to 64.
+/// A mask of the low `bits` bits; `bits` is 0 to 64.
 pub(super) fn low_mask(bits: u32) -> u64 {
     if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
 }

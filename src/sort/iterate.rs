@@ -1,4 +1,4 @@
-//! The values of a run, as an iterator.
+//! Gives the values of a run as an iterator.
 
 use super::finish::batch::Typed;
 use super::options::Sort;
@@ -16,15 +16,15 @@ use std::thread::JoinHandle;
 /// Batches that may wait for the iterator.
 const BATCHES: usize = 2;
 
-/// The values of a run, in order, while it writes them.
+/// The values of a run in order, while the run finishes them.
 ///
-/// Dropped early, it ends the run.
+/// Dropping it early ends the run.
 #[derive(Debug)]
 pub struct SortedValues {
     batches: Receiver<Message>,
     batch: std::vec::IntoIter<u64>,
     progress: Arc<Progress>,
-    /// Until the last message came.
+    /// None after the last message.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,7 +33,7 @@ pub struct SortedValues {
 enum Message {
     Batch(Vec<u64>),
     Failed(Error),
-    /// The run is complete. If the channel closes before this message, the run broke off.
+    /// The run is complete. If the channel closes before this message, the run failed.
     Done,
 }
 
@@ -50,7 +50,7 @@ impl SortedValues {
                 }
                 Err(error) => Message::Failed(error),
             };
-            let _ = sender.send(last); // nobody may be there to hear it
+            let _ = sender.send(last); // the iterator may be gone
         };
         let thread = std::thread::Builder::new()
             .name("bitsort".into())
@@ -71,7 +71,7 @@ impl Iterator for SortedValues {
             self.thread.as_ref()?;
             let message = self.batches.recv();
             if !matches!(message, Ok(Message::Batch(_))) {
-                // All memory and files of the run are given back when this is over.
+                // After this, all memory and files of the run are free.
                 let _ = self.thread.take().map(JoinHandle::join);
             }
             match message {
@@ -89,7 +89,7 @@ impl Iterator for SortedValues {
 
 impl Drop for SortedValues {
     fn drop(&mut self) {
-        // Not waited for: it may be reading a pipe.
+        // Do not wait for the thread: it may be reading a pipe.
         if self.thread.is_some() {
             self.progress.cancel_flag().store(true, Ordering::Relaxed);
         }
@@ -109,6 +109,6 @@ impl ValueSink for BatchSender {
 
     fn values(&mut self, values: &[u64]) -> Result<()> {
         let sent = self.0.send(Message::Batch(values.to_vec()));
-        sent.map_err(|_| Error::Interrupted) // nobody takes them any more
+        sent.map_err(|_| Error::Interrupted) // the iterator is gone
     }
 }

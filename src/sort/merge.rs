@@ -1,4 +1,4 @@
-//! Merges inputs that are sorted already, in constant memory an input.
+//! Merges sorted inputs. Each input takes constant memory.
 
 use super::check::{check_each, first_disorder};
 use super::entry::Window;
@@ -21,7 +21,7 @@ use std::time::Instant;
 /// Values gathered before they are formatted.
 const BATCH: usize = 4096;
 
-/// An input, and where it stands.
+/// An input and its current position.
 struct Run<'a> {
     ordered: Ordered<'a>,
     values: Vec<u64>,
@@ -36,7 +36,7 @@ impl Run<'_> {
         if self.reverse { !self.values[self.at] } else { self.values[self.at] }
     }
 
-    /// Makes a next value available; false at the end.
+    /// Makes the next value available; false at the end.
     fn fill(&mut self) -> Result<bool> {
         if self.at < self.values.len() {
             return Ok(true);
@@ -58,8 +58,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether the decoders of all inputs, which a merge has open at once, fit into
-/// what each of them may take.
+/// Whether the decoders of all inputs fit in the memory for them; a merge needs all at once.
 fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
     let options = sort.open_options(count);
     for input in &sort.inputs {
@@ -70,15 +69,15 @@ fn decoders_fit(sort: &Sort, count: u64) -> Result<bool> {
     Ok(true)
 }
 
-/// Merges into `sink`. So many inputs that their buffers or decoders do not fit
-/// are sorted instead, once each was found to be sorted: the output is the same. So are sets
-/// in reverse.
+/// Merges into `sink`. If the buffers or decoders of all inputs do not fit in memory, it checks
+/// that each input is sorted and then sorts them all: the output is the same. It also does so with
+/// sets in reverse order.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let inputs = sort.inputs.len().max(1);
     let share = sort.rest().merge(inputs, sort.column.is_some());
     let count = inputs as u64;
     let unpack_fits = decoders_fit(&sort, count)?;
-    // A set is read from its smallest value on.
+    // A set can only be read from its smallest value on.
     let descends = sort.selection.reverse && sort.inputs.iter().any(Input::is_set);
     let Some(MergeShare { block_bytes, output_bytes }) = share.filter(|_| unpack_fits && !descends)
     else {
@@ -135,8 +134,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     Ok((report, rejects))
 }
 
-/// Sorts inputs that cannot be open at once, once each was found to be sorted;
-/// `unpack_fits` tells whether it was their buffers alone that did not fit.
+/// Checks that each input is sorted, then sorts all of them. `unpack_fits` tells whether only their
+/// buffers, and not their decoders, were too large.
 fn sort_instead(
     mut sort: Sort,
     target: Target<'_>,
@@ -161,7 +160,7 @@ fn merge(runs: &mut [Run<'_>], output: &mut Output<'_, '_>) -> Result<()> {
     while let Some(Reverse((_, index))) = heads.pop() {
         let limit = heads.peek().map_or(u64::MAX, |Reverse((key, _))| *key);
         let run = &mut runs[index];
-        // Everything up to the next input's head goes out in one piece.
+        // Values up to the head of the next input go out together.
         loop {
             let rest = &run.values[run.at..];
             let key = |value: u64| if run.reverse { !value } else { value };
@@ -189,7 +188,7 @@ struct Output<'s, 'a> {
     emitter: Emitter<'s, 'a>,
     style: Style,
     batch: Vec<u64>,
-    /// A value and its copies so far, where copies matter.
+    /// The current value and its number of copies so far, if copies matter.
     current: Option<(u64, u64)>,
 }
 

@@ -1,10 +1,11 @@
 //! Sorting natural numbers within a memory limit.
 //!
-//! Flow: inputs → `plan` → `load` → `finish` → output. [`Sort`] is the builder that sets it
-//! going; `engine` does one pass of it, `run` all of them. Read `run` first.
+//! In: inputs and options, in the builder [`Sort`]. Flow: `plan` → `load` → `finish` → output;
+//! `engine` does one pass, `run` does all of them. Out: a file, a stream, a table, a set or an
+//! iterator, and a [`Report`]. Read `run` first.
 
-// Circle: `check`, `iterate`, `merge`, `options`, `ranges`, `rejects`, `run`: `Sort` is the
-// builder in `options`, whose last methods start each of the others, and which they read.
+// Circle: `check`, `iterate`, `merge`, `options`, `ranges`, `rejects`, `run`: the builder `Sort` is
+// in `options`. Its last methods start the work of each other file, and these read its fields.
 
 mod array;
 mod check;

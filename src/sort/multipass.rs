@@ -1,10 +1,9 @@
-//! Sorting without temporary files what does not fit: the input is read again
-//! for every slice of the value range (after Bentley, *Programming Pearls*,
-//! column 1).
+//! Sorts without temporary files when the values do not fit in memory: it reads the input again for
+//! every slice of the value range (after Bentley, *Programming Pearls*, column 1).
 //!
-//! A reading that only counts how many values fall where makes slices that
-//! fill the memory, whatever the distribution. A slice that holds more than
-//! foreseen, for its duplicates, is cut once more.
+//! The first reading only counts how many values lie where. From the counts it makes slices that
+//! fill the memory, for any distribution. A slice with more values than expected, because of
+//! duplicates, is cut again.
 
 use super::context::Context;
 use super::engine::{Pass, pass};
@@ -19,9 +18,8 @@ use crate::progress::Phase;
 /// Bits of the histogram of a window.
 const HISTOGRAM_BITS: u32 = 12;
 
-/// Counts values by the high bits of their offset in a window, and those above
-/// the window by their length in bits. The window begins at a multiple of its
-/// size.
+/// Counts values of a window by the high bits of their offset, and values above the window by their
+/// number of bits. The window begins at a multiple of its size.
 #[derive(Clone)]
 struct Histogram {
     base: u64,
@@ -67,7 +65,7 @@ impl Consumer for Histogram {
     }
 }
 
-/// A slice still to be written.
+/// A slice that is not written yet.
 #[derive(Debug, Clone, Copy)]
 struct Slice {
     base: u64,
@@ -81,7 +79,7 @@ pub(super) struct Passes<'c, 'a, 'o> {
     facts: &'c Facts,
     wishes: &'c Wishes,
     layout: &'c Layout,
-    /// Readings of the input so far.
+    /// How often the input was read so far.
     readings: u64,
     total: Pass,
     /// The window of the slice that was written last.
@@ -112,7 +110,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         Ok((self.total, self.readings))
     }
 
-    /// Writes slices, cutting those that do not fit.
+    /// Writes slices in order; cuts those that do not fit.
     fn push_in_order(&mut self, slices: Vec<Slice>) -> Result<()> {
         let mut stack = Vec::new();
         self.stack(&mut stack, slices);
@@ -129,7 +127,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             let (histogram, _) = self.count(slice.base, slice.bits, Invalid::Skip)?;
             let mut parts = self.slices(&histogram);
             if let [only] = &mut parts[..] {
-                // Its duplicates were the trouble: halves have fewer values.
+                // It did not fit because of its duplicates: each half has fewer values.
                 let half = only.bits - 1;
                 let upper = only.base + (1 << half);
                 let middle = histogram.counts.len() / 2;
@@ -151,7 +149,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         stack.append(&mut slices);
     }
 
-    /// Reads the input and counts.
+    /// Reads the input and counts its values.
     fn count(&mut self, base: u64, bits: u32, invalid: Invalid<'_>) -> Result<(Histogram, Tally)> {
         let context = self.context;
         context.progress.enter(Phase::Load, context.input_bytes);
@@ -165,7 +163,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         Ok((total, tally))
     }
 
-    /// Joins neighbouring buckets, in aligned pairs, while they fit.
+    /// Joins neighbouring buckets, in aligned pairs, while they fit in memory.
     fn slices(&self, histogram: &Histogram) -> Vec<Slice> {
         let mut slices: Vec<Slice> = Vec::new();
         for (index, &count) in histogram.counts.iter().enumerate() {
@@ -190,7 +188,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         let facts = Facts { values: Some(slice.count), window, ..self.facts.clone() };
         let plain = divide(&facts, self.wishes, false, false)
             .filter(|layout| layout.value_bytes(slice.count) <= layout.pool_bytes);
-        // With a bitmap duplicates may overflow: `write` notices.
+        // With a bitmap, duplicates may still be too many: `write` finds out.
         plain.or_else(|| {
             divide(&facts, self.wishes, true, false).filter(|layout| {
                 layout.bitmap_bytes <= self.layout.pool_bytes / 2 && layout.pool_bytes > 0
@@ -202,7 +200,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         slice.bits == 0 || slice.count == 0 || self.layout_of(slice).is_some()
     }
 
-    /// One pass for a slice; false if it does not fit after all.
+    /// One pass for a slice; false if it does not fit.
     fn write(&mut self, slice: Slice) -> Result<bool> {
         let window = Window::of_bits(slice.base, slice.bits);
         window.check_behind(self.previous, self.context.style.selection.reverse)?;

@@ -1,4 +1,4 @@
-//! Sets from anywhere: set files, pipes and compressed files of them, and numbers.
+//! Opens sets from anywhere: set files, pipes and compressed files of sets, or numbers.
 
 use super::Sort;
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ impl Sort {
         Ok(Found::Numbers(if is_stdin { self.stdin() } else { self.file(path) }))
     }
 
-    /// As [`open_as_set`](Self::open_as_set), but numbers are no set.
+    /// Opens a set as [`open_as_set`](Self::open_as_set) does, but refuses numbers.
     #[cfg(feature = "cli")]
     pub(crate) fn open_set(self, path: &Path) -> Result<SetFile> {
         if path != Path::new("-")
@@ -66,7 +66,7 @@ impl Sort {
     }
 }
 
-/// A set, or numbers that are to become one.
+/// A set, or numbers that can become one.
 #[expect(clippy::large_enum_variant, reason = "there are a few at a time")]
 pub(crate) enum Found {
     Set(SetFile),
@@ -75,7 +75,7 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// The set; messages call one of numbers `name`.
+    /// The set. Messages call the set of sorted numbers `name`.
     pub(crate) fn set(self, name: &Path) -> Result<SetFile> {
         match self {
             Self::Set(set) => Ok(set),
@@ -103,7 +103,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let Some(format) = packed else {
         return Ok(Found::Numbers(match (regular, is_stdin) {
             (true, true) => {
-                file.seek(io::SeekFrom::Start(start)).map_err(failed())?; // shared with the sort
+                file.seek(io::SeekFrom::Start(start)).map_err(failed())?; // the sort reads from the same position
                 sort.stdin()
             }
             (true, false) => sort.file(path),

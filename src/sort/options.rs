@@ -29,9 +29,9 @@ use std::sync::Arc;
 
 /// Sorts natural numbers of files, readers, iterators and sets.
 ///
-/// Inputs are added, options are set, and one of [`to_file`](Self::to_file),
-/// [`to_writer`](Self::to_writer) and [`into_values`](Self::into_values) runs
-/// it. Duplicates are kept unless [`distinct`](Self::distinct) is called.
+/// Add inputs, set options, and call one of [`to_file`](Self::to_file),
+/// [`to_writer`](Self::to_writer) and [`into_values`](Self::into_values), which run the sort.
+/// Duplicates are kept unless [`distinct`](Self::distinct) is called.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ use std::sync::Arc;
 pub struct Sort {
     pub(super) inputs: Vec<Input>,
     pub(super) memory: Option<ByteSize>,
-    /// The shares of those who take the output, or feed the sort.
+    /// The shares of memory of those that take the output or feed the sort.
     pub(super) beside: Beside,
     pub(super) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
@@ -63,10 +63,10 @@ pub struct Sort {
     pub(super) from: Format,
     pub(super) to: Format,
     pub(super) table: Option<TableFormat>,
-    /// The rate of the filters in it.
+    /// The rate of false positives of the filters in the table.
     pub(super) table_filter: Option<f64>,
     pub(super) column: Option<(Column, u8)>,
-    /// The column of keys, and what makes numbers of them and the values.
+    /// The column of keys, and the maker of numbers from keys and values.
     pub(super) keys: Option<(Column, Arc<dyn RowNumbers>)>,
     pub(super) header: bool,
     pub(super) invalid: InvalidLines,
@@ -77,7 +77,7 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// A run without inputs, with the machine's limits.
+    /// A run without inputs, within the limits of the machine.
     pub fn new() -> Self {
         Self::default()
     }
@@ -88,8 +88,8 @@ impl Sort {
         self
     }
 
-    /// Adds the lines of a plain text file that begin in a range of its bytes: a split. Splits
-    /// that follow each other have every line once, so that machines share a file.
+    /// Adds the lines of a plain text file that begin in a range of its bytes: a split. Splits that
+    /// follow each other together have every line once, so that several machines can share a file.
     ///
     /// # Examples
     ///
@@ -108,9 +108,9 @@ impl Sort {
         self
     }
 
-    /// The ranges of about `bytes` bytes that [`split`](Self::split) can read a file in; none if
-    /// it is read whole only, as compressed files, tables and binary formats are, and files of
-    /// which a column is taken.
+    /// Divides a file into ranges of about `bytes` bytes for [`split`](Self::split). Gives none if
+    /// the file can only be read as a whole: compressed files, tables, binary formats, and any file
+    /// if a column is wanted.
     ///
     /// # Errors
     ///
@@ -128,13 +128,13 @@ impl Sort {
         self
     }
 
-    /// Adds a reader; `name` is what messages call it.
+    /// Adds a reader. Messages call it `name`.
     pub fn reader(mut self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         self.inputs.push(Input::Reader(name.into(), Box::new(reader)));
         self
     }
 
-    /// Adds a stream that may be compressed: its content tells.
+    /// Adds a stream that may be compressed; its content tells.
     pub(crate) fn stream(mut self, name: String, reader: impl Read + Send + 'static) -> Self {
         self.inputs.push(Input::Stream(name, Box::new(reader)));
         self
@@ -159,9 +159,9 @@ impl Sort {
         self
     }
 
-    /// Adds the values of a set in memory, or of one in a file: threads decode parts of it and
-    /// sort them. A set can be read again, so that every strategy takes it. An [`Arc`] of a set
-    /// is a set as well, for callers that keep theirs.
+    /// Adds the values of a set in memory, or of one in a file: threads decode parts of it and sort
+    /// them. A set can be read again, so every strategy works. Callers that want to keep their set
+    /// pass an [`Arc`] of it.
     ///
     /// The set's own memory and the mapped pages of its file are not counted towards the
     /// [memory limit](Self::memory).
@@ -184,9 +184,8 @@ impl Sort {
         self
     }
 
-    /// Keeps the peak resident memory of the process below this; 64 MiB at the
-    /// least. The default is half of what is available, within the control
-    /// group's limit.
+    /// Keeps the peak resident memory of the process below this limit of at least 64 MiB. The
+    /// default is half of what is available, within the control group's limit.
     pub fn memory(mut self, limit: ByteSize) -> Self {
         self.memory = Some(limit);
         self
@@ -205,7 +204,8 @@ impl Sort {
         self
     }
 
-    /// Writes no temporary files: what does not fit is read several times.
+    /// Writes no temporary files. If the values do not fit in memory, the input is read several
+    /// times.
     pub fn no_spill(mut self, no_spill: bool) -> Self {
         self.no_spill = no_spill;
         self
@@ -217,7 +217,7 @@ impl Sort {
         self
     }
 
-    /// Writes each value once, behind its multiplicity, as `uniq -c` does.
+    /// Writes each value once, with its multiplicity before it, as `uniq -c` does.
     pub fn counted(mut self, counted: bool) -> Self {
         self.selection.counted = counted;
         self
@@ -247,9 +247,9 @@ impl Sort {
         self
     }
 
-    /// How numbers are written, in inputs and output that are text. Where lines stand for
-    /// ranges, values are [distinct](Self::distinct) and ascend; ranges are never taken apart
-    /// on their way to an output of ranges, or to a set.
+    /// How numbers are written, in inputs and output that are text. If lines stand for ranges,
+    /// values are [distinct](Self::distinct) and ascend. An output of ranges, or a set, gets the
+    /// ranges without taking them apart into numbers.
     ///
     /// # Examples
     ///
@@ -280,34 +280,32 @@ impl Sort {
         self
     }
 
-    /// Writes a table instead, with a column of unsigned 64-bit integers that is
-    /// named after the column of the input, if that was chosen by its name, or
-    /// `value`; and with a second one, `count`, if values are
-    /// [counted](Self::counted). Takes the feature `columnar`.
+    /// Writes a table instead, with a column of unsigned 64-bit integers that is named after the
+    /// column of the input, if that was chosen by its name, or `value`; and with a second one,
+    /// `count`, if values are [counted](Self::counted). Needs the feature `columnar`.
     pub fn to_table(mut self, format: TableFormat) -> Self {
         self.table = Some(format);
         self
     }
 
     /// Gives each row group of a [table](Self::to_table) in Parquet a Bloom filter of its values,
-    /// with this rate of false positives: readers pass row groups that do not have what they
-    /// look for. A run that writes anything else, or with a rate that is not between 0 and 1,
-    /// fails.
+    /// with this rate of false positives, so that readers can skip row groups without the values
+    /// that they look for. The run fails if it writes anything else, or if the rate is not between
+    /// 0 and 1.
     pub fn table_filter(mut self, rate: f64) -> Self {
         self.table_filter = Some(rate);
         self
     }
 
-    /// Takes the values from one column: of Parquet or Arrow files, which need none
-    /// if they have but one column of integers, or of delimited text, quoted as in
-    /// RFC 4180. A column named by its header skips the first record of each
-    /// input. A record of 1 MiB or more is malformed.
+    /// Takes the values from one column of delimited text, quoted as in RFC 4180, or of Parquet or
+    /// Arrow files. A table with only one column of integers needs no such choice. A column named
+    /// by its header skips the first record of each input. A record of 1 MiB or more is malformed.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         self.column = Some((column, delimiter));
         self
     }
 
-    /// Sorts numbers that stand for rows of a value and a key, which is in this column.
+    /// Sorts numbers that stand for rows of a value and a key. The key is in this column.
     pub(crate) fn keys(mut self, column: Column, numbers: Arc<dyn RowNumbers>) -> Self {
         self.keys = Some((column, numbers));
         self
@@ -319,14 +317,14 @@ impl Sort {
         self
     }
 
-    /// The fate of malformed lines.
+    /// What happens to malformed lines.
     pub fn invalid(mut self, invalid: InvalidLines) -> Self {
         self.invalid = invalid;
         self
     }
 
-    /// Takes every input to be sorted already, in the order of the output,
-    /// and merges them; an input that is not ends the run.
+    /// Merges the inputs. Each must be sorted already, in the order of the output; the run fails if
+    /// one is not.
     pub fn merge(mut self, merge: bool) -> Self {
         self.merge = merge;
         self
@@ -346,19 +344,19 @@ impl Sort {
         self
     }
 
-    /// Counts progress there, and ends the run when that is cancelled.
+    /// Counts progress there. The run ends when that is cancelled.
     pub fn progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = progress;
         self
     }
 
-    /// Sorts into a file, which appears whole or not at all and may be one of
-    /// the inputs. A device or pipe is written as it is. A file whose name ends
-    /// in `.gz`, `.zst`, `.bz2` or `.xz` is compressed so.
+    /// Sorts into a file, which appears whole or not at all and may be one of the inputs. A device
+    /// or pipe is written directly. If the name ends in `.gz`, `.zst`, `.bz2` or `.xz`, the file is
+    /// compressed in this format.
     ///
     /// # Errors
     ///
-    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    /// Anything that [`Error`] lists. A file that was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<Report> {
         if let Some(format) = self.run_format()? {
             return self.to_set(path, format).map(|(_, report)| report);
@@ -382,7 +380,7 @@ impl Sort {
         self.write(writer, spool.pack_bytes)
     }
 
-    /// What is written as a set is, if lines stand for ranges: its runs.
+    /// If lines stand for ranges, the format in which a set writes its runs as lines; else none.
     fn run_format(&self) -> Result<Option<SetFormat>> {
         if !self.has_ranges() || self.table.is_some() {
             return Ok(None);
@@ -395,14 +393,15 @@ impl Sort {
         if self.table.is_some() { Encoding::Table } else { Encoding::Lines }
     }
 
-    /// Sets `pack_bytes` aside for an output that is packed, or is a table, which packs its pages.
+    /// Reserves `pack_bytes` of the memory if the output is packed, or is a table, which packs its
+    /// pages.
     pub(super) fn set_packing_aside(&mut self, packs: bool, is_table: bool, pack_bytes: u64) {
         if packs || is_table {
             self.beside.packing = pack_bytes;
         }
     }
 
-    /// Sorts into `writer`; what packs or encodes the output may take `pack_bytes`.
+    /// Sorts into `writer`. A packer or an encoder of a table may take `pack_bytes`.
     fn write(mut self, mut writer: Writer<'_>, pack_bytes: u64) -> Result<Report> {
         let name = writer.path().to_path_buf();
         self.set_packing_aside(writer.packs(), self.table.is_some(), pack_bytes);
@@ -438,7 +437,7 @@ impl Sort {
         Ok(done)
     }
 
-    /// Sorts into a sink of values, which writes the file `name`, or `-`.
+    /// Sorts into a sink of values. The sink writes the file `name`, or `-`.
     pub(super) fn hand_to(
         self,
         typed: Typed,
@@ -455,12 +454,12 @@ impl Sort {
         Ok(done)
     }
 
-    /// Sorts in a thread of its own, and gives the values in order.
+    /// Sorts in another thread, and gives the values in order.
     ///
     /// # Errors
     ///
-    /// If values are not what would be written (counts). What goes wrong while
-    /// it runs is an item of the iterator, its last one.
+    /// If the output would not be plain values, because of [`counted`](Self::counted). A failure
+    /// during the run is the last item of the iterator.
     pub fn into_values(self) -> Result<SortedValues> {
         if self.selection.counted {
             return Err(Error::usage("counts are no values: use to_writer or to_file"));
@@ -468,14 +467,14 @@ impl Sort {
         SortedValues::start(self)
     }
 
-    /// A plan of the run, and its reasons, before the output is known; reads no more than a
+    /// The plan of the run with its reasons, for an output that is not known yet. It only reads a
     /// sample. A packed output, a table and a set take a share of the memory as well:
-    /// [`explain_to_file`](Self::explain_to_file) and
-    /// [`explain_to_set`](Self::explain_to_set) plan for those.
+    /// [`explain_to_file`](Self::explain_to_file) and [`explain_to_set`](Self::explain_to_set) plan
+    /// for those.
     ///
     /// # Errors
     ///
-    /// As a run: inputs that cannot be opened, limits that nothing fits.
+    /// Those of a run: inputs that cannot be opened, limits that no plan fits.
     pub fn explain(mut self) -> Result<Explanation> {
         self.settle(false)?;
         if self.takes_ranges() {
@@ -505,12 +504,12 @@ impl Sort {
         self.explain()
     }
 
-    /// Looks for the first value that is out of order; with
-    /// [`distinct`](Self::distinct) equal neighbours are, too.
+    /// Looks for the first value that is out of order. With [`distinct`](Self::distinct), equal
+    /// neighbours are out of order too.
     ///
     /// # Errors
     ///
-    /// Anything that [`Error`] lists but the disorder itself.
+    /// Anything that [`Error`] lists, except the disorder itself.
     pub fn check(mut self) -> Result<Option<Disorder>> {
         if self.has_ranges() {
             return Err(Error::usage("ranges have no order to check"));

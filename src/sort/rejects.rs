@@ -1,4 +1,4 @@
-//! Where malformed lines go.
+//! Writes malformed lines to their file.
 
 use super::options::Sort;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The fate of lines that are no natural number below 2^64.
+/// What happens to lines that are no natural number below 2^64.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum InvalidLines {
     /// The first one ends the run, before any output exists.
@@ -31,7 +31,7 @@ pub(super) struct Rejects {
 }
 
 struct RejectsFile {
-    /// Writes to the file of `whole`, which a second reading empties and begins again.
+    /// Writes to the file of `whole`. A second reading empties the file and starts again.
     writer: BufWriter<File>,
     whole: Writer<'static>,
     path: PathBuf,
@@ -74,7 +74,7 @@ impl Rejects {
     pub(super) fn restart(&mut self) -> Result<()> {
         let Some(RejectsFile { writer, path, .. }) = &mut self.file else { return Ok(()) };
         let mut restart = || -> io::Result<()> {
-            writer.rewind()?; // with what the buffer has
+            writer.rewind()?; // writes what the buffer still has
             writer.get_ref().set_len(0)
         };
         restart().map_err(Error::io("write", &*path))
@@ -98,7 +98,7 @@ impl RejectsFile {
     }
 }
 
-/// The fate of malformed lines that several readers meet at once.
+/// How several readers at a time report malformed lines.
 pub(super) enum SharedWriter<'a> {
     Fail,
     Skip,

@@ -23,18 +23,18 @@ pub struct Report {
     pub dropped: u64,
     /// Malformed lines.
     pub rejected: u64,
-    /// Lines without anything on them.
+    /// Blank lines.
     pub blank: u64,
     /// Header lines that were skipped.
     pub headers: u64,
-    /// Whether lines stood for ranges: then a run of neighbours counts once among what was
-    /// written, and a line that went into the run of another one was dropped.
+    /// Whether lines stood for ranges. Then each run counts once in `written`, and a line that
+    /// became part of another line's run counts as dropped.
     pub ranges: bool,
-    /// The strategy; `None` if nothing was sorted (merge, ranges).
+    /// The strategy; `None` without a sort (merge, ranges).
     pub strategy: Option<Strategy>,
     /// Times that the input was read.
     pub passes: u64,
-    /// Bytes of input, each pass counted.
+    /// Bytes of input that were read, counted in each pass.
     pub read_bytes: u64,
     /// Bytes of output.
     pub written_bytes: u64,
@@ -50,10 +50,10 @@ pub struct Report {
     pub memory_limit_bytes: u64,
     /// Threads used.
     pub threads: usize,
-    /// Looking at the inputs and planning.
+    /// Time for sampling the inputs and planning.
     pub survey_time: Duration,
-    /// Reading, parsing and partitioning.
+    /// Time for reading, parsing and partitioning.
     pub load_time: Duration,
-    /// Finishing, formatting and writing.
+    /// Time for finishing, formatting and writing.
     pub emit_time: Duration,
 }

@@ -1,4 +1,4 @@
-//! One run from opened inputs to a report.
+//! One run, from its inputs to a report.
 
 use super::context::Context;
 use super::engine::{Pass, pass};
@@ -22,12 +22,12 @@ use crate::kernel::sys::{Machine, peak_resident_bytes};
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Inputs opened, sampled and planned for.
+/// Opened inputs, their sample, and the facts and wishes for a plan.
 struct Prepared {
     opened: Vec<Opened>,
     cut: Cut,
     sample: Sample,
-    /// Of the output, about.
+    /// About the size of the output.
     expected_bytes: u64,
     facts: Facts,
     wishes: Wishes,
@@ -64,12 +64,11 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
         tuning: sort.tuning.clone(),
     };
-    // Threads that would have nothing to do only cost memory.
-    cut.block_bytes = 0;
+    cut.block_bytes = 0; // the plan decides it
     Ok(Prepared { opened, cut, sample, expected_bytes, facts, wishes })
 }
 
-/// The shares of all that work beside the sort of these inputs.
+/// The shares of all work beside the sort of these inputs.
 fn beside(sort: &Sort, opened: &[Opened], threads: usize) -> Beside {
     let mut beside = sort.beside;
     if opened.iter().any(Opened::may_unpack) {
@@ -88,7 +87,7 @@ pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
     Ok(Explanation::new(facts, wishes, &sample, choice?, &sort.folders))
 }
 
-/// Sorts into `sink`.
+/// Sorts into `target`.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let started = Instant::now();
     let Prepared { opened, mut cut, sample, expected_bytes, facts, wishes } = prepare(&mut sort)?;
@@ -145,7 +144,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     Ok((report, rejects))
 }
 
-/// What was planned.
+/// A plan, ready to be carried out.
 struct Plan<'a> {
     facts: &'a Facts,
     wishes: &'a Wishes,
@@ -173,7 +172,7 @@ impl Plan<'_> {
         match pass(context, layout, Outside::Keep, may_spill, rejects.invalid()) {
             Ok(done) => Ok((done, strategy, 1)),
             Err(Error::PoolFull { .. }) if facts.can_reread => {
-                // More than the sample showed, and no temporary files: slices.
+                // More values than the sample showed, and no temporary files: read slices.
                 rejects.restart()?;
                 let plain = divide(facts, wishes, false, false);
                 let (done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;

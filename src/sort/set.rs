@@ -1,4 +1,4 @@
-//! Unsorted numbers → a set, within a memory limit.
+//! Sorts numbers into a set, within a memory limit.
 
 use super::finish::batch::Typed;
 use super::plan::budget::SET_WRITER_BYTES;
@@ -43,9 +43,9 @@ impl Sort {
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
 
-    /// Sorts into a folder of up to `parts` parts, which have about as many values each; see
-    /// [`write_folder`](crate::set::write_folder). The set is in a nameless temporary file
-    /// before.
+    /// Sorts into a folder of up to `parts` parts, with about the same number of values each; see
+    /// [`write_folder`](crate::set::write_folder). It first writes the set to a nameless temporary
+    /// file.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Sort {
         Ok((set, report))
     }
 
-    /// As [`to_set`](Self::to_set), into a stream.
+    /// Sorts into a set as [`to_set`](Self::to_set) does, but into a stream.
     pub(crate) fn into_set_stream(
         self,
         out: impl Write + Send,
@@ -138,8 +138,8 @@ impl Sort {
         temporary_set(name, &spool, |sink| sort.collect(Path::new("-"), sink, &mut report))
     }
 
-    /// Sorts distinct values into a sink beside the writer of a set and `keys_bytes` of keys;
-    /// `path` is the output that the sink is for.
+    /// Sorts distinct values into a sink. Reserves memory for the writer of a set, and `keys_bytes`
+    /// for keys; `path` is the output of the sink.
     pub(crate) fn into_sink(
         mut self,
         path: &Path,
@@ -162,7 +162,7 @@ impl Sort {
         self.for_set(format, Writer::will_pack(path.as_ref())).explain()
     }
 
-    /// Drops copies, and sets memory aside for the writer of the set.
+    /// Drops copies, and reserves memory for the writer of the set.
     fn for_set(mut self, format: SetFormat, has_packed_name: bool) -> Self {
         self.beside.set_writer = SET_WRITER_BYTES;
         let packs = matches!(format, SetFormat::Values(_)) && has_packed_name;
@@ -171,7 +171,7 @@ impl Sort {
         self.distinct(true)
     }
 
-    /// Sorts into the containers of a set, and tells what it did.
+    /// Sorts into the containers of a set, and fills in `report`.
     fn collect(self, name: &Path, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
         let rejects;
         (*report, rejects) = self.hand_to(Typed::Containers, name, sink)?;

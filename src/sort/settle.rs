@@ -1,4 +1,4 @@
-//! Options made complete: defaults filled in, contradictions refused.
+//! Completes the options: fills in defaults and refuses contradictions.
 
 use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
@@ -24,8 +24,8 @@ pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
 }
 
 impl Sort {
-    /// Fills in defaults and refuses contradictions. Values that stay values have no
-    /// format.
+    /// Fills in defaults and refuses contradictions. With `is_typed` the output takes values, which
+    /// have no format.
     pub(super) fn settle(&mut self, is_typed: bool) -> Result<()> {
         check_threads(self.threads)?;
         self.check_filter()?;
@@ -85,7 +85,7 @@ impl Sort {
         Ok(())
     }
 
-    /// Refuses a filter where there is none.
+    /// Refuses a filter if the output is no table that can have one.
     pub(super) fn check_filter(&self) -> Result<()> {
         match (self.table_filter, self.table) {
             (None, _) => Ok(()),
@@ -97,40 +97,41 @@ impl Sort {
         }
     }
 
-    /// Whether lines may be among the inputs.
+    /// Whether inputs may have lines of text.
     fn has_text(&self) -> bool {
         let is_typed = |input: &Input| matches!(input, Input::Values(_) | Input::Set(_));
         let only_values = !self.inputs.is_empty() && self.inputs.iter().all(is_typed);
         self.from.is_text() && !only_values
     }
 
-    /// The memory limit in force, before a part of it was reserved.
+    /// The memory limit, with all shares.
     pub(super) fn budget(&self) -> Budget {
         Budget::in_force(self.memory)
     }
 
-    /// Once options are settled: what the sort itself may use.
+    /// The memory for the sort itself, after options are settled.
     pub(super) fn rest(&self) -> Budget {
         self.memory.map_or_else(|| self.budget(), Budget::of)
     }
 
-    /// Once options are settled: the limit of the whole process.
+    /// The limit of the whole process, after options are settled.
     pub(super) fn limit_bytes(&self) -> u64 {
         self.memory.map_or(u64::MAX, |rest| rest.bytes().saturating_add(self.beside.total()))
     }
 
-    /// Memory and folder for what cannot be written at once, before options are settled.
+    /// Memory and folder for bytes that cannot be written at once, before options are settled.
     pub(super) fn spool(&self) -> Spool {
         let folder = self.folders.first().cloned().unwrap_or_else(std::env::temp_dir);
         self.budget().spool(folder)
     }
 
-    /// Whether its inputs are text, so that other content tells itself apart.
+    /// Whether its inputs are text, so that tables and compressed files differ from them at the
+    /// first bytes.
     pub(crate) fn reads_text(&self) -> bool {
         self.from.is_text()
     }
 
-    /// Tells how to open inputs if the run reads `count` of them at the same time.
+    /// How to open inputs if the run reads `count` of them at the same time.
     pub(super) fn open_options(&self, count: u64) -> OpenOptions<'_> {
         OpenOptions {
             purpose: Purpose::Values,
@@ -156,7 +157,7 @@ impl Sort {
         Cut { format, terminator, column, keys, block_bytes }
     }
 
-    /// How blocks that are cut so are read.
+    /// How these blocks are read.
     pub(super) fn scan_options<'s>(&'s self, cut: &'s Cut) -> ScanOptions<'s> {
         ScanOptions { cut, header: self.header, level: Level::best(), progress: &self.progress }
     }

@@ -1,4 +1,4 @@
-//! Sets as inputs of a sort: the threads that sort decode them, each a piece at a time.
+//! Sets as inputs of a sort. The threads of the sort decode them, each a piece at a time.
 
 use crate::error::Result;
 use crate::io::read::{SetPiece, SetSource};
@@ -9,7 +9,7 @@ use crate::set::view::{Damage, Selection, SetView};
 pub(super) struct SetInput<S>(pub(super) S);
 
 impl<S: AsSet + Send + Sync> SetInput<S> {
-    /// Asks the set; names it in an error.
+    /// Asks the set a question; an error names the set.
     fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
         self.0.as_set().ask(question)
     }
@@ -46,8 +46,8 @@ impl<S: AsSet + Send + Sync> SetSource for SetInput<S> {
     }
 }
 
-/// Whole containers as long as they fit into `most` values; a piece of a container that is
-/// larger on its own.
+/// Whole containers, as many as fit into `most` values. A container that is larger comes in several
+/// pieces.
 fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>, Damage> {
     let Some(first) = set.next(from)? else { return Ok(None) };
     let key = first >> 16;
@@ -76,14 +76,14 @@ fn piece_of(set: SetView<'_>, from: u64, most: usize) -> Result<Option<SetPiece>
     if len == 0 {
         return Err(Damage::of(MISCOUNTED));
     }
-    // The next piece begins with the next value.
+    // The next piece begins with this value.
     let next = u32::try_from(len).ok().and_then(|len| container.select(before + len));
     let last = next.map_or(u16::MAX, |next| next.saturating_sub(1));
     Ok(Some(SetPiece { range: from..=key << 16 | u64::from(last), len }))
 }
 
 /// Reads a piece. A damaged file may have more values there than `piece_of` counted: that is an
-/// error, and takes no more memory.
+/// error, and it takes no more memory.
 fn read_piece(set: SetView<'_>, piece: &SetPiece, values: &mut Vec<u64>) -> Result<(), Damage> {
     let (first, last) = (*piece.range.start(), *piece.range.end());
     let end = values.len() + piece.len;

@@ -1,13 +1,15 @@
-//! The ranges of values that are sorted on their own.
+//! Buckets: the ranges of values that are sorted on their own.
 
 use crate::sort::entry::Entry;
 
-/// Bytes of a bucket, about: with as much scratch it fits the second-level cache.
+/// About the size of a bucket in bytes: with as much scratch memory it fits in the second-level
+/// cache.
 const BUCKET_BYTES: usize = 1 << 18;
-/// Most buckets: a cache line of each shares the second-level cache.
+/// Most buckets: one cache line of each fits in the second-level cache.
 const MAX_BUCKETS: usize = 1 << 12;
 
-/// Equal ranges of values. The first and the last one take what lies outside of the sample, too.
+/// Equal ranges of values. The first and the last one also take values outside of the range of the
+/// sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Buckets {
     base: u64,
@@ -16,10 +18,10 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Buckets for `len` values, of which `sample` are some, at least one.
+    /// Buckets for `len` values, of which `sample` has some, at least one.
     pub(super) fn of<T: Entry>(sample: &mut [T], len: usize) -> Self {
         sample.sort_unstable();
-        // Few values far away from all others are not worth buckets of their own.
+        // Do not let a few values far away from all others make the buckets wide.
         let far = sample.len() / 512;
         let (low, high) = (sample[far].widen(), sample[sample.len() - 1 - far].widen());
         let margin = (high - low) / 128;

@@ -1,4 +1,4 @@
-//! Numbers in memory → the same, sorted, in memory.
+//! Sorts numbers in memory into memory.
 //!
 //! Flow where the processor has a fast quicksort: the threads copy the values to the output, and
 //! sort them there.
@@ -7,8 +7,8 @@
 //! scatter them to their buckets in the output → each bucket, which fits the second-level cache,
 //! is sorted there. Nothing is kept but the output, the counts and a bucket a thread.
 //!
-//! There the values are read twice, and may be in memory that somebody changes meanwhile: each thread
-//! writes to slices of its own, so that a value too many is an error.
+//! There the values are read twice, and they may be in memory that somebody changes meanwhile. Each
+//! thread writes only to its own slices, so an additional value is an error and harms nothing.
 
 mod buckets;
 mod runs;
@@ -27,23 +27,23 @@ use scatter::Stages;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Values that are read at a time: they stay in the first-level cache.
+/// Values that are read at once: they stay in the first-level cache.
 const BLOCK: usize = 1 << 11;
-/// Fewer values are sorted before a second thread has begun.
+/// A single thread sorts fewer values before a second one has started.
 const FEW: usize = 1 << 14;
 /// The same, where the processor has a fast quicksort.
 const FEW_FAST: usize = 1 << 17;
 
-/// Numbers that [`ArraySort`] sorts, wherever they lie. Several threads read them.
+/// Numbers that [`ArraySort`] sorts, in any memory. Several threads read them at a time.
 pub trait ReadNumbers<T>: Sync {
-    /// How many there are.
+    /// Number of numbers.
     fn count(&self) -> usize;
 
-    /// Fills `out` with the numbers from index `from` on, which there are.
+    /// Fills `out` with the numbers from index `from` on. There are as many.
     ///
     /// # Errors
     ///
-    /// If one of them cannot be had: the sort ends with the error of one of them.
+    /// If one of them cannot be read. The sort ends with one of these errors.
     fn read(&self, from: usize, out: &mut [T]) -> Result<()>;
 }
 
@@ -61,8 +61,8 @@ impl<T: Copy + Sync, V: AsRef<[T]> + Sync> ReadNumbers<T> for V {
 /// Sorts numbers in memory, in several threads.
 ///
 /// Takes about 7 ns of processor time for each of 10⁸ evenly spread numbers of 64 bits, and 4 ns of
-/// 32 bits. Takes no memory but the output where the processor has AVX-512; elsewhere a quarter of
-/// it at most, and numbers that crowd in a small part of their range take a few times as long.
+/// 32 bits. With AVX-512 it needs no memory beside the output; without, at most a quarter of the
+/// output, and numbers that crowd in a small part of their range take a few times as long.
 ///
 /// # Examples
 ///
@@ -90,7 +90,7 @@ impl ArraySort {
         Self::default()
     }
 
-    /// Uses so many threads.
+    /// Uses this many threads.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
@@ -108,24 +108,24 @@ impl ArraySort {
         Self { reverse, ..self }
     }
 
-    /// Tells how far it is, in bytes of numbers, and can be cancelled.
+    /// Reports progress there, in bytes of numbers; the sort ends when it is cancelled.
     #[must_use]
     pub fn progress(self, progress: Arc<Progress>) -> Self {
         Self { progress, ..self }
     }
 
-    /// Sorts `numbers` into `out`, which is as long; gives how many stand in its front: all,
-    /// unless [`distinct`](Self::distinct) drops some.
+    /// Sorts `numbers` into `out`, which has the same length. Gives how many numbers are at the
+    /// front of `out`: all, unless [`distinct`](Self::distinct) drops some.
     ///
     /// # Errors
     ///
-    /// If a number cannot be read, the numbers change meanwhile, `out` is not as long, or the
-    /// sort is cancelled. What is in `out` means nothing then.
+    /// If a number cannot be read, the numbers change meanwhile, `out` is not as long, or the sort
+    /// is cancelled. The content of `out` has no meaning then.
     pub fn sort_u64(&self, numbers: &dyn ReadNumbers<u64>, out: &mut [u64]) -> Result<usize> {
         self.sort(numbers, out)
     }
 
-    /// The same of numbers below 2³².
+    /// The same for numbers below 2³².
     ///
     /// # Errors
     ///
@@ -134,8 +134,9 @@ impl ArraySort {
         self.sort(numbers, out)
     }
 
-    /// Sorts `numbers`, each once, into the front of `out`, which is as long as all numbers;
-    /// gives how often each of them occurs. The counts take 8 bytes a distinct number.
+    /// Sorts `numbers` into the front of `out`, each number once. `out` has the length of
+    /// `numbers`. Gives how often each number occurs. The counts take 8 bytes for each distinct
+    /// number.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl ArraySort {
         self.count(numbers, out)
     }
 
-    /// The same of numbers below 2³².
+    /// The same for numbers below 2³².
     ///
     /// # Errors
     ///
@@ -197,7 +198,7 @@ struct Job<'a, T> {
     progress: &'a Progress,
 }
 
-/// How the numbers of a share follow each other.
+/// Whether the numbers of a share ascend, descend or neither.
 #[derive(Clone, Copy)]
 struct Order<T> {
     ends: Option<(T, T)>,
@@ -208,7 +209,7 @@ struct Order<T> {
 impl<T: Entry> Order<T> {
     const NONE: Self = Self { ends: None, ascends: true, descends: true };
 
-    /// The order of these numbers and of later ones.
+    /// The order of these numbers and of later ones together.
     fn and(self, later: Self) -> Self {
         let (Some((first, last)), Some((next, end))) = (self.ends, later.ends) else {
             return if self.ends.is_none() { later } else { self };
@@ -220,12 +221,13 @@ impl<T: Entry> Order<T> {
         }
     }
 
-    /// The order of these numbers and of a later block, unless there is none anyhow.
+    /// The order of these numbers and of a later block; does not read the block if there is no
+    /// order already.
     fn and_of(self, block: &[T]) -> Self {
         if self.ascends || self.descends { self.and(Self::of(block)) } else { self }
     }
 
-    /// Makes numbers of this order ascend.
+    /// Makes numbers that have this order ascend.
     fn turn(self, numbers: &mut [T]) {
         if !self.ascends {
             numbers.reverse();
@@ -263,9 +265,9 @@ impl<T: Entry> Job<'_, T> {
         self.finish(&lens, out)
     }
 
-    /// Numbers from all over the range of indices.
+    /// Numbers from evenly spaced places.
     fn sample(&self, len: usize) -> Result<Vec<T>> {
-        /// Blocks of the sample, and numbers of each.
+        /// Blocks of the sample.
         const BLOCKS: usize = 256;
         const TOGETHER: usize = 16;
         let mut sample = vec![T::default(); BLOCKS * TOGETHER];
@@ -303,7 +305,7 @@ impl<T: Entry> Job<'_, T> {
         Error::if_cancelled(self.progress)
     }
 
-    /// The order of the numbers of a share, and how many of them are of each bucket.
+    /// The order of the numbers of a share, and how many of them belong to each bucket.
     fn survey(&self, share: Range<usize>, buckets: Buckets) -> Result<(Order<T>, Vec<u32>)> {
         let mut counts = vec![0; buckets.count];
         let mut order = Order::NONE;
@@ -317,7 +319,7 @@ impl<T: Entry> Job<'_, T> {
         Ok((order, counts))
     }
 
-    /// Reads the numbers from index `from` on; gives how they follow each other.
+    /// Reads the numbers from index `from` on; gives their order.
     fn fill(&self, from: usize, out: &mut [T]) -> Result<Order<T>> {
         let mut order = Order::NONE;
         for (number, block) in out.chunks_mut(BLOCK).enumerate() {
@@ -328,7 +330,7 @@ impl<T: Entry> Job<'_, T> {
         Ok(order)
     }
 
-    /// Reads all numbers as they are.
+    /// Reads all numbers without sorting them.
     fn copy(&self, out: &mut [T]) -> Result<Order<T>> {
         let share = out.len().div_ceil(self.threads).max(1);
         let parts: Vec<_> = out.chunks_mut(share).enumerate().collect();
@@ -336,7 +338,7 @@ impl<T: Entry> Job<'_, T> {
         orders.into_iter().try_fold(Order::NONE, |order, next| Ok(order.and(next?)))
     }
 
-    /// Reads the numbers, and sorts them where they are then.
+    /// Reads all numbers, and sorts them in the output.
     fn sort_in_place(&self, out: &mut [T]) -> Result<()> {
         let order = self.copy(out)?;
         if order.ascends || order.descends {
@@ -372,8 +374,8 @@ impl<T: Entry> Job<'_, T> {
         scattered.into_iter().collect()
     }
 
-    /// Sorts each bucket where it is: those that fit a quarter of the output, with one of each
-    /// thread, by their digits, and the others by comparisons, in all threads.
+    /// Sorts each bucket in the output. A bucket of up to a quarter of the output is sorted by
+    /// digits, one in each thread; a larger bucket by comparisons, in all threads.
     fn finish(&self, lens: &[usize], mut out: &mut [T]) -> Result<()> {
         let most = out.len() / 4 / self.threads;
         let (mut small, mut large) = (Vec::with_capacity(lens.len()), Vec::new());
@@ -403,7 +405,7 @@ impl<T: Entry> Job<'_, T> {
     }
 }
 
-/// Numbers of each bucket, of all threads.
+/// The size of each bucket over all threads.
 fn bucket_lens(counts: &[Vec<u32>]) -> Vec<usize> {
     let buckets = counts.first().map_or(0, Vec::len);
     let len = |bucket: usize| counts.iter().map(|counts| counts[bucket] as usize).sum();

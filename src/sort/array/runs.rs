@@ -1,15 +1,15 @@
-//! Equal values of a sorted slice, which stand together.
+//! Equal values of a sorted slice.
 
 use crate::error::{Error, Result};
 use std::io;
 
-/// Puts one of each value into the front, in order; gives how many there are.
+/// Moves one of each value to the front, in order; gives how many there are.
 pub(super) fn distinct<T: Copy + PartialEq>(sorted: &mut [T]) -> usize {
     let Some(&first) = sorted.first() else { return 0 };
     let (mut len, mut last) = (1, first);
     for index in 1..sorted.len() {
         let value = sorted[index];
-        sorted[len] = value; // at most where it is; written over if it is no new one
+        sorted[len] = value; // never behind the place that is read; the next value replaces one that is no new one
         len += usize::from(value != last);
         last = value;
     }

@@ -1,4 +1,4 @@
-//! Values → their buckets, a cache line at a time.
+//! Moves values to their buckets, a cache line at a time.
 
 use crate::error::{Error, Result};
 use crate::kernel::stream::{self, LINE};
@@ -21,18 +21,19 @@ pub(super) fn parts<'o, T>(
     parts
 }
 
-/// A line for each bucket, in which values gather, and where the line goes.
+/// For each bucket, a line of memory in which values gather, and the place where the line goes.
 pub(super) struct Stages<'o, T> {
     lines: Vec<T>,
     buckets: Vec<Bucket<'o, T>>,
 }
 
 struct Bucket<'o, T> {
-    /// What is not written yet. From the second line on it begins with a line of memory.
+    /// The part of the output that is not written yet. After the first line, it begins at the start
+    /// of a cache line.
     part: &'o mut [T],
-    /// Where the next value goes in the line.
+    /// Place of the next value in the line.
     next: u32,
-    /// Where the first value of the line is.
+    /// Place of the first value in the line.
     first: u32,
 }
 
@@ -64,7 +65,7 @@ impl<'o, T: Entry> Stages<'o, T> {
         Ok(())
     }
 
-    /// Writes what waits; then every part must be full.
+    /// Writes the values that wait. After that every part must be full.
     pub(super) fn end(self) -> Result<()> {
         for (mut bucket, line) in self.buckets.into_iter().zip(self.lines.chunks(T::LINE)) {
             bucket.flush(line)?;

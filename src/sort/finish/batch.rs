@@ -1,9 +1,9 @@
-//! Sorted values as they are → what takes values: sets, tables, iterators.
+//! Hands sorted values to sets, tables and iterators, which take values and not bytes.
 //!
-//! A thread gathers values in a [`Batch`], which a relay hands to the [`Taker`] in the
-//! order of the output. A set gets its containers: the lower 16 bits of the values that
-//! share the upper ones, or a bitmap of them if they come all at once and are many; where
-//! most values would be alone, the values as they are.
+//! A thread gathers values in a [`Batch`]. A relay hands the batches to the [`Taker`] in the order
+//! of the output. For a set, the values come as containers: the lower 16 bits of all values with
+//! the same upper bits, or a bitmap of them if there are many. If most values would be alone in a
+//! container, they come as whole values.
 
 use crate::error::{Error, Result};
 use crate::io::write::Carried;
@@ -26,18 +26,19 @@ pub(in crate::sort) struct Batch {
     pub(super) values: Vec<u64>,
     pub(super) counted: Vec<[u64; 2]>,
     pieces: Vec<Piece>,
-    /// Of all pieces; of a bitmap and of whole values, their bytes in pairs.
+    /// The lower bits of all pieces in pairs of bytes; also the bytes of bitmaps and of whole
+    /// values.
     pub(super) lows: Vec<[u8; 2]>,
-    /// Number of items of `lows` that are in use.
+    /// Number of items of `lows` that are used.
     pub(super) filled: usize,
 }
 
-/// Values that share their upper bits, or follow each other.
+/// Values with the same upper bits, or neighbours as whole values.
 #[derive(Debug)]
 struct Piece {
-    /// Of the first value.
+    /// The upper bits of the first value.
     key: u64,
-    /// Pairs of bytes.
+    /// Number of pairs of bytes.
     len: u32,
     form: Form,
 }
@@ -52,11 +53,11 @@ pub(super) enum Form {
 
 /// Words of a bitmap of all values that share all but 16 bits.
 pub(in crate::sort) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
-/// Pairs of bytes of a whole value.
+/// Pairs of bytes in a whole value.
 pub(super) const PAIRS: usize = 4;
 /// Most whole values of a piece.
 pub(super) const MAX_WHOLE: usize = 1 << 20;
-/// Items of `lows` for a bitmap, with the slack that kernels write behind an array.
+/// Items of `lows` for a bitmap, and room for the bytes that kernels may write behind an array.
 pub(super) const BITMAP_LOWS: usize = BITMAP_BYTES / 2 + ones::SLACK;
 
 impl Batch {
@@ -66,20 +67,20 @@ impl Batch {
         Self {
             values: Vec::with_capacity(if is_counted { 0 } else { room(Typed::Values, 8) }),
             counted: Vec::with_capacity(if is_counted { room(Typed::Values, 16) } else { 0 }),
-            // Where values are far apart, each is a piece.
+            // If values are far apart, each is a piece.
             pieces: Vec::with_capacity(room(Typed::Containers, 4 * size_of::<Piece>())),
             lows: vec![[0; 2]; room(Typed::Containers, 2) / 4 * 3],
             filled: 0,
         }
     }
 
-    /// Room for the lower bits of further values.
+    /// Room for the lower bits of more values.
     pub(super) fn room(&mut self) -> &mut [[u8; 2]] {
         let is_full = self.pieces.len() == self.pieces.capacity();
         if is_full { &mut [] } else { &mut self.lows[self.filled..] }
     }
 
-    /// Ends a piece whose lower bits stand behind those of all others.
+    /// Ends a piece. Its lower bits are the last ones.
     pub(super) fn end_piece(&mut self, key: u64, len: usize, form: Form) {
         self.filled += len;
         #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
@@ -110,13 +111,12 @@ impl Carried for Batch {
     }
 }
 
-/// Takes batches in order, and hands them to a sink: containers that come in pieces are
-/// put together.
+/// Takes batches in order and hands them to a sink. It joins containers that come in pieces.
 pub(in crate::sort) struct Taker<'s> {
     sink: &'s mut dyn ValueSink,
     key: u64,
     lows: Vec<[u8; 2]>,
-    /// Whole values, of whose last container more may follow.
+    /// Whole values whose last container may go on.
     values: Vec<u64>,
 }
 
@@ -143,7 +143,7 @@ impl<'s> Taker<'s> {
         Ok(())
     }
 
-    /// Takes a piece, of whose container more may follow.
+    /// Takes a piece. If `goes_on`, more of its container may follow.
     fn piece(&mut self, piece: &Piece, lows: &[[u8; 2]], goes_on: bool) -> Result<()> {
         if piece.key < self.key {
             let what = format!("values of {:#x} follow those of {:#x}", piece.key, self.key);
@@ -156,7 +156,7 @@ impl<'s> Taker<'s> {
         if piece.form == Form::Values {
             return self.whole(lows);
         }
-        // Those that came as whole values are of the same container.
+        // Whole values that came before belong to the same container.
         self.lows.extend(self.values.drain(..).map(low_half));
         if piece.form == Form::Bitmap {
             debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
@@ -173,7 +173,7 @@ impl<'s> Taker<'s> {
         Ok(())
     }
 
-    /// Takes whole values, the first of which may go on with the last container.
+    /// Takes whole values. The first of them may belong to the last container.
     fn whole(&mut self, bytes: &[[u8; 2]]) -> Result<()> {
         let values = bytes.as_flattened().as_chunks().0;
         let mut values = values.iter().map(|&value| u64::from_le_bytes(value)).peekable();
@@ -197,7 +197,7 @@ impl<'s> Taker<'s> {
         Ok(())
     }
 
-    /// Hands over what waits.
+    /// Hands over the values that wait.
     pub(in crate::sort) fn end(&mut self) -> Result<()> {
         if !self.lows.is_empty() {
             push_array(self.sink, self.key, &self.lows)?;

@@ -1,13 +1,12 @@
-//! Counters of the values of a window → the values.
+//! Writes values from counters.
 
 use super::emit::Emitter;
 use crate::error::Result;
 
-/// Copies of a value above which they are not put into a list.
+/// A value with more copies than this is written on its own, not through a list.
 const MANY: u64 = 64;
 
-/// Writes each value as often as its counter says, and 2^16 times more for each
-/// of its carries.
+/// Writes each value as often as its counter says, and 2^16 times more for each of its carries.
 pub(in crate::sort) fn emit_counts<C: Copy + Into<u64>>(
     counts: &[C],
     carries: &[u32],

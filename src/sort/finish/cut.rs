@@ -1,8 +1,8 @@
 //! Cutting a large partition into spans, so that all threads finish it.
 //!
-//! If it is narrow, all threads count its values first, each those that it
-//! scattered: then every span is a piece of one table. Else histograms say
-//! where to cut, and each span is read again.
+//! If the partition is narrow, each thread first counts the values that it scattered; every span is
+//! then a piece of one table of counters. If not, histograms show where to cut, and each span reads
+//! its entries again.
 
 use super::loaded::Loaded;
 use super::partition::MAX_BITMAP_BITS;
@@ -71,7 +71,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         Ok(Some(Counted { partition, pages }))
     }
 
-    /// Runs `job` on what each thread holds of a partition, all at once.
+    /// Runs `job` in all threads, each on its own entries of a partition.
     fn in_each_scatter<T: Send>(
         &self,
         partition: usize,
@@ -85,8 +85,8 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         on_each(self.scatters.iter().collect(), run).into_iter().collect()
     }
 
-    /// Cuts counted values, the table of number `table`, into spans of about
-    /// `share` values each.
+    /// Cuts counted values into spans of about `share` values. `table` is the number of their
+    /// table.
     pub(in crate::sort) fn cut_counted(
         &self,
         counted: &Counted,
@@ -121,7 +121,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
                 spans.push((span, count));
             }
         }
-        // Neighbours that one level kept apart may fit together.
+        // Neighbours that came from different levels may fit together.
         let mut joined: Vec<(Span, u64)> = Vec::new();
         for (span, count) in spans {
             match joined.last_mut() {
@@ -136,8 +136,8 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         Ok(joined.into_iter().map(task).collect())
     }
 
-    /// Spans of neighbouring buckets with up to `share` values; each thread
-    /// counts the entries that it scattered.
+    /// Spans of neighbouring buckets with up to `share` values. Each thread counts the entries that
+    /// it scattered.
     fn histogram(&self, partition: usize, span: Span, share: u64) -> Result<Vec<(Span, u64)>> {
         let shift = span.bits().saturating_sub(CUT_BITS);
         let parts = self.in_each_scatter(partition, |source| {

@@ -1,4 +1,4 @@
-//! Sorted values → the parts of the output.
+//! Writes sorted values as parts of the output.
 
 use super::batch::{Batch, Typed};
 use super::output::{Output, Part};
@@ -19,7 +19,7 @@ use std::ops::AddAssign;
 pub(crate) struct Selection {
     /// One copy of each value.
     pub(crate) distinct: bool,
-    /// Each value behind its multiplicity.
+    /// Each value with its multiplicity before it.
     pub(crate) counted: bool,
     /// Only values that occur more than once.
     pub(crate) repeated: bool,
@@ -50,8 +50,7 @@ pub(in crate::sort) struct Style {
 }
 
 impl Style {
-    /// Bytes of a line of each value between `first` and `last`, if all of them are
-    /// equally long.
+    /// Bytes of each line between those of `first` and `last`, if all are equally long.
     pub(in crate::sort) fn line_bytes(self, first: u64, last: u64) -> Option<u64> {
         if self.selection.counted || self.typed.is_some() {
             return None;
@@ -85,16 +84,15 @@ impl AddAssign for Written {
     }
 }
 
-/// Encodes values into a buffer, or gathers them in a batch, and hands it on, part by
-/// part.
+/// Encodes values into a buffer, or gathers them in a batch, and hands these on, part by part.
 pub(in crate::sort) struct Emitter<'s, 'a> {
     output: &'s Output<'a>,
     progress: &'s Progress,
     pub(in crate::sort) level: Level,
     part: Option<Part<'s, 'a>>,
-    /// All values of the part lie in it.
+    /// A window that has all values of the part.
     window: Window,
-    /// The value of the part that was written last.
+    /// The last value of the part that was written.
     previous: Option<u64>,
     style: Style,
     buffer: Buffer,
@@ -142,8 +140,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
         self.previous = None;
     }
 
-    /// Checks that values which begin with `first` and end with `last` may be written
-    /// next: they lie in the window of the part, and behind all that it has.
+    /// Checks that values from `first` to `last` may be written next: they lie in the window of the
+    /// part, behind all its earlier values.
     pub(in crate::sort) fn follows(&mut self, first: u64, last: u64) -> Result<()> {
         let Selection { reverse, .. } = self.style.selection;
         let in_order = |before: u64, behind: u64| {
@@ -185,8 +183,8 @@ impl<'s, 'a> Emitter<'s, 'a> {
         self.part.take().map_or(Ok(()), Part::finish)
     }
 
-    /// Says that the whole part will be `count` lines of values between `first` and
-    /// `last`; they are counted only if that tells how long it will be.
+    /// Announces that the part will have `count` lines of values between `first` and `last`. It
+    /// calls `count` only if that tells how many bytes the part will have.
     pub(in crate::sort) fn announce(&mut self, count: impl FnOnce() -> u64, first: u64, last: u64) {
         if let (Some(part), Some(line)) = (&mut self.part, self.style.line_bytes(first, last)) {
             part.announce(|_| count() * line);
@@ -269,11 +267,11 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Ok(())
     }
 
-    /// Writes up to `most` copies of a value, at least 16; gives how many. A block of
-    /// them is encoded once, then the buffer is filled with it.
+    /// Writes up to `most` copies of a value, at least 16; gives how many it wrote. It encodes a
+    /// block of them once, and fills the buffer with it.
     fn many_copies(&mut self, value: u64, most: u64) -> Result<u64> {
         if self.buffer.room().len() < 16 * MAX_LINE + SLACK {
-            self.flush()?; // now, so that `lines` does not
+            self.flush()?; // so that `lines` need not
         }
         let start = self.buffer.filled;
         self.lines(0, &[value; 16])?;
@@ -291,7 +289,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Ok(16 + more as u64)
     }
 
-    /// Writes a value behind its count.
+    /// Writes a value with its count before it.
     fn line_of_count(&mut self, value: u64, count: u64) -> Result<()> {
         if self.style.typed.is_some() {
             return self.pair(value, count);
@@ -320,7 +318,7 @@ impl<'s, 'a> Emitter<'s, 'a> {
         Ok(())
     }
 
-    /// Writes values that were checked to follow.
+    /// Writes values that `follows` has checked.
     fn lines<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         self.written.lines += values.len() as u64;
         match self.style.typed {

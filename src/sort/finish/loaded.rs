@@ -1,4 +1,4 @@
-//! All partitions of a window, to be finished and written by several threads.
+//! Finishes all partitions of a window in several threads.
 
 use super::cut::Counted;
 use super::emit::{Emitter, Written};
@@ -54,7 +54,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         self.announce(first, &tasks, &lens);
         context.progress.enter(Phase::Emit, values);
 
-        // More threads share the same memory.
+        // With more threads, each gets less of the memory.
         let per_processor = context.output.writers_per_processor();
         let output_bytes = self.layout.output_bytes / per_processor;
         let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
@@ -92,7 +92,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         values: u64,
         outside: Outside,
     ) -> Result<(Vec<Task>, Vec<Counted>)> {
-        // All threads would wait for one that has a large partition to itself.
+        // Otherwise all threads would wait for the one that has a large partition.
         let share = (values / (2 * self.layout.threads as u64)).max(self.layout.cut_values);
         let mut tasks = Vec::with_capacity(lens.len() + 2);
         let mut tables: Vec<Counted> = Vec::new();
@@ -122,7 +122,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     /// parts whose length is not known yet.
     fn announce(&self, first: usize, tasks: &[Task], lens: &[u64]) {
         let Context { style, output, .. } = self.context;
-        // Values in a bitmap are counted when their partition is finished.
+        // The number of values in a bitmap is known only when its partition is finished.
         if !style.selection.keeps_all() || self.relief.was_used() {
             return;
         }
@@ -238,7 +238,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     }
 }
 
-/// Wakes the threads that wait for one that panics.
+/// Wakes the waiting threads if a thread panics.
 struct AbortOnPanic<'s, 'o>(&'s Output<'o>);
 
 impl Drop for AbortOnPanic<'_, '_> {
@@ -249,7 +249,7 @@ impl Drop for AbortOnPanic<'_, '_> {
     }
 }
 
-/// One thread's memory while partitions are finished.
+/// The memory of one thread while it finishes partitions.
 struct Worker<'s, 'a, E> {
     emitter: Emitter<'s, 'a>,
     finisher: Finisher<E>,

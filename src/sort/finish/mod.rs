@@ -1,4 +1,4 @@
-//! The entries of partitions → sorted values → the output.
+//! Turns the entries of partitions into sorted values, and these into the output.
 //!
 //! In: the entries of each partition. Out: parts of the output in order, as bytes or as
 //! values. Read [`loaded`] first, then [`partition`] and [`emit`].

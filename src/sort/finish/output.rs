@@ -47,7 +47,7 @@ impl Target<'_> {
 /// An output in numbered parts.
 pub(in crate::sort) enum Output<'a> {
     Bytes(Sequence<'a>),
-    /// And how many parts there are.
+    /// The relay, and the number of parts.
     Values(Relay<'a, Batch>, AtomicUsize),
 }
 
@@ -58,8 +58,7 @@ pub(in crate::sort) enum Part<'s, 'a> {
 }
 
 impl<'a> Output<'a> {
-    /// An output without parts yet. Threads may use up to `spare` more buffers than
-    /// their own.
+    /// An output without parts. Threads may use up to `spare` buffers beside their own.
     pub(in crate::sort) fn new(target: Target<'a>, spare: usize) -> Self {
         match target {
             Target::Bytes(sink, name) => Self::Bytes(Sequence::new(sink, name, spare)),
@@ -69,7 +68,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds `parts` parts behind those there are; gives the first one's number.
+    /// Adds `parts` parts at the end; gives the number of the first one.
     pub(in crate::sort) fn extend(&self, parts: usize) -> usize {
         match self {
             Self::Bytes(sequence) => sequence.extend(parts),
@@ -93,7 +92,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Wakes everybody who waits; their writes fail.
+    /// Wakes all threads that wait; their writes fail.
     pub(in crate::sort) fn abort(&self) {
         match self {
             Self::Bytes(sequence) => sequence.abort(),
@@ -119,7 +118,8 @@ impl<'a> Output<'a> {
 }
 
 impl Part<'_, '_> {
-    /// Says how many bytes this part will have, where that matters and was not said.
+    /// Announces how many bytes this part will have, unless it is announced already or the size
+    /// does not matter.
     pub(in crate::sort) fn announce(&mut self, bytes: impl FnOnce(u64) -> u64) {
         if let Self::Bytes(part) = self
             && !part.is_announced()
@@ -128,7 +128,7 @@ impl Part<'_, '_> {
         }
     }
 
-    /// Appends what `buffer` or `batch` holds; both are empty afterwards.
+    /// Appends the content of `buffer` or `batch`; both are empty afterwards.
     pub(in crate::sort) fn write(&mut self, buffer: &mut Buffer, batch: &mut Batch) -> Result<()> {
         match self {
             Self::Bytes(part) => part.write(buffer),

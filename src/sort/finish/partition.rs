@@ -1,13 +1,12 @@
-//! The entries of one partition → sorted values → the output.
-//!
-//! The cheapest of four ways that fits the memory of the thread:
+//! Turns the entries of one partition into sorted values, in the cheapest of four ways that fits
+//! the memory of the thread:
 //!
 //! | way | when |
 //! |---|---|
 //! | bitmap | the window is narrow, and most values occur once |
 //! | counting | the window is narrow, and values repeat |
 //! | radix sort | the entries fit, twice |
-//! | split | none of these: sub-windows, each reads the entries again |
+//! | split | otherwise: the window is split into sub-windows, and each reads the entries again |
 //!
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
@@ -28,15 +27,15 @@ use crate::sort::load::spill::ReadBuffers;
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(in crate::sort) const MAX_BITMAP_BITS: u32 = 24;
-/// A bitmap is scanned as fast as this many values of it are sorted otherwise.
+/// Scanning this many words of a bitmap takes as long as sorting one value in another way.
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
 const SPLIT_BITS: u32 = 12;
 
-/// One thread's memory for finishing partitions.
+/// The memory of one thread for finishing partitions.
 pub(in crate::sort) struct Finisher<E> {
     level: Level,
-    /// Bytes that may be used for any one purpose below.
+    /// Bytes for each of the purposes below.
     budget_bytes: usize,
     buffers: ReadBuffers<E>,
     /// A bitmap, counters, or values.
@@ -44,17 +43,17 @@ pub(in crate::sort) struct Finisher<E> {
     positions: Vec<u32>,
     duplicates: Vec<u32>,
     scratch: Vec<u32>,
-    /// A value's offset for every 2^16 copies that its count does not show.
+    /// The offset of a value, once for every 2^16 copies that its counter cannot show.
     carries: Vec<u32>,
     values_scratch: Vec<E>,
 }
 
 impl<E: Entry> Finisher<E> {
-    /// Memory of at most about `budget_bytes`, taken when it is needed.
+    /// Memory of at most about `budget_bytes`. It is allocated when it is needed.
     pub(in crate::sort) fn new(level: Level, budget_bytes: usize, buffers: ReadBuffers<E>) -> Self {
         Self {
             level,
-            // Workspace, duplicates and scratch are not all large at once: a third each.
+            // Workspace, duplicates and scratch take a third each.
             budget_bytes: budget_bytes / 3,
             buffers,
             workspace: Workspace::new(budget_bytes / 3),
@@ -66,8 +65,8 @@ impl<E: Entry> Finisher<E> {
         }
     }
 
-    /// Writes the values of a partition that begins at `base`. `segment` has
-    /// the bits of those that were absorbed already.
+    /// Writes the values of a partition that begins at `base`. `segment` has the bits of values
+    /// that the bitmap absorbed before.
     pub(in crate::sort) fn finish(
         &mut self,
         source: &Source<'_, '_, E>,
@@ -122,7 +121,8 @@ impl<E: Entry> Finisher<E> {
         self.by_split(source, span, emit)
     }
 
-    /// False, and nothing written, if there are too many duplicates.
+    /// Finishes a span by a bitmap. False if there are too many duplicates; nothing is written
+    /// then.
     fn by_bitmap(
         &mut self,
         source: &Source<'_, '_, E>,
@@ -185,13 +185,14 @@ impl<E: Entry> Finisher<E> {
 
         let distinct = Scan { level, span, words, copies: duplicates }.emit(positions, emit)?;
         if selection.ignores_copies() {
-            // Copies that came in vain are values of the input all the same.
+            // Dropped copies are values of the input too.
             emit.written.values += before + read - distinct;
         }
         Ok(true)
     }
 
-    /// Counts the copies of each value, a sub-window that fits at a time.
+    /// Counts the copies of each value, for one sub-window after the other, each as large as memory
+    /// allows.
     fn by_counting(
         &mut self,
         source: &Source<'_, '_, E>,
@@ -233,7 +234,7 @@ impl<E: Entry> Finisher<E> {
         Ok(())
     }
 
-    /// Writes the values of a span of a table of counters.
+    /// Writes the values of a span from a table of counters.
     pub(in crate::sort) fn counted(
         &mut self,
         counts: &[u32],
@@ -282,7 +283,7 @@ impl<E: Entry> Finisher<E> {
         emit.sorted(span.first(), values)
     }
 
-    /// Groups of sub-windows that fit, in order.
+    /// Splits a span into groups of sub-windows that fit in memory, and finishes these in order.
     fn by_split(
         &mut self,
         source: &Source<'_, '_, E>,
@@ -300,7 +301,7 @@ impl<E: Entry> Finisher<E> {
                 histogram[bucket] += 1;
             }
         })?;
-        // Neighbouring buckets are joined while they fit together.
+        // Join neighbouring buckets while they fit together.
         let room = self.budget_bytes as u64 / u64::from(E::BITS / 8);
         let mut groups = join_buckets(&histogram, room);
         if emit.style().selection.reverse {

@@ -1,24 +1,23 @@
 //! Radix sort, most significant digit first, for partitions that are too
 //! sparse for a bitmap.
 //!
-//! One pass with about as many buckets as there are values leaves evenly spread
-//! values almost sorted; exchanges of neighbours and insertion sort finish them.
-//! Where a bucket holds many values (clusters, duplicates) it is sorted the same
-//! way.
+//! One pass with about as many buckets as values leaves evenly spread values almost sorted.
+//! Exchanges of neighbours and insertion sort do the rest. A bucket of many values (clusters,
+//! duplicates) is sorted again in the same way.
 
 use crate::kernel::{Level, order};
 use crate::sort::entry::Entry;
 
-/// Up to this many values insertion sort wins.
+/// For up to this many values, insertion sort is fastest.
 const SMALL: usize = 24;
-/// 2^16 counters fill a quarter of a second-level cache; twice as many leave less
-/// to exchange, and take as long.
+/// 2^16 counters fill a quarter of a second-level cache. Twice as many leave fewer values to
+/// exchange, but take as long.
 const MAX_DIGIT_BITS: u32 = 16;
-/// After these, insertion sort seldom has to move a value where each bucket has
-/// two at most on average, and so is seldom guessed wrong.
+/// After so many rounds of exchanges, insertion sort seldom has to move a value if buckets have at
+/// most two values on average, so its branches are seldom mispredicted.
 const ROUNDS: usize = 5;
 
-/// Counters that sorting so many values at once takes at most.
+/// Most counters that a sort of so many values needs.
 pub(in crate::sort) fn counters_for(values: usize) -> usize {
     1 << digit_bits(values)
 }
@@ -27,12 +26,12 @@ fn digit_bits(values: usize) -> u32 {
     (values.max(4).ilog2() + 1).min(MAX_DIGIT_BITS)
 }
 
-/// Sorts `values`; `scratch` is at least as long and is overwritten.
+/// Sorts `values`. `scratch` is at least as long; its content is lost.
 pub(in crate::sort) fn sort<E: Entry>(values: &mut [E], scratch: &mut [E]) {
     sort_with(values, scratch, &mut Vec::new());
 }
 
-/// The same with counters that are used again: they grow to [`counters_for`] the values.
+/// The same with counters that can be used again. They grow to [`counters_for`] the values.
 pub(in crate::sort) fn sort_with<E: Entry>(
     values: &mut [E],
     scratch: &mut [E],
@@ -51,7 +50,7 @@ pub(in crate::sort) fn sort_with<E: Entry>(
         return;
     }
     let digits = Digits::new(min, (max - min).ilog2() + 1, values.len());
-    // Not on the stack: values that share many high bits recurse deeply.
+    // Not on the stack: values that share many high bits lead to deep recursion.
     if counters.len() < digits.count {
         counters.resize(digits.count, 0);
     }
@@ -62,10 +61,10 @@ pub(in crate::sort) fn sort_with<E: Entry>(
     buckets.sort_each(&digits, values, scratch);
 }
 
-/// Sorts what `each` hands to its sink, the same twice, into `values`, which is
-/// exactly as long; the entries are below `2^bits`. Saves the copy that sorting
-/// in place needs. There are [`counters_for`] so many values, whatever they
-/// hold; `scratch` grows as the fullest bucket demands.
+/// Sorts the entries that `each` hands to its sink into `values`. `each` must hand over the same
+/// entries twice, as many as `values` has, all below `2^bits`. This saves the copy that sorting in
+/// place needs. It always uses [`counters_for`] so many values; `scratch` grows to the size of the
+/// fullest bucket.
 pub(in crate::sort) fn sort_into<E: Entry>(
     each: impl Fn(&mut dyn FnMut(&[E])),
     bits: u32,
@@ -83,7 +82,7 @@ pub(in crate::sort) fn sort_into<E: Entry>(
     buckets.sort_each(&digits, values, scratch);
 }
 
-/// The most significant digit of entries of `min .. min + 2^range_bits`.
+/// The most significant digit of entries in `min .. min + 2^range_bits`.
 struct Digits {
     min: u64,
     shift: u32,
@@ -123,10 +122,10 @@ impl Digits {
     }
 }
 
-/// Where the entries of each digit begin; once they are there, where they end.
+/// The start of each bucket; after the entries are moved there, its end.
 struct Buckets<'c> {
     ends: &'c mut [u32],
-    /// Entries in the fullest bucket.
+    /// Number of entries in the fullest bucket.
     largest: u32,
 }
 

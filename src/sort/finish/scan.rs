@@ -1,6 +1,4 @@
-//! A bitmap of sorted values → the output.
-//!
-//! Flow: [`finish`](super::partition) → **here** → [`emit`](super::emit).
+//! Writes the values of a bitmap.
 
 use super::batch::BLOCK_WORDS;
 use super::emit::Emitter;
@@ -8,15 +6,15 @@ use super::span::Span;
 use crate::error::{Error, Result};
 use crate::kernel::{Level, ones};
 
-/// Words looked at once: the positions of their bits stay in the first-level cache.
+/// Words that are scanned at once: the positions of their bits stay in the first-level cache.
 const SLAB_WORDS: usize = 256;
 
-/// A bitmap of the values of a span, on its way to the output.
+/// A bitmap of the values of a span.
 pub(in crate::sort) struct Scan<'w> {
     pub(in crate::sort) level: Level,
     pub(in crate::sort) span: Span,
     pub(in crate::sort) words: &'w [u64],
-    /// Values that occur once more for each time they are here; ascending.
+    /// Copies beside the bitmap: a value is here once for each further copy. Ascending.
     pub(in crate::sort) copies: &'w [u32],
 }
 
@@ -71,13 +69,13 @@ impl Scan<'_> {
     }
 }
 
-/// A plan whose segments of a bitmap have more than 2^32 bits.
+/// The error for a plan whose segments of a bitmap have more than 2^32 bits.
 fn too_wide() -> Error {
     Error::Accounting { what: "a segment of the bitmap has places of more than 32 bits".into() }
 }
 
-/// Puts `copies`, sorted, into `positions[..found]`, sorted, which have at
-/// least one of each; there is room behind them.
+/// Merges `copies` into `positions[..found]`. Both are sorted, and `positions` has each of the
+/// copied values once. There is room for the copies behind them.
 fn merge_copies(positions: &mut [u32], found: usize, copies: &[u32]) {
     let (mut from, mut to) = (found, found + copies.len());
     for &copy in copies.iter().rev() {

@@ -5,18 +5,18 @@ use crate::sort::entry::low_mask;
 /// A part of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) struct Span {
-    /// Of the partition's window.
+    /// Start of the partition's window.
     pub(in crate::sort) base: u64,
     /// First entry of the span.
     pub(in crate::sort) lo: u64,
     /// Last entry of the span.
     pub(in crate::sort) hi: u64,
-    /// Whether it makes a part of the output, so that its size is the part's.
+    /// Whether the span is a part of the output, so that its size is the size of the part.
     pub(in crate::sort) is_part: bool,
 }
 
 impl Span {
-    /// All entries of `bits` bits.
+    /// The span of all entries of `bits` bits.
     pub(in crate::sort) fn whole(base: u64, bits: u32) -> Self {
         Self { base, lo: 0, hi: low_mask(bits), is_part: true }
     }
@@ -31,17 +31,17 @@ impl Span {
         self.base.saturating_add(self.hi)
     }
 
-    /// Number of values in it; saturates at 2^64 − 1.
+    /// Number of values that may be in it; saturates at 2^64 − 1.
     pub(in crate::sort) fn len(self) -> u64 {
         (self.hi - self.lo).saturating_add(1)
     }
 
-    /// Bits of the largest offset.
+    /// Number of bits of the largest offset.
     pub(in crate::sort) fn bits(self) -> u32 {
         u64::BITS - (self.hi - self.lo).leading_zeros()
     }
 
-    /// Values `from ..= to`, counted from the first one, as far as there are.
+    /// The values from number `from` to number `to` of the span, or to its end.
     pub(in crate::sort) fn part(self, from: u64, to: u64) -> Self {
         let hi = self.lo.saturating_add(to).min(self.hi);
         Self { lo: self.lo + from, hi, is_part: false, ..self }
@@ -56,8 +56,8 @@ pub(in crate::sort) struct Group {
     pub(in crate::sort) count: u64,
 }
 
-/// Joins neighbouring buckets while they hold at most `room` together; those
-/// that hold more stay alone.
+/// Joins neighbouring buckets while they have at most `room` values together. A bucket with more
+/// values stays alone.
 pub(in crate::sort) fn join_buckets(histogram: &[u64], room: u64) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (bucket, &count) in (0_u64..).zip(histogram) {

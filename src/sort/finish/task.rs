@@ -1,7 +1,7 @@
-//! Parts of the output, and the windows of values that they keep to.
+//! The parts of the output, and the window of each.
 //!
-//! The output is in order because windows of parts follow each other, which is checked
-//! here, and because each part keeps to its window, which [`emit`](super::emit) checks.
+//! The output is in order for two reasons: the windows of the parts follow each other, which this
+//! file checks; and each part keeps to its window, which [`emit`](super::emit) checks.
 
 use super::loaded::Loaded;
 use super::span::Span;
@@ -9,20 +9,20 @@ use crate::error::{Error, Result};
 use crate::sort::entry::{Entry, Window};
 use crate::sort::load::scatter::BELOW;
 
-/// A part of the output.
+/// A part of the output. The numbers are those of a partition, a table or a side.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sort) enum Task {
     Partition(usize),
-    /// A span of a large partition, and the values in it.
+    /// A span of a large partition, and its number of values.
     Span(usize, Span, u64),
-    /// A span of a table of counters, and the values in it.
+    /// A span of a table of counters, and its number of values.
     Counted(usize, Span, u64),
     /// Values below or above the window.
     Outside(usize),
 }
 
 impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
-    /// The values that may be in a part of the output.
+    /// The values that a part of the output may have.
     pub(in crate::sort) fn window_of(&self, task: Task) -> Result<Window> {
         let partitioning = &self.layout.partitioning;
         match task {
@@ -30,7 +30,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
             Task::Span(_, span, _) | Task::Counted(_, span, _) => {
                 Ok(Window { base: span.first(), last: span.last() })
             }
-            // Without such values the part is empty, whatever its window.
+            // Without such values the part is empty, and its window does not matter.
             Task::Outside(side) => match partitioning.outside()[side] {
                 Some(window) => Ok(window),
                 None if self.outside_source(side).len() == 0 => {
@@ -42,8 +42,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
         }
     }
 
-    /// Checks that the windows of parts which have values follow each other, so that the
-    /// output is in order if each part keeps to its window.
+    /// Checks that the windows of parts with values follow each other.
     pub(in crate::sort) fn check_order(&self, tasks: &[Task]) -> Result<()> {
         let reverse = self.context.style.selection.reverse;
         let mut previous: Option<Window> = None;

@@ -1,4 +1,4 @@
-//! Sorted values → a batch: in pieces of containers, as whole values, with their counts.
+//! Puts sorted values into a batch: as pieces of containers, as whole values, or with their counts.
 
 use super::batch::{BITMAP_LOWS, BLOCK_WORDS, Form, MAX_WHOLE, PAIRS, Typed};
 use super::emit::Emitter;
@@ -9,15 +9,15 @@ use crate::set::container::{BITMAP_BYTES, MAX_ARRAY};
 use crate::sort::entry::Entry;
 
 impl Emitter<'_, '_> {
-    /// Whether values may come as bitmaps, too.
+    /// Whether the sink also takes values as bitmaps.
     pub(in crate::sort) fn takes_bitmaps(&self) -> bool {
         let style = self.style();
         let plain = style.selection.ignores_copies() && !style.selection.reverse;
         style.typed == Some(Typed::Containers) && plain && self.batch.lows.len() >= BITMAP_LOWS
     }
 
-    /// Takes all values whose upper bits are `key`, from the bitmap of their lower
-    /// ones; gives how many there are.
+    /// Takes all values with the upper bits `key`, from a bitmap of their lower bits; gives how
+    /// many there are.
     pub(in crate::sort) fn bitmap(&mut self, key: u64, words: &[u64; BLOCK_WORDS]) -> Result<u64> {
         let bytes: &[[u8; 8]] = bytemuck::cast_slice(words);
         let count = popcount::ones(self.level, bytes);
@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
         Ok(count)
     }
 
-    /// Takes `base + value` of ascending `values` in pieces of containers.
+    /// Takes `base + value` for ascending `values`, in pieces of containers.
     pub(in crate::sort) fn pieces<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         let mut rest = values;
         if let Some((first, last)) = values.first().zip(values.last())
@@ -71,7 +71,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Takes `base + value` of ascending `values` that are far apart.
+    /// Takes `base + value` for ascending `values` that are far apart.
     fn whole<E: Entry>(&mut self, base: u64, mut values: &[E]) -> Result<()> {
         while let Some(first) = values.first() {
             let room = self.batch.room().len() / PAIRS;
@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Takes `base + value` of `values` as they come.
+    /// Takes `base + value` for `values` in the given order.
     pub(in crate::sort) fn values<E: Entry>(&mut self, base: u64, values: &[E]) -> Result<()> {
         let mut rest = values;
         while !rest.is_empty() {

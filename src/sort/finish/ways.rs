@@ -1,8 +1,8 @@
-//! How often each way was taken to load and finish values.
+//! Counts which ways of finishing values a run took; tests use it.
 
 use std::ops::AddAssign;
 
-/// A way to finish values, or one that leads there.
+/// A way to finish values, or a step on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
@@ -20,7 +20,7 @@ pub enum Way {
     Span,
     /// A span of the counters that all threads made of a large partition.
     Counted,
-    /// Copies of one value, by their number alone.
+    /// Copies of one value, of which only the number is kept.
     OneValue,
     /// Values below all partitions.
     Below,

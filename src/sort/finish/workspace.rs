@@ -1,17 +1,17 @@
-//! One thread's memory for whatever a partition needs at the moment.
+//! The memory of one thread for whatever a partition needs next.
 
 use crate::error::Result;
 use crate::kernel::sys::Pages;
 use crate::sort::load::pool::reserve;
 use bytemuck::Pod;
 
-/// Bytes that are asked for at least, where there is plenty: they come on huge
-/// pages, so that access anywhere in them misses no table of pages.
+/// Where there is plenty of memory, at least this many bytes are allocated: they get huge pages, so
+/// that random access misses no table of pages.
 const PLENTY: usize = 4 << 20;
 /// Bytes of a cache line, at which each slice begins.
 const LINE: usize = 64;
 
-/// Memory that is one thing after the other: a bitmap, counters, values.
+/// Memory that is used for one thing after the other: a bitmap, counters, values.
 #[derive(Debug)]
 pub(in crate::sort) struct Workspace {
     pages: Pages,
@@ -19,8 +19,7 @@ pub(in crate::sort) struct Workspace {
 }
 
 impl Workspace {
-    /// Nothing yet; grows as it is asked for more, which a caller keeps within
-    /// `budget_bytes`.
+    /// Empty; it grows on demand. The caller keeps it within `budget_bytes`.
     pub(in crate::sort) fn new(budget_bytes: usize) -> Self {
         Self {
             pages: Pages::default(),
@@ -35,12 +34,12 @@ impl Workspace {
         Ok(slice)
     }
 
-    /// A slice of `count` elements that hold anything.
+    /// A slice of `count` elements with any content.
     pub(in crate::sort) fn slice<T: Pod>(&mut self, count: usize) -> Result<&mut [T]> {
         self.slices::<T, u8>(count, 0).map(|(slice, _)| slice)
     }
 
-    /// Two slices of so many elements that hold anything.
+    /// Two slices of so many elements with any content.
     pub(in crate::sort) fn slices<A: Pod, B: Pod>(
         &mut self,
         first: usize,
@@ -55,12 +54,12 @@ impl Workspace {
         Ok((bytemuck::cast_slice_mut(a), bytemuck::cast_slice_mut(&mut b[..second_bytes])))
     }
 
-    /// Has memory for so many bytes, whole cache lines.
+    /// Grows to this many bytes, rounded up to whole cache lines.
     fn make_room(&mut self, bytes: usize) -> Result<()> {
-        // Never nothing, which has no alignment.
+        // Never 0 bytes: these would have no alignment.
         let bytes = bytes.checked_next_multiple_of(LINE).unwrap_or(usize::MAX).max(LINE);
         if self.pages.bytes().len() < bytes {
-            self.pages = Pages::default(); // given back first
+            self.pages = Pages::default(); // free the old memory first
             let more = bytes.saturating_add(bytes / 8 + 8);
             self.pages = reserve(more.max(self.least_bytes) as u64)?;
         }

@@ -1,7 +1,7 @@
-//! Values in any order → partitions, in memory or in temporary files.
+//! Puts values in any order into partitions, in memory or in temporary files.
 //!
-//! In: values of blocks, from each thread. Out: the entries of a partition, wherever they
-//! are. Read [`scatter`] first.
+//! In: the values of blocks, from each thread. Out: the entries of each partition. Read [`scatter`]
+//! first.
 
 pub(super) mod partitioning;
 pub(super) mod pool;

@@ -1,23 +1,23 @@
-//! The partition of a value, and the bits that it keeps there.
+//! Which partition a value belongs to, and which of its bits are kept there.
 
 use crate::sort::entry::{Entry, Window, low_mask};
 
-/// How a window is partitioned.
+/// How a window is divided into partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) struct Partitioning {
     pub(in crate::sort) window: Window,
-    /// Low bits of a value, kept as its entry.
+    /// Number of low bits of a value that are kept as its entry.
     pub(in crate::sort) shift: u32,
-    /// Partitions.
+    /// Number of partitions.
     pub(in crate::sort) count: usize,
 }
 
 impl Partitioning {
     /// At most `most` (a power of two) partitions of equal size, which hold `window`.
     ///
-    /// The last partition may reach behind the window, but never behind 2^64 − 1: there
-    /// offsets from the base would begin anew, and values below the base would pass for
-    /// values of the last partition. The window then begins earlier, by as much.
+    /// The last partition may end behind the window, but never behind 2^64 − 1: there, offsets from
+    /// the base would start again at 0, and values below the base would go to the last partition.
+    /// In that case the first partition begins before the window.
     pub(in crate::sort) fn new(window: Window, most: usize) -> Self {
         let shift = window.bits().saturating_sub(most.max(2).ilog2());
         #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
@@ -28,9 +28,9 @@ impl Partitioning {
         Self { window: Window { base, last: window.last }, shift, count }
     }
 
-    /// The partition of a value; at least `count` if the value is outside of all
-    /// partitions. An offset wraps for values below the base: it is then larger than that
-    /// of any partition, as these end at 2^64 − 1 at the latest.
+    /// The partition of a value; `count` or more if the value is outside of all partitions. For a
+    /// value below the base the offset wraps; it is then larger than any offset in a partition,
+    /// because partitions end at 2^64 − 1 at the latest.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
     pub(in crate::sort) fn number_of(&self, value: u64) -> usize {

@@ -1,4 +1,4 @@
-//! One thread's share of the memory for partitioned values, in equal chunks.
+//! The memory of one thread for partitioned values, in equal chunks.
 
 use crate::error::{Error, Result};
 use crate::kernel::stream;
@@ -18,18 +18,18 @@ pub(in crate::sort) type Chunk<'p> = &'p mut [u64];
 /// Hands out chunks and takes them back.
 #[derive(Debug)]
 pub(in crate::sort) struct Pool<'p> {
-    /// Never used before; their pages may not exist yet.
+    /// Chunks that were never used. The system may not have given pages to them yet.
     fresh: ChunksExactMut<'p, u64>,
     freed: Vec<Chunk<'p>>,
-    /// Fresh chunks that are held back until the pool runs out once.
+    /// Number of fresh chunks that are held back until the pool runs out for the first time.
     reserve: usize,
-    /// All of its memory.
+    /// Bytes of all chunks.
     bytes: u64,
 }
 
 impl<'p> Pool<'p> {
-    /// Cuts `memory` into chunks. At first it gives out only `percent` of them: threads that run out
-    /// at different times keep the disk busy.
+    /// Cuts `memory` into chunks. It holds back all but `percent` of them until the pool runs out
+    /// once: threads that run out at different times keep the disk busy.
     pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
         let bytes = size_of_val(memory) as u64;
         let fresh = memory.chunks_exact_mut(chunk_words);
@@ -37,7 +37,7 @@ impl<'p> Pool<'p> {
         Self { fresh, freed: Vec::new(), reserve, bytes }
     }
 
-    /// The error that says: the values of this window take more than the pool.
+    /// The error if the values of this window do not fit in the pool.
     pub(in crate::sort) fn full(&self) -> Error {
         Error::PoolFull { pool_bytes: self.bytes }
     }
@@ -57,7 +57,7 @@ impl<'p> Pool<'p> {
         self.freed.push(chunk);
     }
 
-    /// Chunks that can be taken.
+    /// Number of chunks that can be taken.
     pub(in crate::sort) fn available(&self) -> usize {
         self.freed.len() + self.fresh.len()
     }
@@ -66,7 +66,7 @@ impl<'p> Pool<'p> {
 /// The entries of one partition that one thread holds in memory.
 #[derive(Debug, Default)]
 pub(in crate::sort) struct ChunkList<'p> {
-    /// Closed chunks and the entries in each.
+    /// Closed chunks, each with its number of entries.
     closed: Vec<(Chunk<'p>, usize)>,
     open: Option<Chunk<'p>>,
     /// Entries in the open chunk.
@@ -74,7 +74,7 @@ pub(in crate::sort) struct ChunkList<'p> {
 }
 
 impl<'p> ChunkList<'p> {
-    /// Whether `count` more entries need a new chunk.
+    /// Whether there is no room for `count` more entries without a new chunk.
     pub(in crate::sort) fn needs_chunk<E: Entry>(&self, count: usize) -> bool {
         self.room::<E>() < count
     }
@@ -86,7 +86,7 @@ impl<'p> ChunkList<'p> {
         len - self.open_len
     }
 
-    /// Chunks held.
+    /// Number of chunks.
     pub(in crate::sort) fn chunks(&self) -> usize {
         self.closed.len() + usize::from(self.open.is_some())
     }
@@ -107,8 +107,8 @@ impl<'p> ChunkList<'p> {
         }
     }
 
-    /// Appends whole cache lines, past the caches; [`stream::fence`] must come
-    /// before anybody reads them, or gives their chunk back.
+    /// Appends whole cache lines, past the caches. Call [`stream::fence`] before anybody reads
+    /// them, or gives their chunk back.
     #[inline]
     pub(in crate::sort) fn append_lines<E: Entry>(&mut self, lines: &[E]) {
         if let Some(chunk) = &mut self.open {
@@ -123,14 +123,14 @@ impl<'p> ChunkList<'p> {
         }
     }
 
-    /// The entries, a slice a chunk.
+    /// The entries, one slice for each chunk.
     pub(in crate::sort) fn slices<E: Entry>(&self) -> impl Iterator<Item = &[E]> {
         let open = self.open.as_deref().map(|chunk| (chunk, self.open_len));
         let closed = self.closed.iter().map(|(chunk, len)| (&**chunk, *len));
         closed.chain(open).map(|(chunk, len)| &bytemuck::cast_slice(chunk)[..len])
     }
 
-    /// Entries held.
+    /// Number of entries.
     pub(in crate::sort) fn len(&self) -> usize {
         self.closed.iter().map(|(_, len)| len).sum::<usize>() + self.open_len
     }

@@ -2,10 +2,10 @@
 //!
 //! Flow: [`crate::io::read`] → **here** → [`finish`](crate::sort::finish::partition).
 //!
-//! Setting bits in input order misses the cache once a value. Here a value goes
-//! to its partition's stage, a few cache lines, and a full stage to the partition's
-//! chunk: the misses become sequential writes. When the chunks run out, their partitions
-//! are absorbed into the bitmap, if the plan has one, or spilled.
+//! Setting bits in the order of the input would miss the cache once for each value. So a value
+//! first goes to the stage of its partition, a few cache lines, and a full stage moves to the chunk
+//! of the partition: the writes become sequential. When the chunks run out, their partitions are
+//! absorbed into the bitmap, if the plan has one, or spilled.
 //!
 //! # Invariants
 //! 1. Value `v` goes to partition `(v - base) >> shift` and to no other, or is
@@ -28,13 +28,13 @@ use std::sync::{Mutex, PoisonError};
 /// Bitmap segments, one a partition.
 pub(in crate::sort) type Segments<'b> = Vec<Mutex<&'b mut [u64]>>;
 
-/// Where partitions go when the chunks run out.
+/// What happens to partitions when the chunks run out: they go to a bitmap or to temporary files.
 pub(in crate::sort) struct Relief<'b> {
     pub(in crate::sort) segments: Option<Segments<'b>>,
     pub(in crate::sort) spill: Option<SpillFiles>,
-    /// Duplicates need not be kept.
+    /// Whether duplicates may be dropped.
     pub(in crate::sort) distinct: bool,
-    /// Duplicates dropped while bits were set.
+    /// Number of duplicates that were dropped when bits were set.
     pub(in crate::sort) dropped: AtomicU64,
     /// Whether any bit was set.
     pub(in crate::sort) used: AtomicBool,
@@ -52,10 +52,10 @@ impl<'b> Relief<'b> {
     }
 }
 
-/// The fate of values outside of the window.
+/// What happens to values outside of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sort) enum Outside {
-    /// They are kept apart.
+    /// They are kept in lists of their own.
     Keep,
     /// Another pass takes them.
     Drop,
@@ -67,15 +67,16 @@ pub(in crate::sort) struct Scatter<'p, 'r, 'b, E> {
     outside: Outside,
     /// Entries of a stage; a power of two.
     stage_len: usize,
-    /// A stage for each partition, and where its next entry goes: behind it, if it is full.
+    /// A stage for each partition, and the place of its next entry; if the stage is full, that is
+    /// its end.
     stages: Vec<E>,
     next: Vec<u32>,
     kept: Kept<'p, 'r, 'b>,
 }
 
-/// Entries that left the stages of one thread's partitions, and memory for more.
+/// The entries of one thread's partitions that have left their stages, and the memory for more.
 struct Kept<'p, 'r, 'b> {
-    /// Low bits of a value, kept as its entry.
+    /// Number of low bits of a value that are kept as its entry.
     shift: u32,
     relief: &'r Relief<'b>,
     pool: Pool<'p>,
@@ -92,9 +93,9 @@ struct Kept<'p, 'r, 'b> {
 pub(in crate::sort) const BELOW: usize = 0;
 /// See [`BELOW`].
 pub(in crate::sort) const ABOVE: usize = 1;
-/// Values that are tried together.
+/// Values that are tested together for the same partition.
 const GROUP: usize = 16;
-/// Bits of an entry outside of the window.
+/// Bits of an entry outside of the window: the whole value.
 pub(in crate::sort) const OUTSIDE_BITS: u32 = 64;
 
 impl<'b> Relief<'b> {
@@ -108,8 +109,7 @@ impl<'b> Relief<'b> {
 }
 
 impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
-    /// With stages of `stage_bytes`, a power of two, and temporary files written
-    /// `io_bytes` at a time.
+    /// `stage_bytes` is a power of two. Temporary files are written `io_bytes` at a time.
     pub(in crate::sort) fn new(
         partitioning: Partitioning,
         outside: Outside,
@@ -151,8 +151,8 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// Stages values up to one whose stage is empty, or full; tells whether there is
-    /// one. A loop that calls nothing keeps all it needs in registers.
+    /// Stages values up to one whose stage is empty or full; gives whether there is one. This loop
+    /// calls no function, so that all its variables stay in registers.
     #[inline]
     fn append_some(&mut self, values: &mut std::slice::Iter<'_, u64>) -> bool {
         let (partitioning, within) = (self.partitioning, self.stage_len - 1);
@@ -171,8 +171,8 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         false
     }
 
-    /// Stages a value. A full stage moves when the next value for it comes: its stores have
-    /// reached the cache by then.
+    /// Stages a value. A full stage moves only when the next value for it comes, because its stores
+    /// have reached the cache by then.
     fn append_one(&mut self, value: u64) {
         let number = self.partitioning.number_of(value);
         let Some(next) = self.next.get_mut(number) else {
@@ -194,7 +194,7 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         *next = behind;
     }
 
-    /// Stages values of one partition, whose fill is looked up once a stage.
+    /// Stages values of one partition. It reads the fill of the stage only once for each stage.
     fn append_all(&mut self, number: usize, values: &[u64]) {
         let partitioning = self.partitioning;
         let first = number * self.stage_len;
@@ -255,7 +255,7 @@ impl<'p> Kept<'p, '_, '_> {
         self.outside_lists[side].append(&[value]);
     }
 
-    /// A free chunk, after making room if there is none.
+    /// A free chunk. If there is none, makes room first.
     fn chunk<E: Entry>(&mut self) -> Option<super::pool::Chunk<'p>> {
         if self.failed.is_some() {
             return None;
@@ -301,7 +301,7 @@ impl<'p> Kept<'p, '_, '_> {
                     let mut left = &duplicates[..met_again];
                     while !left.is_empty() {
                         if list.needs_chunk::<E>(1) {
-                            // A chunk came back just now, so the pool has one.
+                            // A chunk was just given back, so the pool has one.
                             let chunk = self.pool.take().ok_or_else(|| self.pool.full())?;
                             list.add_chunk(chunk);
                         }
@@ -313,7 +313,7 @@ impl<'p> Kept<'p, '_, '_> {
                 self.relief.dropped.fetch_add(dropped, Ordering::Relaxed);
             }
         }
-        // If little was freed, the pool would soon be full again: spill, too.
+        // If this freed little, the pool would soon be full again: spill too.
         if self.pool.available() * 4 >= held {
             return Ok(());
         }
@@ -354,7 +354,7 @@ impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
         let mut from = 0;
         for (index, group) in values.as_chunks::<GROUP>().0.iter().enumerate() {
             let number = number_of(group[0]);
-            // Neighbours often go the same way: sorted, clustered, or few.
+            // Neighbouring values often belong to one partition: sorted, clustered or few values.
             if number_of(group[GROUP - 1]) == number
                 && number < partitioning.count
                 && group.iter().all(|&value| number_of(value) == number)

@@ -1,4 +1,4 @@
-//! The entries of one partition, wherever they are.
+//! Reads the entries of one partition, from memory and from temporary files.
 
 use super::pool::ChunkList;
 use super::spill::{Chain, ReadBuffers, SpillFiles};
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::prefetch;
 use crate::sort::entry::{Entry, low_mask};
 
-/// Cache lines of entries that are asked for together.
+/// Cache lines of entries that are prefetched together.
 const AHEAD_LINES: usize = 16;
 
 /// The entries of one partition that one thread holds.
@@ -17,8 +17,8 @@ pub(in crate::sort) struct Held<'s, 'p, E> {
 }
 
 impl<E: Entry> Held<'_, '_, E> {
-    /// Hands the entries that are in memory to `sink`, while those that come next are
-    /// on their way: chunks lie anywhere, and are too short to be foreseen.
+    /// Hands the entries in memory to `sink`, and prefetches the next ones meanwhile: the processor
+    /// cannot foresee them, because chunks are short and lie anywhere.
     #[inline]
     fn for_each(&self, mut sink: impl FnMut(&[E])) {
         let size = AHEAD_LINES * E::LINE;
@@ -37,7 +37,7 @@ impl<E: Entry> Held<'_, '_, E> {
     }
 }
 
-/// The entries of one partition, wherever they are.
+/// The entries of one partition, in memory and in temporary files.
 pub(in crate::sort) struct Source<'s, 'p, E> {
     pub(in crate::sort) held: Vec<Held<'s, 'p, E>>,
     pub(in crate::sort) spill: Option<&'s SpillFiles>,
@@ -54,13 +54,13 @@ impl<E: Entry> Source<'_, '_, E> {
         self.held.iter().map(of).sum()
     }
 
-    /// Whether nothing of it was spilled.
+    /// Whether all entries are in memory.
     pub(in crate::sort) fn is_in_memory(&self) -> bool {
         self.held.iter().all(|held| held.chain.entries == 0)
     }
 
-    /// Hands the entries that are in memory to `sink`, a whole chunk at a time: for the
-    /// radix sort smaller pieces, asked for ahead, cost more than they gain.
+    /// Hands the entries in memory to `sink`, a whole chunk at a time: for the radix sort, smaller
+    /// pieces with prefetching cost more than they save.
     pub(in crate::sort) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
         for held in &self.held {
             held.list.slices::<E>().for_each(&mut *sink);
@@ -83,7 +83,7 @@ impl<E: Entry> Source<'_, '_, E> {
         Ok(())
     }
 
-    /// Hands the entries of `lo ..= last`, less `lo`, to `sink`.
+    /// Hands the entries in `lo ..= last` to `sink`, less `lo`.
     pub(in crate::sort) fn for_each_in(
         &self,
         lo: u64,

@@ -1,7 +1,7 @@
-//! Temporary files: the entries of partitions, packed to whole bytes.
+//! Temporary files of entries, packed to whole bytes.
 //!
-//! A partition's extents are a chain: each begins with the place of the one
-//! before it, so that memory does not grow with the input.
+//! The extents of a partition form a chain: each begins with the place of the one before it. So
+//! memory does not grow with the input.
 //!
 //! Extent: place of the previous extent (8 bytes: folder in the top 8 bits,
 //! offset below), entries (8 bytes), then the packed entries.
@@ -16,14 +16,14 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Temporary files without names, one a folder.
+/// Temporary files without names, one in each folder.
 #[derive(Debug)]
 pub(in crate::sort) struct SpillFiles {
     files: Vec<SpillFile>,
     turn: AtomicUsize,
 }
 
-/// Made when it is needed first.
+/// A file that is created at its first use.
 #[derive(Debug)]
 struct SpillFile {
     folder: PathBuf,
@@ -46,15 +46,15 @@ impl SpillFile {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::sort) struct Chain {
     last: u64,
-    /// Entries of the whole chain.
+    /// Number of entries in the whole chain.
     pub(in crate::sort) entries: u64,
 }
 
-/// No extent before this one.
+/// The place that stands for no extent.
 const NONE: u64 = u64::MAX;
 const HEADER_BYTES: usize = 16;
 const OFFSET_BITS: u32 = 56;
-/// Bytes behind a packed entry that packing writes and unpacking reads.
+/// Bytes behind a packed entry that packing may overwrite and unpacking may read.
 const OVERHANG: usize = 8;
 
 impl Default for Chain {
@@ -63,14 +63,13 @@ impl Default for Chain {
     }
 }
 
-/// Bytes of an entry of `bits` bits in a file.
+/// Bytes that an entry of `bits` bits takes in a file.
 pub(in crate::sort) fn packed_bytes(bits: u32) -> usize {
     bits.div_ceil(8).max(1) as usize
 }
 
 impl SpillFiles {
-    /// Files in these folders; they have no names, so that not even a kill
-    /// leaves them behind.
+    /// Files in these folders. They have no names, so even a killed process leaves none behind.
     pub(in crate::sort) fn new(folders: &[PathBuf]) -> Self {
         let file = |folder: &PathBuf| SpillFile {
             folder: folder.clone(),
@@ -85,8 +84,7 @@ impl SpillFiles {
         self.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
     }
 
-    /// Writes whole extents that were built with [`Extents`]; a full folder
-    /// passes them on to the next one.
+    /// Writes whole extents from [`Extents`]. If a folder is full, they go to the next one.
     fn write(&self, extents: &Extents) -> Result<u64> {
         let bytes = &extents.bytes[..extents.filled];
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
@@ -121,8 +119,8 @@ impl SpillFiles {
             .map_err(Error::io("read a temporary file in", &spill.folder))
     }
 
-    /// Hands the entries of a chain to `sink`, from the last extent to the
-    /// first. `buffer` bounds the memory.
+    /// Hands the entries of a chain to `sink`, from the last extent to the first. The size of
+    /// `buffer` limits the memory.
     pub(in crate::sort) fn for_each<E: Entry>(
         &self,
         chain: Chain,
@@ -154,7 +152,7 @@ impl SpillFiles {
     }
 }
 
-/// Memory to read chains with.
+/// Memory for reading chains.
 #[derive(Debug)]
 pub(in crate::sort) struct ReadBuffers<E> {
     bytes: Vec<u8>,
@@ -177,12 +175,12 @@ fn unpack<E: Entry>(bytes: &[u8], width: usize, entries: &mut [E]) {
     }
 }
 
-/// Extents of many partitions, gathered to one write.
+/// Extents of many partitions, gathered for one write.
 #[derive(Debug)]
 pub(in crate::sort) struct Extents {
     bytes: Vec<u8>,
     filled: usize,
-    /// The chain each extent belongs to, and where it begins in `bytes`.
+    /// For each extent, its chain and its start in `bytes`.
     starts: Vec<(usize, usize)>,
 }
 
@@ -193,7 +191,8 @@ impl Extents {
     }
 
     /// Appends `entries` of `bits` bits to chain `number`, and writes the buffer when it is full. A
-    /// buffer holds one extent of a chain: a smaller number than the last begins a new buffer.
+    /// buffer has at most one extent of each chain: if `number` is smaller than the last one, a new
+    /// buffer begins.
     pub(in crate::sort) fn add<E: Entry>(
         &mut self,
         files: &SpillFiles,

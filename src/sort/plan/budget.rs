@@ -1,4 +1,4 @@
-//! The shares of the memory limit. This file divides it among all that take part;
+//! The shares of the memory limit. This file divides the limit among all users of memory;
 //! [`layout`](super::layout) divides the rest for the sort itself.
 //!
 //! | who | share |
@@ -12,16 +12,16 @@
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
-//! | lines that a set is asked for | five eighths, a quarter of these for a filter before it |
+//! | lines that are looked up in a set | five eighths, a quarter of these for a filter before it |
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
-//! | lines that differ | six eighths for the set of them, one for temporary files |
+//! | distinct lines | six eighths for the set of them, one for temporary files |
 //! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
 //! | a decoder of lines | a quarter |
 //! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
 //!
-//! Outputs that no limit is named for, such as a set or a filter that a library user saves,
-//! take the fixed [`Spool::MEMORY_BYTES`] and [`Spool::PACK_BYTES`]. So do the tables of an index
-//! while it is built: four times [`INDEX_TABLE_BYTES`].
+//! Outputs without a limit, such as a set or a filter that a library user saves, take the fixed
+//! [`Spool::MEMORY_BYTES`] and [`Spool::PACK_BYTES`]. While an index is built, its tables take four
+//! times [`INDEX_TABLE_BYTES`].
 
 use crate::error::{Error, Result};
 use crate::io::read::{Cut, WAITING_BYTES};
@@ -31,31 +31,31 @@ use crate::number::MAX_RECORD_BYTES;
 use crate::size::ByteSize;
 use std::path::PathBuf;
 
-/// Smallest memory limit that is promised to be kept.
+/// Smallest memory limit that a run can keep.
 pub(in crate::sort) const MIN_MEMORY: ByteSize = ByteSize::from_mib(64);
 /// More threads would only divide the memory further.
 pub(crate) const MAX_THREADS: usize = 256;
-/// Below this a sorting thread's buffers leave too little for values.
+/// With less memory, the buffers of a sorting thread leave too little for values.
 const MEMORY_PER_THREAD: u64 = 8 << 20;
-/// Memory of the writer of a set beside the sort: it keeps the containers of a bucket and a
-/// table of them, and each goes to a temporary file when it is full.
+/// Memory of the writer of a set beside the sort. It keeps the containers of a bucket and a table
+/// of them; each goes to a temporary file when it is full.
 pub(in crate::sort) const SET_WRITER_BYTES: u64 = 10 << 20;
 const _: () = assert!(2 * Spool::MEMORY_BYTES as u64 <= SET_WRITER_BYTES);
 /// Batches of values that wait for the caller of an iterator, or are on their way to it.
 pub(in crate::sort) const ITERATOR_BYTES: u64 = 2 << 20;
 /// Bytes of a table of an index that stay in memory before they go to a file.
 pub(crate) const INDEX_TABLE_BYTES: usize = 4 << 20;
-/// Program, C library, tables and allocator. Some of it is for malformed lines that wait for
-/// those before them, and for the bytes of a stream that were sampled.
+/// Program, C library, tables and allocator. A part is for malformed lines that wait for earlier
+/// blocks, and for the sampled bytes of a stream.
 pub(in crate::sort) const BASE_BYTES: u64 = 9 << 20;
 const _: () = assert!((WAITING_BYTES + AHEAD_BYTES) as u64 <= BASE_BYTES / 2);
-/// Bytes of a stream that are sampled, and kept until they are sorted.
+/// Bytes of a stream that the sample reads. They are kept until they are sorted.
 pub(in crate::sort) const AHEAD_BYTES: usize = 2 << 20;
-/// Bytes of a block of delimited text: a record fits.
+/// Bytes of a block of delimited text: a record fits in it.
 pub(in crate::sort) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
 /// Bytes of the only block of a check.
 pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
-/// A command that is no sort: the program itself, its stacks and small buffers.
+/// The program itself, its stacks and small buffers, in a command that is no sort.
 #[cfg(feature = "cli")]
 const OWN_BYTES: u64 = 8 << 20;
 
@@ -71,9 +71,9 @@ pub(crate) struct LineShare {
     pub(crate) threads: usize,
     /// Bytes of lines that a thread takes at a time.
     pub(crate) chunk_bytes: usize,
-    /// Memory to unpack a file in.
+    /// Memory for unpacking a file.
     pub(crate) unpack_bytes: u64,
-    /// Longest line.
+    /// Bytes of the longest line.
     pub(crate) line_bytes: usize,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct LineShare {
 pub(in crate::sort) struct RangeShare {
     /// Bytes of lines that it takes at a time.
     pub(in crate::sort) block_bytes: usize,
-    /// The ranges that it gathers before those of a block.
+    /// Bytes of ranges that it keeps in memory beside those of a block.
     pub(in crate::sort) room_bytes: usize,
 }
 
@@ -90,16 +90,15 @@ pub(in crate::sort) struct RangeShare {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the unit")]
 pub(crate) struct CommonShare {
-    /// Each of two filters.
+    /// Bytes of each of two filters.
     pub(crate) filter_bytes: u64,
-    /// The set of lines, while both filters may be there.
+    /// Bytes of the set of lines, while both filters may be in memory.
     pub(crate) set_bytes: u64,
     /// Buffers of temporary files.
     pub(crate) spilled_bytes: u64,
 }
 
-/// The shares of all that work beside the sort itself. They are set aside before the rest is
-/// divided.
+/// The shares of all work beside the sort itself. They are reserved before the rest is divided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::sort) struct Beside {
     /// Decoders of compressed inputs and of tables.
@@ -117,7 +116,7 @@ pub(in crate::sort) struct Beside {
 }
 
 impl Beside {
-    /// The shares with their names for people.
+    /// The shares with their names for messages.
     pub(in crate::sort) fn named(self) -> [(u64, &'static str); 6] {
         [
             (self.unpacking, "unpacking inputs, or reading tables"),
@@ -143,24 +142,24 @@ pub(in crate::sort) struct MergeShare {
 }
 
 impl Budget {
-    /// The limit that the caller asked for, or the default, but never more than the machine has.
+    /// The limit that the caller asked for, or the default; never more than the machine has.
     pub(crate) fn in_force(asked: Option<ByteSize>) -> Self {
         Self::on(&Machine::detect(), asked)
     }
 
-    /// The same on a machine that was looked at already.
+    /// The same on this machine.
     pub(in crate::sort) fn on(machine: &Machine, asked: Option<ByteSize>) -> Self {
         let default = machine.default_memory_limit();
         let most = machine.memory_bytes.max(MIN_MEMORY.bytes());
         Self { bytes: asked.map_or(default, ByteSize::bytes).min(most) }
     }
 
-    /// This limit, whatever the machine has.
+    /// This limit, even if the machine has less.
     pub(crate) fn of(limit: ByteSize) -> Self {
         Self { bytes: limit.bytes() }
     }
 
-    /// The rest of the limit when `bytes` are set aside.
+    /// The rest of the limit after `bytes` are reserved.
     ///
     /// # Errors
     ///
@@ -180,12 +179,13 @@ impl Budget {
         processors.min(room).clamp(1, MAX_THREADS)
     }
 
-    /// Decoders of inputs that are open at the same time; of files of lines it is one.
+    /// Memory for the decoders of all inputs that are open at the same time. Files of lines are
+    /// read one after the other.
     pub(in crate::sort) fn unpacking(self) -> u64 {
         self.bytes / 4
     }
 
-    /// The packer of the output, or the encoder of a table.
+    /// Memory for the packer of the output, or the encoder of a table.
     pub(in crate::sort) fn packing(self) -> u64 {
         self.bytes / 4
     }
@@ -195,32 +195,32 @@ impl Budget {
         self.bytes / 12
     }
 
-    /// Decoding of sets by so many threads.
+    /// Memory for decoding sets in so many threads.
     pub(in crate::sort) fn decoding_sets(threads: usize) -> u64 {
         const LOWS_BYTES: u64 = 4 << 16; // the values of a container, 4 bytes each
         LOWS_BYTES * threads as u64
     }
 
-    /// Keys of rows.
+    /// Memory for the keys of rows.
     pub(crate) fn keys(self) -> u64 {
         self.bytes / 8
     }
 
-    /// Rows that were kept aside and their keys, when nothing is read any more.
+    /// Memory for rows that were kept aside, and their keys, after all input is read.
     pub(crate) fn grouping(self) -> u64 {
         self.bytes.saturating_sub(BASE_BYTES + SET_WRITER_BYTES + 2 * self.rows_aside())
     }
 
-    /// Buffers of rows that are kept aside.
+    /// Memory for the buffers of rows that are kept aside.
     pub(crate) fn rows_aside(self) -> u64 {
         self.bytes / 32
     }
 
-    /// The buffers of a merge of so many inputs, or of so much delimited text; none if they do
-    /// not fit.
+    /// The buffers of a merge of so many inputs, which are delimited text if `is_delimited`; none
+    /// if they do not fit.
     pub(in crate::sort) fn merge(self, inputs: usize, is_delimited: bool) -> Option<MergeShare> {
-        /// Memory of an input in multiples of its block: the block, and its values at two
-        /// bytes a line.
+        /// Memory of an input as a multiple of its block: the block, and its values, at two bytes a
+        /// line.
         const MEMORY_PER_BLOCK: u64 = 6;
         /// Smaller blocks would make a merge slower than a sort.
         const MIN_BLOCK_BYTES: usize = 16 << 10;
@@ -236,7 +236,7 @@ impl Budget {
         (each >= least).then(|| MergeShare { block_bytes: most.min(each), output_bytes })
     }
 
-    /// Memory and folder for an output.
+    /// Memory and folder for bytes of an output that cannot be written at once.
     pub(in crate::sort) fn spool(self, folder: PathBuf) -> Spool {
         Spool { memory_bytes: Spool::MEMORY_BYTES, pack_bytes: self.packing(), folder }
     }
@@ -253,10 +253,10 @@ impl Budget {
         Self { bytes: self.bytes - self.unpacking() }
     }
 
-    /// Ranges of `threads` threads, beside `others`, which are a share.
+    /// The shares of `threads` threads that read ranges. `others` is already taken.
     pub(in crate::sort) fn ranges(self, threads: usize, others: u64) -> RangeShare {
-        // Half of the room again for what is read of temporary files; for a block itself and
-        // the ranges of its lines of a digit each.
+        // The room, half of it again for reading temporary files, and a block with the ranges of
+        // its lines, which may have one digit each.
         const PARTS: u64 = 30;
         let part =
             in_usize(self.bytes.saturating_sub(others) / 4 * 3 / threads.max(1) as u64 / PARTS);
@@ -269,20 +269,20 @@ impl Budget {
         self.bytes
     }
 
-    /// Lines that a set is asked for by up to `threads` threads, and the bytes of a filter
-    /// before the set, if there is to be one.
+    /// The lines that up to `threads` threads look up in a set at a time; and the bytes of the
+    /// screen, the filter in front of the set, if there is one.
     pub(crate) fn set_lines(self, threads: usize, is_screened: bool) -> (LineShare, usize) {
-        /// More threads would not keep to the limit.
+        /// With less memory for each thread, the limit would not hold.
         const BYTES_PER_THREAD: u64 = 24 << 20;
-        /// Bytes of memory per byte of text, at worst: some chunks have lines of one digit,
-        /// others have empty lines. They are the text, its values, their places, the values in
-        /// order, the answers, and the buffers of the output, of empty lines and of kept lines.
+        /// Bytes of memory per byte of text, at worst: some chunks have lines of one digit, others
+        /// have empty lines. The bytes are the text, its values, their places, the sorted values,
+        /// the answers, and the buffers of the output, of empty lines and of kept lines.
         const FACTOR: usize = 45;
-        /// Larger chunks are answered no faster.
+        /// Larger chunks give no more speed.
         const MAX_CHUNK_BYTES: usize = 32 << 20;
-        // The rest is for what the allocator keeps of buffers that grew, in each thread.
+        // The rest is for memory that the allocator keeps of buffers that grew, in each thread.
         let bytes = self.bytes / 8 * 5;
-        // A line of a MiB is taken in any memory.
+        // A line of a MiB is accepted however little memory there is.
         let threads = threads.min(in_usize(bytes / BYTES_PER_THREAD)).max(1);
         let screen_bytes = if is_screened { bytes / 4 } else { 0 };
         let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
@@ -291,10 +291,9 @@ impl Budget {
         (LineShare { threads, chunk_bytes, unpack_bytes, line_bytes }, in_usize(screen_bytes))
     }
 
-    /// Lines whose keys are asked for, or put into filters, by `threads` threads.
+    /// Lines whose keys `threads` threads look up or put into filters.
     pub(crate) fn key_lines(self, threads: usize) -> LineShare {
-        /// Bytes of memory a byte of a chunk: the lines, what is copied of them, or
-        /// answers to them.
+        /// Bytes of memory for each byte of a chunk: the lines, and copies of them or answers.
         const FACTOR: u64 = 16;
         const MIN_CHUNK_BYTES: usize = 1 << 12;
         /// Lines that stay in the cache of a processor.
@@ -304,23 +303,23 @@ impl Budget {
         LineShare { threads, chunk_bytes, unpack_bytes: self.unpacking(), line_bytes }
     }
 
-    /// The set of lines that differ.
+    /// Memory for the set of distinct lines.
     pub(crate) fn distinct_lines(self) -> u64 {
         self.bytes / 8 * 6
     }
 
-    /// Buffers of temporary files beside that set.
+    /// Memory for the buffers of temporary files beside that set.
     pub(crate) fn spilled_lines(self) -> u64 {
         self.bytes / 8
     }
 
-    /// The search for common lines. What is left of 16 parts is for the lines that are read.
+    /// Memory for the search for common lines. The rest of 16 parts is for the lines that are read.
     pub(crate) fn common_lines(self) -> CommonShare {
         let part = self.bytes / 16;
         CommonShare { filter_bytes: 3 * part, set_bytes: 7 * part, spilled_bytes: part }
     }
 
-    /// All that a command may use that is no sort.
+    /// The memory of a command that is no sort, without that of the program itself.
     #[cfg(feature = "cli")]
     pub(crate) fn command(self) -> Self {
         Self { bytes: self.bytes - OWN_BYTES.min(self.bytes / 8) }

@@ -1,4 +1,4 @@
-//! A plan in words and numbers.
+//! A plan in words and numbers, for `bitsort --explain`.
 
 use super::layout::{Choice, Cost, Facts, Wishes};
 use super::strategy::Strategy;

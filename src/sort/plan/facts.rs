@@ -1,4 +1,4 @@
-//! From a sample to the facts that a plan needs.
+//! Derives the facts for the plan from a sample.
 
 use super::layout::Facts;
 use crate::io::read::Sample;
@@ -23,7 +23,7 @@ pub(in crate::sort) fn facts(sample: &Sample, format: Format, folders: &[PathBuf
     }
 }
 
-/// Values of all inputs, by the bytes a value takes in the sample.
+/// Number of values of all inputs, estimated from the bytes of a value in the sample.
 fn values(sample: &Sample, format: Format) -> u64 {
     if sample.complete {
         return sample.values.len() as u64;
@@ -32,18 +32,18 @@ fn values(sample: &Sample, format: Format) -> u64 {
     let found = sample.values.len().saturating_sub(sample.of_counted) as u64;
     let others = match (format.value_bytes(), found) {
         (Some(width), _) => bytes / width as u64,
-        // Nothing but junk so far: take the worst, two bytes a line.
+        // Only malformed lines so far: assume the worst, two bytes a line.
         (None, 0) => bytes / 2,
         (None, found) => {
             let scaled = u128::from(bytes) * u128::from(found) / u128::from(sample.bytes.max(1));
-            // A sample errs by a little: 3 % more.
+            // Add 3 %, because a sample is not exact.
             u64::try_from(scaled + scaled / 32).unwrap_or(u64::MAX)
         }
     };
     sample.counted.saturating_add(others)
 }
 
-/// The range of values to expect.
+/// The expected range of values.
 fn window(sample: &Sample) -> Window {
     let (Some(&min), Some(&max)) = (sample.values.iter().min(), sample.values.iter().max()) else {
         let last = if sample.complete { 0 } else { u32::MAX.into() };
@@ -53,8 +53,8 @@ fn window(sample: &Sample) -> Window {
         return Window { base: rounded(min, max), last: max };
     }
     if !sample.can_reread {
-        // The beginning of a stream says little about its end: it may be
-        // sorted. Take all values of the same kind.
+        // The beginning of a stream says little about its end, since the stream may be sorted.
+        // Expect all values of 32 or 64 bits.
         let last = if max <= u32::MAX.into() {
             u32::MAX.into()
         } else {
@@ -62,7 +62,7 @@ fn window(sample: &Sample) -> Window {
         };
         return Window { base: 0, last };
     }
-    // The input has smaller and larger values than its sample.
+    // The input has values below and above those of its sample.
     let margin = (max - min) / 64 + 1;
     let base = rounded(min.saturating_sub(margin), max);
     let mut last = max.saturating_add(margin);
@@ -72,13 +72,13 @@ fn window(sample: &Sample) -> Window {
     Window { base, last }
 }
 
-/// `base`, or a little less, so that what shares all but 16 bits with a value is in
-/// the same partition, if they are wide.
+/// `base`, rounded down if the range is wide, so that values which share all but 16 bits are in the
+/// same partition.
 fn rounded(base: u64, last: u64) -> u64 {
     if last - base < 1 << 22 { base } else { base & !0xFFFF }
 }
 
-/// Share of values that repeat another, if the whole is spread like the sample.
+/// Share of values that repeat another one, if the whole input is like its sample.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
     let found = sample.values.len() as f64;
@@ -92,7 +92,7 @@ fn duplicate_share(sample: &Sample, window: Window, format: Format) -> f64 {
     if sample.complete {
         return seen;
     }
-    // Evenly spread over the window, n values leave u·(1 − e^(−n/u)) distinct.
+    // n values evenly spread over a window of u have u·(1 − e^(−n/u)) distinct ones.
     let universe = (window.last - window.base) as f64 + 1.0;
     let all = values(sample, format) as f64;
     let spread = 1.0 - universe / all * -(-all / universe).exp_m1();

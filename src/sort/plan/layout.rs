@@ -1,4 +1,4 @@
-//! Which strategy, and how the memory is divided: a pure function.
+//! Chooses the strategy and divides the memory: a pure function of facts and wishes.
 //!
 //! All strategies share one engine: values are scattered into partitions, and
 //! the partitions are finished in order. They differ in what happens to
@@ -18,12 +18,13 @@ use crate::sort::load::spill::packed_bytes;
 pub(in crate::sort) struct Facts {
     /// Values of all inputs, estimated; `None` if a stream hides its length.
     pub(in crate::sort) values: Option<u64>,
-    /// Values that will be met.
+    /// The expected range of values.
     pub(in crate::sort) window: Window,
     /// Share of values that repeat an earlier one, estimated.
     pub(in crate::sort) duplicate_share: f64,
     pub(in crate::sort) can_reread: bool,
-    /// Bytes free for temporary files; 0 if there must be none. Or why that is not known.
+    /// Free bytes for temporary files, or the reason why they are not known; 0 if temporary files
+    /// are not allowed.
     pub(in crate::sort) spill_bytes: Result<u64, String>,
 }
 
@@ -32,15 +33,15 @@ pub(in crate::sort) struct Facts {
 pub(in crate::sort) struct Wishes {
     /// The limit of the whole process.
     pub(in crate::sort) memory_bytes: u64,
-    /// Shares of it that are not the sort's.
+    /// Shares of the limit that are not for the sort itself.
     pub(in crate::sort) beside: Beside,
     pub(in crate::sort) threads: usize,
     pub(in crate::sort) strategy: Option<Strategy>,
-    /// Copies need not be kept.
+    /// Whether copies need not be kept.
     pub(in crate::sort) ignores_copies: bool,
-    /// Malformed lines are written.
+    /// Whether malformed lines are written.
     pub(in crate::sort) keeps_rejects: bool,
-    /// The output goes past the page cache.
+    /// Whether the output is written past the page cache.
     pub(in crate::sort) writes_directly: bool,
     pub(in crate::sort) tuning: Tuning,
 }
@@ -50,25 +51,25 @@ pub(in crate::sort) struct Wishes {
 pub(in crate::sort) struct Layout {
     pub(in crate::sort) threads: usize,
     pub(in crate::sort) partitioning: Partitioning,
-    /// 32 or 64 bits are kept of a value in memory.
+    /// Bits of a value that are kept in memory: 32 or 64.
     pub(in crate::sort) entry_bits: u32,
     pub(in crate::sort) block_bytes: usize,
     pub(in crate::sort) output_bytes: usize,
-    /// Blocks, output buffers and notes of malformed lines, of all threads.
+    /// Blocks, output buffers and notes of malformed lines, over all threads.
     pub(in crate::sort) buffer_bytes: u64,
     /// Bytes of one write past the page cache.
     pub(in crate::sort) direct_bytes: usize,
     pub(in crate::sort) scratch_bytes: usize,
     pub(in crate::sort) chunk_words: usize,
-    /// Where the entries of a partition gather on their way to a chunk; a power of two.
+    /// Size of a stage; a power of two.
     pub(in crate::sort) stage_bytes: usize,
     /// Partitioned values of all threads.
     pub(in crate::sort) pool_bytes: u64,
-    /// 0 without a bitmap.
+    /// Size of the bitmap; 0 without one.
     pub(in crate::sort) bitmap_bytes: u64,
-    /// Set aside for others.
+    /// Shares that are reserved for others.
     pub(in crate::sort) beside: Beside,
-    /// Everything else: code, stacks, tables.
+    /// The rest: code, stacks, tables.
     pub(in crate::sort) overhead_bytes: u64,
     /// Values of a partition that is worth cutting for several threads.
     pub(in crate::sort) cut_values: u64,
@@ -76,7 +77,7 @@ pub(in crate::sort) struct Layout {
     pub(in crate::sort) overflows: bool,
 }
 
-/// One strategy's prospects.
+/// The judgement of one strategy.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::sort) struct Estimate {
     pub(in crate::sort) strategy: Strategy,
@@ -94,7 +95,7 @@ pub(in crate::sort) struct Cost {
     pub(in crate::sort) disk_bytes: u64,
 }
 
-/// The chosen strategy, and the prospects of all.
+/// The chosen strategy, and the judgement of all.
 #[derive(Debug, Clone)]
 pub(in crate::sort) struct Choice {
     pub(in crate::sort) strategy: Strategy,
@@ -102,9 +103,9 @@ pub(in crate::sort) struct Choice {
     pub(in crate::sort) estimates: Vec<Estimate>,
 }
 
-/// A thread's stack, write buffer for temporary files, and small vectors.
+/// Memory of a thread: its stack, its write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
-/// A thread that only writes: its stack, and its buffers for temporary files.
+/// Memory of a thread that only writes: its stack, and its buffers for reading temporary files.
 const WRITER_BYTES: usize = 192 << 10;
 /// Memory for notes of malformed lines, in multiples of the block. The worst block has a
 /// malformed line in every second byte; a note takes five bytes, and twice that while its vector
@@ -116,23 +117,22 @@ const MIN_CUT: u64 = 1 << 20;
 const PARTITION_BYTES: u64 = 768 << 10;
 /// Staged lines of more partitions than this do not fit in a second-level cache.
 const MAX_PARTITIONS: usize = 4096;
-/// Where bitmaps finish partitions, their size counts, not the values':
-/// 100 M values of 32 bits load in 0.20 s with 512 partitions, in 0.23 s with
-/// 1024, in 0.33 s with 4096.
+/// If bitmaps finish partitions, the size of the bitmap matters, not that of the values: 100 M
+/// values of 32 bits load in 0.20 s with 512 partitions, in 0.23 s with 1024, in 0.33 s with 4096.
 const MAX_DENSE_PARTITIONS: u64 = 512;
-/// Values of the range a value, up to which bitmaps finish partitions.
+/// Bitmaps finish partitions if the range has at most this many possible values for each value.
 const DENSE_RANGE: u64 = 512;
 const MIN_CHUNK_BYTES: u64 = 1 << 10;
 const MAX_CHUNK_BYTES: u64 = 16 << 10;
 /// Smaller pieces of temporary files would make reading them back slow.
 const EXTENT_BYTES: u64 = 16 << 10;
-/// The stages of a thread, in the second-level cache: 16 entries each for 100 M values of
-/// 32 bits take 0.35 s of the processors' time, 64 entries 0.25 s.
+/// All stages of a thread; they stay in the second-level cache. With stages of 16 entries, 100 M
+/// values of 32 bits take 0.35 s of processor time; with 64 entries, 0.25 s.
 const STAGES_BYTES: usize = 128 << 10;
 const MIN_STAGE_BYTES: usize = 64;
 const MAX_STAGE_BYTES: usize = 256;
-/// Bytes of a partition in each thread beside its chunks and its stage: its next place, its
-/// list and its chain.
+/// Bytes of a partition in each thread beside its chunks and its stage: the place of its next
+/// entry, its list and its chain.
 const PARTITION_OVERHEAD: u64 = 4 + 64 + 16;
 
 /// Divides the memory; `None` if nothing is left for values.
@@ -160,7 +160,7 @@ pub(in crate::sort) fn divide(
     let partitioning = Partitioning::new(facts.window, most);
     let entry_bits = if partitioning.shift <= 32 { 32 } else { 64 };
     if bitmap && entry_bits > 32 {
-        return None; // places in a segment have 32 bits
+        return None; // a place in a segment has 32 bits
     }
     let (chunk_words, stage_bytes) = chunk_and_stage(pool_share, partitioning.count);
     let tables = (stage_bytes as u64 + PARTITION_OVERHEAD) * threads * partitioning.count as u64;
@@ -187,18 +187,18 @@ pub(in crate::sort) fn divide(
     Some(layout)
 }
 
-/// Where threads read and write.
+/// The buffers for reading and writing.
 #[expect(clippy::struct_field_names, reason = "their unit")]
 struct Buffers {
     block_bytes: usize,
     output_bytes: usize,
     direct_bytes: usize,
-    /// Of all threads, with notes of malformed lines.
+    /// Bytes of all threads, with notes of malformed lines.
     total_bytes: u64,
 }
 
 impl Buffers {
-    /// Out of `memory` bytes.
+    /// Divides `memory` bytes.
     fn of(wishes: &Wishes, memory: u64) -> Self {
         let large = memory >= 256 << 20;
         let (block, output) = if large { (512 << 10, 512 << 10) } else { (128 << 10, 256 << 10) };
@@ -206,13 +206,13 @@ impl Buffers {
         let output_bytes = wishes.tuning.output_bytes.unwrap_or(output);
         let direct_bytes = if large { 1 << 20 } else { 128 << 10 };
         let writers = if wishes.writes_directly {
-            // They share an output buffer; each has a stack and its read buffers.
+            // Writers share an output buffer; each has a stack and buffers for reading.
             output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
         } else {
             3 * output_bytes // of a thread that leaves what it has to others: two are spare
         };
         let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
-        // A block is not needed any more when the output buffer is.
+        // A thread needs its block, and later its output buffer, but never both.
         let each = (block_bytes + rejects).max(writers);
         let total_bytes = wishes.threads as u64 * each as u64;
         Self { block_bytes, output_bytes, direct_bytes, total_bytes }
@@ -246,14 +246,14 @@ fn chunk_and_stage(pool_share: u64, partitions: usize) -> (usize, usize) {
     let chunk_bytes = chunk_bytes.min(MAX_CHUNK_BYTES).min((pool_share / 4).max(64));
     #[expect(clippy::cast_possible_truncation, reason = "at most 16 KiB")]
     let chunk_words = (chunk_bytes / 64 * 8) as usize;
-    // Stages take from the memory of the pool: one is at most a sixteenth of a chunk.
+    // Stages take memory from the pool: a stage is at most a sixteenth of a chunk.
     let largest = (8 * chunk_words / 16).clamp(MIN_STAGE_BYTES, MAX_STAGE_BYTES);
     let fitting = STAGES_BYTES / partitions.next_power_of_two();
     (chunk_words, 1 << fitting.clamp(MIN_STAGE_BYTES, largest).ilog2())
 }
 
 impl Layout {
-    /// All shares, which add up to the limit, with their names for people.
+    /// All shares with their names for messages. They add up to the limit.
     pub(in crate::sort) fn shares(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let own = [
             (self.pool_bytes, "partitioned values"),
@@ -265,12 +265,12 @@ impl Layout {
         own.into_iter().chain(self.beside.named().into_iter().filter(|(bytes, _)| *bytes > 0))
     }
 
-    /// Bytes in which threads finish partitions.
+    /// Bytes for finishing partitions, over all threads.
     pub(in crate::sort) fn scratch_total(&self) -> u64 {
         self.threads as u64 * self.scratch_bytes as u64
     }
 
-    /// Bytes of memory that `values` values take at the most.
+    /// Most bytes that `values` values take.
     pub(in crate::sort) fn value_bytes(&self, values: u64) -> u64 {
         let partly_filled = self.threads as u64 * self.partitioning.count as u64;
         let chunk_bytes = self.chunk_words as u64 * 8;
@@ -280,11 +280,11 @@ impl Layout {
     }
 }
 
-/// Chooses the first strategy that fits, or examines the one wished for.
+/// Chooses the strategy that the caller wishes, or else the first one that fits.
 ///
 /// # Errors
 ///
-/// If none fits, or not the one wished for.
+/// If no strategy fits, or the wished one does not.
 pub(in crate::sort) fn choose(facts: &Facts, wishes: &Wishes) -> Result<Choice> {
     let estimates: Vec<_> = Strategy::ALL
         .into_iter()
@@ -324,7 +324,7 @@ fn too_small() -> String {
 
 fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
     let may_spill = facts.spill_bytes.as_ref().is_ok_and(|bytes| *bytes > 0);
-    // With room for a bitmap as well, more values than foreseen cost little.
+    // If there is also room for a bitmap, more values than expected cost little.
     let fits = |layout: &Layout| {
         facts.values.is_some_and(|values| layout.value_bytes(values) <= layout.pool_bytes)
     };
@@ -338,7 +338,7 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
         None if !forced && (may_spill || facts.can_reread) => {
             return Err("the number of values is not known beforehand".into());
         }
-        // It is asked for, or there is no other way: it may fit.
+        // The caller wishes it, or there is no other way: it may fit.
         None => divide(facts, wishes, false, false).ok_or_else(too_small)?,
     };
     Ok(Cost { layout, passes: 1, disk_bytes: 0 })
@@ -346,8 +346,7 @@ fn in_memory(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, Strin
 
 fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
     let layout = divide(facts, wishes, true, false).ok_or("the bitmap does not fit")?;
-    // The fewer values between two reliefs, the more often every segment passes through the
-    // cache.
+    // With few values between two reliefs, every segment goes through the cache too often.
     if !forced && layout.pool_bytes < layout.bitmap_bytes / 4 {
         return Err("the bitmap leaves too little memory for values".into());
     }
@@ -374,7 +373,7 @@ fn spill(facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
     }
     let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
     let width = packed_bytes(layout.partitioning.shift) as u64;
-    // An unknown number of values may fit: a full disk ends the run when it comes.
+    // An unknown number of values may fit. A full disk ends the run.
     let disk_bytes = facts.values.unwrap_or(0).saturating_mul(width);
     if disk_bytes > spill_bytes {
         return Err(format!(

@@ -1,7 +1,7 @@
 //! The plan of a run: pure functions of facts that are known before it starts.
 //!
-//! In: a sample of the inputs, and what the caller wants. Out: a strategy, and how the
-//! memory is divided among all who take part. Read [`budget`] first, then [`layout`].
+//! In: a sample of the inputs, and the wishes of the caller. Out: a strategy, and the division of
+//! the memory. Read [`budget`] first, then [`layout`].
 
 pub(crate) mod budget;
 pub(super) mod explain;

@@ -1,4 +1,4 @@
-//! The strategies, which differ in where partitions go that outgrow the memory.
+//! The strategies. They differ in where full partitions go: their relief.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Strategy {
     InMemory,
     /// Full partitions go to temporary files.
     Spill,
-    /// The input is read once a slice of the value range.
+    /// The input is read once for each slice of the value range.
     MultiPass,
 }
 

@@ -1,9 +1,10 @@
-//! Sizes that tests make tiny, and samples that lie. A normal build always has the defaults.
+//! Sizes that tests make tiny, and samples that tests make wrong. A normal build always has the
+//! defaults.
 
 /// Sizes that the plan otherwise derives from the memory limit, and the sample it is shown.
 #[derive(Debug, Clone, Default)]
 pub struct Tuning {
-    /// The sample that the planner is shown, true or not.
+    /// The sample that the planner gets instead of the true one.
     pub sample: Option<Vec<u64>>,
     /// Bytes of input that a thread claims at a time.
     pub block_bytes: Option<usize>,
@@ -15,6 +16,6 @@ pub struct Tuning {
     pub scratch_bytes: Option<usize>,
     /// Bytes of a thread's output buffer.
     pub output_bytes: Option<usize>,
-    /// Values of a partition that is worth cutting for several threads.
+    /// A partition with more values is cut for several threads.
     pub cut_values: Option<u64>,
 }

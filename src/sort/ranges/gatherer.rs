@@ -1,11 +1,12 @@
-//! Ranges in any order → the runs of a set, ascending, within a share of the memory.
+//! Gathers ranges in any order and gives the runs of a set, ascending, within a share of the
+//! memory.
 //!
-//! Each thread gathers ranges. When its memory is full, they are sorted and those that
-//! overlap or touch become one; if that frees less than half, they go to a temporary file.
-//! At the end all of them are merged; if all are in memory, they are sorted in one go.
+//! Each thread gathers ranges. When its memory is full, it sorts them and joins those that overlap
+//! or touch. If that frees less than half of the memory, they go to a temporary file. At the end
+//! all of them are merged; if all are in memory, they are sorted together.
 //!
 //! # Cost
-//! 8 bytes a range below 2^32, else 16, whatever its length; O(ranges · log ranges).
+//! 8 bytes for each range below 2^32, else 16, however long it is; O(ranges · log ranges).
 
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
@@ -23,7 +24,7 @@ use std::os::unix::fs::FileExt;
 use std::slice::Iter;
 use std::sync::Arc;
 
-/// A range as it is kept: in the order of first values.
+/// A range in memory, ordered by its first value.
 trait Kept: Copy + Ord + Send {
     fn new(range: [u64; 2]) -> Self;
 
@@ -57,13 +58,13 @@ fn join<K: Kept>(ranges: &mut Vec<K>, threads: usize) {
     join_sorted(ranges);
 }
 
-/// Joins ranges that overlap or touch.
+/// Joins sorted ranges that overlap or touch.
 fn join_sorted<K: Kept>(ranges: &mut Vec<K>) {
     let Some(mut run) = ranges.first().map(|range| range.range()) else { return };
     let mut joined = 0;
     for at in 1..ranges.len() {
         let [first, last] = ranges[at].range();
-        // Each is written over, unless the next range begins behind it.
+        // The next range is joined to this one, or goes behind it.
         ranges[joined] = K::new(run);
         let is_apart = first > run[1].saturating_add(1);
         joined += usize::from(is_apart);
@@ -88,24 +89,23 @@ pub(crate) struct Gatherer {
 #[derive(Debug)]
 struct Spilled {
     file: File,
-    /// How many runs there are in each of its parts.
+    /// Number of runs in each part of the file.
     parts: Vec<u64>,
 }
 
 /// Bytes of a run in a temporary file.
 const RUN_BYTES: usize = 16;
-/// Fewer ranges are sorted before a second thread has begun.
+/// A single thread sorts fewer ranges before a second one has started.
 const FEW: usize = 1 << 17;
 /// Least bytes of a part that are read at once.
 const MIN_READ_BYTES: usize = 4 << 10;
 const MAX_READ_BYTES: usize = 256 << 10;
 
 impl Gatherer {
-    /// One that takes about `room_bytes` of memory between two calls of
-    /// [`relieve`](Self::relieve), and more of a temporary file.
-    /// Room for `expected_bytes` of ranges is taken at once.
+    /// It takes about `room_bytes` of memory between two calls of [`relieve`](Self::relieve), and a
+    /// temporary file for more. It allocates room for `expected_bytes` of ranges at once.
     pub(crate) fn new(room_bytes: usize, expected_bytes: usize, spool: Spool) -> Self {
-        // What is not touched costs nothing.
+        // Memory that is not touched costs nothing.
         let mut narrow = vec![0_u64; expected_bytes.min(room_bytes) / 8];
         advise_huge_pages(bytemuck::cast_slice_mut(&mut narrow));
         narrow.clear();
@@ -132,7 +132,7 @@ impl Gatherer {
         }
     }
 
-    /// Keeps to the memory.
+    /// Joins or spills ranges if they take more than their memory.
     pub(crate) fn relieve(&mut self) -> Result<()> {
         if self.bytes() < self.room_bytes {
             return Ok(());
@@ -148,7 +148,7 @@ impl Gatherer {
         let mut failed = self.spill(&mut spilled);
         self.narrow.clear();
         self.wide.clear();
-        // A part is read through a buffer; so many parts have no room for theirs.
+        // Every part is read through a buffer, and there is no memory for more buffers.
         if failed.is_ok() && spilled.parts.len() * MIN_READ_BYTES > self.room_bytes / 2 {
             let mut whole = Spilled { file: self.spool.file()?, parts: Vec::new() };
             let sources = spilled.sources(self.room_bytes);
@@ -170,8 +170,8 @@ impl Gatherer {
         join(&mut self.wide, threads);
     }
 
-    /// Sorts the ranges of all threads in one array, if all are below 2^32 and there is memory
-    /// for it: as much as they have, and a quarter. Gives whether it did.
+    /// Sorts the ranges of all threads in one array, if all are below 2^32 and there is memory: a
+    /// quarter more than they take. Gives whether it sorted them.
     fn sort_narrow(gatherers: &mut [Self], progress: &Arc<Progress>) -> Result<bool> {
         if gatherers.iter().any(|gatherer| !gatherer.wide.is_empty()) {
             return Ok(false);
@@ -179,7 +179,7 @@ impl Gatherer {
         let threads = gatherers.len();
         let count: usize = gatherers.iter().map(|gatherer| gatherer.narrow.len()).sum();
         let Some((first, others)) = gatherers.split_first_mut() else { return Ok(false) };
-        // That of the first thread, where such a sort is fast.
+        // The array of the first thread, if sorting in one array is fast.
         if quicksort::is_fast(Level::best()) && first.narrow.capacity() >= count {
             for other in others {
                 first.append(other);
@@ -211,14 +211,14 @@ impl Gatherer {
         Ok(true)
     }
 
-    /// Takes what another one has in memory.
+    /// Takes over the ranges that another gatherer has in memory.
     fn append(&mut self, other: &mut Self) {
         self.narrow.append(&mut other.narrow);
         self.wide.append(&mut other.wide);
-        (other.narrow, other.wide) = (Vec::new(), Vec::new()); // and its memory
+        (other.narrow, other.wide) = (Vec::new(), Vec::new()); // frees the memory
     }
 
-    /// All that the threads gathered.
+    /// All runs of what the threads gathered.
     pub(crate) fn joined<'g>(
         gatherers: &'g mut [Self],
         progress: &Arc<Progress>,
@@ -244,7 +244,7 @@ impl Gatherer {
     }
 }
 
-/// Slices one after the other.
+/// Reads several slices one after the other.
 struct Slices<'s>(Vec<&'s [u64]>);
 
 impl ReadNumbers<u64> for Slices<'_> {
@@ -267,7 +267,7 @@ impl ReadNumbers<u64> for Slices<'_> {
 }
 
 impl Spilled {
-    /// Appends runs as one more part.
+    /// Appends runs as another part.
     fn append(&mut self, runs: &mut Joined<'_>, bytes: &mut u64) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, &self.file);
         let mut count = 0;
@@ -281,7 +281,7 @@ impl Spilled {
         Ok(())
     }
 
-    /// Its parts, which are read through half of `room_bytes` of memory.
+    /// The parts of the file. They are read through half of `room_bytes` of memory.
     fn sources(&self, room_bytes: usize) -> Vec<Source<'_>> {
         let share = room_bytes / 2 / self.parts.len().max(1);
         let runs = share.clamp(MIN_READ_BYTES, MAX_READ_BYTES) / RUN_BYTES;
@@ -305,10 +305,10 @@ enum Source<'g> {
 /// A part of a temporary file.
 struct Part<'g> {
     file: &'g File,
-    /// Where those runs begin that were not read.
+    /// Place of the runs that were not read yet.
     at: u64,
     left: u64,
-    /// Runs that are read at once.
+    /// Number of runs that are read at once.
     runs: usize,
     read: Vec<[u64; 2]>,
     next: usize,
@@ -341,7 +341,7 @@ impl Source<'_> {
     }
 }
 
-/// Sources merged; what overlaps or touches is one run.
+/// Merges sources into runs: ranges that overlap or touch become one.
 pub(crate) struct Joined<'g> {
     sources: Vec<Source<'g>>,
     /// The next range of each source that has one.
@@ -363,7 +363,7 @@ impl<'g> Joined<'g> {
     /// The next run.
     #[inline]
     pub(crate) fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
-        // Each source has runs that do not touch.
+        // The runs of one source do not touch.
         if let [only] = &mut self.sources[..] { only.next() } else { self.merge() }
     }
 
@@ -374,7 +374,7 @@ impl<'g> Joined<'g> {
         Windows::of(threads, runs.len(), |index| runs[index].range()[0])
     }
 
-    /// Those of which some value is in `window`.
+    /// The runs with a value in `window`.
     pub(crate) fn window(&self, [first, last]: [u64; 2]) -> Option<Joined<'_>> {
         let [Source::Narrow(runs)] = &self.sources[..] else { return None };
         let runs = runs.as_slice();
@@ -383,7 +383,7 @@ impl<'g> Joined<'g> {
         Some(Joined::new(vec![Source::Narrow(runs[from..to].iter())]))
     }
 
-    /// Puts the next runs behind those of `runs`.
+    /// Appends the next `count` runs to `runs`.
     pub(crate) fn take(&mut self, count: usize, runs: &mut Vec<[u64; 2]>) -> io::Result<()> {
         if let [Source::Narrow(ranges)] = &mut self.sources[..] {
             runs.extend(ranges.by_ref().take(count).map(|range| range.range()));

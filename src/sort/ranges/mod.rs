@@ -1,7 +1,7 @@
-//! Lines that stand for ranges → the runs of a set.
+//! Reads lines that stand for ranges, and gives the runs of a set.
 //!
-//! Ranges are gathered and merged as such; what the rest of this room does to values would
-//! have each of them in memory.
+//! It gathers and merges ranges as such. The other folders of `sort` work on values and would have
+//! every value of a range in memory.
 
 mod gatherer;
 
@@ -39,7 +39,7 @@ impl Sort {
         self.from.notation().is_some_and(Notation::takes_ranges)
     }
 
-    /// Refuses what cannot be done with ranges.
+    /// Refuses options that do not work with ranges.
     pub(super) fn check_ranges(&self) -> Result<()> {
         let refused = |what| Err(Error::usage(format!("{what}, where lines stand for ranges")));
         let selection = self.selection;
@@ -148,7 +148,7 @@ pub(super) fn run(
 }
 
 impl Sort {
-    /// The runs that the threads gathered.
+    /// The runs of all threads.
     fn runs<'g>(&self, gatherers: &'g mut [Gatherer]) -> Result<Runs<'g>> {
         let threads = gatherers.len();
         let joined = Gatherer::joined(gatherers, &self.progress)?;
@@ -157,15 +157,15 @@ impl Sort {
     }
 }
 
-/// Joins the ranges of sorts of lines by [`Op::And`], [`Op::Or`] or [`Op::AndNot`], and hands
-/// the runs to `take`. No set is made on the way.
+/// Joins the ranges of sorts of lines by [`Op::And`], [`Op::Or`] or [`Op::AndNot`], and hands the
+/// runs to `take`. It makes no set on the way.
 #[cfg(feature = "cli")]
 pub(crate) fn joined<T>(
     op: Op,
     mut sorts: Vec<Sort>,
     take: impl FnOnce(&mut dyn RunSource) -> Result<T>,
 ) -> Result<T> {
-    // What is joined is one list.
+    // Lists that `op` joins form one list.
     let alone = match op {
         Op::Or => 1,
         Op::AndNot => 2,
@@ -199,7 +199,7 @@ pub(crate) fn joined<T>(
     take(&mut *cut)
 }
 
-/// What lines stand for, as each thread gathered it: one of `lists` that are in memory at once.
+/// The ranges of one of `lists` lists that are in memory at once, as each thread gathered them.
 fn gather(
     sort: &Sort,
     opened: &[Opened],
@@ -219,13 +219,13 @@ fn gather(
     progress.enter(Phase::Load, sizes.unwrap_or(0));
     let ledger = Ledger::of(opened, invalid);
     let spool = sort.spool();
-    // A line has two bytes at least. What is not used of this costs nothing.
+    // A line has at least two bytes. Memory that is not touched costs nothing.
     let room = share.room_bytes / lists;
     let expected = sizes.unwrap_or(0).saturating_mul(4).try_into().unwrap_or(room);
     let new = || Gatherer::new(room, expected, spool.clone());
     let gatherers = std::iter::repeat_with(new).take(threads).collect();
     let scanned = scan(opened, &options, &ledger, gatherers);
-    // The first malformed line is what the user wants to hear of.
+    // Report the first malformed line, even if something else failed too.
     let tally = ledger.finish()?;
     Ok((tally, scanned?))
 }
