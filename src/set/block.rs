@@ -1,19 +1,19 @@
 //! Some hundred neighbouring containers of a set in memory.
 //!
-//! Where all of them have few values, these lie one behind the other: a value that is
-//! alone in its container takes 12 bytes. Else each container owns its memory.
+//! If all containers of a block have few values, the values of all lie in one vector: a value that
+//! is alone in its container takes 12 bytes. If not, each container has memory of its own.
 
 use super::container::{Container, MAX_ARRAY, Op, Owned, Scratch};
 use std::ops::Range;
 
 /// Most keys of a block.
 pub(super) const MAX_KEYS: usize = 512;
-/// Most values of a container that lies with the others.
+/// Most values of a container that shares a vector with the others.
 const MAX_FEW: usize = 15;
-/// Most values that lie together: one that comes moves those behind it.
+/// Most values of that vector: a new value moves those behind it.
 const MAX_LOWS: usize = 4 * MAX_KEYS;
 
-/// Containers by ascending keys; none is empty.
+/// Containers with ascending keys; no container is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     keys: Vec<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Block {
 
 #[derive(Debug, Clone)]
 enum Body {
-    /// The values of all containers, and where those of each end.
+    /// The values of all containers, and the end of each container in them.
     Few {
         ends: Vec<u16>,
         lows: Vec<[u8; 2]>,
@@ -37,7 +37,7 @@ fn places(ends: &[u16], index: usize) -> Range<usize> {
     start..usize::from(ends[index])
 }
 
-/// Moves the ends from `index` on by as many values as a container got or lost.
+/// Moves the ends from `index` on after a container changed from `old` to `new` values.
 fn shift(ends: &mut [u16], index: usize, old: usize, new: usize) {
     #[expect(clippy::cast_possible_truncation, reason = "at most MAX_LOWS")]
     let more = (new as u16).wrapping_sub(old as u16);
@@ -60,7 +60,7 @@ impl Block {
         &self.keys
     }
 
-    /// Container `index`, which there is.
+    /// Container `index`, which must exist.
     #[inline]
     pub(super) fn container(&self, index: usize) -> Container<'_> {
         match &self.body {
@@ -79,7 +79,7 @@ impl Block {
         }
     }
 
-    /// Number of values of some containers.
+    /// Number of values of these containers.
     pub(super) fn len_in(&self, indexes: Range<usize>) -> u64 {
         match &self.body {
             Body::Few { ends, .. } => {
@@ -97,7 +97,7 @@ impl Block {
         self.len_in(0..self.keys.len())
     }
 
-    /// Bytes of memory, about.
+    /// About the bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         let body = match &self.body {
             Body::Few { ends, lows } => 2 * (ends.capacity() + lows.capacity()),
@@ -109,7 +109,7 @@ impl Block {
         body + 8 * self.keys.capacity() + size_of::<Self>()
     }
 
-    /// The containers, each with memory of its own.
+    /// The containers, each in memory of its own.
     fn many(&mut self) -> &mut Vec<Owned> {
         if let Body::Few { ends, lows } = &self.body {
             let mut scratch = Scratch::default();
@@ -125,7 +125,7 @@ impl Block {
         }
     }
 
-    /// Adds a value to container `index`; tells whether it is new.
+    /// Adds a value to container `index`; gives whether it is new.
     pub(super) fn insert(&mut self, index: usize, low: u16) -> bool {
         if let Body::Few { ends, lows } = &mut self.body {
             let here = places(ends, index);
@@ -143,8 +143,8 @@ impl Block {
         self.many()[index].insert(low)
     }
 
-    /// Takes a value out of container `index`, which may be empty then; tells whether it
-    /// was there.
+    /// Removes a value from container `index`; gives whether it was there. The container may be
+    /// empty afterwards.
     pub(super) fn remove(&mut self, index: usize, low: u16) -> bool {
         match &mut self.body {
             Body::Few { ends, lows } => {
@@ -161,7 +161,7 @@ impl Block {
         }
     }
 
-    /// Puts a container before container `index`.
+    /// Inserts a container before container `index`.
     pub(super) fn insert_key(&mut self, index: usize, key: u64, container: Owned) {
         self.keys.insert(index, key);
         if let (Body::Few { ends, lows }, Container::Array(values)) =
@@ -179,11 +179,11 @@ impl Block {
             shift(ends, index, 0, values.len());
             return;
         }
-        // Its keys have one more already.
+        // The key is already in `keys`.
         self.many().insert(index, container);
     }
 
-    /// Makes container `index` what `op` makes of it and of `other`; it may be empty then.
+    /// Replaces container `index` by `container op other`; it may be empty afterwards.
     pub(super) fn join(
         &mut self,
         index: usize,
@@ -209,7 +209,7 @@ impl Block {
         self.many()[index].join(op, other, scratch);
     }
 
-    /// Takes the containers from `index` on into a block of their own.
+    /// Moves the containers from `index` on to a new block.
     pub(super) fn split_off(&mut self, index: usize) -> Self {
         let keys = self.keys.split_off(index);
         let body = match &mut self.body {
@@ -224,7 +224,7 @@ impl Block {
         Self { keys, body }
     }
 
-    /// Drops some containers.
+    /// Removes these containers.
     pub(super) fn drop_keys(&mut self, indexes: Range<usize>) {
         self.keys.drain(indexes.clone());
         match &mut self.body {
@@ -239,7 +239,7 @@ impl Block {
         }
     }
 
-    /// Brings every container into its smallest form; tells whether one changed its form.
+    /// Brings every container into its smallest form; gives whether one changed its form.
     pub(super) fn optimize(&mut self, scratch: &mut Scratch) -> bool {
         if let Body::Few { ends, lows } = &mut self.body {
             let as_runs = |index| {

@@ -1,8 +1,9 @@
-//! Changes in any order → what goes and what comes, within little memory.
+//! Takes changes in any order, and gives the values to remove and the values to add, in little
+//! memory.
 //!
-//! Changes wait until there are many; then they become a pair of sets, on disk. Pairs of
-//! about the same number of changes are joined, so that each change is joined a
-//! logarithmic number of times.
+//! Changes wait in memory until there are many. Then they become a pair of sets on disk. Two pairs
+//! with about the same number of changes are joined, so each change is joined a logarithmic number
+//! of times.
 
 #[cfg(feature = "cli")]
 use super::operand::AsSet;
@@ -34,12 +35,12 @@ pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile
     temporary(&spool, |sink| plan.run(sink, &Progress::default()))
 }
 
-/// Changes that wait in memory: 16 MiB of them, and as much to sort them.
+/// Most changes that wait in memory: 16 MiB, and as much again for sorting them.
 const WAITING: usize = 1 << 20;
 
-/// What becomes of values, told in any order: of each value the last word counts.
+/// Additions and removals of values in any order. For each value, the last change counts.
 ///
-/// Memory for a million changes; more of them go to temporary files.
+/// It keeps a million changes in memory; more of them go to temporary files.
 ///
 /// # Examples
 ///
@@ -62,30 +63,30 @@ const WAITING: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Changes {
     spool: Spool,
-    /// Values, and whether they come, in the order of the words.
+    /// Values with `true` if they are added, in the order of the changes.
     waiting: Vec<(u64, bool)>,
-    /// Older ones first, with the number of changes of each.
+    /// Pairs on disk, the oldest first, each with its number of changes.
     pairs: Vec<(u64, Changed)>,
 }
 
-/// What goes and what comes; no value does both.
+/// The values that changes remove and add; no value is in both.
 #[derive(Debug)]
 pub struct Changed {
-    /// Values that go.
+    /// Values to remove.
     pub removed: SetFile,
-    /// Values that come.
+    /// Values to add.
     pub added: SetFile,
 }
 
 impl Changes {
-    /// No changes yet; temporary files go to `folder`.
+    /// No changes. Temporary files go to `folder`.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         let spool = Spool { folder: folder.into(), ..Spool::default() };
         Self { spool, waiting: Vec::new(), pairs: Vec::new() }
     }
 
-    /// Notes that `value` comes, or goes. O(1), and O(log changes) where they go to
+    /// Adds `value` if `comes`, else removes it. O(1), or O(log changes) when changes go to
     /// temporary files.
     ///
     /// # Errors
@@ -106,9 +107,9 @@ impl Changes {
         Ok(())
     }
 
-    /// The pair of what waits.
+    /// The pair of the changes in memory.
     fn drain(&mut self) -> Result<Changed> {
-        self.waiting.sort_by_key(|&(value, _)| value); // stable: the last word stays last
+        self.waiting.sort_by_key(|&(value, _)| value); // a stable sort: the last change of a value stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
             let values = words.filter(|word| word.1 == comes).map(|&(value, _)| value);
@@ -119,7 +120,7 @@ impl Changes {
         Ok(pair)
     }
 
-    /// What the older and then the newer pair do.
+    /// The pair that does what `older` and then `newer` do.
     fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
         let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
             let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
@@ -132,7 +133,7 @@ impl Changes {
         })
     }
 
-    /// What all changes do, one after the other.
+    /// The pair that does what all changes do, one after the other.
     ///
     /// # Errors
     ///

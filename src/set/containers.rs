@@ -1,8 +1,8 @@
 //! The containers of a set in memory, by ascending keys.
 //!
-//! They lie in blocks, as in a search tree of two levels: a block has up to
-//! [`MAX_KEYS`] keys, so that a key that comes between others moves few of them. Keys
-//! lie together, apart from their containers, so that a search touches little memory.
+//! They are in blocks, as in a search tree of two levels. A block has up to [`MAX_KEYS`] keys, so a
+//! new key moves only a few others. The keys of a block are together, apart from the containers, so
+//! a search touches little memory.
 //!
 //! # Invariants
 //! 1. Keys ascend, within a block and from block to block.
@@ -11,15 +11,14 @@
 //!
 //! # Cost
 //! With c containers a search takes O(log c) and a new key O(√c) while c is below 10^9.
-//! A container takes 10 bytes beside its values where it and its neighbours have few of
-//! them, else 40 bytes, and its array, bitmap or runs.
+//! A container takes 10 bytes beside its values if it and its neighbours have few values; else 40 bytes beside its array, bitmap or runs.
 
 use super::block::{Block, MAX_KEYS};
 use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
 
-/// Keys that are looked at before one is searched for.
+/// Keys that are compared one by one before a search.
 const NEAR: usize = 4;
 
 /// Containers by their keys (`value >> 16`).
@@ -34,7 +33,7 @@ pub(crate) struct Containers {
     blocks: Vec<Box<Block>>,
 }
 
-/// A container's block, and its number in it.
+/// The place of a container: its block, and its index in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Slot {
     block: usize,
@@ -52,13 +51,13 @@ impl Containers {
         self.lens.iter().sum()
     }
 
-    /// Bytes of memory, about.
+    /// About the bytes of memory that it takes.
     pub(crate) fn bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.bytes()).sum()
     }
 
-    /// The place of `key`, or where it would be: in a block that there is, unless there
-    /// are none.
+    /// The place of `key`, or the place where it would be inserted. The block of that place exists,
+    /// unless there are no blocks.
     #[inline]
     fn find(&self, key: u64) -> Result<Slot, Slot> {
         let behind = self.firsts.partition_point(|&first| first <= key);
@@ -70,10 +69,10 @@ impl Containers {
             .map_err(|index| Slot { block, index })
     }
 
-    /// The first place from `key` on, at `slot` or behind it. `get` finds nothing there if all
-    /// keys are smaller.
+    /// The first place, at `slot` or behind it, whose key is `key` or larger. If there is none,
+    /// `get` finds nothing at the result.
     pub(crate) fn advance(&self, mut slot: Slot, key: u64) -> Slot {
-        // Mostly one of the next is meant.
+        // Mostly it is one of the next keys.
         for _ in 0..NEAR {
             if self.key(slot).is_none_or(|next| next >= key) {
                 return slot;
@@ -88,7 +87,7 @@ impl Containers {
         self.normal(slot)
     }
 
-    /// The same place, not behind the end of a block.
+    /// The same place; never behind the end of a block.
     fn normal(&self, slot: Slot) -> Slot {
         match self.blocks.get(slot.block) {
             Some(block) if slot.index >= block.keys().len() => {
@@ -184,7 +183,7 @@ impl Containers {
         None
     }
 
-    /// Adds a value; tells whether it is new.
+    /// Adds a value; gives whether it is new.
     pub(crate) fn insert(&mut self, value: u64) -> bool {
         let (key, low) = split(value);
         match self.find(key) {
@@ -201,7 +200,7 @@ impl Containers {
         }
     }
 
-    /// Takes a value out; tells whether it was there.
+    /// Removes a value; gives whether it was there.
     pub(crate) fn remove(&mut self, value: u64) -> bool {
         let (key, low) = split(value);
         let Ok(slot) = self.find(key) else { return false };
@@ -214,7 +213,7 @@ impl Containers {
         was_there
     }
 
-    /// Puts a container where `find` says that its key would be.
+    /// Inserts a container at the place that `find` gives for its key.
     fn put(&mut self, slot: Slot, key: u64, container: Owned) {
         let Slot { mut block, mut index } = slot;
         let len = u64::from(container.len());
@@ -224,7 +223,7 @@ impl Containers {
         let is_full = self.blocks.get(block).is_none_or(|block| block.keys().len() == MAX_KEYS);
         let is_behind_all = index == MAX_KEYS && block + 1 == self.blocks.len();
         if self.blocks.is_empty() || is_behind_all {
-            // Keys that ascend fill their blocks.
+            // Ascending keys fill their blocks.
             self.firsts.push(key);
             self.lens.push(len);
             self.blocks.push(Box::new(Block::new(key, container)));
@@ -251,7 +250,7 @@ impl Containers {
         self.blocks.insert(block + 1, Box::new(behind));
     }
 
-    /// Drops keys of a block, and the block if none are left.
+    /// Removes these keys of a block, and the block if it has no others.
     fn drop_keys(&mut self, block: usize, keys: Range<usize>) {
         let found = &mut self.blocks[block];
         self.lens[block] -= found.len_in(keys.clone());
@@ -265,7 +264,7 @@ impl Containers {
         }
     }
 
-    /// Appends a container, whose key is larger than all others. Empty ones are left out.
+    /// Appends a container, whose key must be larger than all others. Leaves out an empty one.
     pub(crate) fn push(&mut self, key: u64, container: Owned) {
         debug_assert!(self.last_key().is_none_or(|last| last < key), "keys ascend");
         let block = self.blocks.len().saturating_sub(1);
@@ -273,8 +272,8 @@ impl Containers {
         self.put(Slot { block, index }, key, container);
     }
 
-    /// Appends ascending values, all of which are larger than all others; those that share a
-    /// key come together.
+    /// Appends ascending values above all others. All values with the same key must come in one
+    /// call.
     pub(crate) fn push_values(&mut self, values: &[u64]) {
         let mut scratch = Scratch::default();
         for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
@@ -285,7 +284,7 @@ impl Containers {
         }
     }
 
-    /// The values of `key` become `values op container`; for [`Op::And`] see `retain`.
+    /// The values of `key` become `values op container`. For [`Op::And`] see `retain`.
     pub(crate) fn join(
         &mut self,
         op: Op,
@@ -311,7 +310,7 @@ impl Containers {
         }
     }
 
-    /// Drops all containers of these keys.
+    /// Removes all containers with these keys.
     pub(crate) fn drop_range(&mut self, keys: RangeInclusive<u64>) {
         if keys.is_empty() {
             return;
@@ -337,7 +336,7 @@ impl Containers {
         self.firsts.drain(whole);
     }
 
-    /// Brings every container into its smallest form; tells whether one changed its form.
+    /// Brings every container into its smallest form; gives whether one changed its form.
     pub(crate) fn optimize(&mut self) -> bool {
         let mut scratch = Scratch::default();
         let blocks = self.blocks.iter_mut();
@@ -345,8 +344,8 @@ impl Containers {
     }
 }
 
-/// The containers of two sets side by side, by ascending keys: those that `op` can make
-/// values of.
+/// The containers of two sets side by side, by ascending keys, as far as `op` can give values for
+/// them.
 struct Pairs<'a> {
     op: Op,
     sets: [&'a Containers; 2],
@@ -392,10 +391,10 @@ impl<'a> Iterator for Pairs<'a> {
     }
 }
 
-/// Two sets in memory. A plan does the same for any number of sets of any kind; this takes
-/// a third of its time where containers have few values.
+/// Operations on two sets in memory. A plan does the same for any number of sets of any kind; this
+/// takes a third of its time if containers have few values.
 impl Containers {
-    /// What `op` makes of two sets.
+    /// The set `a op b`.
     pub(crate) fn joined(op: Op, a: &Self, b: &Self) -> Self {
         let (mut found, mut scratch) = (Self::default(), Scratch::default());
         for (key, ours, theirs) in Pairs::new(op, a, b) {

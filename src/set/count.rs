@@ -1,4 +1,4 @@
-//! How many values the result of a plan has, without making them where that can be.
+//! Counts the values of the result of a plan, mostly without computing them.
 
 use super::merge::Merge;
 use super::pieces::Pool;
@@ -8,8 +8,7 @@ use crate::progress::Progress;
 use crate::set::container::{self, Op};
 
 impl Plan<'_> {
-    /// Number of values of the result. For two sets nothing is computed but
-    /// the size of what they share.
+    /// Number of values of the result. For two sets, it only computes how many values they share.
     pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
         let sets = self.operands();
         Self::after(&sets, self.counted(progress))
@@ -56,8 +55,8 @@ impl Plan<'_> {
         Ok(count)
     }
 
-    /// Number of values of the result, where a range may be all there is of the
-    /// universe: what is beside the other set in it is not walked through.
+    /// Number of values of the result, even if the plan has a range of all values: it does not walk
+    /// through the part of the range outside of the other set.
     #[cfg(feature = "cli")]
     pub(crate) fn cardinality(self, progress: &Progress) -> Result<u128> {
         let count = |plan: Self| plan.count(progress).map(u128::from);
@@ -79,7 +78,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The same of the range `first ..= last` joined with this plan.
+    /// The same for the range `first ..= last` joined with this plan.
     #[cfg(feature = "cli")]
     fn count_beside(self, op: Op, first: u64, last: u64, progress: &Progress) -> Result<u128> {
         let (mut outside, mut inside) = (0_u128, 0_u128);
@@ -94,7 +93,7 @@ impl Plan<'_> {
             pool.give(theirs);
             Ok(())
         })?;
-        // The values of the set that are in the range ascend, and are counted once.
+        // The values of the set in the range ascend, and each is counted once.
         let left = range_len(first, last).checked_sub(inside).ok_or_else(|| contradiction([]))?;
         Ok(match op {
             Op::And => inside,
@@ -104,7 +103,7 @@ impl Plan<'_> {
         })
     }
 
-    /// What is wrong with the last container of a set of this plan.
+    /// The fault in the last container of a set of this plan, if there is one.
     fn disorder(&self) -> Option<Error> {
         match self {
             Self::Set(leaf) => leaf.disorder(),
@@ -113,7 +112,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Whether all values of `a` are in `b`. Ends at the first container that has others.
+    /// Whether all values of `a` are in `b`. Ends at the first container with another value.
     pub(crate) fn is_subset(a: Self, b: Self) -> Result<bool> {
         let sets = [a.operands(), b.operands()].concat();
         Self::after(&sets, Self::is_within(a, b))
@@ -134,7 +133,7 @@ impl Plan<'_> {
         Ok(true)
     }
 
-    /// Whether two sets share no value. Ends at the first container that shares one.
+    /// Whether two sets share no value. Ends at the first container with a shared value.
     pub(crate) fn is_disjoint(a: Self, b: Self) -> Result<bool> {
         let sets = [a.operands(), b.operands()].concat();
         Self::after(&sets, Self::is_apart(a, b))
@@ -156,7 +155,7 @@ impl Plan<'_> {
     }
 }
 
-/// Two containers share more values than one of them has: that one is damaged.
+/// The error for two containers that share more values than one of them has: that one is damaged.
 fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> Error {
     let named = plans.into_iter().find_map(Plan::disorder);
     named.unwrap_or_else(|| {
@@ -165,7 +164,7 @@ fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> E
     })
 }
 
-/// `part` in proportion to `all`; all of nothing is 1.
+/// `part / all`; 1 if `all` is 0.
 #[expect(clippy::cast_precision_loss, reason = "a proportion")]
 pub(crate) fn proportion(part: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }

@@ -1,4 +1,4 @@
-//! What two sources of runs have in common, or one has alone; no set is made of them.
+//! Intersection and difference of two sources of runs. It makes no set of them.
 
 use super::ranges::{BATCH, RunSource, Windows};
 use crate::error::Result;
@@ -12,7 +12,7 @@ pub(crate) fn count_values(source: &mut dyn RunSource) -> Result<u128> {
     Ok(count)
 }
 
-/// What the runs of one source have in common with those of another, or have alone.
+/// The runs of the intersection or the difference of two sources.
 pub(crate) struct CutRuns<'s> {
     in_both: bool,
     left: Side<'s>,
@@ -31,7 +31,7 @@ impl<'s> Side<'s> {
         Self { source, runs: Vec::new(), at: 0 }
     }
 
-    /// The runs that wait; none if the source has no more.
+    /// The runs that were taken and not used yet; none if the source has no more.
     fn waiting(&mut self) -> Result<&mut [[u64; 2]]> {
         if self.at == self.runs.len() {
             self.source.next(&mut self.runs)?;
@@ -42,7 +42,8 @@ impl<'s> Side<'s> {
 }
 
 impl<'s> CutRuns<'s> {
-    /// What `left` has in common with `right` if `in_both`, else what it has alone.
+    /// The intersection of `left` and `right` if `in_both`, else the values of `left` that are not
+    /// in `right`.
     pub(crate) fn new(
         in_both: bool,
         left: Box<dyn RunSource + 's>,
@@ -52,8 +53,8 @@ impl<'s> CutRuns<'s> {
     }
 }
 
-/// Puts what runs have in common into `out`, up to the end of one side; gives how many of each
-/// are done. Nothing is guessed: which of two runs ends first is random.
+/// Appends the intersection to `out`, up to the end of one side; gives how many runs of each side
+/// are done. It has no branches to predict: which of two runs ends first is random.
 fn common(left: &[[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> [usize; 2] {
     let [mut i, mut j] = [0; 2];
     while let (Some(a), Some(b)) = (left.get(i), right.get(j)) {
@@ -67,15 +68,15 @@ fn common(left: &[[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> [us
     [i, j]
 }
 
-/// Puts what the left runs have alone into `out`, up to the end of one side; gives how many of
-/// each are done. Of the left run that is not done, the rest stays.
+/// Appends the values that only the left runs have to `out`, up to the end of one side; gives how
+/// many runs of each side are done. If a left run is not done, the rest of it stays.
 fn alone(left: &mut [[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> [usize; 2] {
     let [mut i, mut j] = [0; 2];
     let room = left.len() + right.len();
     let (start, mut end) = (out.len(), out.len());
     out.resize(start + room, [0; 2]);
     while let (Some(a), Some(b)) = (left.get_mut(i), right.get(j)) {
-        // The next run overwrites it, unless it begins before the run that is cut out.
+        // The next run overwrites this one, unless a left run goes on before the right one.
         out[end] = [a[0], a[1].min(b[0].wrapping_sub(1))];
         end += usize::from(a[0] < b[0]);
         let is_done = a[1] <= b[1];
@@ -111,7 +112,7 @@ impl RunSource for CutRuns<'_> {
         self.left.source.check()
     }
 
-    /// No run reaches beyond the left one it is cut of.
+    /// Every run is part of a left run.
     fn windows(&self) -> Option<Windows> {
         self.left.source.windows()
     }
@@ -130,7 +131,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// The runs of values.
+    /// The runs of these values.
     pub(in crate::set) fn given(values: &BTreeSet<u64>) -> Given {
         let mut runs: Vec<[u64; 2]> = Vec::new();
         for &value in values {

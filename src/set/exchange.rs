@@ -25,12 +25,12 @@ impl IntegerSet {
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`], once it was cancelled.
+    /// [`Error::Interrupted`] after a cancellation.
     pub fn to_roaring_bytes_with(&self, progress: &Progress) -> Result<Vec<u8>> {
         self.roaring_bytes(|| Error::if_cancelled(progress))
     }
 
-    /// Asks `goes_on` before each container.
+    /// Calls `goes_on` before each container.
     fn roaring_bytes<E>(&self, goes_on: impl Fn() -> Result<(), E>) -> Result<Vec<u8>, E> {
         let mut bytes = vec![0; 8];
         let (mut buckets, mut high, mut encoder) = (0_u64, 0, BucketEncoder::in_memory());
@@ -87,7 +87,7 @@ impl IntegerSet {
     }
 }
 
-/// A set of which its bytes say that it has `len` values.
+/// The set, if it has the `len` values that its bytes say.
 pub(super) fn counted(set: IntegerSet, len: u64) -> Result<IntegerSet, Damage> {
     if set.len() == len {
         return Ok(set);

@@ -36,19 +36,19 @@ pub enum Expression {
     AndNot(Vec<Expression>),
 }
 
-/// Why a text is no [`Expression`].
+/// Why a text is not an [`Expression`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expression: byte {offset}: expected {expected}, found {found}")]
 pub struct ParseExpressionError {
-    /// Where, in bytes from 0.
+    /// The place of the error, in bytes from 0.
     pub offset: usize,
-    /// What could have been there.
+    /// What the parser expected there.
     pub expected: &'static str,
-    /// What was there.
+    /// What the parser found there.
     pub found: String,
 }
 
-/// More parentheses in each other are refused: no expression shall exhaust the stack.
+/// Most parentheses inside of each other: more could exhaust the stack.
 const MAX_DEPTH: usize = 200;
 
 impl std::str::FromStr for Expression {
@@ -149,7 +149,7 @@ impl Parser<'_> {
         Ok(Expression::Name(name))
     }
 
-    /// The characters of a number that come next; `..` is none of them.
+    /// The characters of the next number, without a `..` behind it.
     fn word(&mut self) -> &str {
         let rest = &self.text[self.offset()..];
         let rest = rest.split("..").next().unwrap_or_default();
@@ -157,7 +157,7 @@ impl Parser<'_> {
         &rest[..end]
     }
 
-    /// Whether a number comes next that a name could be, such as `ff..1ff`.
+    /// Whether a number with the form of a name comes next, such as `ff..1ff`.
     fn begins_range(&mut self) -> bool {
         let end = self.offset() + self.word().len();
         end > self.offset() && self.text[end..].starts_with("..")
@@ -178,7 +178,7 @@ impl Parser<'_> {
         Ok(Expression::Range(first, last))
     }
 
-    /// The ends of the number that comes next, or of the block.
+    /// The ends of the next number or block.
     fn number(&mut self, is_block: bool) -> Result<[u64; 2], ParseExpressionError> {
         let start = self.offset();
         let (notation, expected) = if is_block {
@@ -207,7 +207,7 @@ impl Expression {
     ///
     /// # Errors
     ///
-    /// If the text is no expression; the error has the place.
+    /// If the text is no expression. The error has the place.
     ///
     /// # Examples
     ///
@@ -229,7 +229,7 @@ impl Expression {
         }
     }
 
-    /// Names that occur in it, each once, in order.
+    /// The names in it, each once, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let (mut names, mut known) = (Vec::new(), HashSet::new());
@@ -253,11 +253,11 @@ impl Expression {
         }
     }
 
-    /// The set that the expression stands for; `set` gives the set of a name.
+    /// The set of the expression. `set` gives the set of a name.
     ///
     /// # Errors
     ///
-    /// If `set` knows no set of a name.
+    /// If `set` gives no set for a name.
     ///
     /// # Examples
     ///

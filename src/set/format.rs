@@ -1,5 +1,5 @@
-//! What sets are written as, and the names of it: the one list, which programs and the Python
-//! package use.
+//! The formats in which sets are written, and their names. This is the only list; the programs and
+//! the Python package use it.
 
 use super::foreign::ForeignFormat;
 use crate::io::table::TableFormat;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// What a set is written as.
+/// The format of a set that is written.
 ///
 /// # Examples
 ///
@@ -24,8 +24,8 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetFormat {
-    /// A `.bits` file, dense or roaring, whichever is smaller, or sparse where that takes
-    /// less than four fifths of it.
+    /// A `.bits` file, dense or roaring, whichever is smaller; or sparse, if that takes less than
+    /// four fifths of the smaller one.
     Bits,
     /// A `.bits` file with a plain bitmap.
     DenseBits,
@@ -114,8 +114,9 @@ impl SetFormat {
         cfg!(feature = "columnar") || !matches!(self, Self::Table(_) | Self::SparkBitmap)
     }
 
-    /// The format that a file of this name should have, if the name tells: `.roaring`; text for
-    /// `.txt` and names of compressed files; a table as [`TableFormat::of_name`] has it.
+    /// The format that a file of this name should have, if the name tells it: roaring for
+    /// `.roaring`, text for `.txt` and names of compressed files, a table as
+    /// [`TableFormat::of_name`] says.
     #[must_use]
     pub fn of_name(path: impl AsRef<Path>) -> Option<Self> {
         let path = path.as_ref();
@@ -130,7 +131,7 @@ impl SetFormat {
         }
     }
 
-    /// What this is for a writer.
+    /// The kind of output for the writer.
     pub(super) fn encoding(self) -> Encoding {
         match self {
             Self::Values(_) => Encoding::Lines,
@@ -146,7 +147,7 @@ impl fmt::Display for SetFormat {
     }
 }
 
-/// Why a text names no [`SetFormat`].
+/// Why a text is not the name of a [`SetFormat`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of {}", SetFormat::ALL.map(SetFormat::name).join(", "))]
 pub struct ParseSetFormatError;

@@ -21,12 +21,11 @@ use std::path::Path;
 /// [`next`](Self::next), [`previous`](Self::previous). No query fails. Sets in files are
 /// [`SetFile`](super::SetFile)s; [`and`](super::and) and its kin take both together.
 ///
-/// Values that share all but their low 16 bits lie in one container: an array, a bitmap,
-/// or runs, whichever suits. So a set takes at most 2 bytes a value where many are near
-/// each other, a bit or less where most are, and 40 bytes for each container. Where
-/// neighbouring containers have few values, they take 10 bytes each beside these: a value
-/// that is far from all others costs 12 bytes, and at most twice as many where values were
-/// inserted in any order.
+/// Values that share all but their low 16 bits lie in one container: an array, a bitmap, or runs,
+/// whichever suits. A value takes at most 2 bytes if many values are near each other, and a bit or
+/// less if most possible values are there; each container takes 40 bytes more. Neighbouring
+/// containers of few values take 10 bytes each beside their values: a value that is far from all
+/// others costs 12 bytes, and at most 24 if values were inserted in any order.
 ///
 /// # Examples
 ///
@@ -44,8 +43,7 @@ use std::path::Path;
 #[derive(Clone, Default)]
 pub struct IntegerSet(pub(super) Containers);
 
-/// The answer of a set in memory. Nothing but this room makes its containers, so that
-/// none is damaged.
+/// The answer of a set in memory. Only this room makes its containers, so none is damaged.
 pub(super) fn sound<T, E: std::fmt::Display>(answer: Result<T, E>) -> T {
     answer.unwrap_or_else(|error| unreachable!("a set in memory is not damaged: {error}"))
 }
@@ -84,25 +82,26 @@ impl IntegerSet {
         set
     }
 
-    /// The set as a view, which all kinds of sets have. O(1).
+    /// The set as a view, which every kind of set has. O(1).
     #[must_use]
     pub fn view(&self) -> SetView<'_> {
         SetView(Shape::Memory(&self.0))
     }
 
-    /// Adds a value; tells whether it is new. O(log c) for c containers, and for a new
-    /// container O(√c); within a container as for a vector of at most 4096 values.
+    /// Adds a value; gives whether it is new. O(log c) for c containers, and O(√c) for a new
+    /// container; within a container the cost is that of a vector of at most 4096 values.
     pub fn insert(&mut self, value: u64) -> bool {
         self.0.insert(value)
     }
 
-    /// Takes a value out; tells whether it was there. Cost as of [`insert`](Self::insert).
+    /// Removes a value; gives whether it was in the set. The cost is that of
+    /// [`insert`](Self::insert).
     pub fn remove(&mut self, value: u64) -> bool {
         self.0.remove(value)
     }
 
-    /// Adds all values of a range. O(containers of the range): each takes 10 bytes and
-    /// up, so that `insert_range(..)` needs more memory than there is.
+    /// Adds all values of a range. O(containers of the range): each takes 10 bytes or more, so
+    /// `insert_range(..)` needs more memory than there is.
     pub fn insert_range(&mut self, range: impl RangeBounds<u64>) {
         let Some((first, last)) = ends_of(&range) else { return };
         let mut scratch = Scratch::default();
@@ -112,7 +111,7 @@ impl IntegerSet {
         }
     }
 
-    /// Takes all values of a range out. O(containers that go).
+    /// Removes all values of a range. O(removed containers).
     ///
     /// # Examples
     ///
@@ -135,14 +134,14 @@ impl IntegerSet {
         }
     }
 
-    /// Takes all values out.
+    /// Removes all values.
     pub fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// Brings the containers into their smallest forms; tells whether one changed. Sets of
-    /// ascending values are in them already; call it when many values were inserted or
-    /// removed, or sets were joined. O(containers).
+    /// Brings the containers into their smallest forms; gives whether one changed. Sets that are
+    /// made of ascending values have these forms already. Call it after many values were inserted
+    /// or removed, or sets were joined. O(containers).
     ///
     /// # Examples
     ///
@@ -166,7 +165,7 @@ impl IntegerSet {
         self.0.container(key).is_some_and(|container| container.contains(low))
     }
 
-    /// Which of `values` are in the set. Where there are many, several times faster than
+    /// Which of `values` are in the set. For many values this is several times faster than asking
     /// one by one.
     #[must_use]
     pub fn contains_many(&self, values: &[u64]) -> Vec<bool> {
@@ -254,8 +253,8 @@ impl IntegerSet {
         self.len() - both + (other.len() - both)
     }
 
-    /// The Jaccard index: the values in both in proportion to those in either, 0 to 1; 1
-    /// for two empty sets.
+    /// The Jaccard index: the number of values in both sets, divided by the number in either; 1 for
+    /// two empty sets.
     #[must_use]
     pub fn jaccard(&self, other: &Self) -> f64 {
         let both = self.intersection_len(other);
@@ -288,10 +287,11 @@ impl IntegerSet {
         Self(sound(Plan::join(Op::AndNot, plans).collect(&Progress::default())))
     }
 
-    /// Every value plus `offset`; values that leave 0 ..= 2^64 − 1 are dropped. O(values).
+    /// Adds `offset` to every value. Drops values that are then outside of 0 ..= 2^64 − 1.
+    /// O(values).
     #[must_use]
     pub fn add_offset(&self, offset: i128) -> Self {
-        // Where even the sum of 128 bits overflows, the value has left, too.
+        // If even the sum in 128 bits overflows, the value is outside too.
         let moved = self.iter().filter_map(|value| i128::from(value).checked_add(offset));
         moved.filter_map(|value| u64::try_from(value).ok()).collect()
     }
@@ -316,7 +316,7 @@ impl IntegerSet {
     }
 }
 
-/// The part of `first ..= last` at `key`.
+/// The values of `first ..= last` in the container `key`, as a run.
 fn run_at(key: u64, first: u64, last: u64) -> [u8; 4] {
     let from = if first >> 16 == key { split(first).1 } else { 0 };
     let to = if last >> 16 == key { split(last).1 } else { u16::MAX };

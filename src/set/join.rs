@@ -1,4 +1,4 @@
-//! Algebra over sets of any kind, mixed as they come.
+//! Set algebra over sets of any kind, in any mixture.
 
 use super::container::Op;
 use super::file::{Spool, ValueSink};
@@ -12,12 +12,12 @@ use crate::progress::Progress;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A set that algebra describes, and that is yet to be computed: in memory, as a number,
-/// or into a file. [`and`], [`or`], [`xor`], [`andnot`], [`at_least`] and
+/// A set that algebra describes and that is not computed yet. Its methods compute it in memory, as
+/// a number, or into a file. [`and`], [`or`], [`xor`], [`andnot`], [`at_least`] and
 /// [`Expression::eval`](super::Expression::eval) give one.
 ///
-/// It is computed container by container, so that counting and writing take little memory
-/// whatever the size of the sets.
+/// It is computed container by container, so counting and writing take little memory for sets of
+/// any size.
 ///
 /// # Examples
 ///
@@ -97,12 +97,12 @@ impl<'a> Joined<'a> {
         Self { plan, progress: Arc::default() }
     }
 
-    /// Hands the values over.
+    /// Hands the values to `sink`.
     pub(super) fn run(self, sink: &mut dyn ValueSink) -> Result<()> {
         self.plan.run(sink, &self.progress)
     }
 
-    /// Counts progress there, and ends the computation when that is cancelled.
+    /// Counts progress there. The computation ends when that is cancelled.
     ///
     /// # Examples
     ///
@@ -126,12 +126,12 @@ impl<'a> Joined<'a> {
     ///
     /// # Errors
     ///
-    /// If a file is damaged; so for all methods.
+    /// If a file is damaged. This holds for all methods.
     pub fn to_set(self) -> Result<IntegerSet> {
         self.plan.collect(&self.progress).map(IntegerSet)
     }
 
-    /// Number of values; of two sets the values are not computed.
+    /// Number of values. For two sets the values are not computed.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Sparse sets joined value by value, a block at a time.
+//! Joins sparse sets value by value, a block at a time.
 //!
-//! Where values are far apart, most containers would have one of them: a plan of sparse
-//! sets alone makes none. It takes blocks of values and merges them; where one set has few
-//! values, the others go ahead to these.
+//! If values are far apart, most containers would have one value. So a plan of sparse sets alone
+//! makes no containers: it takes blocks of values and merges them. If one set has few values, it
+//! moves the other sets on to these.
 
 use super::operand::Operand;
 use super::plan::Plan;
@@ -12,9 +12,9 @@ use crate::kernel::steps;
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
 
-/// More sets are walked by containers: each step looks at all of them.
+/// With more sets, joining by containers is better: each step here looks at all sets.
 const MAX_SETS: usize = 32;
-/// Values that are handed over together, about.
+/// About the number of values that go to the sink together.
 const BATCH: usize = 1 << 13;
 
 /// A join of sparse sets.
@@ -24,18 +24,18 @@ pub(super) struct Merge<'a> {
     batch: Batch,
 }
 
-/// A sparse set on its way.
+/// A sparse set, and how far it was read.
 struct Sparse<'a> {
     walk: Walk<'a>,
     set: Operand<'a>,
 }
 
-/// Which values are in the result.
+/// Which values belong to the result.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
-    /// Those of the first set that all others have, or that none has.
+    /// The values of the first set that are in all others (`kept`), or in none of them.
     First { kept: bool },
-    /// Those that are among so many of the sets.
+    /// The values that so many of the sets have.
     Among(Among),
 }
 
@@ -44,12 +44,12 @@ impl<'a> Sparse<'a> {
         Some(Self { walk: set.view().walk()?, set })
     }
 
-    /// The values that come next; none at the end.
+    /// The next values; none at the end.
     fn rest(&mut self) -> Result<&[u64]> {
         self.walk.rest().map_err(|damage| self.set.damaged(damage))
     }
 
-    /// Keeps those of ascending `values` that are in the set, or those that are not.
+    /// Keeps those of ascending `values` that are in the set (`kept`), or those that are not.
     fn filter(&mut self, kept: bool, values: &mut Vec<u64>) -> Result<()> {
         let (mut read, mut written) = (0, 0);
         while read < values.len() {
@@ -69,7 +69,7 @@ impl<'a> Sparse<'a> {
             }
             let rest = self.rest()?;
             let mut passed = 0;
-            // Without a branch to guess wrong: which value is smaller is as good as random.
+            // Without a branch: the processor could not predict which value is smaller.
             while read < values.len() && passed < rest.len() {
                 let (ours, theirs) = (values[read], rest[passed]);
                 values[written] = ours;
@@ -81,7 +81,7 @@ impl<'a> Sparse<'a> {
             self.walk.pass(passed);
         }
         if !kept {
-            // Behind the last value of the set.
+            // These are behind the last value of the set.
             values.copy_within(read.., written);
             written += values.len() - read;
         }
@@ -91,7 +91,7 @@ impl<'a> Sparse<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// The plan as a merge; none if not all that takes part is sparse.
+    /// The plan as a merge; none unless all its sets are sparse.
     pub(super) fn of(plan: &Plan<'a>) -> Option<Self> {
         let mut sets = Vec::new();
         let rule = match plan {
@@ -101,7 +101,7 @@ impl<'a> Merge<'a> {
             }
             Plan::Join(Op::And, plans) => {
                 add(&mut sets, plans)?;
-                // The others go ahead to the values of the smallest one.
+                // The other sets move on to the values of the smallest one.
                 sets.sort_by_key(|sparse: &Sparse<'_>| sparse.walk.len());
                 Rule::First { kept: true }
             }
@@ -134,7 +134,7 @@ impl<'a> Merge<'a> {
         is_few.then(|| Self { rule, sets, batch: Batch::default() })
     }
 
-    /// Hands over the values of the result: all of an aligned range of 2^16 at once.
+    /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
     pub(super) fn run(
         mut self,
         progress: &Progress,
@@ -155,7 +155,7 @@ impl<'a> Merge<'a> {
         self.batch.finish(&mut take)
     }
 
-    /// The next values of the result, of which there may be none; tells whether more follow.
+    /// Appends the next values of the result, if there are any; gives whether more may follow.
     fn step(&mut self, values: &mut Vec<u64>) -> Result<bool> {
         values.clear();
         match self.rule {
@@ -173,7 +173,7 @@ impl<'a> Merge<'a> {
             if !values.is_empty() {
                 other.filter(kept, values)?;
             }
-            // A set that is at its end has no value for the others.
+            // A set at its end has no value of the first set.
             if kept && other.rest()?.is_empty() {
                 return Ok(!values.is_empty());
             }
@@ -195,7 +195,7 @@ impl<'a> Merge<'a> {
             values.extend_from_slice(&rest[..count]);
             sparse.walk.pass(count);
         }
-        values.sort_by_key(|&value| value); // runs: the stable sort merges them
+        values.sort_by_key(|&value| value); // a stable sort, which merges the runs
         let (mut read, mut written) = (0, 0);
         while let Some(&value) = values.get(read) {
             let copies = values[read..].iter().take_while(|&&other| other == value).count();
@@ -217,7 +217,7 @@ fn add<'a>(sets: &mut Vec<Sparse<'a>>, plans: &[Plan<'a>]) -> Option<()> {
     Some(())
 }
 
-/// Values that wait until all of their aligned range have come.
+/// Values that wait until all values of their aligned range of 2^16 have come.
 #[derive(Default)]
 struct Batch(Vec<u64>);
 

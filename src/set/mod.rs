@@ -1,8 +1,8 @@
 //! Sets of natural numbers, in memory and in files.
 //!
-//! [`IntegerSet`] is a set in memory, which never fails; [`SetFile`] is a file that is
-//! queried where it lies; [`SetView`] is what both are queried through. [`and`], [`or`] and
-//! their kin take all of them together, and [`Expression`] is algebra as text.
+//! [`IntegerSet`] is a set in memory, which never fails; [`SetFile`] is a file that is queried
+//! where it lies; [`SetView`] is what both are queried through. [`and`], [`or`] and the other
+//! operations take all of them together, and [`Expression`] is algebra as text.
 //!
 //! Flow: operands → `plan`, which works container by container → `sink`, or memory. Read
 //! `view/query.rs` and `plan.rs` first.

@@ -1,4 +1,4 @@
-//! What takes part in set algebra, wherever it lies.
+//! The operands of set algebra: sets in memory, in files and in bytes.
 
 use super::file::SetFile;
 use super::keyed::KeyedSets;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A set that takes part in algebra: [`IntegerSet`](super::IntegerSet), [`SetFile`],
 /// [`SetView`], and references, boxes and [`Arc`]s of them.
 ///
-/// Types of your own implement it by handing on one of these.
+/// Implement it for a type of your own by returning the operand of one of these.
 ///
 /// # Examples
 ///
@@ -61,7 +61,7 @@ impl AsSet for SetFile {
     }
 }
 
-/// A borrowed set, and where it comes from; see [`AsSet`].
+/// A borrowed set, and its origin; see [`AsSet`].
 #[derive(Debug, Clone, Copy)]
 pub struct Operand<'a> {
     view: SetView<'a>,
@@ -81,12 +81,12 @@ impl<'a> Operand<'a> {
         Self { view, origin: Origin::Named(name) }
     }
 
-    /// A set of a file of many.
+    /// A set of a `.sets` file.
     pub(super) fn keyed(view: SetView<'a>, sets: &'a KeyedSets) -> Self {
         Self { view, origin: Origin::Keyed(sets) }
     }
 
-    /// Asks the set; names it in an error.
+    /// Asks the set a question; an error names the set.
     pub(crate) fn ask<T>(
         self,
         question: impl FnOnce(SetView<'a>) -> Result<T, Damage>,
@@ -94,7 +94,7 @@ impl<'a> Operand<'a> {
         self.after(question(self.view).map_err(|damage| self.damaged(damage)))
     }
 
-    /// An answer of the view, unless its file lost bytes of which it may be made.
+    /// An answer of the view, unless its file lost bytes from which it may come.
     pub(crate) fn after<T>(self, answer: Result<T>) -> Result<T> {
         match self.origin {
             Origin::File(file) => file.after(answer),
@@ -109,7 +109,7 @@ impl<'a> Operand<'a> {
         self.view
     }
 
-    /// The file, if it is one.
+    /// The file of the set, if it is in a file.
     pub(super) fn file(self) -> Option<&'a SetFile> {
         match self.origin {
             Origin::File(file) => Some(file),
@@ -117,7 +117,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// The error of a query to the view, with the name of the set.
+    /// The error for damage that a question to the view found, with the name of the set.
     ///
     /// # Examples
     ///

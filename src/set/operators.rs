@@ -13,7 +13,7 @@ use std::ops::{
 use std::vec;
 
 impl fmt::Debug for IntegerSet {
-    /// The first values.
+    /// Shows the first values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 16;
         let mut set = f.debug_set();
@@ -39,14 +39,14 @@ impl Hash for IntegerSet {
 }
 
 impl Extend<u64> for IntegerSet {
-    /// Values that ascend are added many at a time.
+    /// Adds values. Ascending values are added many at a time.
     fn extend<I: IntoIterator<Item = u64>>(&mut self, values: I) {
         self.add_all(values);
     }
 }
 
 impl IntegerSet {
-    /// Adds values; tells whether they ascended.
+    /// Adds values; gives whether they ascended.
     fn add_all(&mut self, values: impl IntoIterator<Item = u64>) -> bool {
         let mut waiting =
             Waiting { set: self, key: 0, lows: Vec::new(), scratch: Scratch::default() };
@@ -70,7 +70,7 @@ impl IntegerSet {
     }
 }
 
-/// Ascending values of one container that are to be added.
+/// Ascending values of one container that are not added yet.
 struct Waiting<'s> {
     set: &'s mut IntegerSet,
     key: u64,
@@ -105,8 +105,8 @@ impl<'a> Extend<&'a u64> for IntegerSet {
 }
 
 impl FromIterator<u64> for IntegerSet {
-    /// Values in any order; those that ascend are appended, which is several times faster
-    /// than inserting.
+    /// Takes values in any order. Ascending values are appended, which is several times faster than
+    /// inserting.
     fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
         let mut set = Self::new();
         if !set.add_all(values) {
@@ -133,7 +133,7 @@ impl IntegerSet {
         Self(Containers::joined(op, &self.0, &other.0))
     }
 
-    /// In place: only the containers of `other` are looked at.
+    /// Joins in place; reads only the containers of `other`.
     fn join_assign(&mut self, op: Op, other: &Self) {
         let mut scratch = Scratch::default();
         let mut cursor = other.view().cursor();
@@ -162,7 +162,7 @@ operator!(BitXor, bitxor, Op::Xor, "Values in one of the two. O(containers).");
 operator!(Sub, sub, Op::AndNot, "Values of the first that are not in the second. O(containers).");
 
 impl BitAndAssign<&Self> for IntegerSet {
-    /// Takes out the values that are not in `other`.
+    /// Removes the values that are not in `other`.
     fn bitand_assign(&mut self, other: &Self) {
         *self = self.join(Op::And, other);
     }
@@ -176,15 +176,15 @@ impl BitOrAssign<&Self> for IntegerSet {
 }
 
 impl BitXorAssign<&Self> for IntegerSet {
-    /// Takes out the values of `other` that are there, and adds those that are not.
-    /// O(containers of `other`).
+    /// Removes the values of `other` that are in the set, and adds the others. O(containers of
+    /// `other`).
     fn bitxor_assign(&mut self, other: &Self) {
         self.join_assign(Op::Xor, other);
     }
 }
 
 impl SubAssign<&Self> for IntegerSet {
-    /// Takes out the values of `other`. O(containers of `other`).
+    /// Removes the values of `other`. O(containers of `other`).
     fn sub_assign(&mut self, other: &Self) {
         self.join_assign(Op::AndNot, other);
     }
@@ -214,8 +214,7 @@ impl IntegerSet {
     }
 }
 
-/// Values of an [`IntegerSet`], ascending, or from the end descending. O(1) amortized a
-/// value.
+/// Values of an [`IntegerSet`], ascending, or from the end descending. O(1) amortized for each.
 #[derive(Debug, Clone)]
 pub struct Iter<'a>(Values<'a>);
 
@@ -250,11 +249,11 @@ impl<'a> IntoIterator for &'a IntegerSet {
     }
 }
 
-/// Values of an [`IntegerSet`] that is used up; see [`Iter`].
+/// Values of an [`IntegerSet`] that is consumed; see [`Iter`].
 #[derive(Debug, Clone)]
 pub struct IntoIter {
     set: IntegerSet,
-    /// What is not decoded yet lies in this range.
+    /// The range of the values that are not decoded yet.
     range: Option<(u64, u64)>,
     front: vec::IntoIter<u64>,
     back: vec::IntoIter<u64>,

@@ -31,7 +31,7 @@ impl Piece<'_> {
     }
 }
 
-/// Memory of containers that are used no more, for the next ones.
+/// Memory of containers that are no longer used, for new ones.
 #[derive(Default)]
 #[expect(clippy::vec_box, reason = "pieces are moved often")]
 pub(super) struct Pool(Vec<Box<Scratch>>);
@@ -42,7 +42,7 @@ impl Pool {
         self.0.pop().unwrap_or_default()
     }
 
-    /// The piece as a container of its own.
+    /// The piece as an owned container.
     pub(super) fn own(&mut self, piece: Piece<'_>) -> Owned {
         let (owned, scratch) = match piece {
             Piece::Computed(mut scratch) => (scratch.take(), scratch),
@@ -68,10 +68,10 @@ impl Pool {
     }
 }
 
-/// A set with the container that comes next.
+/// A set, and a cursor over its containers.
 pub(crate) struct Leaf<'a> {
     cursor: Cursor<'a>,
-    /// The key of the container that the cursor met, which comes next.
+    /// The key of the next container, at which the cursor is.
     ahead: Option<u64>,
     set: Operand<'a>,
 }
@@ -86,7 +86,7 @@ impl<'a> Leaf<'a> {
         self.set
     }
 
-    /// The smallest key from `from` on; `from` must not descend from call to call.
+    /// The smallest key from `from` on; `from` must not be below that of an earlier call.
     pub(super) fn key(&mut self, from: u64) -> Result<Option<u64>> {
         if self.ahead.is_none_or(|key| key < from) {
             let sought = self.cursor.seek(from).and_then(|()| self.cursor.advance());
@@ -115,13 +115,13 @@ impl<'a> Leaf<'a> {
         })
     }
 
-    /// What is wrong with the order of the container that came last.
+    /// The fault in the order of the last container, if there is one.
     pub(super) fn disorder(&self) -> Option<Error> {
         let what = self.ahead.and_then(|_| self.cursor.here().disorder())?;
         Some(self.set.damaged(Damage::of(what)))
     }
 
-    /// Upper bound of the keys, if there are any.
+    /// An upper bound of the keys, if there are any.
     pub(super) fn last_key(&self) -> Option<u64> {
         self.cursor.last_key()
     }

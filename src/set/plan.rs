@@ -1,8 +1,8 @@
 //! Set algebra, container by container.
 //!
-//! A plan is a tree of operations over sets of any representation. It is
-//! evaluated key by key: only containers that can matter are looked at, and
-//! never more than one result is in memory, whatever the size of the sets.
+//! A plan is a tree of operations over sets of any representation. It is evaluated key by key: it
+//! reads only containers that can matter, and only one container of the result is in memory at a
+//! time, for sets of any size.
 
 use super::containers::Containers;
 use super::merge::Merge;
@@ -17,15 +17,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-/// What is to be computed.
+/// The operations to do.
 pub(crate) enum Plan<'a> {
     Set(Box<Leaf<'a>>),
     /// All values from the first to the last.
     Range(u64, u64),
-    /// The operation between the first plan and each of the others in turn; two plans,
-    /// or any number for [`Op::And`].
+    /// The operation of the first plan with each of the others in turn: of two plans, or of any
+    /// number for [`Op::And`].
     Join(Op, Vec<Plan<'a>>),
-    /// Values that are among so many of the members.
+    /// The values that so many of the members have.
     Gather(Among, Members<'a>),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Plan<'a> {
         sets.into_iter().map(Self::of).collect()
     }
 
-    /// The operation between the first plan and each of the others in turn.
+    /// The operation of the first plan with each of the others in turn.
     pub(crate) fn join(op: Op, mut plans: Vec<Self>) -> Self {
         match op {
             _ if plans.is_empty() => Self::Range(1, 0), // no values
@@ -59,7 +59,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Values in at least that many of the plans.
+    /// The values in at least `least` of the plans.
     pub(crate) fn at_least(least: usize, plans: Vec<Self>) -> Self {
         Self::Gather(Among::AtLeast(least), Members::new(plans))
     }
@@ -73,7 +73,7 @@ impl<'a> Plan<'a> {
                 Ok((first <= last && key <= *last >> 16).then_some(key))
             }
             Self::Join(Op::And, plans) => {
-                // Leapfrog: until all agree on a key.
+                // Leapfrog: move each plan on, until all have the same key.
                 let mut key = from;
                 loop {
                     let before = key;
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Upper bound of the keys that may have values, if there are any.
+    /// An upper bound of the keys that may have values, if there are any.
     fn last_key(&self) -> Option<u64> {
         match self {
             Self::Set(leaf) => leaf.last_key(),
@@ -149,7 +149,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Goes from key to key; `step` gets the plan and the key.
+    /// Calls `step` with the plan and each of its keys.
     pub(super) fn walk(
         mut self,
         progress: &Progress,
@@ -178,20 +178,20 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// An answer, unless a file lost bytes of which it may be made.
+    /// The answer, unless a file lost bytes from which it may come.
     pub(super) fn after<T>(sets: &[Operand<'_>], answer: Result<T>) -> Result<T> {
         sets.iter().try_for_each(|set| set.after(Ok(()))).and(answer)
     }
 
-    /// The sets that take part.
+    /// The sets of the plan.
     pub(super) fn operands(&self) -> Vec<Operand<'a>> {
         let mut sets = Vec::new();
         self.sets(&mut sets);
         sets
     }
 
-    /// Computes the result into `sink`. A container of a damaged file that reaches the
-    /// sink out of order is an error that names the file.
+    /// Computes the result into `sink`. If the sink refuses a container because it is out of order,
+    /// the error names the damaged file.
     pub(crate) fn run(
         self,
         sink: &mut (impl ValueSink + ?Sized),
@@ -216,14 +216,14 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The result in memory. Containers of files are looked at, whether their values
-    /// ascend: a set in memory is never damaged.
+    /// The result in memory. It checks that the values of containers from files ascend, because a
+    /// set in memory is never damaged.
     pub(super) fn collect(self, progress: &Progress) -> Result<Containers> {
         let sets = self.operands();
         Self::after(&sets, self.collected(sets.clone(), progress))
     }
 
-    /// The same, of whole `sets`.
+    /// The same for the whole `sets` of the plan.
     fn collected(self, mut sets: Vec<Operand<'a>>, progress: &Progress) -> Result<Containers> {
         if let Some(merge) = Merge::of(&self) {
             let mut found = Containers::default();
@@ -251,17 +251,18 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What is wrong with the first of `sets` that is a damaged file.
+/// The fault in the first of `sets` that is a damaged file.
 fn damaged_file(sets: &[Operand<'_>]) -> Option<Error> {
     sets.iter().filter_map(|set| set.file()).find_map(|file: &SetFile| file.verify().err())
 }
 
-/// Plans that are walked together: only those that have a key are asked for its values.
+/// Plans that are walked through together. At each key, only those that have it are asked for
+/// values.
 pub(crate) struct Members<'a> {
     plans: Vec<Plan<'a>>,
     /// The next key of each plan that is not at its end.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Plans that were not asked for their first key yet.
+    /// Plans that have not been asked for their first key yet.
     unasked: std::ops::Range<usize>,
 }
 
@@ -271,12 +272,12 @@ impl<'a> Members<'a> {
         Self { plans, next: BinaryHeap::new(), unasked }
     }
 
-    /// The plans, of which none may have been walked yet.
+    /// The plans; none may have been walked yet.
     pub(super) fn plans(&self) -> &[Plan<'a>] {
         &self.plans
     }
 
-    /// The smallest key from `from` on that a plan may have values of.
+    /// The smallest key from `from` on at which a plan may have values.
     fn key(&mut self, from: u64) -> Result<Option<u64>> {
         for index in self.unasked.by_ref() {
             let key = self.plans[index].key(from)?;
@@ -292,14 +293,14 @@ impl<'a> Members<'a> {
         Ok(self.next.peek().map(|&Reverse((key, _))| key))
     }
 
-    /// The values at `key` that are `among` so many of the plans.
+    /// The values at `key` that so many of the plans have, as `among` says.
     fn piece(&mut self, among: Among, key: u64, pool: &mut Pool) -> Result<Piece<'a>> {
         let mut pieces = Vec::new();
         while self.key(key)? == Some(key)
             && let Some(Reverse((_, index))) = self.next.pop()
         {
             pieces.push(self.plans[index].piece(key, pool)?);
-            // No key is the largest number: it has 48 bits.
+            // This does not overflow: a key has 48 bits.
             let next = self.plans[index].key(key + 1)?;
             self.next.extend(next.map(|key| Reverse((key, index))));
         }

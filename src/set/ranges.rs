@@ -1,4 +1,4 @@
-//! Runs → containers.
+//! Makes containers of runs.
 
 use crate::error::{Error, Result};
 use crate::set::container::{Container, SPAN, run};
@@ -6,58 +6,58 @@ use crate::set::file::ValueSink;
 
 /// Runs in ascending order, no two of which overlap or touch.
 pub(crate) trait RunSource: Send {
-    /// Puts the first and the last value of each of the next runs, about [`BATCH`], in the place
-    /// of `runs`; gives whether there are some. Behind the end there are none again.
+    /// Replaces `runs` with the next ones, about [`BATCH`] of them, each as its first and its last
+    /// value; gives whether there are any. After the end it gives none again.
     fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool>;
 
-    /// Ends a long run of which somebody wants no more.
+    /// Called during a long run of which no more is needed; an error ends the work.
     fn check(&self) -> Result<()>;
 
-    /// The windows by which several threads share a source that nothing was taken of; none if
-    /// one thread has to take it.
+    /// The windows by which several threads can share the source, if nothing was taken from it;
+    /// none if only one thread can take it.
     fn windows(&self) -> Option<Windows> {
         None
     }
 
-    /// The runs of which some value is in `window`, if the source can go there. It may be one of
-    /// another source's: then runs at its ends are in two windows.
+    /// The runs with a value in `window`, if the source can find them. The window may come from
+    /// another source; runs at its ends may then be in two windows.
     fn window(&self, _window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
         None
     }
 }
 
-/// How threads share a source.
+/// The windows by which threads share a source.
 pub(crate) struct Windows {
     pub(crate) threads: usize,
-    /// Ascending; each begins behind the one before, and no run is in two of them.
+    /// Ascending windows, which do not overlap; each run is in one of them.
     pub(crate) windows: Vec<[u64; 2]>,
 }
 
-/// Runs of a window, about: their text fills a buffer or two.
+/// About the number of runs in a window: their text fills one or two buffers.
 const WINDOW_RUNS: usize = if cfg!(test) { 8 } else { 1 << 13 };
 
 impl Windows {
-    /// Windows of a number of runs, the first value of each of which `first` gives.
+    /// Windows of `runs` runs; `first` gives the first value of a run.
     pub(crate) fn of(threads: usize, runs: usize, first: impl Fn(usize) -> u64) -> Option<Self> {
         if threads < 2 || runs < 2 * WINDOW_RUNS {
             return None;
         }
         let window = |from: usize| {
             let behind = from + WINDOW_RUNS;
-            // No run begins at 0 behind another one.
+            // A run that follows another one does not begin at 0.
             [first(from), if behind < runs { first(behind) - 1 } else { u64::MAX }]
         };
         Some(Self { threads, windows: (0..runs).step_by(WINDOW_RUNS).map(window).collect() })
     }
 }
 
-/// Runs that are handed over together.
+/// About the number of runs that are handed over together.
 pub(crate) const BATCH: usize = 1 << 10;
 
-/// Containers of one set that may come of ranges: more would take 4 GiB, for a few lines.
+/// Most containers that ranges may give: more would take 4 GiB, for a few lines of text.
 const MAX_CONTAINERS: u64 = 1 << 28;
 
-/// Hands the containers of runs to a sink.
+/// Makes containers of runs and hands them to a sink.
 pub(crate) fn push_runs(
     sink: &mut (impl ValueSink + ?Sized),
     source: &mut dyn RunSource,

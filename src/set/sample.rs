@@ -1,8 +1,8 @@
-//! Ranks drawn without replacement, ascending, in little memory.
+//! Draws ranks without replacement, ascending, in little memory.
 //!
-//! A range of ranks is cut into parts; how many of the drawn ranks lie in each is drawn
-//! as balls from an urn are, one by one, then each part is drawn from alone. So every
-//! subset is as likely as any other, whatever the numbers are: nothing is rounded.
+//! It cuts a range of ranks into parts. First it draws how many ranks each part gets, one by one,
+//! as balls from an urn; then it draws from each part alone. So every subset is equally likely, for
+//! any numbers: nothing is rounded.
 
 use super::view::Selection;
 use crate::error::Result;
@@ -12,19 +12,19 @@ use std::ops::Range;
 
 /// Parts that a range is cut into.
 const PARTS: usize = 1 << 10;
-/// Up to so many ranks are drawn and kept in memory.
+/// Up to this many ranks are drawn and kept in memory.
 const FEW: u64 = 1 << 16;
 
 impl SetFile {
-    /// Hands `wanted` of the values, drawn at random, ascending, to `visit`; all if there
-    /// are no more. A seed gives the same values each time.
+    /// Draws `wanted` values at random, or all if there are fewer, and hands them to `visit`,
+    /// ascending. The same seed gives the same values each time.
     ///
-    /// O(containers + wanted), or of a plain bitmap O(wanted log pieces); where most values
-    /// are wanted O(values). Memory for some 2^16 ranks.
+    /// O(containers + wanted), or O(wanted log pieces) for a plain bitmap; O(values) if most values
+    /// are wanted. It keeps about 2^16 ranks in memory.
     ///
     /// # Errors
     ///
-    /// If the file is damaged, or what `visit` gives.
+    /// If the file is damaged, or `visit` fails.
     ///
     /// # Examples
     ///
@@ -53,7 +53,7 @@ impl SetFile {
     }
 }
 
-/// Draws from `range`; up to `few` at once.
+/// Draws from `range`, up to `few` ranks at once.
 fn draw_from(
     random: &mut Rng,
     few: u64,
@@ -62,7 +62,7 @@ fn draw_from(
     visit: &mut impl FnMut(u64) -> Result<()>,
 ) -> Result<()> {
     let (first, count) = (range.start, range.end - range.start);
-    // Where most are wanted, those that are left out are drawn.
+    // If most are wanted, draw the ranks that are left out.
     let left_out = wanted > count / 2;
     let drawn = if left_out { count - wanted } else { wanted };
     if drawn <= few {
@@ -84,8 +84,8 @@ fn draw_from(
     let mut taken = [0_u64; PARTS];
     let mut left = drawn;
     while left > 0 {
-        // A rank of all is taken if it is one of those that are not yet: of a part of
-        // which `taken` are, those count as its first.
+        // Draw a rank among all that are left. It belongs to the taken ones if it is below `taken`
+        // of its part: these count as the first of the part.
         let rank = random.u64(0..count);
         let (part, place) = (rank / size, rank % size);
         #[expect(clippy::cast_possible_truncation, reason = "one of the parts")]
@@ -103,12 +103,12 @@ fn draw_from(
     Ok(())
 }
 
-/// Draws until there are as many different ones: each subset is as likely as any other.
+/// Draws until there are `wanted` different numbers; each subset is equally likely.
 fn distinct(random: &mut Rng, count: u64, wanted: u64) -> Vec<u64> {
     let wanted = usize::try_from(wanted).unwrap_or(usize::MAX); // few
     let mut drawn = Vec::with_capacity(wanted);
     while drawn.len() < wanted {
-        // Never more than are missing, so that none has to be chosen to go.
+        // Draw only as many as are missing, so that none has to be removed.
         let missing = wanted - drawn.len();
         drawn.extend((0..missing).map(|_| random.u64(0..count)));
         drawn.sort_unstable();

@@ -6,13 +6,12 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// In human-readable formats a sequence of ascending numbers, in others the
-/// bytes of a 64-bit roaring bitmap in the portable format, which is also what
-/// the `roaring` crate and `CRoaring` read.
+/// Human-readable formats get a sequence of ascending numbers; others get the bytes of a 64-bit
+/// roaring bitmap in the portable format, which the `roaring` crate and `CRoaring` read too.
 ///
 /// # Errors
 ///
-/// As the format.
+/// Those of the format.
 impl Serialize for IntegerSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
@@ -30,7 +29,7 @@ impl Serialize for IntegerSet {
 ///
 /// # Errors
 ///
-/// If bytes are no sound roaring bitmap, or as the format.
+/// If bytes are no sound roaring bitmap, and those of the format.
 impl<'de> Deserialize<'de> for IntegerSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {

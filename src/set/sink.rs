@@ -1,4 +1,4 @@
-//! Ascending containers → files, streams and counts.
+//! Writes ascending containers to files, streams and counters.
 
 use super::foreign::{self, Buckets, ForeignFormat, ForeignSink};
 use super::format::SetFormat;
@@ -18,7 +18,7 @@ use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// What was written.
+/// The size of a set that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Written {
@@ -28,8 +28,8 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Computes `produce` into the file at `path`, which appears whole or not at
-/// all; with `durable` not before it is safe from a power cut.
+/// Writes the set that `produce` computes to the file at `path`, which appears whole or not at all;
+/// with `durable`, only when it would survive a power cut.
 pub(crate) fn write_file(
     path: &Path,
     format: SetFormat,
@@ -41,7 +41,7 @@ pub(crate) fn write_file(
     write(if durable { writer.durable() } else { writer }, format, spool, produce)
 }
 
-/// Computes `produce` into a stream.
+/// Writes the set that `produce` computes to a stream.
 pub(crate) fn write_stream(
     out: impl Write + Send,
     format: SetFormat,
@@ -51,7 +51,7 @@ pub(crate) fn write_stream(
     write(Writer::stream(out, format.encoding(), spool)?, format, spool, produce)
 }
 
-/// Computes `produce` into an output, which is shown at the end.
+/// Writes the set that `produce` computes to an output, which is shown at the end.
 fn write(
     mut writer: Writer<'_>,
     format: SetFormat,
@@ -118,7 +118,7 @@ fn temporary_in(
     SetFile::from_file(&file, path)
 }
 
-/// Writes a bare roaring bitmap into an empty file; gives its values.
+/// Writes a bare roaring bitmap into an empty file; gives the number of its values.
 fn write_roaring(
     file: &File,
     path: &Path,
@@ -139,8 +139,8 @@ fn write_roaring(
     finish().map_err(Error::io("write", path))
 }
 
-/// Writes the bytes of another system, whose head has to know what follows: the set waits in
-/// a nameless file. Gives its values.
+/// Writes a set in a format of another system. The head of the format must know what follows, so
+/// the set waits in a nameless file. Gives the number of values.
 fn write_foreign(
     out: &mut impl Write,
     path: &Path,
@@ -165,7 +165,7 @@ fn write_foreign(
     Ok(portable.cardinality)
 }
 
-/// Writes a `.bits` file into an empty file; gives its values.
+/// Writes a `.bits` file into an empty file; gives the number of its values.
 pub(super) fn write_bits(
     file: &File,
     path: &Path,
@@ -182,7 +182,7 @@ pub(super) fn write_bits(
     Ok(finished.extent.cardinality)
 }
 
-/// Gives a `.bits` file another representation.
+/// Changes the representation of a `.bits` file.
 pub(super) fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
     let set = SetFile::from_file(file, path)?;
     let better = spool.file()?;
@@ -199,12 +199,12 @@ pub(super) fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat
     copy().map_err(Error::io("write", path))
 }
 
-/// Writes the values themselves.
+/// Writes the values themselves, in a format of numbers.
 struct EncodingSink<'p, W> {
     out: W,
     path: &'p Path,
     format: Format,
-    /// If lines are ranges or blocks.
+    /// Only if lines stand for ranges or blocks.
     runs: Option<RunText>,
     lows: Vec<u32>,
     scratch: Scratch,
@@ -212,7 +212,7 @@ struct EncodingSink<'p, W> {
     cardinality: u64,
 }
 
-/// Bytes that are written at once.
+/// Bytes of one write.
 const BUFFER_BYTES: usize = 256 << 10;
 
 impl<'p, W: Write> EncodingSink<'p, W> {
@@ -228,7 +228,7 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         Ok(())
     }
 
-    /// Writes `base + low` of all `lows`.
+    /// Writes `base + low` for all `lows`.
     fn put<L: Low>(&mut self, base: u64, mut lows: &[L]) -> Result<()> {
         self.cardinality += lows.len() as u64;
         while !lows.is_empty() {
@@ -245,7 +245,7 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         Ok(())
     }
 
-    /// Writes what waits; gives the number of values.
+    /// Writes the rest; gives the number of values.
     fn finish(mut self) -> Result<u64> {
         self.flush()?;
         if let Some(mut runs) = self.runs.take() {
@@ -256,7 +256,7 @@ impl<'p, W: Write> EncodingSink<'p, W> {
         Ok(self.cardinality)
     }
 
-    /// Writes a run, or keeps it until it is known where it ends.
+    /// Writes a run, or keeps it until its end is known.
     fn push_run(&mut self, text: &mut RunText, run: [u64; 2]) -> Result<()> {
         self.cardinality = self.cardinality.saturating_add((run[1] - run[0]).saturating_add(1));
         if self.buffer.room().len() < RunText::ROOM {
@@ -307,7 +307,7 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
         pushed
     }
 
-    /// Runs that are written as such need no containers, however wide they are.
+    /// Runs of any width that are written as such need no containers.
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
         if self.runs.is_none() {
             return push_runs(self, source);
@@ -342,8 +342,8 @@ pub(crate) struct TableSink<'p, W: Write + Send> {
 }
 
 impl<'p, W: Write + Send> TableSink<'p, W> {
-    /// A table with a column called `name`, and with one of counts if these come; encoded
-    /// in about `memory_bytes`, with Bloom filters of this rate if there is one.
+    /// A table with a column called `name`, and with a column of counts if values come with counts.
+    /// It is encoded in about `memory_bytes`, with Bloom filters if `filter` has a rate.
     pub(crate) fn new(
         format: TableFormat,
         out: W,
@@ -358,7 +358,7 @@ impl<'p, W: Write + Send> TableSink<'p, W> {
         Ok(Self { table, path, lows: Vec::new(), values: Vec::new(), rows: 0 })
     }
 
-    /// Completes the table; gives its rows.
+    /// Completes the table; gives the number of its rows.
     pub(crate) fn finish(self) -> Result<u64> {
         self.table.finish().map_err(Error::io("write", self.path))?;
         Ok(self.rows)
@@ -391,7 +391,7 @@ impl<W: Write + Send> ValueSink for TableSink<'_, W> {
 /// Writes a bare roaring bitmap.
 pub(super) struct PortableSink<W> {
     pub(super) portable: PortableWriter<W>,
-    /// For messages.
+    /// The name for messages.
     pub(super) path: PathBuf,
 }
 
@@ -404,7 +404,7 @@ impl<W: Write + Send> ValueSink for PortableSink<W> {
     }
 }
 
-/// Ascending containers become those of the set.
+/// Appends ascending containers to the set.
 impl ValueSink for IntegerSet {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("take", "a set in memory"))?;

@@ -1,4 +1,4 @@
-//! Values added to and removed from set files.
+//! Adds values to set files, and removes values.
 
 use super::format::SetFormat;
 use super::operand::{AsSet, Operand};
@@ -11,7 +11,7 @@ use crate::set::container::Op;
 use crate::set::file::{SetFile, SetKind, Spool};
 use std::path::Path;
 
-/// A change of a set file that is yet to be made; [`SetFile::update`] begins one.
+/// A change of a set file that is not made yet; [`SetFile::update`] begins one.
 #[derive(Debug)]
 #[must_use = "nothing is changed before run"]
 pub struct Update<'a> {
@@ -22,7 +22,7 @@ pub struct Update<'a> {
 }
 
 impl SetFile {
-    /// Begins a change of the set at `path`: values are removed, then others added.
+    /// Begins a change of the set at `path`, which first removes values and then adds others.
     ///
     /// # Examples
     ///
@@ -44,20 +44,20 @@ impl SetFile {
 }
 
 impl<'a> Update<'a> {
-    /// The values of `set` go.
+    /// Removes the values of `set`.
     pub fn remove(mut self, set: &'a (impl AsSet + ?Sized)) -> Self {
         self.removed.push(set.as_set());
         self
     }
 
-    /// The values of `set` come, also those that were removed.
+    /// Adds the values of `set`, including those that are also removed.
     #[expect(clippy::should_implement_trait, reason = "nothing is summed")]
     pub fn add(mut self, set: &'a (impl AsSet + ?Sized)) -> Self {
         self.added.push(set.as_set());
         self
     }
 
-    /// Where temporary files go; without it, where the system has them.
+    /// Puts temporary files there, not in the folder of the system.
     pub fn temporary_folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.spool.folder = folder.as_ref().into();
         self
@@ -65,27 +65,27 @@ impl<'a> Update<'a> {
 
     /// Makes the change.
     ///
-    /// The new set is written beside the old one, forced to the disk, and renamed over it:
-    /// readers, and a power cut, see the old set or the new one. A `.bits` file is written
-    /// in the representation that suits it then; a bare roaring file stays one. Updates of
-    /// one file wait for each other. O(bytes of the file and of the changes).
+    /// It writes the new set beside the old one, forces it to the disk, and renames it over the old
+    /// one. So readers see the old set or the new one, even after a power cut. A `.bits` file gets
+    /// the representation that suits the new values; a bare roaring file stays one. Updates of one
+    /// file wait for each other. O(bytes of the file and of the changes).
     ///
     /// # Errors
     ///
-    /// If one of the files cannot be read, or the new one not be written; the old
-    /// one is untouched then.
+    /// If one of the files cannot be read, or the new one cannot be written. The old one is
+    /// untouched then.
     pub fn run(self) -> Result<Written> {
         self.run_watched(&Progress::default())
     }
 
-    /// The same; shows how far it is, and ends when somebody wants it to.
+    /// The same with progress, which can also cancel it.
     pub(crate) fn run_watched(self, progress: &Progress) -> Result<Written> {
         if self.path.is_dir() {
             return Err(FolderFault::Fixed.of(self.path));
         }
         let lock = lock(self.path)?;
         let old = SetFile::from_file(&lock, self.path)?;
-        // One value far away makes a plain bitmap of all between: choose anew, as for new sets.
+        // Choose anew, as for new sets: one new value far away would make a large plain bitmap.
         let format = match old.kind() {
             SetKind::Bits | SetKind::Folder => SetFormat::Bits,
             SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,

@@ -1,4 +1,4 @@
-//! Runs → lines in order, which several threads make.
+//! Writes runs as lines in order, in several threads.
 
 use super::ranges::{RunSource, Windows};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::kernel::in_threads;
 use crate::number::{Format, RunText};
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a buffer of a thread, which may leave one that is full.
+/// Bytes of a thread's buffer. A thread may leave a full one for another thread.
 const BUFFER_BYTES: usize = 128 << 10;
 
 /// Hands the lines of all runs of `source` to `take`; gives the number of values.
@@ -48,7 +48,7 @@ pub(super) fn write_windows(
     written.into_iter().reduce(either).unwrap_or(Ok(0))
 }
 
-/// What two threads wrote, or the error that says more.
+/// The counts of two threads together, or the error that says more.
 fn either(one: Result<u64>, other: Result<u64>) -> Result<u64> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.saturating_add(other)),
@@ -57,7 +57,7 @@ fn either(one: Result<u64>, other: Result<u64>) -> Result<u64> {
     }
 }
 
-/// Hands the runs of `source` to `put`, which says how many it took; gives the number of values.
+/// Hands the runs of `source` to `put`, which tells how many it took; gives the number of values.
 pub(super) fn write(
     format: Format,
     source: &mut dyn RunSource,
@@ -79,7 +79,7 @@ pub(super) fn write(
     Ok(values)
 }
 
-/// What [`RunText`] gave.
+/// The result of [`RunText`], as an error of this crate.
 pub(super) fn encoded<T>(format: Format, encoded: Result<T, u64>) -> Result<T> {
     encoded.map_err(|value| Error::ValueTooLarge { value, format: format.name() })
 }

@@ -1,5 +1,5 @@
-//! Two bitmaps: union, intersection, difference, symmetric difference, in
-//! new memory, in place, and counted.
+//! Union, intersection, difference and symmetric difference of two bitmaps: in new memory, in
+//! place, and only counted.
 
 use super::bits::{Bitmap, Bits};
 use super::owned::OwnedWords;
@@ -8,7 +8,7 @@ use super::words::{Words, WordsMut};
 use crate::kernel::Level;
 use crate::kernel::words::{self, Op};
 
-/// Words counted before it is asked whether they are enough.
+/// Words that are counted before a check whether they are enough.
 const BLOCK_WORDS: usize = 1 << 12;
 
 /// A value that a bitmap has no bit for.
@@ -20,8 +20,8 @@ pub struct OutsideUniverse {
 }
 
 impl<S: Words> Bits<S> {
-    /// The bits that stand for `value`, `value + 1`, … in one word; what is
-    /// outside of the universe is 0.
+    /// The bits of `value`, `value + 1`, … as one word. Values outside of the universe have the bit
+    /// 0.
     fn word_from(&self, value: u64) -> S::Word {
         let bits = u64::from(S::Word::BITS);
         if let Some(bit) = value.checked_sub(self.base) {
@@ -58,7 +58,7 @@ impl<S: Words> Bits<S> {
         for index in whole..self.used_words() {
             let start = index as u64 * bits;
             let theirs = other.word_from(self.base + start);
-            // What `other` has behind this universe does not count.
+            // Values of `other` behind this universe do not count.
             let left = u32::try_from(self.len_bits - start).unwrap_or(u32::MAX);
             let theirs = theirs & S::Word::low_mask(left);
             count += u64::from(join(op, self.word(index), theirs).count());
@@ -92,7 +92,7 @@ impl<S: Words> Bits<S> {
         self.cardinality() + other.difference_len(self)
     }
 
-    /// Number of values here and not in `other`. O(words).
+    /// Number of values of this set that are not in `other`. O(words).
     #[must_use]
     pub fn difference_len<T: Words<Word = S::Word>>(&self, other: &Bits<T>) -> u64 {
         self.count(Op::AndNot, other, u64::MAX)
@@ -104,28 +104,27 @@ impl<S: Words> Bits<S> {
         self.difference_len(other) + other.difference_len(self)
     }
 
-    /// Whether all values here are in `other`. O(words before one that is not).
+    /// Whether all values of this set are in `other`. O(words before the first value that is not).
     #[must_use]
     pub fn is_subset<T: Words<Word = S::Word>>(&self, other: &Bits<T>) -> bool {
         self.count(Op::AndNot, other, 1) == 0
     }
 
-    /// Whether no value is in both. O(words before one that is).
+    /// Whether no value is in both. O(words before the first value that is in both).
     #[must_use]
     pub fn is_disjoint<T: Words<Word = S::Word>>(&self, other: &Bits<T>) -> bool {
         self.count(Op::And, other, 1) == 0
     }
 }
 
-/// Sets are equal if their values are, whatever their universes.
+/// Two bitmaps are equal if they have the same values; their universes may differ.
 impl<S: Words, T: Words<Word = S::Word>> PartialEq<Bits<T>> for Bits<S> {
     fn eq(&self, other: &Bits<T>) -> bool {
         self.is_subset(other) && other.is_subset(self)
     }
 }
 
-/// The set `a op b` of these `len_bits` values from `base` on: one pass over new
-/// memory.
+/// The set `a op b` of the `len_bits` values from `base` on, in one pass over new memory.
 fn join_in<S: Words, T: Words<Word = S::Word>>(
     op: Op,
     base: u64,
@@ -135,7 +134,7 @@ fn join_in<S: Words, T: Words<Word = S::Word>>(
 ) -> Bitmap<S::Word> {
     let bits = u64::from(S::Word::BITS);
     let used = usize::try_from(len_bits.div_ceil(bits)).unwrap_or(usize::MAX);
-    // Words that all three have whole need no look at the universes.
+    // In words that all three bitmaps have whole, the universes need no check.
     let first = base.max(a.base).max(b.base);
     let distances = [first - base, first - a.base, first - b.base];
     let lens = [len_bits, a.len_bits, b.len_bits];
@@ -200,7 +199,7 @@ impl<S: Words> Bits<S> {
         self.joined(Op::And, other)
     }
 
-    /// The values here that are not in `other`. O(words), read once.
+    /// The values of this set that are not in `other`. O(words), read once.
     #[must_use]
     pub fn difference<T: Words<Word = S::Word>>(&self, other: &Bits<T>) -> Bitmap<S::Word> {
         self.joined(Op::AndNot, other)
@@ -232,7 +231,7 @@ impl<S: Words> Bits<S> {
         Ok(self.joined(Op::Xor, other))
     }
 
-    /// Whether all values of `other` have a bit here.
+    /// Checks that all values of `other` are in this universe.
     fn check_universe<T: Words>(&self, other: &Bits<T>) -> Result<(), OutsideUniverse> {
         let inside = |value: &u64| self.bit(*value).is_some();
         if other.universe().is_none_or(|all| inside(all.start()) && inside(all.end())) {
@@ -250,8 +249,7 @@ impl<S: WordsMut> Bits<S> {
     fn combine<T: Words<Word = S::Word>>(&mut self, op: Op, other: &Bits<T>) {
         let (used, base, len_bits) = (self.used_words(), self.base, self.len_bits);
         let words = &mut self.words.as_mut_slice()[..used];
-        // Words of slices at the same places need no look at the universe but
-        // for the last one.
+        // In slices at the same places, only the last word needs a check of the universe.
         let mut whole = 0;
         if base == other.base
             && let Some(theirs) = other.words.as_slice()
@@ -269,12 +267,11 @@ impl<S: WordsMut> Bits<S> {
         }
     }
 
-    /// Becomes what `op` makes of this bitmap and `other`. O(words).
+    /// Becomes `self op other`. O(words).
     ///
     /// # Errors
     ///
-    /// If a value that would be added is outside of this universe; nothing is
-    /// changed then.
+    /// If a new value is outside of this universe. The set does not change then.
     pub(crate) fn join_assign<T: Words<Word = S::Word>>(
         &mut self,
         op: Op,
@@ -291,7 +288,7 @@ impl<S: WordsMut> Bits<S> {
     ///
     /// # Errors
     ///
-    /// If one of them is outside of this universe; nothing is changed then.
+    /// If one of them is outside of this universe. The set does not change then.
     ///
     /// # Examples
     ///
@@ -312,22 +309,21 @@ impl<S: WordsMut> Bits<S> {
         self.join_assign(Op::Or, other)
     }
 
-    /// Keeps the values that are in `other`, too. O(words).
+    /// Keeps only the values that are also in `other`. O(words).
     pub fn intersection_assign<T: Words<Word = S::Word>>(&mut self, other: &Bits<T>) {
         self.combine(Op::And, other);
     }
 
-    /// Takes the values of `other` out. O(words).
+    /// Removes the values of `other`. O(words).
     pub fn difference_assign<T: Words<Word = S::Word>>(&mut self, other: &Bits<T>) {
         self.combine(Op::AndNot, other);
     }
 
-    /// Keeps the values of one of the two, not of both. O(words).
+    /// Keeps the values that are in exactly one of the two sets. O(words).
     ///
     /// # Errors
     ///
-    /// If a value of `other` is outside of this universe; nothing is changed
-    /// then.
+    /// If a value of `other` is outside of this universe. The set does not change then.
     pub fn symmetric_difference_assign<T: Words<Word = S::Word>>(
         &mut self,
         other: &Bits<T>,

@@ -1,4 +1,4 @@
-//! A bitmap and what can be asked of it.
+//! A bitmap and the questions to it.
 
 use super::iter::{Ones, Runs};
 use super::owned::OwnedWords;
@@ -15,7 +15,7 @@ pub struct Bits<S> {
     pub(super) base: u64,
     /// Size of the universe.
     pub(super) len_bits: u64,
-    /// At least as many as the universe needs; bits behind it do not count.
+    /// At least as many words as the universe needs. Bits behind the universe do not count.
     pub(super) words: S,
 }
 
@@ -37,8 +37,7 @@ impl<W: Word> Bitmap<W> {
         Self::with_base(0, len_bits)
     }
 
-    /// An empty set of the `len_bits` values from `base` on, as far as they
-    /// are below 2^64.
+    /// An empty set of the `len_bits` values from `base` on; values of 2^64 and more are left out.
     ///
     /// # Examples
     ///
@@ -76,7 +75,7 @@ impl<W: Word> Bitmap<W> {
         bitmap
     }
 
-    /// The words; bits behind the universe are 0.
+    /// The words. Bits behind the universe are 0.
     #[must_use]
     pub fn as_words(&self) -> &[W] {
         self.words.as_slice().unwrap_or_default()
@@ -84,8 +83,8 @@ impl<W: Word> Bitmap<W> {
 }
 
 impl<'a, W: Word> BitmapView<'a, W> {
-    /// The set that these bytes are, the first bit standing for `base`. Its
-    /// universe has a value for each bit of a whole word.
+    /// The set of these bytes; the first bit stands for `base`. Its universe has a value for each
+    /// bit of each whole word.
     ///
     /// # Examples
     ///
@@ -103,7 +102,7 @@ impl<'a, W: Word> BitmapView<'a, W> {
 }
 
 impl<'a, W: Word> Bits<&'a mut [W]> {
-    /// The set that these words are, the first bit standing for `base`.
+    /// The set of these words; the first bit stands for `base`.
     #[must_use]
     pub fn from_words_mut(base: u64, words: &'a mut [W]) -> Self {
         let len_bits = words.len() as u64 * u64::from(W::BITS);
@@ -125,12 +124,12 @@ impl<S: Words> Bits<S> {
         value.checked_sub(self.base).filter(|bit| *bit < self.len_bits)
     }
 
-    /// Words that hold bits of the universe.
+    /// Number of words with bits of the universe.
     pub(super) fn used_words(&self) -> usize {
         usize::try_from(self.len_bits.div_ceil(S::Word::BITS.into())).unwrap_or(usize::MAX)
     }
 
-    /// Word `index` without bits behind the universe; 0 behind the last one.
+    /// Word `index`, without bits behind the universe; 0 if there is no such word.
     #[inline]
     pub(super) fn word(&self, index: usize) -> S::Word {
         let start = (index as u64).checked_mul(S::Word::BITS.into());

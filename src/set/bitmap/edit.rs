@@ -1,4 +1,4 @@
-//! Changing a bitmap.
+//! Changes to a bitmap.
 
 use super::algebra::OutsideUniverse;
 use super::bits::Bits;
@@ -8,7 +8,7 @@ use crate::kernel::decimal::Low;
 use std::ops::RangeInclusive;
 
 impl<S: WordsMut> Bits<S> {
-    /// Adds `value`; tells whether it is new. O(1).
+    /// Adds `value`; gives whether it is new. O(1).
     ///
     /// # Panics
     ///
@@ -21,7 +21,7 @@ impl<S: WordsMut> Bits<S> {
         }
     }
 
-    /// Adds `value`; tells whether it is new. O(1).
+    /// Adds `value`; gives whether it is new. O(1).
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl<S: WordsMut> Bits<S> {
         Ok(new)
     }
 
-    /// Takes `value` out; tells whether it was there. O(1).
+    /// Removes `value`; gives whether it was in the set. O(1).
     pub fn remove(&mut self, value: u64) -> bool {
         let Some(bit) = self.bit(value) else { return false };
         let (index, mask) = S::Word::place(bit);
@@ -49,8 +49,7 @@ impl<S: WordsMut> Bits<S> {
     ///
     /// # Errors
     ///
-    /// If the range is not empty and not inside the universe; nothing is added
-    /// then.
+    /// If the range has values outside of the universe. The set does not change then.
     ///
     /// # Examples
     ///
@@ -73,7 +72,7 @@ impl<S: WordsMut> Bits<S> {
         Ok(())
     }
 
-    /// Takes all values of a range out. O(words of the range).
+    /// Removes all values of a range. O(words of the range).
     pub fn remove_range(&mut self, range: RangeInclusive<u64>) {
         let Some(universe) = self.universe() else { return };
         let first = *range.start().max(universe.start());
@@ -83,7 +82,7 @@ impl<S: WordsMut> Bits<S> {
         }
     }
 
-    /// Takes all values out. O(words).
+    /// Removes all values. O(words).
     pub fn clear(&mut self) {
         self.words.as_mut_slice().fill(S::Word::default());
     }
@@ -105,11 +104,10 @@ impl<S: WordsMut> Bits<S> {
         }
     }
 
-    /// Sets the bits `lows`, counted from the base. Those that were set
-    /// already go to the front of `met_again`; gives how many.
+    /// Sets the bits `lows`, counted from the base. Bits that were already set go to the front of
+    /// `met_again`; gives how many there are.
     ///
-    /// They are kept without a branch: how many there are depends on the data,
-    /// and a branch would be missed.
+    /// It stores them without a branch, which the processor would often predict wrongly.
     ///
     /// # Panics
     ///
@@ -143,8 +141,8 @@ impl<S: WordsMut> Bits<S> {
 }
 
 impl<S: Words> Bits<S> {
-    /// Calls `visit` with the distance from `first`, of the universe, of every
-    /// member in the `len` values from `first` on. Looks at no word behind them.
+    /// For every member in the `len` values from `first` on, calls `visit` with its distance from
+    /// `first`, which must be in the universe. Reads no word behind these values.
     pub(crate) fn for_each_in(&self, first: u64, len: u64, mut visit: impl FnMut(u64)) {
         let Some(less_one) = len.checked_sub(1) else { return };
         let end = self.universe().map_or(0, |universe| *universe.end());
@@ -162,13 +160,13 @@ impl<S: Words> Bits<S> {
     }
 }
 
-/// A range of bits, a word at a time.
+/// A range of bits, one word at a time.
 struct Masks<W> {
-    /// The words that it lies in.
+    /// The words of the range.
     words: RangeInclusive<usize>,
-    /// Its bits in the first of them, as if it had no end.
+    /// The bits of the range in the first word, as if the range had no end.
     from: W,
-    /// Its bits in the last of them, as if it had no beginning.
+    /// The bits of the range in the last word, as if the range had no beginning.
     upto: W,
 }
 
@@ -180,7 +178,7 @@ impl<W: Word> Masks<W> {
         Self { words: head..=tail, from, upto }
     }
 
-    /// Its bits in one of its words.
+    /// The bits of the range in one of its words.
     fn mask(&self, word: usize) -> W {
         let all = W::low_mask(W::BITS);
         let from = if word == *self.words.start() { self.from } else { all };

@@ -12,20 +12,20 @@ use std::ops::RangeInclusive;
 #[derive(Debug)]
 pub struct Ones<'a, S: Words> {
     bits: &'a Bits<S>,
-    /// Members decoded together, less `base`; those from `next` to before `end`
-    /// are left, and come before those of `front_word`.
+    /// Members that were decoded together, less `base`. Those at `next` up to `end` are still to
+    /// come; they come before those of `front_word`.
     block: Vec<u32>,
     next: usize,
     end: usize,
     base: u64,
-    /// What is left of word `front`.
+    /// The bits of word `front` that are still to come.
     front_word: S::Word,
     front: usize,
-    /// What is left of word `back`, if that is another one.
+    /// The bits of word `back` that are still to come, if it is not word `front`.
     back_word: S::Word,
     back: usize,
-    /// Words before it are gone through one by one: who wants the next member
-    /// only needs no block.
+    /// Words before this one are read one by one: a caller that wants a single member needs no
+    /// block.
     blocks_from: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct Ones<'a, S: Words> {
 const BLOCK_WORDS: usize = 64;
 
 impl<'a, S: Words> Ones<'a, S> {
-    /// Members from bit `first` on.
+    /// The members from bit `first` on.
     pub(super) fn new(bits: &'a Bits<S>, first: u64) -> Self {
         let back = bits.used_words().saturating_sub(1);
         let none = S::Word::default();
@@ -53,8 +53,8 @@ impl<'a, S: Words> Ones<'a, S> {
         self.bits.base + word as u64 * u64::from(S::Word::BITS) + u64::from(bit)
     }
 
-    /// Decodes words behind `front`, which nothing is left of; tells whether
-    /// there were any before `back`.
+    /// Decodes words behind `front`, of which no bits are left; gives whether there were any before
+    /// `back`.
     fn decode(&mut self) -> bool {
         if self.front < self.blocks_from {
             return false;
@@ -82,7 +82,7 @@ impl<'a, S: Words> Ones<'a, S> {
         true
     }
 
-    /// The next member where no decoded one is left.
+    /// The next member when the block has no more.
     #[inline(never)]
     fn advance(&mut self) -> Option<u64> {
         let none = S::Word::default();
@@ -120,7 +120,7 @@ impl<S: Words> Iterator for Ones<'_, S> {
         self.advance()
     }
 
-    /// Faster than `next`: what is left of a block stays in registers.
+    /// Faster than `next`: the state of a block stays in registers.
     fn fold<B, F: FnMut(B, u64) -> B>(mut self, init: B, mut visit: F) -> B {
         let mut state = init;
         loop {

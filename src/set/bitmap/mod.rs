@@ -1,9 +1,8 @@
 //! The one bitmap of this crate.
 //!
-//! Value `v` is bit `(v - base) % W` of word `(v - base) / W`: OR sets it,
-//! AND-NOT clears it, AND tests it. Writing values in any order and reading the
-//! set bits in order sorts them in linear time; the words stay behind as a set
-//! that answers membership in one load.
+//! Value `v` is bit `(v - base) % W` of word `(v - base) / W`: OR sets it, AND-NOT clears it, AND
+//! tests it. Writing values in any order and reading the set bits in order sorts them in linear
+//! time; afterwards the words are a set that answers `contains` with one load.
 //!
 //! ```
 //! use bitsort::set::bitmap::Bitmap;
@@ -14,10 +13,9 @@
 //! assert_eq!(ids.iter().collect::<Vec<_>>(), [35, 40]);
 //! ```
 //!
-//! [`Bitmap`] owns its words, [`BitmapMut`] borrows them, and [`BitmapView`]
-//! reads them from little-endian bytes, where bitmaps of either word look
-//! alike. All three are [`Bits`] over their words, so that an algorithm is
-//! written once.
+//! [`Bitmap`] owns its words, [`BitmapMut`] borrows them, and [`BitmapView`] reads them from
+//! little-endian bytes, which are the same for words of 32 and 64 bits. All three are [`Bits`] over
+//! some kind of words, so each algorithm is written once.
 
 // Circle: `bits`, `iter`: a bitmap gives the iterator over its bits.
 

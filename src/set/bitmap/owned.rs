@@ -7,23 +7,22 @@ use crate::kernel::words::{self, Op};
 use crate::kernel::{Level, on_each};
 use std::thread::available_parallelism;
 
-/// Memory of words, all 0 at first; on huge pages where there is much of it
-/// and the kernel grants them.
+/// Memory of words, at first all 0. Much memory is on huge pages if the kernel gives them.
 pub struct OwnedWords<W>(Memory<W>);
 
 enum Memory<W> {
     Heap(Vec<W>),
-    /// A word count beside it: pages are whole.
+    /// The number of words is beside the pages, which are whole.
     Pages(Pages, usize),
 }
 
-/// Larger memory is not kept by the allocator, but mapped anew each time, and
-/// first touched in pages of 4 KiB: AND of 512 MiB took 3 times as long.
+/// The allocator does not keep larger memory. It maps it anew each time and touches it in pages of
+/// 4 KiB: AND of 512 MiB took 3 times as long.
 const MIN_MAPPED_BYTES: usize = 32 << 20;
 
-/// Two saturate the memory of most machines.
+/// Two threads use all the bandwidth of most machines.
 const MAX_THREADS: usize = 4;
-/// Threads share no huge page.
+/// Words of a thread: a multiple of a huge page, so threads share none.
 const SHARE_WORDS: usize = 1 << 19;
 
 impl<W: Word> OwnedWords<W> {
@@ -35,11 +34,11 @@ impl<W: Word> OwnedWords<W> {
         })
     }
 
-    /// The words of `a op b`, then words of 0; of as many as `a`.
+    /// The words of `a op b`, which are as many as `a` has; then words of 0.
     pub(super) fn joined(op: Op, a: &[W], b: &[W], count: usize) -> Self {
         if let Some(mut pages) = mapped::<W>(count) {
             let out = &mut bytemuck::cast_slice_mut(pages.bytes_mut())[..count];
-            // Most of the time goes into the kernel's zeroing of new pages.
+            // Most of the time goes into new pages, which the kernel fills with zeros.
             let threads =
                 available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
             let share = count.div_ceil(threads).next_multiple_of(SHARE_WORDS);
@@ -57,7 +56,7 @@ impl<W: Word> OwnedWords<W> {
 
 fn mapped<W>(count: usize) -> Option<Pages> {
     let bytes = count.checked_mul(size_of::<W>())?;
-    // Where memory is refused, the allocator says so.
+    // If the system refuses memory, the allocator reports it.
     if bytes > MIN_MAPPED_BYTES { Pages::zeroed(bytes.div_ceil(8)).ok() } else { None }
 }
 

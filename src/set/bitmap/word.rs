@@ -28,7 +28,7 @@ pub trait Word:
     /// Bytes of a word.
     const BYTES: usize;
 
-    /// The word that holds `bit`, and a mask of the bit in it.
+    /// The index of the word that has `bit`, and a mask of the bit in that word.
     #[must_use]
     fn place(bit: u64) -> (usize, Self);
     /// Number of set bits.
@@ -40,19 +40,19 @@ pub trait Word:
     /// The highest set bit, if there is one.
     #[must_use]
     fn highest(self) -> Option<u32>;
-    /// Without its lowest set bit.
+    /// The word without its lowest set bit.
     #[must_use]
     fn without_lowest(self) -> Self;
-    /// The lowest `bits` bits set; [`Word::BITS`] or more sets all.
+    /// A word with the lowest `bits` bits set. [`Word::BITS`] or more set all.
     #[must_use]
     fn low_mask(bits: u32) -> Self;
-    /// `bits` places up; [`Word::BITS`] or more leave nothing.
+    /// The word shifted up by `bits` places. [`Word::BITS`] or more give 0.
     #[must_use]
     fn up(self, bits: u32) -> Self;
-    /// `bits` places down; [`Word::BITS`] or more leave nothing.
+    /// The word shifted down by `bits` places. [`Word::BITS`] or more give 0.
     #[must_use]
     fn down(self, bits: u32) -> Self;
-    /// The word of exactly [`Word::BYTES`] little-endian bytes; 0 of others.
+    /// The word of exactly [`Word::BYTES`] little-endian bytes; 0 for any other number of bytes.
     #[must_use]
     fn from_le(bytes: &[u8]) -> Self;
 }

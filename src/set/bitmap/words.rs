@@ -1,25 +1,25 @@
-//! Words wherever they live.
+//! Words in any kind of memory.
 
 use super::word::Word;
 use std::marker::PhantomData;
 
 /// Words that can be read.
 pub trait Words {
-    /// Their type.
+    /// The type of a word.
     type Word: Word;
 
-    /// How many there are.
+    /// Number of words.
     fn word_count(&self) -> usize;
 
     /// Word `index`, if there is one.
     fn get(&self, index: usize) -> Option<Self::Word>;
 
-    /// The words as a slice, where they are one.
+    /// The words as a slice, if they lie so in memory.
     fn as_slice(&self) -> Option<&[Self::Word]> {
         None
     }
 
-    /// The words as little-endian bytes, where they lie so in memory.
+    /// The words as little-endian bytes, if they lie so in memory.
     fn as_le_bytes(&self) -> Option<&[u8]> {
         self.as_slice().map(bytemuck::cast_slice)
     }
@@ -62,8 +62,8 @@ macro_rules! slice_words {
 slice_words!(Vec<W>);
 slice_words!(&mut [W]);
 
-/// Words in borrowed little-endian bytes of any alignment. What is less than a
-/// word at the end is ignored.
+/// Words in borrowed little-endian bytes of any alignment. Bytes at the end that do not make a word
+/// are ignored.
 #[derive(Debug, Clone, Copy)]
 pub struct LeBytes<'a, W> {
     bytes: &'a [u8],
@@ -91,7 +91,7 @@ impl<W: Word> Words for LeBytes<'_, W> {
         self.bytes.get(start..start.checked_add(W::BYTES)?).map(W::from_le)
     }
 
-    /// If they are aligned, as mapped ones are.
+    /// A slice, if the bytes are aligned, as those of a map are.
     fn as_slice(&self) -> Option<&[W]> {
         bytemuck::try_cast_slice(&self.bytes[..self.word_count() * W::BYTES]).ok()
     }

@@ -1,4 +1,4 @@
-//! How much two containers share, without making what they share.
+//! Counts the values that two containers share, without making a container of them.
 
 use super::{BitmapWords, Container, GALLOP, intervals, overlaps};
 use crate::kernel::{Level, arrays, popcount};

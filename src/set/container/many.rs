@@ -1,5 +1,5 @@
-//! Many containers joined at once: the cost is that of all their values, not that of
-//! the result for each of them.
+//! Joins many containers at once. The cost is that of all their values; joining them one by one
+//! would also cost the result of each step.
 
 use super::owned::is_full;
 use super::scratch::clear;
@@ -8,7 +8,7 @@ use crate::kernel::Level;
 use crate::kernel::steps;
 use crate::kernel::words::{self, Op};
 
-/// In how many of the containers a value of the result is.
+/// The number of containers that must have a value, so that it is in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Among {
     /// One or more.
@@ -19,11 +19,12 @@ pub(crate) enum Among {
     AtLeast(usize),
 }
 
-/// Up to that many values are sorted: words for each there could be cost 1 µs.
+/// Up to this many values are sorted. For fewer values, a bitmap of all possible ones would cost
+/// more: 1 µs.
 const FEW: usize = 128;
 
 impl Among {
-    /// Whether a value that is in `copies` of them is in the result.
+    /// Whether a value in `copies` containers is in the result.
     pub(crate) fn has(self, copies: usize) -> bool {
         match self {
             Self::Any => copies > 0,
@@ -34,8 +35,7 @@ impl Among {
 }
 
 impl Scratch {
-    /// Makes this the values that are `among` so many of `containers`. The order of
-    /// these does not matter.
+    /// Makes this the values that so many of `containers` have. Their order does not matter.
     pub(crate) fn gather(&mut self, among: Among, containers: &[Container<'_>]) {
         steps::count(containers.iter().map(|container| 1 + container.bytes().len() / 8).sum());
         match among {
@@ -50,7 +50,7 @@ impl Scratch {
         }
     }
 
-    /// By sorting all values.
+    /// Joins by sorting all values.
     fn sort(&mut self, among: Among, containers: &[Container<'_>]) {
         let mut lows = Vec::with_capacity(FEW);
         for container in containers {
@@ -63,7 +63,7 @@ impl Scratch {
         self.set_array(copies.map(|copies| (copies[0] as u16).to_le_bytes()));
     }
 
-    /// By setting, or turning, bits in one bitmap.
+    /// Joins by setting or flipping bits in one bitmap.
     fn overlay(&mut self, among: Among, containers: &[Container<'_>]) {
         let op = if among == Among::Any { Op::Or } else { Op::Xor };
         let words = clear(&mut self.words);
@@ -73,8 +73,8 @@ impl Scratch {
         self.set_kind_of_words();
     }
 
-    /// By one counter for each value there could be, as bits of as many bitmaps as
-    /// the number `least` has: a value that was met `least` times stays.
+    /// Joins by counting: each possible value has a counter, whose bits are in as many bitmaps as
+    /// the number `least` has bits. A value that `least` containers have is in the result.
     fn tally(&mut self, least: usize, containers: &[Container<'_>]) {
         let planes = least.ilog2() as usize + 1;
         let mut counters = vec![[0_u64; WORDS]; planes];
@@ -94,7 +94,7 @@ impl Scratch {
                     counter[index] = sum;
                     equal &= if least >> plane & 1 == 1 { sum } else { !sum };
                 }
-                // A counter passes `least` before it can overflow.
+                // Stop at `least`, before a counter can overflow.
                 reached[index] |= equal;
             }
         }
@@ -106,7 +106,7 @@ impl Scratch {
     }
 }
 
-/// Whether the containers have few values in all.
+/// Whether the containers have few values together.
 fn few(containers: &[Container<'_>]) -> bool {
     let mut values = 0;
     containers.iter().all(|container| {
@@ -120,7 +120,7 @@ fn few(containers: &[Container<'_>]) -> bool {
 }
 
 impl Container<'_> {
-    /// Adds the values to `words`, or turns them.
+    /// Sets the bits of the values in `words`, or flips them.
     pub(super) fn join_in(self, op: Op, words: &mut super::BitmapWords) {
         match self {
             Self::Array(values) => {

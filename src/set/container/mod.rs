@@ -1,13 +1,12 @@
 //! The values of one aligned range of 2^16, by their low 16 bits.
 //!
-//! Roaring's three kinds, as they lie in its portable format: little-endian and
-//! of any alignment, so that a container is a view of a mapped file, of a dense
-//! bitmap's words, or of memory.
+//! There are three kinds, as in the portable format of Roaring: little-endian and of any alignment.
+//! So a container can be a view of a mapped file, of the words of a dense bitmap, or of memory.
 //!
 //! Source: the format specification of the Roaring project,
 //! <https://github.com/RoaringBitmap/RoaringFormatSpec>.
 
-// Circle: `owned`, `scratch`: an owned container is made from scratch, and lent to it.
+// Circle: `owned`, `scratch`: an owned container is made from scratch memory, and joins through it.
 
 mod count;
 mod many;
@@ -29,9 +28,9 @@ use crate::kernel::{self, Level, ones, popcount, runs};
 pub(crate) const WORDS: usize = 1024;
 /// Bytes of a bitmap container.
 pub(crate) const BITMAP_BYTES: usize = 8 * WORDS;
-/// An array container has at most this many values; then a bitmap is smaller.
+/// Most values of an array container; a bitmap is smaller for more.
 pub(crate) const MAX_ARRAY: usize = 4096;
-/// Values of a container's range.
+/// Number of possible values of a container.
 pub(crate) const SPAN: u32 = 1 << 16;
 
 /// The words of a bitmap container.
@@ -44,11 +43,11 @@ pub(crate) enum Container<'a> {
     Array(&'a [[u8; 2]]),
     /// Bit `v % 64` of word `v / 64`.
     Bitmap(&'a BitmapWords),
-    /// Start and length − 1 of ascending runs that do not touch.
+    /// For each run its first value and its length − 1. Runs ascend and do not touch.
     Runs(&'a [[u8; 4]]),
 }
 
-/// Bytes of a container of `len` values as an array or a bitmap.
+/// Bytes of `len` values in the smaller form of array and bitmap.
 pub(crate) fn plain_bytes(len: u32) -> usize {
     if len as usize <= MAX_ARRAY { 2 * len as usize } else { BITMAP_BYTES }
 }
@@ -61,8 +60,7 @@ pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
     (start, (start + u32::from(u16::from_le_bytes([c, d]))).min(SPAN - 1))
 }
 
-/// Runs without what is not above all runs before: those of a damaged file may
-/// not ascend.
+/// The parts of runs that are above all runs before them. Runs of a damaged file may not ascend.
 fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u32)> {
     let mut next = 0;
     runs.filter_map(move |(first, last)| {
@@ -72,12 +70,12 @@ fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u
     })
 }
 
-/// First and last values of runs, ascending.
+/// The first and the last value of each run, ascending.
 pub(crate) fn intervals(runs: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     sound(runs.iter().map(|&run| ends(run)))
 }
 
-/// What two containers of runs share, as runs.
+/// The values that two containers of runs share, as runs.
 fn overlaps(a: &[[u8; 4]], b: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     let (mut a, mut b) = (intervals(a), intervals(b));
     let (mut x, mut y) = (a.next(), b.next());
@@ -97,7 +95,7 @@ fn overlaps(a: &[[u8; 4]], b: &[[u8; 4]]) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// Hands every word of `first ..= last` to `change`, with the range's bits in it.
+/// Calls `change` with every word of `first ..= last` and the bits of the range in it.
 fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mut u64, u64)) {
     let change = |word: &mut [u8; 8], mask: u64| {
         let mut bits = u64::from_le_bytes(*word);
@@ -118,7 +116,7 @@ fn for_words(words: &mut BitmapWords, first: u32, last: u32, change: impl Fn(&mu
     }
 }
 
-/// Hands the words to `job`; copies them first where they are not aligned.
+/// Hands the words to `job`. Copies them before if they are not aligned.
 fn with_words<T>(words: &BitmapWords, job: impl FnOnce(&[u64]) -> T) -> T {
     match bytemuck::try_cast_slice(words.as_flattened()) {
         Ok(words) => job(words),
@@ -126,13 +124,14 @@ fn with_words<T>(words: &BitmapWords, job: impl FnOnce(&[u64]) -> T) -> T {
     }
 }
 
-/// Words whose runs are counted before it is asked whether they are enough.
+/// Words whose runs are counted before a check whether they are enough.
 const PART_WORDS: usize = 128;
 
-/// Arrays this many times longer are searched, not read.
+/// If one array is this many times as long as the other, each value of the other is searched for in
+/// it.
 const GALLOP: usize = 32;
 
-/// A run as the portable format has it.
+/// A run in the portable format.
 pub(crate) fn run(first: u32, last: u32) -> [u8; 4] {
     let [[a, b, ..], [c, d, ..]] = [first.to_le_bytes(), (last - first).to_le_bytes()];
     [a, b, c, d]
@@ -151,7 +150,7 @@ impl Container<'_> {
                 .map(|&run| ends(run))
                 .map(|(first, last)| last - first + 1)
                 .fold(0, u32::saturating_add)
-                .min(SPAN), // those of a damaged file may overlap
+                .min(SPAN), // runs of a damaged file may overlap
         }
     }
 
@@ -166,8 +165,8 @@ impl Container<'_> {
         }
     }
 
-    /// Reads bytes near the place where `low` is looked for, so that they are in
-    /// the cache when it is.
+    /// Reads bytes near the expected place of `low`, so that they are in the cache for a later
+    /// question.
     #[inline]
     pub(crate) fn touch(self, low: u16) -> u8 {
         match self {
@@ -177,7 +176,7 @@ impl Container<'_> {
         }
     }
 
-    /// Asks for the cache lines in which `low` is looked for first.
+    /// Prefetches the cache lines where a search for `low` begins.
     #[inline]
     pub(crate) fn prefetch(self, low: u16) {
         match self {
@@ -187,7 +186,7 @@ impl Container<'_> {
         }
     }
 
-    /// As it lies in the portable format, but for the number of runs.
+    /// Its bytes in the portable format, without the number of runs.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Array(values) => values.as_flattened(),
@@ -262,7 +261,7 @@ impl Container<'_> {
             }
             Self::Bitmap(words) => {
                 let mut mask = u64::MAX << (low & 63);
-                // Not `skip` behind `zip`, which goes through all words before.
+                // `skip` after `zip` would read all words before.
                 for (number, &word) in (u32::from(low >> 6)..).zip(&words[usize::from(low >> 6)..])
                 {
                     let word = u64::from_le_bytes(word) & mask;
@@ -312,8 +311,7 @@ impl Container<'_> {
         self.runs_up_to(usize::MAX)
     }
 
-    /// Number of runs of neighbouring values; `enough` or more if there are so
-    /// many.
+    /// Number of runs of neighbouring values; if there are more than `enough`, at least `enough`.
     pub(crate) fn runs_up_to(self, enough: usize) -> usize {
         match self {
             Self::Array(values) => runs::of_array(Level::best(), values),
@@ -321,7 +319,7 @@ impl Container<'_> {
                 let mut count = 0;
                 let mut before = 0;
                 for part in words.as_chunks::<PART_WORDS>().0 {
-                    // A run across parts begins once.
+                    // A run that goes on from one part into the next is counted once.
                     let across = before & u64::from_le_bytes(part[0]) & 1;
                     count += runs::of_bitmap(Level::best(), part) - usize::from(across == 1);
                     before = u64::from_le_bytes(part[PART_WORDS - 1]) >> 63;
@@ -335,11 +333,11 @@ impl Container<'_> {
         }
     }
 
-    /// Writes `offset + low` of every value to the front of `positions`, which
-    /// grows; gives how many there are.
+    /// Writes `offset + low` of every value to the front of `positions`, which grows if needed;
+    /// gives how many there are.
     pub(crate) fn positions(self, offset: u32, positions: &mut Vec<u32>) -> usize {
         let room = match self {
-            // Those of a damaged file may overlap.
+            // Runs of a damaged file may overlap.
             Self::Runs(_) => SPAN as usize,
             other => other.len() as usize + ones::SLACK,
         };
@@ -371,7 +369,7 @@ impl Container<'_> {
         }
     }
 
-    /// What is wrong with the order of the values, if anything is.
+    /// The fault in the order of the values, if there is one.
     pub(crate) fn disorder(self) -> Option<&'static str> {
         match self {
             Self::Array(values) => {

@@ -4,7 +4,7 @@ use super::{BitmapWords, Container, MAX_ARRAY, Op, SPAN, Scratch, ends, plain_by
 use crate::kernel::{Level, popcount};
 use std::cmp::Ordering;
 
-/// Values that need no memory of their own: as many as fit beside a vector.
+/// Most values of an array without memory of its own: as many as fit in the space of a vector.
 const FEW: usize = 15;
 
 /// The values of one container; never empty in a set.
@@ -16,9 +16,9 @@ const FEW: usize = 15;
 pub(crate) enum Owned {
     Few(u8, [[u8; 2]; FEW]),
     Array(Vec<[u8; 2]>),
-    /// With the number of values.
+    /// A bitmap and its number of values.
     Bitmap(Box<BitmapWords>, u32),
-    /// With the number of values.
+    /// Runs and their number of values.
     Runs(Vec<[u8; 4]>, u32),
 }
 
@@ -28,8 +28,8 @@ pub(super) fn ones(words: &BitmapWords) -> u32 {
 }
 
 impl Owned {
-    /// A copy of `container`. Runs stay runs where these are smallest; otherwise the
-    /// number of values decides between array and bitmap.
+    /// A copy of `container`. Runs stay runs if that is the smallest form; else the number of
+    /// values decides between array and bitmap.
     pub(crate) fn copy(container: Container<'_>, scratch: &mut Scratch) -> Self {
         match container {
             Container::Array(values) if values.len() <= MAX_ARRAY => Self::array(values),
@@ -62,7 +62,7 @@ impl Owned {
         Self::Few(values.len() as u8, few)
     }
 
-    /// An array or a bitmap of the `len` values of `container`.
+    /// The `len` values of `container` as an array or a bitmap.
     pub(super) fn plain(container: Container<'_>, len: u32, scratch: &mut Scratch) -> Self {
         if len as usize <= MAX_ARRAY
             && let Container::Array(values) = scratch.array_of(container)
@@ -97,7 +97,7 @@ impl Owned {
         }
     }
 
-    /// Adds `low`; tells whether it is new.
+    /// Adds `low`; gives whether it is new.
     pub(crate) fn insert(&mut self, low: u16) -> bool {
         let bytes = low.to_le_bytes();
         match self {
@@ -144,7 +144,7 @@ impl Owned {
         true
     }
 
-    /// Takes `low` out; tells whether it was there. The container may be empty then.
+    /// Removes `low`; gives whether it was there. The container may be empty afterwards.
     pub(crate) fn remove(&mut self, low: u16) -> bool {
         match self {
             Self::Few(count, values) => {
@@ -165,7 +165,8 @@ impl Owned {
                 }
                 *word = (before & !bit).to_le_bytes();
                 *len -= 1;
-                // Half of an array's values: a few changes do not turn it back at once.
+                // Half of the most values of an array, so that a few changes do not turn the
+                // container back at once.
                 if (*len as usize) < MAX_ARRAY / 2 {
                     *self = Self::plain(self.container(), self.len(), &mut Scratch::default());
                 }
@@ -181,7 +182,7 @@ impl Owned {
         true
     }
 
-    /// Becomes `self op other`; a bitmap in place.
+    /// Becomes `self op other`. A bitmap changes in place.
     pub(crate) fn join(&mut self, op: Op, other: Container<'_>, scratch: &mut Scratch) {
         if let (Self::Bitmap(words, len), Op::Or | Op::Xor | Op::AndNot) = (&mut *self, op) {
             other.join_in(op, words);
@@ -196,8 +197,7 @@ impl Owned {
         }
     }
 
-    /// Takes the smallest form, and no more memory than that needs; tells whether it is
-    /// another form.
+    /// Takes the smallest form, in no more memory than it needs; gives whether the form changed.
     pub(crate) fn optimize(&mut self, scratch: &mut Scratch) -> bool {
         let plain = plain_bytes(self.len());
         let wants_runs = 2 + 4 * self.container().runs_up_to(plain / 4) < plain;
@@ -214,7 +214,7 @@ impl Owned {
         !fits
     }
 
-    /// Bytes of the values, without those that lie in the container itself.
+    /// Bytes of the values, without those that the container has in itself.
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
             Self::Few(..) => 0,
@@ -225,8 +225,8 @@ impl Owned {
     }
 }
 
-/// The place of `low`, or where it would be. Values mostly come in order, so that the
-/// last one is looked at first.
+/// The place of `low`, or the place where it would be inserted. It looks at the last value first,
+/// because values mostly come in order.
 fn position(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     match values.last().map(|&last| u16::from_le_bytes(last).cmp(&low)) {
         None => Err(0),
@@ -236,7 +236,7 @@ fn position(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     }
 }
 
-/// Whether runs hold all values that there can be.
+/// Whether the runs have all possible values.
 pub(crate) fn is_full(container: Container<'_>) -> bool {
     matches!(container, Container::Runs([run]) if ends(*run) == (0, SPAN - 1))
 }

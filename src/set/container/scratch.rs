@@ -1,4 +1,4 @@
-//! Memory for containers that are computed, used again and again.
+//! Memory for containers that are computed. It is used again and again.
 
 use super::owned::{Owned, ones as ones_of};
 use super::{BitmapWords, Container, MAX_ARRAY, Op, WORDS, intervals, overlaps, run};
@@ -6,22 +6,22 @@ use crate::kernel::steps;
 use crate::kernel::words;
 use crate::kernel::{Level, arrays, ones};
 
-/// An owned container.
+/// A container in memory that is used again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scratch {
     kind: Kind,
-    /// Those of an array; longer than they are.
+    /// The values of an array; the vector may be longer.
     values: Vec<[u8; 2]>,
-    /// Made when first needed.
+    /// A bitmap, allocated at its first use.
     pub(super) words: Option<Box<BitmapWords>>,
     runs: Vec<[u8; 4]>,
     pub(super) positions: Vec<u32>,
 }
 
-/// Which of the memories has the container.
+/// The memory that has the container.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// That many values.
+    /// An array of so many values.
     Array(usize),
     Bitmap,
     Runs,
@@ -79,7 +79,7 @@ impl Scratch {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether the container has no value.
     pub(crate) fn is_empty(&self) -> bool {
         match self.container() {
             Container::Array(values) => values.is_empty(),
@@ -88,7 +88,7 @@ impl Scratch {
         }
     }
 
-    /// A container of its own of the values. A large bitmap is moved, not copied.
+    /// An owned container of the values. A large bitmap is moved, not copied.
     pub(crate) fn take(&mut self) -> Owned {
         match (self.kind, self.words.take()) {
             (Kind::Bitmap, Some(words)) => {
@@ -119,37 +119,37 @@ impl Scratch {
         }
     }
 
-    /// Makes this a bitmap of these words.
+    /// Becomes the bitmap of these words.
     fn set_bitmap(&mut self, words: Box<BitmapWords>) {
         self.words = Some(words);
         self.kind = Kind::Bitmap;
     }
 
-    /// Makes this a bitmap of the words that it has.
+    /// Becomes the bitmap of its own words.
     pub(super) fn set_kind_of_words(&mut self) {
         self.kind = Kind::Bitmap;
     }
 
-    /// Makes this an array of ascending `lows`.
+    /// Becomes the array of ascending `lows`.
     pub(super) fn set_array(&mut self, lows: impl Iterator<Item = [u8; 2]>) {
         self.values.clear();
         self.values.extend(lows);
         self.kind = Kind::Array(self.values.len());
     }
 
-    /// Makes this these runs, which ascend and do not touch.
+    /// Becomes these runs, which ascend and do not touch.
     pub(super) fn set_runs(&mut self, runs: impl IntoIterator<Item = [u8; 4]>) {
         self.runs.clear();
         self.runs.extend(runs);
         self.kind = Kind::Runs;
     }
 
-    /// Makes this the empty container.
+    /// Becomes the empty container.
     pub(crate) fn clear(&mut self) {
         self.kind = Kind::default();
     }
 
-    /// Adds the low 16 bits of values that are above all it has, to an array. `close` comes
+    /// Appends to an array the low 16 bits of values that are above all its values. Call `close`
     /// after the last of them.
     pub(crate) fn append(&mut self, values: &[u64]) {
         let Kind::Array(count) = self.kind else { return };
@@ -161,7 +161,7 @@ impl Scratch {
         self.kind = Kind::Array(self.values.len());
     }
 
-    /// Ends what was appended: an array of many values becomes a bitmap.
+    /// Ends a series of [`append`](Self::append): an array of many values becomes a bitmap.
     pub(crate) fn close(&mut self) {
         if let Kind::Array(count) = self.kind
             && count > MAX_ARRAY
@@ -172,7 +172,7 @@ impl Scratch {
         }
     }
 
-    /// Makes this a copy of an array or a bitmap.
+    /// Becomes a copy of an array or a bitmap.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         match other.container() {
             Container::Bitmap(words) => {
@@ -188,7 +188,7 @@ impl Scratch {
         }
     }
 
-    /// Makes this the result of `a op b`, whatever it was.
+    /// Becomes `a op b`. The old values are lost.
     pub(crate) fn join(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
         use Container::{Array, Bitmap, Runs};
         steps::count(1 + (a.bytes().len() + b.bytes().len()) / 8);
@@ -232,7 +232,7 @@ impl Scratch {
         }
     }
 
-    /// The values of an array that are, or are not, in `other`.
+    /// Keeps the values of an array that are in `other`, or are not, as `keep` says.
     fn filter(&mut self, keep: bool, values: &[[u8; 2]], other: Container<'_>) {
         let out = room(&mut self.values, values.len());
         let mut count = 0;
@@ -271,7 +271,7 @@ impl Scratch {
         self.kind = Kind::Array(count);
     }
 
-    /// Makes this a bitmap of `a`, changed to `a op b`.
+    /// Becomes the bitmap of `a op b`.
     fn apply(&mut self, op: Op, a: Container<'_>, b: Container<'_>) {
         let words = match a {
             Container::Bitmap(ours) => {
@@ -298,7 +298,7 @@ impl Scratch {
                     change(&mut words[usize::from(low >> 6)], 1 << (low & 63));
                 }
             }
-            // What is not named in them has to go.
+            // Remove all values outside of the runs.
             Container::Runs(runs) if op == Op::And => {
                 let mut from = 0;
                 for (first, last) in intervals(runs).chain([(1 << 16, 1 << 16)]) {
@@ -317,7 +317,7 @@ impl Scratch {
         self.kind = Kind::Bitmap;
     }
 
-    /// Makes this the runs of `a op b`.
+    /// Becomes the runs of `a op b`.
     fn join_runs(
         &mut self,
         op: Op,
@@ -359,7 +359,7 @@ impl Scratch {
             Container::Bitmap(words) => {
                 let mut first = None;
                 for (start, &word) in (0..).step_by(64).zip(words) {
-                    // Bits where a run begins or has ended.
+                    // Set the bits at which a run begins, or has just ended.
                     let word = u64::from_le_bytes(word);
                     let mut edges = word ^ (word << 1 | u64::from(first.is_some()));
                     while edges != 0 {
@@ -430,15 +430,15 @@ fn runs_in(values: &[[u8; 2]]) -> impl Iterator<Item = (u32, u32)> {
     }))
 }
 
-/// Behind all edges.
+/// A place behind all edges.
 const NO_EDGE: u32 = u32::MAX;
 
-/// Where ascending runs begin, and what is behind where they end.
+/// The edges of ascending runs: the first value of each, and the value behind its last one.
 struct Edges<I> {
     runs: I,
-    /// If `inside`, of the run that is passed.
+    /// The next edge; with `inside`, it is an end.
     next: u32,
-    /// Behind the last value of the run that `next` is of.
+    /// The value behind the last value of the current run.
     end: u32,
     inside: bool,
 }
@@ -455,7 +455,7 @@ impl<I: Iterator<Item = (u32, u32)>> Edges<I> {
             self.runs.next().map_or((NO_EDGE, NO_EDGE), |(first, last)| (first, last + 1));
     }
 
-    /// Passes the edges at `at`.
+    /// Moves on from the edges at `at`.
     fn pass(&mut self, at: u32) {
         while self.next == at {
             if self.inside {

@@ -1,36 +1,34 @@
-//! Finding a value in an array or in runs.
+//! Searches for a value in an array or in runs.
 
 use super::ends;
 use crate::kernel;
 
-/// Values looked at together.
+/// Values that are compared together.
 const WINDOW: usize = 64;
 
-/// Where `low` would be were the values spread evenly.
+/// The index of `low` if the values were evenly spread.
 fn guess(values: &[[u8; 2]], low: u16) -> usize {
     (usize::from(low) * values.len()) >> 16
 }
 
-/// Values of a window that lie in all of its cache lines, whatever its alignment.
+/// Indices in a window that hit each of its cache lines, for any alignment.
 const IN_LINES: [usize; 3] = [0, 32, WINDOW - 1];
-/// Windows that are looked at before a value is searched for.
+/// Windows that are tried before a binary search.
 const TRIES: usize = 2;
 
-/// Where the values begin that are compared first, or all of fewer: of two thousand
-/// values, spread evenly, 90 in 100 are no farther than half a window from where they
-/// are expected, and nearly all others are in the window beside.
+/// The start of the window that is compared first. Of two thousand evenly spread values, 90 of 100
+/// are at most half a window from the expected place, and nearly all others are in the next window.
 fn window_start(values: &[[u8; 2]], low: u16) -> usize {
     let last = values.len().saturating_sub(WINDOW);
     guess(values, low).saturating_sub(WINDOW / 2).min(last)
 }
 
-/// Whether `low` is in `window`. All values are compared: that costs less than a branch that
-/// is guessed wrong.
+/// Whether `low` is in `window`. It compares all values: a mispredicted branch would cost more.
 fn is_in_window(window: &[[u8; 2]; WINDOW], low: u16) -> bool {
     window.iter().fold(false, |found, value| found | (u16::from_le_bytes(*value) == low))
 }
 
-/// Whether `low` is one of fewer values than a window has: a binary search without a branch.
+/// Whether `low` is among fewer values than a window has: a binary search without branches.
 fn is_among_few(values: &[[u8; 2]], low: u16) -> bool {
     let mut rest = values;
     while rest.len() > 1 {
@@ -40,7 +38,7 @@ fn is_among_few(values: &[[u8; 2]], low: u16) -> bool {
     rest.first().is_some_and(|&value| u16::from_le_bytes(value) == low)
 }
 
-/// Whether `low` is there.
+/// Whether `low` is in the array.
 pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
     let mut start = window_start(values, low);
     for _ in 0..TRIES {
@@ -53,14 +51,14 @@ pub(super) fn contains(values: &[[u8; 2]], low: u16) -> bool {
         start = match () {
             () if low < first && start > 0 => start.saturating_sub(WINDOW),
             () if low > last && end < values.len() => end.min(values.len() - WINDOW),
-            // Not asked sooner, as only this can be guessed.
+            // Test this last: a branch before it would be mispredicted more often.
             () => return found,
         };
     }
     array(values, low).is_ok()
 }
 
-/// Reads from the cache lines of the window that is looked at first.
+/// Reads from the cache lines of the window that is compared first.
 pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
     match values[window_start(values, low)..].first_chunk::<WINDOW>() {
         Some(window) => IN_LINES.iter().fold(0, |all, &at| all ^ window[at][0]),
@@ -70,7 +68,7 @@ pub(super) fn touch(values: &[[u8; 2]], low: u16) -> u8 {
     }
 }
 
-/// Asks for the cache lines of the window that is looked at first.
+/// Prefetches the cache lines of the window that is compared first.
 #[inline]
 pub(super) fn prefetch(values: &[[u8; 2]], low: u16) {
     let start = window_start(values, low);
@@ -79,11 +77,11 @@ pub(super) fn prefetch(values: &[[u8; 2]], low: u16) {
     }
 }
 
-/// The place of `low`, or where it would be.
+/// The place of `low`, or the place where it would be inserted.
 ///
-/// Starts where `low` would be were the values spread evenly, which for ids
-/// they mostly are: one or two cache lines are touched, not the eleven of a
-/// binary search. O(log n) for any values.
+/// The search starts at the place that `low` would have among evenly spread values. Ids mostly are
+/// so: it touches one or two cache lines, not the eleven of a binary search. O(log n) for any
+/// values.
 pub(super) fn array(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     let at = |index: usize| u16::from_le_bytes(values[index]);
     let count = values.len();
@@ -92,7 +90,7 @@ pub(super) fn array(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     }
     let guess = guess(values, low);
     let mut step = 8;
-    // The answer is in `from .. to`, or at `to`.
+    // The answer is from `from` to `to`, both included.
     let (mut from, mut to);
     if at(guess) < low {
         from = guess + 1;
@@ -122,7 +120,7 @@ pub(super) fn array(values: &[[u8; 2]], low: u16) -> Result<usize, usize> {
     if from < count && at(from) == low { Ok(from) } else { Err(from) }
 }
 
-/// The run that has `low`, or the first one behind it.
+/// The run that has `low`, or the first run behind it.
 pub(super) fn runs(runs: &[[u8; 4]], low: u16) -> Result<usize, usize> {
     let low = u32::from(low);
     let place = runs.partition_point(|&run| ends(run).1 < low);

@@ -1,8 +1,8 @@
 //! The roaring payload of a `.bits` file.
 //!
-//! The head of a 32-bit bitmap lists its containers, so it is known last. A
-//! small bitmap waits in memory. A large one is written to the file as it
-//! comes, behind room for the largest head, and the head is put right before it.
+//! The head of a 32-bit bitmap lists its containers, so it is known last. A small bitmap waits in
+//! memory. A large one is written to the file as it comes, behind room for the largest head; the
+//! head is then written right before it.
 
 use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
 use super::header::{Header, Representation};
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 const HEADER_END: u64 = HEADER_BYTES as u64;
-/// Where the containers of a large bitmap begin.
+/// Place of the containers of a large bitmap.
 const BODY: u64 = HEADER_END + MAX_HEAD_BYTES.next_multiple_of(4096);
 
 #[derive(Debug)]
@@ -29,11 +29,11 @@ pub(super) struct Roaring<'f> {
 
 #[derive(Debug)]
 enum State<'f> {
-    /// Between two states; for ever if the change failed.
+    /// During a change of state; forever if the change failed.
     Broken,
-    /// Small, or of 64 bits.
+    /// A small bitmap, or one of 64 bits.
     Waiting(Box<PortableWriter<Summed<'f>>>),
-    /// Large, of 32 bits so far.
+    /// A large bitmap, of 32 bits so far.
     Direct(Box<BucketEncoder<Summed<'f>>>),
 }
 
@@ -57,7 +57,7 @@ impl<'f> Roaring<'f> {
             State::Direct(bucket) => bucket.push(key as u16, container, len),
             State::Waiting(writer) => {
                 writer.push(key, container, len)?;
-                // Before the next one could be too much for the memory.
+                // Stop before the next container could exceed the memory.
                 let next = writer.bucket.body_bytes() + BITMAP_BYTES as u64;
                 let large = next > self.spool.memory_bytes as u64;
                 if large && !writer.is_wide() {
@@ -73,13 +73,13 @@ impl<'f> Roaring<'f> {
         }
     }
 
-    /// Makes a large bitmap the first bucket of a 64-bit one: it moves forward.
+    /// Makes a large bitmap the first bucket of a 64-bit one, and moves it to its place there.
     fn widen(&self, bucket: BucketEncoder<Summed<'f>>) -> io::Result<PortableWriter<Summed<'f>>> {
         let head = bucket.head();
         let body_bytes = bucket.body_bytes();
         bucket.into_body().flush()?;
         let start = HEADER_END + FIRST_BUCKET;
-        // The number of buckets, filled in later, and the key of the first: 0.
+        // The number of buckets, which is filled in later, and the key of the first bucket: 0.
         self.file.write_all_at(&[0; 12], HEADER_END)?;
         self.file.write_all_at(&head, start)?;
         let to = start + head.len() as u64;
@@ -97,8 +97,8 @@ impl<'f> Roaring<'f> {
         PortableWriter::after_first(out, self.spool.clone(), written, self.values)
     }
 
-    /// Completes the payload, its table and its ranks; gives checksums of some of
-    /// the blocks, too, by their numbers, which ascend.
+    /// Completes the payload, its table and its ranks. Also gives the checksums of some of the
+    /// blocks, by their ascending numbers.
     pub(super) fn finish(self) -> io::Result<(Header, Vec<(u64, u64)>)> {
         let mut header = Header {
             representation: Representation::Roaring,
@@ -147,12 +147,12 @@ impl<'f> Roaring<'f> {
     }
 }
 
-/// What comes of a set whose writing failed before.
+/// The error for a set that could not be written before.
 fn broken() -> io::Error {
     io::Error::other("a part of the set could not be written")
 }
 
-/// Values before each container.
+/// For each container, the number of values before it.
 fn ranks<B: Write>(bucket: &BucketEncoder<B>) -> Vec<u8> {
     let mut before = 0_u64;
     let ranks = bucket.cardinalities().map(|len| {

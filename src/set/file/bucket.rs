@@ -1,7 +1,6 @@
-//! Containers → a 32-bit roaring bitmap in the portable format.
+//! Writes containers as a 32-bit roaring bitmap in the portable format.
 //!
-//! Its head tells of all containers, so they wait in memory, or in a temporary
-//! file when they are many.
+//! The head lists all containers, so they wait in memory, or in a temporary file if there are many.
 
 use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
@@ -9,23 +8,23 @@ use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 use tempfile::SpooledTempFile;
 
-/// The containers of one bitmap, so far.
+/// The containers of one bitmap.
 #[derive(Debug)]
 pub(crate) struct BucketEncoder<B> {
     heads: Vec<Head>,
     body: B,
     body_bytes: u64,
-    /// For containers that change their form.
+    /// Scratch memory for containers that change their form.
     form: Scratch,
-    /// A small body on its way.
+    /// The bytes of a small body that is being copied.
     block: Vec<u8>,
 }
 
-/// A body up to this size is copied through memory that is kept: `io::copy` clears
-/// all of a writer's buffer each time, 16 µs of each bucket where that is 1 MiB.
+/// A body of up to this size is copied through memory that is kept: `io::copy` clears the whole
+/// buffer of a writer each time, which takes 16 µs for each bucket with a buffer of 1 MiB.
 const SMALL_BODY: u64 = 1 << 16;
 
-/// Most bytes before the containers: cookie, flags, and two words a container.
+/// Most bytes before the containers: cookie, flags, and two words for each container.
 pub(crate) const MAX_HEAD_BYTES: u64 = 4 + (1 << 13) + 8 * (1 << 16);
 
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +36,7 @@ struct Head {
     bytes: u32,
 }
 
-/// A container, or its key, that a writer cannot take.
+/// The error for a container, or a key, that a writer cannot take.
 pub(super) fn out_of_order(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -47,14 +46,14 @@ pub(crate) fn in_order(container: Container<'_>) -> io::Result<()> {
     container.disorder().map_or(Ok(()), |what| Err(out_of_order(what)))
 }
 
-/// Bytes of a container of `len` values in its smallest form, and whether that is runs:
-/// a run takes 4 bytes, their number 2.
+/// Bytes of a container of `len` values in its smallest form, and whether that form is runs: 4
+/// bytes for each run, and 2 for their number.
 pub(super) fn container_bytes(len: u32, runs: usize) -> (usize, bool) {
     let (plain, run_bytes) = (plain_bytes(len), 2 + 4 * runs);
     (plain.min(run_bytes), run_bytes < plain)
 }
 
-/// Bytes of what comes before `count` containers: [`BucketEncoder::head`] writes it.
+/// Bytes before `count` containers. [`BucketEncoder::head`] writes them.
 pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
     let cookie = if has_runs { 4 + count.div_ceil(8) } else { 8 };
     let has_offsets = !has_runs || count >= NO_OFFSET_THRESHOLD as u64;
@@ -62,13 +61,13 @@ pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
 }
 
 impl BucketEncoder<SpooledTempFile> {
-    /// Keeps up to `memory_bytes` of containers in memory, more in `folder`.
+    /// Keeps up to `memory_bytes` of containers in memory, and more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
         let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
         Self::of(body)
     }
 
-    /// Goes on with a body elsewhere, which gets what there is so far.
+    /// Moves the body to another writer and goes on there.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
         self.body.rewind()?;
         io::copy(&mut self.body, &mut body)?;
@@ -76,7 +75,7 @@ impl BucketEncoder<SpooledTempFile> {
         Ok(BucketEncoder { heads, body, body_bytes, form, block })
     }
 
-    /// Writes the bitmap and forgets its containers; gives its bytes.
+    /// Writes the bitmap and forgets its containers; gives how many bytes it wrote.
     pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let head = self.head();
         out.write_all(&head)?;
@@ -101,7 +100,7 @@ impl BucketEncoder<Vec<u8>> {
         Self::of(Vec::new())
     }
 
-    /// What comes behind the head.
+    /// The bytes of the containers.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body
     }
@@ -125,7 +124,7 @@ impl<B: Write> BucketEncoder<B> {
         self.body_bytes
     }
 
-    /// What the containers were written to.
+    /// The writer of the containers.
     pub(crate) fn into_body(self) -> B {
         self.body
     }
@@ -144,8 +143,8 @@ impl<B: Write> BucketEncoder<B> {
     ///
     /// # Errors
     ///
-    /// If the body cannot be written, or the container is one of a damaged file, or its key
-    /// does not follow the last one: it would be written as if it were sound.
+    /// If the body cannot be written, if the values of the container do not ascend, as in a damaged
+    /// file, or if its key does not follow the last one.
     pub(crate) fn push(&mut self, key: u16, container: Container<'_>, len: u32) -> io::Result<()> {
         in_order(container)?;
         if self.heads.last().is_some_and(|head| head.key >= key) {
@@ -174,7 +173,7 @@ impl<B: Write> BucketEncoder<B> {
         Ok(())
     }
 
-    /// What comes before the containers.
+    /// The bytes before the containers.
     pub(crate) fn head(&self) -> Vec<u8> {
         let count = self.heads.len();
         let has_runs = self.heads.iter().any(|head| head.is_run);

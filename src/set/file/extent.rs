@@ -1,8 +1,8 @@
-//! How many values there are, and between which.
+//! Number of values, and the first and the last of them.
 
 use crate::set::container::Container;
 
-/// What was written.
+/// The values that were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Extent {
     pub(crate) cardinality: u64,
@@ -21,7 +21,7 @@ impl Extent {
     }
 
     pub(super) fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
-        let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // it has values
+        let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // the container has values
         if self.cardinality == 0 {
             self.min = value(container.next(0));
         }

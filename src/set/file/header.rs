@@ -4,10 +4,10 @@ use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
 use crate::set::sparse::{self, GROUP_VALUES};
 use crate::set::view::ENTRY_BYTES;
 
-/// What every `.bits` file begins with.
+/// The first bytes of every `.bits` file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .bits file" };
-/// Where a header says how many values there are.
+/// Place of the number of values in the header.
 pub(super) const CARDINALITY_AT: u64 = 32;
 
 /// How the payload represents the set.
@@ -22,7 +22,7 @@ pub enum Representation {
     Treemap,
     /// Values that are far apart, by Elias–Fano.
     Sparse,
-    /// That of each part of a folder.
+    /// A folder: each part has a representation of its own.
     Parts,
 }
 
@@ -39,14 +39,14 @@ impl Representation {
         }
     }
 
-    /// As files say it.
+    /// The number of the representation in a header.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Dense => 1,
             Self::Roaring => 2,
             Self::Treemap => 3,
             Self::Sparse => 4,
-            Self::Parts => 0, // no file: a folder has parts
+            Self::Parts => 0, // no file has this: it stands for a folder
         }
     }
 
@@ -61,7 +61,7 @@ impl Representation {
     }
 }
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) representation: Representation,
@@ -84,7 +84,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The page; never `None`: the fields are few.
+    /// The page. It is never `None`, because the fields fit.
     pub(crate) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
         let fields = [
             self.base,
@@ -110,7 +110,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// What is wrong, and at which byte.
+    /// The fault and the byte where it is.
     pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([kind, block_log, ..], fields) = FORMAT.open(file)?;
         let representation = Representation::of_code(kind)
@@ -119,7 +119,7 @@ impl Header {
             return Err((13, "blocks of this size are not known to this program"));
         }
         let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0); // a page has many more
+        let mut next = || fields.next().unwrap_or(0); // a page has room for many more fields
         let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
         let mut section = || Section { offset: next(), len: next() };
         let [payload, table, ranks, checksums] = std::array::from_fn(|_| section());
@@ -142,8 +142,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Checks that sections lie one behind the other and have the sizes that
-    /// follow from each other.
+    /// Checks that the sections lie one behind the other, and that their sizes agree.
     fn check(&self, file_len: u64) -> Result<(), Damage> {
         let mut end = HEADER_BYTES as u64;
         let sections = [self.payload, self.table, self.ranks, self.checksums];

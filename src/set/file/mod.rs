@@ -1,7 +1,8 @@
 //! The `.bits` file: a set that is queried where it lies. The format is
 //! specified in `docs/format.md`.
 //!
-//! Flow: ascending containers → [`BitsWriter`] → file → [`SetFile`] → view.
+//! In: ascending containers. Out: a file and its view. Flow: containers → [`BitsWriter`] → file →
+//! [`SetFile`] → view.
 
 mod body;
 mod bucket;

@@ -1,4 +1,4 @@
-//! Ascending containers → the portable roaring format.
+//! Writes ascending containers in the portable roaring format.
 
 use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
 use crate::io::write::Spool;
@@ -7,34 +7,34 @@ use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::SpooledTempFile;
 
-/// Ascending containers → the portable roaring format, of 64 bits if a key
-/// needs them. The number of buckets, the first 8 bytes of a 64-bit bitmap, is
-/// left 0 for whoever can go back.
+/// Writes ascending containers in the portable roaring format, of 64 bits if a key needs them. The
+/// first 8 bytes of a 64-bit bitmap, the number of its buckets, are 0: a caller that can go back
+/// writes the number.
 #[derive(Debug)]
 pub(crate) struct PortableWriter<W> {
     pub(super) out: W,
     pub(super) bucket: BucketEncoder<SpooledTempFile>,
     high: u32,
     written: u64,
-    /// Values in buckets that are written.
+    /// Number of values in the buckets that are written.
     rank: u64,
     values: u64,
     buckets: Option<BucketTable>,
     spool: Spool,
 }
 
-/// Where the bitmap of the first bucket begins: behind their number and its key.
+/// Place of the bitmap of the first bucket: behind the number of buckets and the key.
 pub(super) const FIRST_BUCKET: u64 = 12;
 
-/// Counts what [`PortableWriter`] would write, by ascending containers.
+/// Counts the bytes that [`PortableWriter`] would write.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PortableSize {
-    /// Of buckets that are complete, with their keys.
+    /// Bytes of the complete buckets with their keys.
     finished_bytes: u64,
     finished_buckets: u64,
     has_buckets: bool,
     high: u64,
-    /// Of the last bucket.
+    /// Number of containers of the last bucket.
     containers: u64,
     has_runs: bool,
     body_bytes: u64,
@@ -76,7 +76,7 @@ impl PortableSize {
         self.has_buckets
     }
 
-    /// Bytes of the table of buckets, or of the ranks, that a `.bits` file has with it.
+    /// Bytes of the table of buckets, or of the ranks, in a `.bits` file with this bitmap.
     pub(super) fn table_bytes(mut self) -> u64 {
         if self.has_buckets {
             self.end_bucket();
@@ -91,14 +91,14 @@ pub(crate) struct Portable<W> {
     pub(crate) out: W,
     pub(crate) bytes: u64,
     pub(crate) cardinality: u64,
-    /// If it is a 64-bit bitmap.
+    /// Only for a 64-bit bitmap.
     pub(crate) buckets: Option<BucketTable>,
 }
 
 /// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
 #[derive(Debug)]
 pub(crate) struct BucketTable {
-    /// Buffered: an entry has 24 bytes, and there may be as many as values.
+    /// Buffered, because an entry has only 24 bytes, and there may be as many entries as values.
     entries: BufWriter<SpooledTempFile>,
     count: u64,
 }
@@ -119,7 +119,7 @@ impl BucketTable {
         self.count
     }
 
-    /// Copies the entries to `out`; gives their bytes.
+    /// Copies the entries to `out`; gives how many bytes they have.
     pub(crate) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
         let mut entries = self.entries.into_inner().map_err(IntoInnerError::into_error)?;
         entries.rewind()?;
@@ -133,8 +133,8 @@ impl<W: Write> PortableWriter<W> {
         Self { out, bucket, high: 0, written: 0, rank: 0, values: 0, buckets: None, spool }
     }
 
-    /// A 64-bit bitmap whose first bucket, of key 0 and `len` values, is in the
-    /// `written` bytes of `out` already.
+    /// A 64-bit bitmap whose first bucket is already in the `written` bytes of `out`. That bucket
+    /// has the key 0 and `len` values.
     pub(super) fn after_first(out: W, spool: Spool, written: u64, len: u64) -> io::Result<Self> {
         let mut buckets = BucketTable::new(&spool);
         buckets.push(Bucket { key: 0, offset: FIRST_BUCKET, rank: 0 })?;

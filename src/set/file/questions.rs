@@ -1,4 +1,4 @@
-//! Questions to a file: those of a set in memory, each of which may meet damage.
+//! Questions to a set in a file. They are those of a set in memory, but each may fail on damage.
 
 use super::SetFile;
 use crate::error::Result;
@@ -10,8 +10,8 @@ use crate::set::view::{Damage, SetView};
 use crate::set::{and, andnot, or, xor};
 use std::ops::RangeBounds;
 
-/// All questions fail where the file turns out to be damaged, and costs are those of the
-/// same questions to an [`IntegerSet`], unless said otherwise.
+/// Every question fails if it finds damage. The costs are those of the same questions to an
+/// [`IntegerSet`], unless the method says otherwise.
 impl SetFile {
     fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
         self.as_set().ask(question)
@@ -27,7 +27,7 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// If the file is damaged; so for all questions.
+    /// If the file is damaged. This holds for all questions.
     pub fn contains(&self, value: u64) -> Result<bool> {
         self.ask(|view| view.contains(value))
     }
@@ -71,7 +71,7 @@ impl SetFile {
         self.ask(|view| view.rank(value))
     }
 
-    /// The value that has `index` values before it. Cost as of [`rank`](Self::rank).
+    /// The value that has `index` values before it. The cost is that of [`rank`](Self::rank).
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl SetFile {
         self.ask(|view| view.previous(value))
     }
 
-    /// Number of values in a range. Cost as of [`rank`](Self::rank).
+    /// Number of values in a range. The cost is that of [`rank`](Self::rank).
     ///
     /// # Errors
     ///
@@ -107,14 +107,13 @@ impl SetFile {
         self.ask(|view| view.range_len(range))
     }
 
-    /// The values, ascending; from the end, descending. An error is the last item.
+    /// The values, ascending; from the end, descending. After an error no item follows.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Result<u64>> {
         self.range(..)
     }
 
-    /// The values in a range, ascending; from the end, descending. An error is the last
-    /// item.
+    /// The values in a range, ascending; from the end, descending. After an error no item follows.
     pub fn range(
         &self,
         range: impl RangeBounds<u64>,
@@ -135,7 +134,8 @@ impl SetFile {
     ///
     /// # Errors
     ///
-    /// As [`contains`](Self::contains), of either; so for all questions about two sets.
+    /// As [`contains`](Self::contains), for either set. This holds for all questions about two
+    /// sets.
     pub fn intersection_len(&self, other: &dyn AsSet) -> Result<u64> {
         and(&[self, other]).count()
     }

@@ -1,4 +1,4 @@
-//! A set in a file, mapped.
+//! A set in a mapped file.
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
@@ -69,11 +69,11 @@ enum Content {
         cardinality: u64,
     },
     Keyed(Member),
-    /// Of a folder, whose manifest is mapped.
+    /// A folder, whose manifest is mapped.
     Folder(Folder),
 }
 
-/// Where a set of a `.sets` file lies, and what the directory says of it.
+/// The place of a set in a `.sets` file, and its entry in the directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) place: Range<usize>,
@@ -81,13 +81,13 @@ pub(crate) struct Member {
     pub(crate) cardinality: u64,
 }
 
-/// The sections of a `.bits` file that are its set, and the base of a plain bitmap.
+/// The sections of a `.bits` file that make up its set, and the base of a plain bitmap.
 pub(crate) struct Sections {
     pub(crate) base: Option<u64>,
     pub(crate) sections: [Section; 2],
 }
 
-/// What the first bytes of a file say of it.
+/// The kind of a set file, as its first bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SetKind {
@@ -126,7 +126,7 @@ impl SetFile {
         }
     }
 
-    /// The same, and no folder and no set of many.
+    /// Opens a file that is neither a folder nor one of several sets in a file.
     pub(in crate::set) fn open_file(path: &Path) -> Result<Self> {
         Self::from_map(map(path)?, path)
     }
@@ -142,8 +142,8 @@ impl SetFile {
         set.intact().map(|()| set)
     }
 
-    /// Opens a file if its content begins as a set does; nothing if it is
-    /// something else, or no regular file.
+    /// Opens a file if its first bytes are those of a set; none for any other content, or if it is
+    /// no regular file.
     pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
         if let Some(set) = keyed::open_named(path)? {
             return Ok(Some(set));
@@ -209,13 +209,13 @@ impl SetFile {
         Ok(set)
     }
 
-    /// Whether the file still has all bytes that were read. Only questions to a view need it; see
-    /// [`guard_mapped_files`](crate::guard_mapped_files), without which it has nothing to tell.
-    /// O(1); O(parts) of a folder, once a file was cut.
+    /// Checks that the file still has all bytes that were read. Only callers that ask a view need
+    /// it. Without [`guard_mapped_files`](crate::guard_mapped_files) it never fails. O(1); after a
+    /// file was cut, O(parts) for a folder.
     ///
     /// # Errors
     ///
-    /// If it lost some: what was computed from them is wrong.
+    /// If the file lost some: answers from them are wrong.
     pub fn intact(&self) -> Result<()> {
         if !any_was_lost() {
             return Ok(());
@@ -227,12 +227,12 @@ impl SetFile {
         }
     }
 
-    /// An answer, unless bytes were lost of which it may be made.
+    /// The answer, unless bytes were lost from which it may come.
     pub(crate) fn after<T>(&self, answer: Result<T>) -> Result<T> {
         self.intact().and(answer)
     }
 
-    /// What the header of a `.bits` file cannot say for itself.
+    /// Checks what the header of a `.bits` file does not say by itself.
     fn check_structure(&self) -> Result<()> {
         if let Content::Keyed(member) = &self.content {
             return self.body(member).check().map_err(self.damaged());
@@ -287,8 +287,8 @@ impl SetFile {
         &self.path
     }
 
-    /// Bytes of the file; of a set of a `.sets` file, its own; of a folder, those of its manifest
-    /// and its parts.
+    /// Bytes of the file. For a set in a `.sets` file, its own bytes; for a folder, those of its
+    /// manifest and its parts.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
         match &self.content {
@@ -298,7 +298,7 @@ impl SetFile {
         }
     }
 
-    /// What of a `.bits` file a file of many sets takes.
+    /// The sections that a `.sets` file copies from a `.bits` file.
     pub(crate) fn sections(&self) -> Option<Sections> {
         let Content::Bits(header) = &self.content else { return None };
         let is_dense = header.representation == Representation::Dense;
@@ -308,7 +308,7 @@ impl SetFile {
 
     fn body(&self, member: &Member) -> Body<'_> {
         let &Member { representation, cardinality, .. } = member;
-        // The place was looked at when the directory was read.
+        // `open` has checked the place.
         let bytes = self.map.get(member.place.clone()).unwrap_or_default();
         Body { bytes, representation, cardinality }
     }
@@ -318,7 +318,7 @@ impl SetFile {
         &self.map
     }
 
-    /// What kind of file it is.
+    /// The kind of the file.
     #[must_use]
     pub fn kind(&self) -> SetKind {
         match self.content {
@@ -342,17 +342,17 @@ impl SetFile {
         }
     }
 
-    /// First and last value that a plain bitmap has a bit for; those of the
-    /// value type otherwise.
+    /// The first and the last value that a plain bitmap has a bit for. For other representations, 0
+    /// and the largest value of the type.
     #[must_use]
     pub fn universe(&self) -> (u64, u64) {
         match (&self.content, self.representation()) {
             (Content::Bits(header), Representation::Dense) => {
-                // Without bits it is one value that the set does not have.
+                // A bitmap without bits gets a universe of one value, which it does not have.
                 (header.base, header.base + header.bits.saturating_sub(1))
             }
             (Content::Keyed(member), Representation::Dense) => {
-                self.body(member).dense().map_or((0, 0), |(_, ends)| ends) // was looked at
+                self.body(member).dense().map_or((0, 0), |(_, ends)| ends) // `open` has checked it
             }
             (_, Representation::Treemap | Representation::Sparse | Representation::Parts) => {
                 (0, u64::MAX)
@@ -405,7 +405,7 @@ impl SetFile {
             }
             Content::Keyed(member) => self.body(member).view().map(|view| view.0),
         };
-        // Its head was in order when the file was opened: somebody changed it since.
+        // The head was sound when the file was opened: somebody has changed it since.
         SetView(shape.unwrap_or_else(Shape::Damaged))
     }
 
@@ -415,9 +415,9 @@ impl SetFile {
         SparseView::new(header.payload.of(&self.map), table, header.cardinality)
     }
 
-    /// The words of a plain bitmap, and the value that its first bit stands for: bit `i` of
-    /// word `w` is the value that many and `64 w + i`. Nothing if the set is represented
-    /// otherwise. O(1); what is looked at is read.
+    /// The words of a plain bitmap, and the value of its first bit: bit `i` of word `w` stands for
+    /// this value plus `64 w + i`. None for any other representation. O(1); it only reads what the
+    /// caller looks at.
     #[must_use]
     pub fn words(&self) -> Option<(u64, &[[u8; 8]])> {
         match &self.content {
@@ -428,7 +428,7 @@ impl SetFile {
         }
     }
 
-    /// Names this file in what went wrong with its view.
+    /// Adds the name of this file to damage that its view found.
     pub(crate) fn damaged(&self) -> impl Fn(Damage) -> Error {
         let offset = match &self.content {
             Content::Bits(header) => header.payload.offset,
@@ -441,8 +441,8 @@ impl SetFile {
         }
     }
 
-    /// Reads the whole file: checksums, order of all values, and that the
-    /// numbers in the file are those counted. O(bytes).
+    /// Reads the whole file: checks the checksums, the order of all values, and the numbers of
+    /// values that the file says. O(bytes).
     ///
     /// # Errors
     ///
@@ -451,7 +451,7 @@ impl SetFile {
         self.verify_watched(&Progress::default())
     }
 
-    /// The same; shows how far it is, and ends when somebody wants it to.
+    /// The same with progress, which can also cancel it.
     pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         self.after(self.verify_content(progress))
     }
@@ -526,7 +526,7 @@ impl SetFile {
 const NO_HEADER: &str = "the file has no parts";
 
 impl SetKind {
-    /// Whether a file with this head may be a set. No text file may.
+    /// Whether a file that begins with `head` may be a set. No text file may be.
     pub(crate) fn may_begin(head: &[u8]) -> bool {
         let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
         let cookie = |bytes: &[u8]| {
@@ -541,7 +541,7 @@ impl SetKind {
         is_own || cookie(head) || is_empty || head.get(12..).is_some_and(cookie)
     }
 
-    /// What a file that begins so may be.
+    /// The kind of a file that begins with these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(&MAGIC) {
@@ -553,7 +553,7 @@ impl SetKind {
         if RoaringView::new(bytes).is_ok() {
             return Some(Self::Roaring);
         }
-        // A number of buckets, a high half, and the cookie of a bitmap.
+        // A number of buckets, the key of the first one, and the cookie of its bitmap.
         let (&count, rest) = bytes.split_first_chunk()?;
         let empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
         let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());

@@ -1,4 +1,4 @@
-//! What a `.bits` file of each representation would take.
+//! Counts how many bytes a set would take in each representation.
 
 use super::extent::Extent;
 use super::header::Representation;
@@ -8,17 +8,17 @@ use crate::set::container::{Container, plain_bytes};
 use crate::set::format::SetFormat;
 use crate::set::sparse::SparseSize;
 
-/// Counts the bytes of a set, by ascending containers or values.
+/// Counts the bytes of a set from ascending containers or values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sizes {
     roaring: PortableSize,
     sparse: SparseSize,
-    /// The container of the values that came last: its key, its values and their runs, and
-    /// the last of them.
+    /// The container of the last values: its key, the number of its values and of its runs, and its
+    /// last value.
     open: Option<(u64, u32, usize, u64)>,
 }
 
-/// Bytes of a file with such sections.
+/// Bytes of a file with sections of so many bytes.
 fn file_bytes(sections: u64) -> u64 {
     let end = HEADER_BYTES as u64 + sections;
     end + 8 * blocks(end) + 8
@@ -26,7 +26,7 @@ fn file_bytes(sections: u64) -> u64 {
 
 /// Bytes of a plain bitmap of `first ..= last`, with its ranks and checksums.
 pub(crate) fn dense_bytes(first: u64, last: u64) -> u64 {
-    // 2^13 bytes a piece, and its rank.
+    // 2^13 bytes for each piece, and its rank.
     file_bytes(dense_pieces(first, last) * 8200)
 }
 
@@ -36,7 +36,7 @@ fn dense_pieces(first: u64, last: u64) -> u64 {
 }
 
 impl Sizes {
-    /// Counts a container of `len` values, at least one, the largest of which is `last`.
+    /// Counts a container of `len` values, at least one; `last` is the largest of them.
     pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
         self.add_sparse(key, container, len, last);
         self.roaring = self.closed();
@@ -44,12 +44,12 @@ impl Sizes {
         self.roaring.add(key, len, container.runs_up_to(plain_bytes(len) / 4));
     }
 
-    /// The same for what a sparse set takes only.
+    /// The same, but only for the size as a sparse set.
     pub(super) fn add_sparse(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
         self.sparse.add(key, container, len, last);
     }
 
-    /// Counts values, which ascend.
+    /// Counts ascending values.
     pub(crate) fn add_values(&mut self, values: &[u64]) {
         self.sparse.add_values(values);
         for &value in values {
@@ -92,7 +92,7 @@ impl Sizes {
         file_bytes(self.sparse.bytes())
     }
 
-    /// The representation to choose for a set that is one of many in a file, by the same rule.
+    /// The best representation for a set that is one of many in a file, by the same rule.
     pub(crate) fn best_body(self, extent: Extent) -> Representation {
         let roaring = self.closed();
         let (is_wide, mut bytes) = (roaring.is_wide(), roaring.bytes());
@@ -113,15 +113,14 @@ impl Sizes {
         }
     }
 
-    /// The representation to choose for a set that takes `roaring` bytes as a roaring file:
-    /// the smaller one. A sparse set is chosen only where it is much smaller, as joins take
-    /// longer.
+    /// The best representation for a set that takes `roaring` bytes as a roaring file: the smallest
+    /// one. It takes a sparse set only if that is much smaller, because joins take longer.
     pub(super) fn best(self, extent: Extent, roaring: u64) -> SetFormat {
         if extent.cardinality == 0 {
             return SetFormat::RoaringBits;
         }
         let dense = dense_bytes(extent.min, extent.max);
-        // 4 fifths of the others.
+        // Less than four fifths of the others.
         if self.sparse_bytes().saturating_mul(5) < dense.min(roaring).saturating_mul(4) {
             SetFormat::SparseBits
         } else if dense < roaring {

@@ -1,4 +1,4 @@
-//! The sparse payload of a `.bits` file: groups of 2^16 values, then their table.
+//! Writes the sparse payload of a `.bits` file: groups of 2^16 values, then their table.
 
 use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
@@ -11,15 +11,15 @@ use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
 use tempfile::SpooledTempFile;
 
-/// Ascending values → groups. Memory for one of them.
+/// Gathers ascending values in groups, one at a time.
 #[derive(Debug)]
 pub(super) struct Sparse<'f> {
     out: Summed<'f>,
-    /// Of the group that is not full.
+    /// The values of the group that is not full yet.
     values: Vec<u64>,
-    /// The last of all values.
+    /// The last value of all.
     last: Option<u64>,
-    /// Of a container.
+    /// Scratch memory for the values of a container.
     positions: Vec<u32>,
     encoder: GroupEncoder,
     /// Bytes of the groups.
@@ -43,7 +43,7 @@ impl<'f> Sparse<'f> {
         }
     }
 
-    /// Appends values, which ascend above all before.
+    /// Appends ascending values above all earlier ones.
     pub(super) fn push(&mut self, values: &[u64]) -> io::Result<()> {
         if !values.is_sorted_by(|a, b| a < b) {
             return Err(out_of_order("the values do not ascend"));
@@ -51,7 +51,7 @@ impl<'f> Sparse<'f> {
         self.append(values, |value| value)
     }
 
-    /// Appends the values of a container, which is above all before.
+    /// Appends the values of a container above all earlier ones.
     pub(super) fn push_container(&mut self, key: u64, container: Container<'_>) -> io::Result<()> {
         in_order(container)?;
         let base = key << 16;
@@ -65,7 +65,7 @@ impl<'f> Sparse<'f> {
         appended
     }
 
-    /// Appends the values of items that ascend.
+    /// Appends the values of ascending items.
     fn append<T: Copy>(&mut self, mut items: &[T], value: impl Fn(T) -> u64) -> io::Result<()> {
         let Some((&first, &last)) = items.first().zip(items.last()) else { return Ok(()) };
         if self.last.is_some_and(|before| before >= value(first)) {
@@ -98,8 +98,8 @@ impl<'f> Sparse<'f> {
         Ok(())
     }
 
-    /// Completes payload and table; gives checksums of some of the blocks, too, by their
-    /// numbers, which ascend.
+    /// Completes payload and table. Also gives the checksums of some of the blocks, by their
+    /// ascending numbers.
     pub(super) fn finish(mut self) -> io::Result<(Header, Vec<(u64, u64)>)> {
         self.end_group()?;
         let payload = Section { offset: HEADER_BYTES as u64, len: self.bytes };

@@ -1,4 +1,4 @@
-//! A file that is written front to back, and the checksums of what is written.
+//! Writes a file from front to back, and computes checksums of its blocks meanwhile.
 
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
 use std::fs::File;
@@ -7,33 +7,32 @@ use std::mem;
 use std::os::unix::fs::FileExt;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of one write. They end with a block.
+/// Bytes of one write. Each write ends at the end of a block.
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Takes the checksum of each block that one write has whole: it is in the cache
-/// then, and need not be read again. But for the first one, where the number of
-/// buckets is put in last.
+/// Computes the checksum of each block that is whole in one write: it is still in the cache. The
+/// first block is left out, because the number of buckets is written there last.
 #[derive(Debug)]
 pub(crate) struct Summed<'f> {
     file: &'f File,
-    /// Where the buffer will go.
+    /// Place of the buffer in the file.
     place: u64,
     buffer: Vec<u8>,
     sums: Vec<(u64, u64)>,
 }
 
 impl<'f> Summed<'f> {
-    /// Writes from `place` on, which is not before the end of the header.
+    /// Writes from `place` on, at or behind the end of the header.
     pub(crate) fn new(file: &'f File, place: u64) -> Self {
         Self { file, place, buffer: Vec::with_capacity(WRITE_BYTES), sums: Vec::new() }
     }
 
-    /// The checksums so far, by the numbers of their blocks, which ascend.
+    /// The checksums so far, by the ascending numbers of their blocks.
     pub(crate) fn take_sums(&mut self) -> Vec<(u64, u64)> {
         mem::take(&mut self.sums)
     }
 
-    /// Bytes from the header to the buffer.
+    /// Bytes between the end of the header and the start of the buffer.
     fn before(&self) -> u64 {
         self.place - HEADER_BYTES as u64
     }

@@ -1,4 +1,4 @@
-//! Ascending containers → a `.bits` file.
+//! Writes ascending containers as a `.bits` file.
 
 use super::body::Roaring;
 use super::bucket::{in_order, out_of_order};
@@ -29,21 +29,21 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Takes values, one batch after the other. A source hands over either values or
 /// containers; the containers of a set come with ascending keys.
 pub(crate) trait ValueSink: Send {
-    /// Takes all values of an aligned range of 2^16, of which there may be none.
+    /// Takes all values of an aligned range of 2^16; there may be none.
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()>;
 
-    /// Takes the next values. Here they are those of a set: they ascend, and all of an
-    /// aligned range of 2^16 come in one batch.
+    /// Takes the next values. For a set they ascend, and all values of an aligned range of 2^16
+    /// come in one call.
     fn values(&mut self, values: &[u64]) -> Result<()> {
         in_containers(values, |key, container| self.container(key, container))
     }
 
-    /// Takes the values of runs. A source that hands them over hands over nothing else.
+    /// Takes the values of runs. A source that calls this calls nothing else.
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
         push_runs(self, source)
     }
 
-    /// Takes values that come with their numbers of copies.
+    /// Takes values with their numbers of copies.
     fn counted(&mut self, _: &[[u64; 2]]) -> Result<()> {
         Err(Error::usage("a set has no counts"))
     }
@@ -80,26 +80,26 @@ pub(crate) fn in_containers<E>(
     Ok(())
 }
 
-/// Values of a container that are taken as they are.
+/// Most values of a container that go into a sparse body one by one.
 const FEW: usize = 16;
 
-/// Writes a `.bits` file; nothing is valid before [`finish`](Self::finish).
+/// Writes a `.bits` file. The file is invalid before [`finish`](Self::finish).
 #[derive(Debug)]
 pub(crate) struct BitsWriter<'f> {
     file: &'f File,
     path: PathBuf,
     spool: Spool,
     body: Body<'f>,
-    /// Of all values that came, and of those that the body has.
+    /// The extent of all values that came, and of those that the body has.
     extent: Extent,
     put: u64,
-    /// To choose the representation by.
+    /// The sizes by which the representation is chosen.
     sizes: Option<Sizes>,
 }
 
 #[derive(Debug)]
 enum Body<'f> {
-    /// Values of the first group, by which the representation is chosen to begin with.
+    /// Values of the first group, from which the first representation is chosen.
     Waiting(Vec<u64>),
     Dense(Dense<'f>),
     Roaring(Roaring<'f>),
@@ -110,16 +110,16 @@ enum Body<'f> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {
     pub(crate) extent: Extent,
-    /// The representation to choose, if it is another one.
+    /// The better representation, if there is one.
     pub(crate) better: Option<SetFormat>,
 }
 
 impl<'f> BitsWriter<'f> {
-    /// A set in the representation that `format` names; of any other it is one that looks
-    /// best when 2^16 values have come, and the end tells whether another one is better.
+    /// A set in the representation that `format` names. If it names none, the writer takes the one
+    /// that looks best after 2^16 values; `finish` tells if another one is better.
     ///
-    /// The universe of a plain bitmap begins and ends with what is pushed; a roaring bitmap
-    /// is of 64-bit values if one needs them.
+    /// The universe of a plain bitmap goes from the first to the last value; a roaring bitmap is of
+    /// 64-bit values if one needs them.
     pub(crate) fn new(file: &'f File, path: &Path, format: SetFormat, spool: Spool) -> Self {
         let (extent, path) = (Extent::default(), path.into());
         let body = Body::Waiting(Vec::new());
@@ -157,7 +157,7 @@ impl<'f> BitsWriter<'f> {
                 Body::Dense(dense) => (dense.finish()?, Vec::new()),
                 Body::Roaring(roaring) => roaring.finish()?,
                 Body::Sparse(sparse) => sparse.finish()?,
-                Body::Waiting(_) => return Err(io::ErrorKind::InvalidData.into()), // was chosen
+                Body::Waiting(_) => return Err(io::ErrorKind::InvalidData.into()), // it was chosen above
             };
             header.cardinality = extent.cardinality;
             (header.min, header.max) = (extent.min, extent.max);
@@ -200,7 +200,7 @@ impl<'f> BitsWriter<'f> {
         pushed.map_err(Error::io("write", &self.path))
     }
 
-    /// Takes values into a body that takes values.
+    /// Adds values to a body that takes values.
     fn take(&mut self, values: &[u64]) -> Result<()> {
         self.extent.add_values(values);
         if let Some(sizes) = &mut self.sizes {
@@ -221,7 +221,7 @@ impl<'f> BitsWriter<'f> {
                 if waiting.len() < GROUP_VALUES {
                     return Ok(());
                 }
-                // A plain bitmap is not begun: one value may be far away from all others.
+                // Not a plain bitmap: a later value may be far away from all others.
                 let sizes = self.sizes.unwrap_or_default();
                 let wide = Extent { min: 0, max: u64::MAX, cardinality: 1 };
                 self.choose(sizes.best(wide, sizes.roaring_bytes()))
@@ -243,7 +243,7 @@ impl ValueSink for BitsWriter<'_> {
             (container, &self.body)
             && lows.len() <= FEW
         {
-            // As most containers of a sparse set are.
+            // Most containers of a sparse set have few values.
             in_order(container).map_err(Error::io("write", &self.path))?;
             let mut values = [key << 16; FEW];
             for (value, &low) in values.iter_mut().zip(lows) {
@@ -265,7 +265,7 @@ impl ValueSink for BitsWriter<'_> {
 
     fn values(&mut self, mut values: &[u64]) -> Result<()> {
         while !values.is_empty() {
-            // What waits is no more than two groups.
+            // At most two groups of values wait.
             let behind = values.get(GROUP_VALUES).map_or(u64::MAX, |next| next | 0xFFFF);
             let count = values.len().min(GROUP_VALUES + SPAN as usize);
             let (now, later) =
@@ -284,12 +284,12 @@ impl ValueSink for BitsWriter<'_> {
 #[derive(Debug)]
 struct Dense<'f> {
     out: BufWriter<&'f File>,
-    /// The keys from the first one to before the next one, once there are any.
+    /// The keys from the first one up to the next one; none before the first.
     keys: Option<Range<u64>>,
     ranks: SpooledTempFile,
 }
 
-/// Pieces of a plain bitmap that there may be: their ranks alone take 32 GiB then.
+/// Most pieces of a plain bitmap: their ranks alone take 32 GiB.
 const MAX_PIECES: u64 = 1 << 32;
 
 impl Dense<'_> {
@@ -304,7 +304,7 @@ impl Dense<'_> {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
         }
         if keys.end != key || self.keys.is_none() {
-            // A hole for pieces without values.
+            // Leave a hole for pieces without values.
             let pieces = key - keys.start;
             let place = HEADER_BYTES as u64 + pieces * BITMAP_BYTES as u64;
             self.out.seek(io::SeekFrom::Start(place))?;
@@ -345,8 +345,8 @@ impl Dense<'_> {
     }
 }
 
-/// Reads what lies between the header and `end`, and appends its checksums. Blocks whose sums
-/// are known, by their numbers, which ascend, are not read.
+/// Appends the checksums of the bytes between the header and `end`. It does not read blocks whose
+/// checksums are `known`, by their ascending numbers.
 pub(crate) fn append_checksums(file: &File, end: u64, known: &[(u64, u64)]) -> io::Result<Section> {
     let count = blocks(end);
     let threads = available_parallelism().map_or(1, NonZero::get).clamp(1, 16) as u64;
@@ -362,7 +362,7 @@ pub(crate) fn append_checksums(file: &File, end: u64, known: &[(u64, u64)]) -> i
     Ok(Section { offset: end, len: sums.len() as u64 })
 }
 
-/// The checksums of some blocks of what lies between the header and `end`.
+/// The checksums of some of these blocks.
 fn checksums(
     file: &File,
     blocks: Range<u64>,

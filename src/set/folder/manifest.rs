@@ -22,11 +22,11 @@ pub struct Part {
     pub cardinality: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// XXH3-64, seed 0, of the file.
+    /// XXH3-64 with seed 0 of the file.
     pub xxh3: u64,
 }
 
-/// All parts, by ascending windows.
+/// All parts, in the order of their windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::set) struct Manifest {
     pub(in crate::set) parts: Vec<Part>,
@@ -39,7 +39,7 @@ impl Part {
         format!("part-{number:05}.bits")
     }
 
-    /// A row as [`to_json`](Self::to_json) gives it.
+    /// The row of a text that [`to_json`](Self::to_json) gave.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Part {
         row.ok_or_else(|| Error::usage(format!("this is no row of a manifest: {text}")))
     }
 
-    /// The row as the manifest has it, a JSON object in one line.
+    /// The row as a line of JSON, as it is in the manifest.
     ///
     /// # Examples
     ///
@@ -90,7 +90,7 @@ impl Part {
         })
     }
 
-    /// Whether a name is that of a part: such a name leads out of no folder.
+    /// Whether a name is that of a part. Such a name cannot lead out of the folder.
     pub(super) fn is_name(name: &str) -> bool {
         let number = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".bits"));
         number.is_some_and(|number| {
@@ -114,11 +114,11 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The manifest in its bytes.
+    /// The manifest from its bytes.
     ///
     /// # Errors
     ///
-    /// What of it contradicts its format.
+    /// The fault in the bytes.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, FolderFault> {
         let manifest = Self::parse(bytes).ok_or(FolderFault::Manifest)?;
         manifest.check()?;
@@ -159,7 +159,7 @@ impl Manifest {
         if sum == self.cardinality { Ok(()) } else { Err(FolderFault::Manifest) }
     }
 
-    /// The bytes of the file: a row a line.
+    /// The bytes of the file, with one row on each line.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let rows: Vec<_> =
             self.parts.iter().map(|part| format!("\n    {}", part.value())).collect();

@@ -1,5 +1,5 @@
-//! A folder that is a set: parts, which are `.bits` files of windows that ascend, and a manifest
-//! of them, which is written last. `docs/format.md` specifies it.
+//! A folder as a set: parts, which are `.bits` files with ascending windows, and a manifest of
+//! them, which is written last. `docs/format.md` specifies it.
 //!
 //! Flow: sets → [`Part`]s in a [`FolderWriter`] → manifest → rename → folder → [`SetFile`], which
 //! asks the part that has the answer. Read `manifest.rs` first.

@@ -1,4 +1,4 @@
-//! A folder opened.
+//! Opens a folder.
 
 use super::manifest::Manifest;
 use crate::error::{Error, FolderFault, Result};
@@ -22,14 +22,13 @@ pub(in crate::set) struct Folder {
 ///
 /// # Errors
 ///
-/// If the manifest contradicts its format, or a part is missing or not the one that the manifest
-/// tells of.
+/// If the manifest contradicts its format, or a part is missing or does not fit its row.
 pub(in crate::set) fn open_parts(folder: &Path, bytes: &[u8]) -> Result<Folder> {
     let manifest = Manifest::read(bytes).map_err(|fault| fault.of(folder))?;
     let (mut parts, mut rank, mut offset) = (Vec::new(), 0_u64, 1_u64);
     for row in &manifest.parts {
         let path = folder.join(&row.name);
-        // A part is no folder, which might lead to itself.
+        // A part that is a folder could lead back to this one.
         let file = SetFile::open_file(&path).map_err(|error| match error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 FolderFault::Missing(row.name.clone()).of(folder)
@@ -47,7 +46,7 @@ pub(in crate::set) fn open_parts(folder: &Path, bytes: &[u8]) -> Result<Folder> 
             return Err(FolderFault::Row(row.name.clone()).of(folder));
         }
         parts.push(FolderPart { file, first: row.first, last: row.last, rank, offset });
-        // The manifest's sums were checked; offsets only tell parts apart.
+        // The sums of the manifest were checked.
         rank = rank.saturating_add(row.cardinality);
         offset = offset.saturating_add(row.bytes).saturating_add(1);
     }
@@ -74,7 +73,7 @@ impl Folder {
         self.parts.iter().map(|part| part.file.file_bytes()).sum()
     }
 
-    /// The error that names the part in which there is damage.
+    /// The error for damage, with the name of the part that has it.
     pub(in crate::set) fn damaged(&self, folder: &Path, damage: Damage) -> Error {
         let Damage { offset, what } = damage;
         let behind = self.parts.partition_point(|part| part.offset <= offset);
@@ -84,7 +83,7 @@ impl Folder {
         }
     }
 
-    /// Reads all parts, and checks their bytes against the manifest.
+    /// Reads all parts, and compares their bytes with the manifest.
     pub(in crate::set) fn verify(&self, folder: &Path, progress: &Progress) -> Result<()> {
         for (part, &checksum) in self.parts.iter().zip(&self.checksums) {
             part.file.verify_watched(progress)?;

@@ -1,4 +1,4 @@
-//! Sets as bytes that travel: what a task of a cluster sends to the next one.
+//! Sets as bytes: a task on a cluster sends these to the next task.
 
 use crate::error::{Error, Result};
 use crate::set::container::Container;
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 impl Joined<'_> {
     /// The set as the bytes of a `.bits` file, in the representation that
-    /// [`SetFormat::Bits`](crate::set::SetFormat::Bits) chooses. They pass through a nameless
+    /// [`SetFormat::Bits`](crate::set::SetFormat::Bits) chooses. They go through a nameless
     /// temporary file.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Joined<'_> {
         Ok(self.to_temporary_file()?.bytes().to_vec())
     }
 
-    /// The set in a nameless temporary file, whose values are not held in memory.
+    /// The set in a nameless temporary file. Its values are never all in memory.
     ///
     /// # Errors
     ///
@@ -46,10 +46,10 @@ impl Joined<'_> {
 
 const IN_MEMORY: &str = "a set in memory";
 
-/// The set in pieces, each the bytes of a `.bits` file: a window begins with one of `starts` and
-/// ends before the next one, and window 0 comes before all starts. A piece comes with the number
-/// of its window; a window without values has none. A window of more than `most_bytes`, or of
-/// values that would take more if they lay evenly, is cut at its middle, again and again, down to
+/// Cuts the set into pieces, each the bytes of a `.bits` file. A window begins at one of `starts`
+/// and ends before the next one; window 0 is before all starts. Each piece comes with the number of
+/// its window, and a window without values gives no piece. A window that takes more than
+/// `most_bytes`, or would take more with evenly spread values, is halved again and again, down to
 /// 2^16 neighbouring numbers.
 ///
 /// # Errors
@@ -96,23 +96,24 @@ pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<
     Ok(pieces)
 }
 
-/// Both halves of a window, the upper one first.
+/// The two halves of a window, the upper one first.
 fn halves(first: u64, last: u64) -> [(u64, u64); 2] {
     let middle = ((first >> 16).midpoint(last >> 16) + 1) << 16;
     [(middle, last), (first, middle - 1)]
 }
 
-/// Bytes of so many values that lie evenly from `first` to `last`, about: sparse or dense.
+/// About the bytes that so many values take if they lie evenly from `first` to `last`, sparse or
+/// dense.
 fn about_bytes(count: u64, first: u64, last: u64) -> u64 {
     let span = last - first;
     let bits_each = (span / count.max(1)).checked_ilog2().unwrap_or_default() + 2;
     (count.saturating_mul(bits_each.into())).min(span) / 8
 }
 
-/// The set in pieces, as [`pieces`] gives them, but for buckets instead of windows: all numbers
-/// that share all but 16 bits are in one bucket, and which one, from 0 to before `buckets`, a hash
-/// of these bits says. Buckets of different sets belong together, and nothing needs to be known of
-/// the values before. The set is copied in memory.
+/// Cuts the set into pieces as [`pieces`] does, but by buckets instead of windows. Numbers that
+/// share all but their lower 16 bits are in one bucket; a hash of the shared bits gives its number,
+/// which is below `buckets`. The buckets of different sets match, and the caller need not know the
+/// values. It copies the set in memory.
 ///
 /// # Errors
 ///
@@ -150,7 +151,7 @@ pub fn hashed_pieces(
     Ok(found)
 }
 
-/// Deals containers to sets by hashes of their keys.
+/// Puts containers into sets by hashes of their keys.
 struct Buckets(Vec<IntegerSet>);
 
 impl ValueSink for Buckets {
@@ -176,7 +177,7 @@ pub(super) fn ends_within(set: &dyn AsSet, first: u64, last: u64) -> Result<Opti
     Ok(ends.filter(|(first, last)| first <= last))
 }
 
-/// Asks a set; names it in an error.
+/// Asks a set a question; an error names the set.
 pub(super) fn ask<'s, T>(
     set: &'s dyn AsSet,
     question: impl FnOnce(SetView<'s>) -> Result<T, Damage>,
@@ -185,7 +186,7 @@ pub(super) fn ask<'s, T>(
 }
 
 impl SetFile {
-    /// A set in the bytes of a `.bits` file or of a portable roaring bitmap, which are copied.
+    /// The set in the bytes of a `.bits` file or a portable roaring bitmap. It copies the bytes.
     /// O(bytes).
     ///
     /// # Errors

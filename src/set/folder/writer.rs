@@ -1,4 +1,4 @@
-//! Folders that appear whole or not at all.
+//! Writes folders that appear whole or not at all.
 
 use super::manifest::{MANIFEST, Manifest, Part};
 use super::piece::{ask, ends_within, window_of};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A folder that is being written: parts come into a temporary folder beside its place, which
-/// takes its name at the [`commit`](Self::commit). Dropped without one, it leaves nothing.
+/// Writes a folder. Parts go into a temporary folder beside its place; the [`commit`](Self::commit)
+/// gives that folder the name. Without a commit, nothing is left.
 ///
 /// # Examples
 ///
@@ -48,8 +48,8 @@ pub struct FolderWriter {
 }
 
 impl FolderWriter {
-    /// Begins a folder that is to be at `path`. One that is there already is replaced at the
-    /// commit if it is empty or a set in parts, and nothing else.
+    /// Begins a folder that will be at `path`. If there is a folder already, the commit replaces
+    /// it; it must be empty or a set in parts.
     ///
     /// # Errors
     ///
@@ -57,33 +57,33 @@ impl FolderWriter {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         check_replaceable(path)?;
-        // A link stays a link. The path loses a `/` at its end.
+        // A link stays a link. This also removes a `/` at the end of the path.
         let destination = match fs::canonicalize(path) {
             Ok(found) => found,
             Err(_) => path.components().collect(),
         };
         let temporary = tempfile::Builder::new()
             .prefix(".bitsort-")
-            .permissions(Permissions::from_mode(0o777)) // less the process's mask
+            .permissions(Permissions::from_mode(0o777)) // without those bits that the mask of the process has
             .tempdir_in(folder_of(&destination))
             .map_err(Error::io("create", &destination))?;
         Ok(Self { destination, temporary })
     }
 
-    /// The temporary folder, for parts.
+    /// The temporary folder, in which callers put the parts.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.temporary.path()
     }
 
     /// Writes the manifest of these parts, which are in [`folder`](Self::folder), and gives the
-    /// folder its name. Files in it that are no such part, as an abandoned task leaves them, are
-    /// removed.
+    /// folder its name. It removes all other files in the folder, for example those of an abandoned
+    /// task.
     ///
     /// # Errors
     ///
-    /// If parts overlap, one is missing or has other bytes than its row says, or the system
-    /// refuses; what was at the path is untouched then.
+    /// If parts overlap, if one is missing or does not have the bytes that its row says, or if the
+    /// system refuses. What was at the path is untouched then.
     pub fn commit(self, parts: Vec<Part>) -> Result<Written> {
         let Self { destination, temporary } = self;
         let manifest = Manifest::of(&destination, parts)?;
@@ -109,9 +109,9 @@ impl FolderWriter {
 }
 
 impl Joined<'_> {
-    /// Writes the set as part `number` of a folder; gives its row of the manifest, or none, and
-    /// no file, if it has no values. A part that is there is replaced in one step, so that two
-    /// tasks that write the same part do no harm.
+    /// Writes the set as part `number` of a folder; gives its row of the manifest. A set without
+    /// values gives no row and no file. A part of this number is replaced in one step, so two tasks
+    /// may write the same part.
     ///
     /// # Errors
     ///
@@ -142,11 +142,12 @@ fn write_part(
     Ok(Some(Part { name, first, last, cardinality, bytes, xxh3 }))
 }
 
-/// Writes a set as a folder of up to `parts` parts, which have about as many values each.
+/// Writes a set as a folder of up to `parts` parts with about the same number of values each.
 ///
 /// # Errors
 ///
-/// If the set is damaged, something else than a set in parts is at `path`, or the system refuses.
+/// If the set is damaged, if something other than a set in parts is at `path`, or if the system
+/// refuses.
 ///
 /// # Examples
 ///
@@ -170,7 +171,7 @@ pub fn write_folder(
     write_folder_in(set, path.as_ref(), parts, &Spool::default(), &Arc::default())
 }
 
-/// The same in the memory and folder of a spool.
+/// The same with the memory and the folder of a spool.
 pub(crate) fn write_folder_in(
     set: &dyn AsSet,
     path: &Path,
@@ -184,7 +185,7 @@ pub(crate) fn write_folder_in(
     let len = ask(set, SetView::len)?;
     for number in 0..parts as u64 {
         let Some(first) = from else { break };
-        // The first value of the part that follows, rounded down to a container.
+        // The first value of the next part, rounded down to the start of a container.
         let rank = u128::from(len) * u128::from(number + 1) / parts as u128;
         let next = match u64::try_from(rank).ok().filter(|&rank| rank < len) {
             Some(rank) => ask(set, |view| view.select(rank))?.map(|value| value & !0xFFFF),
@@ -201,7 +202,7 @@ pub(crate) fn write_folder_in(
     writer.commit(rows)
 }
 
-/// Refuses what a folder must not replace.
+/// Fails if a folder must not replace what is at `path`.
 fn check_replaceable(path: &Path) -> Result<()> {
     let metadata = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -230,7 +231,7 @@ fn check_replaceable(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes what the manifest does not name.
+/// Removes the files that the manifest does not name.
 fn remove_others(folder: &Path, manifest: &Manifest) -> io::Result<()> {
     let named: HashSet<&OsStr> = manifest.parts.iter().map(|part| part.name.as_ref()).collect();
     for entry in fs::read_dir(folder)? {
@@ -242,7 +243,7 @@ fn remove_others(folder: &Path, manifest: &Manifest) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the manifest, under another name first.
+/// Writes the manifest under another name, then renames it.
 fn write_manifest(folder: &Path, bytes: &[u8]) -> Result<()> {
     let path = folder.join(MANIFEST);
     let mut writer = Writer::open(&path, Encoding::Set, &Spool::default())?;

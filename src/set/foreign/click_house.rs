@@ -1,9 +1,8 @@
 //! The state of `ClickHouse`'s `groupBitmap`: 0, a number of values up to 32 and the values; or
 //! 1, a number of bytes, and a portable roaring bitmap.
 //!
-//! Source: `AggregateFunctionGroupBitmapData.h` of `ClickHouse`. Values of 1 and 2 bytes with a
-//! sign are numbers of 32 bits in the bitmap, the same with their sign in front, and as they are
-//! among the few.
+//! Source: `AggregateFunctionGroupBitmapData.h` of `ClickHouse`. Signed values of 1 and 2 bytes are
+//! sign-extended to 32 bits in the bitmap, but not in a small set.
 
 use super::{Content, bitmap32, numbers, shifted, short, treemap};
 use crate::set::file::SetKind;
@@ -11,7 +10,7 @@ use crate::set::view::{Damage, RoaringView, walk};
 use integer_encoding::VarInt;
 use std::ops::Range;
 
-/// Values that need no bitmap.
+/// Most values of a small set, which has no bitmap.
 const MOST_SMALL: u64 = 32;
 
 /// Bytes of an integer.
@@ -19,7 +18,7 @@ pub(super) const WIDTHS: [usize; 4] = [1, 2, 4, 8];
 pub(super) const NARROW: &[usize] = &[1, 2, 4];
 pub(super) const WIDE: &[usize] = &[8];
 
-/// The set of integers of one of these widths.
+/// The set in the state. Integers have one of these widths.
 pub(super) fn read<'b>(bytes: &'b [u8], widths: &[usize]) -> Result<Content<'b>, Damage> {
     match bytes.first() {
         Some(0) => {
@@ -47,13 +46,13 @@ pub(super) fn read<'b>(bytes: &'b [u8], widths: &[usize]) -> Result<Content<'b>,
     }
 }
 
-/// What the state is, as far as its first bytes and its length say.
+/// Whether the state may be a small set, by its first byte and its length.
 pub(super) fn is_small(bytes: &[u8]) -> bool {
     let counted = if bytes.first() == Some(&0) { counted(bytes).ok() } else { None };
     counted.is_some_and(|(count, values)| small_width(count, values.len(), &WIDTHS).is_some())
 }
 
-/// Whether the state has a bitmap that one can begin to read.
+/// Whether the state has a bitmap with a readable start.
 pub(super) fn is_bitmap(bytes: &[u8]) -> bool {
     let range = if bytes.first() == Some(&1) { bitmap(bytes).ok() } else { None };
     range
@@ -61,7 +60,7 @@ pub(super) fn is_bitmap(bytes: &[u8]) -> bool {
         .is_some_and(|bitmap| RoaringView::new(bitmap).is_ok() || walk(bitmap).is_ok())
 }
 
-/// Bytes of each of `count` values that fill so many bytes: one of these widths.
+/// Bytes of each value, if `count` values fill `bytes` bytes: one of these widths.
 fn small_width(count: u64, bytes: usize, widths: &[usize]) -> Option<usize> {
     if count == 0 {
         return widths.first().copied().filter(|_| bytes == 0);
@@ -70,14 +69,15 @@ fn small_width(count: u64, bytes: usize, widths: &[usize]) -> Option<usize> {
     widths.iter().find(fits).copied().filter(|_| count <= MOST_SMALL)
 }
 
-/// The number behind the first byte, of 7 bits a byte, the lowest first; and what follows.
+/// The number behind the first byte, with 7 bits in each byte, the lowest first; and the bytes
+/// behind it.
 fn counted(bytes: &[u8]) -> Result<(u64, &[u8]), Damage> {
     let rest = bytes.get(1..).ok_or_else(|| short(bytes))?;
     let (count, len) = u64::decode_var(rest).ok_or_else(|| short(bytes))?;
     Ok((count, rest.get(len..).ok_or_else(|| short(bytes))?))
 }
 
-/// Where the bitmap lies.
+/// The place of the bitmap.
 fn bitmap(bytes: &[u8]) -> Result<Range<usize>, Damage> {
     let (length, rest) = counted(bytes)?;
     if length != rest.len() as u64 {

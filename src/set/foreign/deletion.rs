@@ -1,8 +1,8 @@
 //! Deletion vectors of Iceberg and Delta Lake: a magic number and a 64-bit roaring bitmap.
 //!
-//! In a blob of Iceberg's, and in a file of Delta Lake's behind a byte 1, each vector has its
-//! length in front and its CRC-32 behind it, both big-endian. In a transaction of Delta Lake's
-//! a vector is text in Z85: 5 characters for 4 bytes, and zeros at the end fill up the last 4.
+//! In a blob of Iceberg, and in a file of Delta Lake behind a byte 1, each vector has its length
+//! before it and its CRC-32 behind it, both big-endian. In a transaction of Delta Lake a vector is
+//! text in Z85: 5 characters for 4 bytes, with zeros to fill the last 4 bytes.
 //!
 //! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
 
@@ -12,13 +12,13 @@ use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, walk};
 use byteorder::{BigEndian, ByteOrder};
 use std::ops::Range;
 
-/// In front of the bitmap.
+/// Stands before the bitmap.
 pub(super) const MAGIC: [u8; 4] = [0xD1, 0xD3, 0x39, 0x64];
 /// The magic number in Z85.
 pub(super) const MAGIC_TEXT: &[u8] = b"^Bg9^";
-/// The first byte of a file of Delta Lake's.
+/// The first byte of a file of Delta Lake.
 pub(super) const FILE_VERSION: u8 = 1;
-/// Both keep the upper 32 bits below 2^31 − 1, and their largest position is this one.
+/// The largest position: both systems keep the upper 32 bits below 2^31 − 1.
 pub(super) const MAX_POSITION: u64 = 0x7FFF_FFFE_8000_0000;
 
 /// The bitmap behind the magic number.
@@ -27,7 +27,7 @@ fn behind_magic(bytes: &[u8]) -> Result<&[u8], Damage> {
     bytes.strip_prefix(&MAGIC).ok_or(Damage { offset: 0, what })
 }
 
-/// A magic number and the bitmap.
+/// The set of a magic number and a bitmap.
 pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     let bitmap = behind_magic(bytes)?;
     let content = treemap(bitmap).map_err(shifted(4))?;
@@ -40,7 +40,7 @@ pub(super) fn unframed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     Ok(content)
 }
 
-/// The same between its length and its checksum, and nothing else.
+/// The set of a vector with its length and its checksum, and nothing else.
 pub(super) fn framed(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     let range = frame_at(bytes, 0)?;
     if range.end != bytes.len() {
@@ -65,7 +65,7 @@ fn frame_at(bytes: &[u8], at: usize) -> Result<Range<usize>, Damage> {
     Ok(at..end)
 }
 
-/// The vectors in a file of Delta Lake's.
+/// The places of the vectors in a file of Delta Lake.
 pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
     match bytes.first() {
         Some(&FILE_VERSION) => {}
@@ -81,12 +81,12 @@ pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
     Ok(parts)
 }
 
-/// A vector as text; white space at its ends is left out.
+/// The set of a vector as text. White space at either end is ignored.
 pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     let text = text.trim_ascii();
     let bytes = from_z85(text)?;
     let bitmap = behind_magic(&bytes)?;
-    // At most 3 zeros fill up the last characters.
+    // Up to 3 zeros fill the last characters.
     let filled = bitmap.iter().rev().take(3).take_while(|byte| **byte == 0).count();
     let mut found = walk(bitmap).map(|walked| (bitmap, walked));
     for less in 1..=filled {

@@ -1,4 +1,4 @@
-//! `BitmapValue` of Apache Doris and `StarRocks`: a byte that tells the kind, and the values.
+//! `BitmapValue` of Apache Doris and `StarRocks`: a byte with the kind, and the values.
 //!
 //! | kind | what follows |
 //! |--:|---|
@@ -7,7 +7,7 @@
 //! | 2 | a portable roaring bitmap of 32 bits |
 //! | 4 | their number in 7 bits a byte, then for each its key of 4 bytes and the bitmap |
 //! | 5, 10 | a number of values, of 1 byte or of 4, then 8 bytes for each |
-//! | 12, 13 | as 2 and 4, with bitmaps as `CRoaring` serializes them for itself |
+//! | 12, 13 | as 2 and 4, with bitmaps in the native format of `CRoaring` |
 //!
 //! Sources: `bitmap_value.h` of both.
 
@@ -18,7 +18,8 @@ use crate::set::view::{Damage, RoaringView};
 use byteorder::{ByteOrder, LittleEndian};
 use integer_encoding::VarInt;
 
-/// Of `CRoaring`'s own format: values of 4 bytes behind their number, or a portable bitmap.
+/// The first byte of the native format of `CRoaring`: a number and so many values of 4 bytes, or a
+/// portable bitmap.
 const NATIVE_VALUES: u8 = 1;
 const NATIVE_PORTABLE: u8 = 2;
 
@@ -49,7 +50,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     content.map_err(nested)
 }
 
-/// What the kind is, if the bytes go on as it demands.
+/// The name of the kind, if the bytes agree with it.
 pub(super) fn kind(bytes: &[u8]) -> Option<&'static str> {
     let (&kind, rest) = bytes.split_first()?;
     let few = |count: u64, head: usize| rest.len() as u64 == count.saturating_mul(8) + head as u64;
@@ -95,7 +96,8 @@ fn few<'b>(count: u64, values: &[u8]) -> Result<Content<'b>, Damage> {
     Ok(Content::Memory(numbers(values, 8)))
 }
 
-/// Appends the values of a bitmap that `bytes` begin with, behind their key; gives its bytes.
+/// Appends the values of the bitmap at the start of `bytes`, with `key` as their upper half; gives
+/// the length of the bitmap in bytes.
 type Body = fn(&[u8], u32, &mut IntegerSet) -> Result<usize, Damage>;
 
 /// A portable bitmap.
@@ -118,7 +120,7 @@ fn portable(bytes: &[u8], key: u32, set: &mut IntegerSet) -> Result<usize, Damag
     Ok(end)
 }
 
-/// A bitmap as `CRoaring` serializes it for itself.
+/// A bitmap in the native format of `CRoaring`.
 fn native(bytes: &[u8], key: u32, set: &mut IntegerSet) -> Result<usize, Damage> {
     let (&form, rest) = bytes.split_first().ok_or_else(|| short(bytes))?;
     if form == NATIVE_PORTABLE {
@@ -137,7 +139,7 @@ fn native(bytes: &[u8], key: u32, set: &mut IntegerSet) -> Result<usize, Damage>
     Ok(5 + len)
 }
 
-/// One bitmap, and nothing behind it.
+/// The set of one bitmap; fails if bytes follow it.
 fn one(bytes: &[u8], body: Body) -> Result<IntegerSet, Damage> {
     let mut set = IntegerSet::new();
     let len = body(bytes, 0, &mut set)?;
@@ -145,7 +147,7 @@ fn one(bytes: &[u8], body: Body) -> Result<IntegerSet, Damage> {
     Ok(set)
 }
 
-/// Bitmaps behind their keys, which ascend.
+/// The set of bitmaps with ascending keys before them.
 fn buckets(bytes: &[u8], body: Body) -> Result<IntegerSet, Damage> {
     let (count, mut at) = u64::decode_var(bytes).ok_or_else(|| short(bytes))?;
     let (mut set, mut before) = (IntegerSet::new(), None);

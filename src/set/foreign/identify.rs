@@ -1,4 +1,4 @@
-//! What bytes are, as far as they say so.
+//! Identifies the format of bytes, as far as they show it.
 
 use super::{click_house, deletion, doris};
 use crate::io::table::TableFormat;
@@ -7,7 +7,7 @@ use crate::set::view::{RoaringView, walk};
 use byteorder::{BigEndian, ReadBytesExt};
 use std::fmt;
 
-/// What bytes hold.
+/// The content of bytes.
 ///
 /// # Examples
 ///
@@ -33,39 +33,39 @@ pub enum Foreign {
     Sets,
     /// A portable roaring bitmap of 32 bits.
     Roaring,
-    /// One of 64 bits.
+    /// A portable roaring bitmap of 64 bits.
     Treemap,
     /// A deletion vector without its length and its checksum.
     DeletionVector,
     /// A deletion vector of Iceberg: with its length and its checksum.
     Iceberg,
-    /// A file of Delta Lake's deletion vectors.
+    /// A file of deletion vectors of Delta Lake.
     DeltaFile,
     /// A deletion vector of Delta Lake as text.
     DeltaInline,
     /// A Puffin file of Iceberg.
     Puffin,
-    /// `ClickHouse`'s `groupBitmap` state, a small set.
+    /// A `groupBitmap` state of `ClickHouse` with a small set.
     ClickHouseSmall,
-    /// The same with a bitmap.
+    /// A `groupBitmap` state of `ClickHouse` with a bitmap.
     ClickHouse,
-    /// `BitmapValue` of Doris or `StarRocks`; what its type byte says.
+    /// `BitmapValue` of Doris or `StarRocks`, and the kind that its first byte says.
     Doris(&'static str),
     /// `Roaring64NavigableMap` as Java serializes it.
     JavaNavigableMap,
-    /// A table, which may have numbers, or rows of [`spark`](super::spark).
+    /// A table. It may have numbers, or rows of [`spark`](super::spark).
     Table(TableFormat),
     /// Digits and white space.
     Text,
     /// No bytes.
     Empty,
-    /// Something else; a raw bitmap has no mark.
+    /// Anything else. A raw bitmap has no mark.
     Unknown,
 }
 
 impl Foreign {
-    /// What these bytes are, as far as they say so: damaged ones of a kind are of it, too.
-    /// O(containers) of a 64-bit bitmap, else O(1).
+    /// The content of these bytes, as far as they show it; damaged bytes of a kind count as that
+    /// kind. O(containers) for a 64-bit bitmap, else O(1).
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         if bytes.is_empty() {

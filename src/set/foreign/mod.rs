@@ -1,17 +1,17 @@
-//! Sets as other systems store them, told apart by their bytes.
+//! Sets in the formats of other systems.
 //!
 //! | system | bytes | read | written |
 //! |---|---|---|---|
 //! | roaring libraries | portable roaring bitmap of 32 or 64 bits | yes | [`SetFormat::Roaring`](super::SetFormat) |
 //! | `ClickHouse` | state of `groupBitmap` | yes | [`ForeignFormat::ClickHouse32`], [`ForeignFormat::ClickHouse64`] |
 //! | Apache Doris, `StarRocks` | `BitmapValue` | yes | [`ForeignFormat::Doris`] |
-//! | Apache Iceberg | `deletion-vector-v1` | yes, in Puffin files, too | [`ForeignFormat::Iceberg`] |
+//! | Apache Iceberg | `deletion-vector-v1` | yes, also in Puffin files | [`ForeignFormat::Iceberg`] |
 //! | Delta Lake | deletion vectors | a file of them, and one that is inline | [`ForeignFormat::Delta`], [`ForeignFormat::DeltaInline`] |
 //! | Apache Spark | rows of `bitmap_construct_agg` | [`spark`] | [`spark`] |
 //! | any | raw bitmaps | [`raw_bitmap`] | |
 //!
-//! [`Foreign::of`] says what bytes are, [`decode`] reads what they say that they are, and
-//! [`decode_as`] reads them as one format. [`encode`] writes.
+//! [`Foreign::of`] identifies bytes, [`decode`] reads them in the format that they show, and
+//! [`decode_as`] reads them in a given format. [`encode`] writes.
 
 mod click_house;
 mod deletion;
@@ -38,7 +38,7 @@ use std::ops::Range;
 use std::str::FromStr;
 pub(super) use write::{Buckets, ForeignSink, frame};
 
-/// Bytes of another system that a set is written as, and read from.
+/// A format of another system in which a set is read and written.
 ///
 /// # Examples
 ///
@@ -56,13 +56,13 @@ pub(super) use write::{Buckets, ForeignSink, frame};
 pub enum ForeignFormat {
     /// The state of `ClickHouse`'s `groupBitmap` of integers of at most 4 bytes.
     ClickHouse32,
-    /// The same of integers of 8 bytes.
+    /// The same for integers of 8 bytes.
     ClickHouse64,
     /// `BitmapValue` of Apache Doris and `StarRocks`.
     Doris,
     /// The blob `deletion-vector-v1` of Iceberg.
     Iceberg,
-    /// A file of Delta Lake's deletion vectors; one vector is written.
+    /// A file of deletion vectors of Delta Lake. A file that is written has one vector.
     Delta,
     /// A deletion vector of Delta Lake as text, as a transaction has it inline.
     DeltaInline,
@@ -105,7 +105,7 @@ impl ForeignFormat {
         }
     }
 
-    /// The largest value that it can have.
+    /// The largest value that the format can have.
     #[must_use]
     pub const fn max_value(self) -> u64 {
         match self {
@@ -122,7 +122,7 @@ impl fmt::Display for ForeignFormat {
     }
 }
 
-/// Why a text names no [`ForeignFormat`].
+/// Why a text is not the name of a [`ForeignFormat`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of {}", ForeignFormat::ALL.map(ForeignFormat::name).join(", "))]
 pub struct ParseForeignFormatError;
@@ -143,18 +143,18 @@ pub struct Decoded<'b> {
     name: String,
 }
 
-/// Where the set is.
+/// The set, in the bytes or in memory.
 #[derive(Debug)]
 enum Content<'b> {
     Roaring(&'b [u8]),
     Treemap(&'b [u8], Vec<Bucket>),
-    /// Whole blocks of bits, and the value of the first one.
+    /// The bytes of a plain bitmap in whole containers, and its base.
     Dense(Cow<'b, [u8]>, u64),
     Memory(IntegerSet),
 }
 
 impl Decoded<'_> {
-    /// What is asked.
+    /// A view of the set, for questions.
     #[must_use]
     pub fn view(&self) -> SetView<'_> {
         match &self.content {
@@ -193,11 +193,11 @@ impl AsSet for Decoded<'_> {
 pub struct Part {
     /// The bytes of the set.
     pub range: Range<usize>,
-    /// The data file that an Iceberg deletion vector is of.
+    /// The data file that the deletion vector belongs to; only in Iceberg.
     pub data_file: Option<String>,
 }
 
-/// The deletion vectors in a file of Delta Lake's or in a Puffin file; none in other bytes.
+/// The deletion vectors in a file of Delta Lake or in a Puffin file; none for other bytes.
 /// O(vectors).
 ///
 /// # Errors
@@ -226,23 +226,23 @@ pub fn decode_part<'b>(bytes: &'b [u8], part: &Part, name: &str) -> Result<Decod
     content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
 }
 
-/// Adds the name of the input to a damage.
+/// Makes an error of damage that names the input.
 fn blame(name: &str) -> impl Fn(Damage) -> Error {
     |Damage { offset, what }| Error::Damaged { input: name.to_owned(), offset, what }
 }
 
-/// Counts the offset of a damage from an earlier place.
+/// Damage with an offset from an earlier place.
 fn shifted(start: usize) -> impl Fn(Damage) -> Damage {
     move |damage| Damage { offset: damage.offset + start as u64, ..damage }
 }
 
-/// Reads what [`Foreign::of`] recognizes; of several deletion vectors in a file, all of them
-/// together. `name` is for messages. Roaring bitmaps stay where they lie, others are copied.
-/// O(containers), or O(bytes) where they are copied.
+/// Reads the formats that [`Foreign::of`] recognizes. Several deletion vectors in a file give the
+/// union of all. `name` is for messages. Roaring bitmaps are read in place, other sets are copied.
+/// O(containers), or O(bytes) with a copy.
 ///
 /// # Errors
 ///
-/// If it is no set that can be read so, or its bytes contradict its format.
+/// If the bytes are no such set, or contradict their format.
 pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
     let content = match Foreign::of(bytes) {
         Foreign::Roaring | Foreign::Treemap => portable(bytes),
@@ -263,12 +263,12 @@ pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
     content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
 }
 
-/// Reads bytes of one format. O(containers), or O(bytes) where they are copied.
+/// Reads bytes of one format. O(containers), or O(bytes) with a copy.
 ///
 /// # Errors
 ///
-/// If the bytes are not of this format: they are cut off, go on behind its end, have a wrong
-/// checksum, or contradict it in another way.
+/// If the bytes are not of this format: if they are cut off, go on behind the end of the set, have
+/// a wrong checksum, or contradict the format in another way.
 pub fn decode_as<'b>(bytes: &'b [u8], format: ForeignFormat, name: &str) -> Result<Decoded<'b>> {
     let content = match format {
         ForeignFormat::ClickHouse32 => click_house::read(bytes, click_house::NARROW),
@@ -288,8 +288,8 @@ pub fn decode_as<'b>(bytes: &'b [u8], format: ForeignFormat, name: &str) -> Resu
 /// Reads a state of `ClickHouse`'s `groupBitmap` of integers of `width` bytes: 1, 2, 4 or 8.
 ///
 /// The bytes of a small set do not say how wide its integers are. [`decode_as`] takes the width
-/// that fits their number, so half of a state of 4-byte integers is one of 2-byte integers to
-/// it; this function refuses it.
+/// that fits their number, so it takes a state of 4-byte integers that lost its second half for one
+/// of 2-byte integers. This function refuses it.
 ///
 /// # Errors
 ///
@@ -302,7 +302,7 @@ pub fn decode_click_house<'b>(bytes: &'b [u8], width: usize, name: &str) -> Resu
     Ok(Decoded { content, name: name.to_owned() })
 }
 
-/// The values of any of the parts.
+/// The union of the parts.
 fn union<'b>(bytes: &'b [u8], parts: &[Part], name: &str) -> Result<Decoded<'b>> {
     if let [part] = parts {
         return decode_part(bytes, part, name);
@@ -319,8 +319,8 @@ fn union<'b>(bytes: &'b [u8], parts: &[Part], name: &str) -> Result<Decoded<'b>>
 ///
 /// # Errors
 ///
-/// If the format cannot have the largest value, or a vector would have more bytes than its
-/// head can tell.
+/// If the largest value is too large for the format, or if a vector would have too many bytes for
+/// its head.
 pub fn encode(set: &IntegerSet, format: ForeignFormat) -> Result<Vec<u8>> {
     if let Some(value) = set.max().filter(|&max| max > format.max_value()) {
         return Err(Error::ValueTooLarge { value, format: format.name() });
@@ -332,12 +332,12 @@ pub fn encode(set: &IntegerSet, format: ForeignFormat) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Bytes that end too early.
+/// The damage of bytes that end too early.
 fn short(bytes: &[u8]) -> Damage {
     Damage { offset: bytes.len() as u64, what: "the bytes end inside of a value" }
 }
 
-/// A whole roaring bitmap of 32 bits or of 64.
+/// The roaring bitmap of 32 or 64 bits in `bytes`, which must end with it.
 fn portable(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     match super::file::SetKind::of(bytes) {
         Some(super::file::SetKind::Roaring) => bitmap32(bytes),
@@ -345,7 +345,7 @@ fn portable(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     }
 }
 
-/// A bitmap of 32 bits that fills `bytes`.
+/// The roaring bitmap of 32 bits in `bytes`, which must end with it.
 fn bitmap32(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     let end = RoaringView::new(bytes)?.check()?;
     if end != bytes.len() {
@@ -355,12 +355,12 @@ fn bitmap32(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     Ok(Content::Roaring(bytes))
 }
 
-/// A bitmap of 64 bits that fills `bytes`.
+/// The roaring bitmap of 64 bits in `bytes`, which must end with it.
 fn treemap(bytes: &[u8]) -> Result<Content<'_>, Damage> {
     Ok(Content::Treemap(bytes, walk(bytes)?.0))
 }
 
-/// Numbers of 4 or 8 bytes that fill `bytes`, in any order.
+/// The set of numbers of 4 or 8 bytes each, in any order.
 fn numbers(bytes: &[u8], width: usize) -> IntegerSet {
     bytes.chunks_exact(width).map(|number| LittleEndian::read_uint(number, width)).collect()
 }

@@ -1,5 +1,4 @@
-//! Puffin files of Iceberg: blobs between magic numbers, and a footer of JSON that says where
-//! they lie.
+//! Puffin files of Iceberg: blobs between magic numbers, and a footer of JSON with their places.
 //!
 //! Source: <https://iceberg.apache.org/puffin-spec/>.
 
@@ -9,7 +8,7 @@ use serde_json::Value;
 use std::ops::Range;
 
 pub(super) const MAGIC: [u8; 4] = *b"PFA1";
-/// Behind the footer: its length, flags, and the magic number.
+/// Bytes behind the footer: its length, flags, and the magic number.
 const TAIL_BYTES: usize = 12;
 /// The type of the blobs that are sets.
 const DELETION_VECTOR: &str = "deletion-vector-v1";
@@ -66,7 +65,7 @@ fn footer(bytes: &[u8]) -> Result<Range<usize>, Damage> {
     let length = usize::try_from(i32::from_le_bytes([a, b, c, d])).ok();
     let start = length.and_then(|length| rest.len().checked_sub(length));
     let outside = || wrong(rest.len(), "the footer is longer than the file");
-    // The magic number in front of the footer, and the one at the start of the file.
+    // Leave room for the magic number before the footer, and for the one at the start of the file.
     let start = start.filter(|&start| start >= 8).ok_or_else(outside)?;
     if bytes.get(start - 4..start) != Some(&MAGIC) {
         return Err(wrong(start - 4, "the footer does not begin with the magic number of Puffin"));

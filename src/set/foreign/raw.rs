@@ -2,22 +2,22 @@
 
 use super::{Content, Decoded};
 
-/// Which bit of a byte is the first.
+/// Which bit of a byte comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BitOrder {
-    /// The least significant one.
+    /// The least significant bit.
     LeastFirst,
-    /// The most significant one.
+    /// The most significant bit.
     MostFirst,
 }
 
-/// The base of a raw bitmap is out of its range.
+/// The error for a base that is no multiple of 2^16 or too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the base of a raw bitmap is a multiple of 65536, and all its bits end below 2^64")]
 pub struct BadBase;
 
-/// Reads a bitmap without a head, whose first bit stands for `base`. O(1) where bits are
-/// least first and the bytes fill whole blocks of 8 KiB; else they are copied.
+/// Reads a bitmap without a head, whose first bit stands for `base`. O(1) if the least significant
+/// bit comes first and the bytes fill whole containers of 8 KiB; else it copies the bytes.
 ///
 /// # Errors
 ///

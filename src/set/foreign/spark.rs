@@ -40,20 +40,20 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Bytes of a bitmap.
+/// Bytes of the bitmap of a row.
 pub const BITMAP_BYTES: usize = 4096;
 /// Numbers of a bucket.
 const BITS: u64 = 8 * BITMAP_BYTES as u64;
 /// The largest number of Spark.
 const MAX_VALUE: u64 = i64::MAX.cast_unsigned();
-/// For messages.
+/// The name of the format in messages.
 const FORMAT: &str = "spark-bitmap";
 
-/// A row that stands for what no set of natural numbers has.
+/// A row with a bit that stands for no number of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// A bitmap is longer than all are.
+    /// The bitmap is longer than 4096 bytes.
     #[error("the bitmap of bucket {bucket} has {bytes} bytes, and {BITMAP_BYTES} are the most")]
     TooLong {
         /// The bucket.
@@ -69,7 +69,7 @@ pub enum RowError {
         /// The number.
         value: i128,
     },
-    /// A bit stands for a number that Spark has not.
+    /// A bit stands for a number that is too large for Spark.
     #[error("bucket {bucket} has the number {value}, which is 2^63 or more")]
     TooLarge {
         /// The bucket.
@@ -79,7 +79,7 @@ pub enum RowError {
     },
 }
 
-/// The number of a bit.
+/// The number that a bit stands for.
 fn number(bucket: i64, position: usize) -> Result<u64, RowError> {
     let (wide, position) = (i128::from(bucket), position as i128);
     let value = if bucket > 0 {
@@ -94,7 +94,7 @@ fn number(bucket: i64, position: usize) -> Result<u64, RowError> {
     }
 }
 
-/// Adds the numbers of a row. A shorter bitmap has zeros behind its end.
+/// Adds the numbers of a row. A bitmap that is shorter than 4096 bytes ends with zeros.
 fn add(set: &mut IntegerSet, bucket: i64, bitmap: &[u8]) -> Result<(), RowError> {
     if bitmap.len() > BITMAP_BYTES {
         return Err(RowError::TooLong { bucket, bytes: bitmap.len() });
@@ -109,8 +109,7 @@ fn add(set: &mut IntegerSet, bucket: i64, bitmap: &[u8]) -> Result<(), RowError>
     Ok(())
 }
 
-/// The set of rows, which may come in any order, and of which several may have one bucket.
-/// O(bytes).
+/// The set of rows. They may come in any order, and several may have the same bucket. O(bytes).
 ///
 /// # Errors
 ///
@@ -135,12 +134,12 @@ struct Gathering {
 }
 
 impl Gathering {
-    /// Takes the next number; gives the row before, if it is complete.
+    /// Takes the next number; gives the row before it, if that is complete.
     fn push(&mut self, value: u64) -> Result<Option<Row>> {
         if value > MAX_VALUE {
             return Err(Error::ValueTooLarge { value, format: FORMAT });
         }
-        // 0 is alone in its bucket.
+        // The number 0 is alone in its bucket.
         let (bucket, position) = match value.checked_sub(1) {
             None => (0, 0),
             Some(before) => (1 + before / BITS, before % BITS),
@@ -166,8 +165,8 @@ pub struct Rows<'a> {
 
 /// The rows of a set, in ascending order.
 ///
-/// A row is an error if the bytes of the set are damaged, or a number is 2^63 or more; none
-/// follows it.
+/// If the bytes of the set are damaged, or a number is 2^63 or more, an error comes instead of a
+/// row, and no row follows it.
 #[must_use]
 pub fn rows(set: SetView<'_>) -> Rows<'_> {
     Rows { values: set.iter(), gathering: Gathering::default() }
@@ -207,14 +206,14 @@ pub(crate) struct RowSink<'p, W: Write + Send> {
 }
 
 impl<'p, W: Write + Send> RowSink<'p, W> {
-    /// Encodes in about `memory_bytes`.
+    /// Encodes the rows in about `memory_bytes`.
     pub(crate) fn new(out: W, memory_bytes: u64, path: &'p Path) -> Result<Self> {
         let table = BitmapWriter::new(out, memory_bytes).map_err(Error::io("write", path))?;
         let (gathering, lows) = (Gathering::default(), Vec::new());
         Ok(Self { table, path, gathering, lows, values: 0 })
     }
 
-    /// Completes the file; gives the numbers of the set.
+    /// Completes the file; gives the number of values of the set.
     pub(crate) fn finish(mut self) -> Result<u64> {
         if let Some(row) = self.gathering.row.take() {
             self.write(&row)?;
@@ -256,13 +255,13 @@ pub fn is_table(path: impl AsRef<Path>) -> Result<bool> {
     BitmapTable::is_one(file, &path.display().to_string())
 }
 
-/// Reads the set of a Parquet file of rows: its columns are the only one of integers of 8 bytes
-/// and the only one of bytes. Takes `memory_bytes` beside the set. O(bytes).
+/// Reads the set from a Parquet file of rows. The file must have one column of integers of 8 bytes
+/// and one of bytes. Takes `memory_bytes` beside the set. O(bytes).
 ///
 /// # Errors
 ///
-/// If the file cannot be read or has other columns, as [`from_rows`], or if a bitmap with bits
-/// has no bucket; rows without both are passed.
+/// If the file cannot be read or has other columns, if [`from_rows`] fails, or if a bitmap with
+/// bits has no bucket. Rows without bucket and bitmap are ignored.
 pub fn read_table(path: impl AsRef<Path>, memory_bytes: u64) -> Result<IntegerSet> {
     let path = path.as_ref();
     let input = path.display().to_string();

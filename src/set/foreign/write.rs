@@ -1,4 +1,4 @@
-//! Sets → bytes of other systems: what they put around a roaring bitmap.
+//! Writes sets in the formats of other systems, which wrap a roaring bitmap.
 
 use super::{ForeignFormat, deletion};
 use crate::error::{Error, Result};
@@ -11,8 +11,7 @@ use integer_encoding::VarInt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 
-/// Takes containers for a format of another system, whose values it refuses if they are too
-/// large.
+/// Takes containers for a format of another system. Refuses values that are too large for it.
 pub(crate) struct ForeignSink<W> {
     portable: PortableSink<W>,
     format: ForeignFormat,
@@ -24,7 +23,7 @@ impl<W> ForeignSink<W> {
         Self { portable, format, max: None }
     }
 
-    /// The largest value, and the bitmap.
+    /// The largest value, and the sink with the bitmap.
     pub(crate) fn into_parts(self) -> (Option<u64>, PortableSink<W>) {
         (self.max, self.portable)
     }
@@ -43,7 +42,7 @@ impl<W: Write + Send> ValueSink for ForeignSink<W> {
     }
 }
 
-/// A 64-bit roaring bitmap without the number of its buckets: for each a key and a bitmap.
+/// A 64-bit roaring bitmap without the number of its buckets: a key and a bitmap for each bucket.
 pub(crate) struct Buckets<R> {
     count: u64,
     bytes: u64,
@@ -53,11 +52,12 @@ pub(crate) struct Buckets<R> {
 }
 
 impl<'b> Buckets<Box<dyn Read + 'b>> {
-    /// Of a bitmap that was written to the start of a file, where the file is now.
+    /// The buckets of a bitmap that was written to the start of a file. The file is at its start
+    /// again.
     pub(crate) fn of_file<W>(file: &'b File, portable: &Portable<W>, max: Option<u64>) -> Self {
         let (values, file) = (portable.cardinality, BufReader::new(file));
         let (count, bytes, entries): (u64, u64, Box<dyn Read>) = match &portable.buckets {
-            // Behind their number, which is not there yet.
+            // Skip the number of buckets, which is not written yet.
             Some(buckets) => (buckets.count(), portable.bytes - 8, Box::new(Behind(file, 8))),
             None if values == 0 => (0, 0, Box::new(io::empty())),
             None => (1, portable.bytes + 4, Box::new((&[0; 4][..]).chain(file))),
@@ -67,7 +67,7 @@ impl<'b> Buckets<Box<dyn Read + 'b>> {
 }
 
 impl<'b> Buckets<&'b [u8]> {
-    /// Of the bytes of a 64-bit bitmap of a set.
+    /// The buckets of a 64-bit bitmap in memory.
     pub(super) fn of_memory(treemap: &'b [u8], set: &IntegerSet) -> Self {
         let (count, entries) = treemap.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
         let count = u64::from_le_bytes(*count);
@@ -75,7 +75,7 @@ impl<'b> Buckets<&'b [u8]> {
     }
 }
 
-/// What comes behind so many bytes.
+/// The bytes of a reader behind so many bytes.
 struct Behind<R>(R, u64);
 
 impl<R: Read> Read for Behind<R> {
@@ -95,7 +95,7 @@ impl<R: Read> Read for Behind<R> {
 const EMPTY_32: [u8; 8] = [0x3A, 0x30, 0, 0, 0, 0, 0, 0];
 
 impl<R: Read> Buckets<R> {
-    /// Bytes of the only bucket as a bitmap of 32 bits.
+    /// Bytes of the only bucket, written as a bitmap of 32 bits.
     fn bytes_32(&self) -> u64 {
         if self.count == 0 { EMPTY_32.len() as u64 } else { self.bytes - 4 }
     }
@@ -116,7 +116,7 @@ impl<R: Read> Buckets<R> {
         self.copy(0, out)
     }
 
-    /// Copies the entries but for their first bytes.
+    /// Copies the entries without their first `skipped` bytes.
     fn copy(self, skipped: u64, out: &mut impl Write) -> io::Result<()> {
         let copied = io::copy(&mut Behind(self.entries, skipped), out)?;
         if copied != self.bytes - skipped {
@@ -126,7 +126,7 @@ impl<R: Read> Buckets<R> {
     }
 }
 
-/// Writes a set, whose values the format can have, with what the format puts around it.
+/// Writes a set with all that its format puts around it. The values must fit in the format.
 pub(crate) fn frame(
     format: ForeignFormat,
     buckets: Buckets<impl Read>,
@@ -181,7 +181,7 @@ fn doris(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// A deletion vector between its length and its checksum.
+/// Writes a deletion vector between its length and its checksum.
 fn vector(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
     let length = buckets.bytes_64() + deletion::MAGIC.len() as u64;
     let length = i32::try_from(length).map_err(|_| {
@@ -196,7 +196,7 @@ fn vector(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
     out.write_u32::<BigEndian>(sum.finalize())
 }
 
-/// Sums up what is written.
+/// A writer that computes the checksum of its bytes.
 struct Summed<'o, W> {
     out: &'o mut W,
     sum: crc32fast::Hasher,
@@ -214,7 +214,7 @@ impl<W: Write> Write for Summed<'_, W> {
     }
 }
 
-/// Writes bytes as text in Z85.
+/// A writer of bytes as text in Z85.
 struct Text<'o, W> {
     out: &'o mut W,
     group: [u8; 4],

@@ -1,4 +1,4 @@
-//! One set of a file of many: how its bytes are divided, and its view.
+//! One set of a `.sets` file: the parts of its bytes, and its view.
 #![deny(clippy::indexing_slicing)]
 
 use crate::set::container::BITMAP_BYTES;
@@ -8,10 +8,10 @@ use crate::set::view::{
     Damage, DenseView, ENTRY_BYTES, RoaringView, SetView, Shape, SparseView, Table, TreemapView,
 };
 
-/// Bytes of 2^16 bits and of their rank.
+/// Bytes of a piece of a plain bitmap: 2^16 bits and their rank.
 pub(super) const PIECE_BYTES: usize = BITMAP_BYTES + 8;
 
-/// A set as it lies in a `.sets` file.
+/// The bytes of a set in a `.sets` file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a> {
     pub(crate) bytes: &'a [u8],
@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
         }))
     }
 
-    /// A plain bitmap, and the first value and the last that it has a bit for.
+    /// A plain bitmap, and the first and the last value that it has a bit for.
     pub(crate) fn dense(self) -> Result<(DenseView<'a>, (u64, u64)), Damage> {
         let wrong = Damage::of("base, bits and size of a plain bitmap do not fit together");
         let (&base, rest) = self.bytes.split_first_chunk().ok_or(wrong)?;
@@ -68,14 +68,14 @@ impl<'a> Body<'a> {
         Ok(SparseView::new(payload, table.as_chunks().0, self.cardinality))
     }
 
-    /// What is before the table of so many bytes, and the table.
+    /// The bytes before the table, which has `table_bytes`, and the table.
     fn split_end(self, table_bytes: Option<usize>) -> Result<(&'a [u8], &'a [u8]), Damage> {
         let start = table_bytes.and_then(|bytes| self.bytes.len().checked_sub(bytes));
         let split = start.and_then(|start| self.bytes.split_at_checked(start));
         split.ok_or(Damage::of("the table of buckets or groups is longer than the set"))
     }
 
-    /// Looks at the structure, as opening a `.bits` file does: heads and tables, not values.
+    /// Checks the structure as opening a `.bits` file does: heads and tables, not values.
     pub(crate) fn check(self) -> Result<(), Damage> {
         let view = self.view()?;
         match view.0 {

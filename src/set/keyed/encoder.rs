@@ -1,7 +1,7 @@
-//! Ascending values → the bytes of one set of a file of many.
+//! Encodes ascending values as the bytes of one set of a `.sets` file.
 //!
-//! Most sets are small: they gather in memory, and are encoded there. A large one goes the
-//! way of a `.bits` file, into a temporary one, whose sections are copied then.
+//! Most sets are small: they gather in memory and are encoded there. A large set is written as a
+//! `.bits` file to a temporary file, whose sections are then copied.
 
 use super::body::PIECE_BYTES;
 use super::format::Head;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// Encodes one set after the other.
 pub(crate) struct SetEncoder<'f> {
-    /// For sets that are large; empty between them.
+    /// For large sets; empty between them.
     scratch: &'f File,
     path: PathBuf,
     spool: Spool,
@@ -35,7 +35,7 @@ pub(crate) struct SetEncoder<'f> {
 }
 
 impl<'f> SetEncoder<'f> {
-    /// `scratch` is an empty file of its own, and `path` for messages.
+    /// `scratch` is an empty file that nobody else uses; `path` is for messages.
     pub(crate) fn new(scratch: &'f File, path: &Path, spool: Spool) -> Self {
         Self {
             scratch,
@@ -49,7 +49,7 @@ impl<'f> SetEncoder<'f> {
         }
     }
 
-    /// The set is large: hands what waits to a writer of files.
+    /// The set becomes large: hands its values so far to a writer of files.
     fn grow(&mut self) -> Result<&mut BitsWriter<'f>> {
         if self.large.is_none() {
             let writer =
@@ -92,7 +92,7 @@ impl<'f> SetEncoder<'f> {
                 out.write_all(&bytes)?;
                 (Representation::Dense, bytes.len())
             }
-            // Parts are never the best body.
+            // `best_body` never gives parts.
             Representation::Roaring | Representation::Treemap | Representation::Parts => {
                 self.buffer.clear();
                 let mut portable = PortableWriter::new(&mut self.buffer, self.spool.clone());
@@ -167,9 +167,9 @@ pub(crate) fn copy_at(
     Ok(())
 }
 
-/// Base, words and ranks of a plain bitmap of few values.
+/// The base, words and ranks of a plain bitmap of few values.
 fn dense(values: &[u64], min: u64, max: u64) -> Vec<u8> {
-    let pieces = usize::try_from((max >> 16) - (min >> 16) + 1).unwrap_or(0); // few: it is smallest
+    let pieces = usize::try_from((max >> 16) - (min >> 16) + 1).unwrap_or(0); // few: a plain bitmap is the smallest form
     let base = min >> 16 << 16;
     let mut bytes = vec![0; 8 + pieces * PIECE_BYTES];
     bytes[..8].copy_from_slice(&base.to_le_bytes());

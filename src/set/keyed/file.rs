@@ -1,4 +1,4 @@
-//! A file of sets, mapped: its directory is searched where it lies.
+//! A `.sets` file, mapped. Its directory is searched in place.
 #![deny(clippy::indexing_slicing)]
 
 use super::body::Body;
@@ -24,9 +24,9 @@ use std::sync::Arc;
 
 /// Many sets in one file, each under a key of any bytes: a `.sets` file.
 ///
-/// Opening maps the file and looks at its header. A set is found by a binary search of the
-/// keys, which ascend, and is asked where it lies: a file of a million sets is opened as fast
-/// as one of two. [`Group`](crate::lines::Group) builds such files from rows.
+/// Opening maps the file and looks at its header. A binary search over the ascending keys finds a
+/// set, which is then asked in place. So a file of a million sets opens as fast as one of two.
+/// [`Group`](crate::lines::Group) builds such files from rows.
 ///
 /// The file must not be shortened in place while it is open; see [`SetFile`].
 ///
@@ -54,7 +54,7 @@ pub struct KeyedSets {
     header: Header,
 }
 
-/// A set of a file, as its directory has it.
+/// The entry of a set in the directory of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Keyed<'a> {
     /// Its key.
@@ -67,7 +67,7 @@ pub struct Keyed<'a> {
     pub representation: Representation,
 }
 
-/// Where a set lies, in the whole file.
+/// A set that was found in the directory; its place is in the whole file.
 pub(super) struct Found<'a> {
     pub(super) key: &'a [u8],
     pub(super) place: Range<usize>,
@@ -79,28 +79,28 @@ impl KeyedSets {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is no `.sets` file, or its header contradicts it.
+    /// If the file cannot be read, is no `.sets` file, or contradicts its header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_map(map(path)?, path)
     }
 
-    /// Whether the file still has all bytes that were read; see [`SetFile::intact`]. Keys need
-    /// it, which lie in the file.
+    /// Checks that the file still has all bytes that were read; see [`SetFile::intact`]. Callers of
+    /// methods that give keys need it, because the keys are in the file.
     ///
     /// # Errors
     ///
-    /// If it lost some: what was computed from them is wrong.
+    /// If the file lost some: answers from them are wrong.
     pub fn intact(&self) -> Result<()> {
         check_whole(&self.map, &self.path)
     }
 
-    /// An answer, unless bytes were lost of which it may be made.
+    /// The answer, unless bytes were lost from which it may come.
     pub(in crate::set) fn after<T>(&self, answer: Result<T>) -> Result<T> {
         self.intact().and(answer)
     }
 
-    /// A file in memory; `path` is for messages.
+    /// The sets of a mapped file; `path` is for messages.
     pub(super) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
         let map = Map::guarded(map);
         let header =
@@ -119,7 +119,7 @@ impl KeyedSets {
         Ok(sets)
     }
 
-    /// Whether the content of the file at `path` begins as a file of sets does.
+    /// Whether the file at `path` begins as a `.sets` file does.
     pub(crate) fn is_at(path: &Path) -> bool {
         let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
         let mut head = [0; MAGIC.len()];
@@ -143,7 +143,7 @@ impl KeyedSets {
     /// Number of sets.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.header.count).unwrap_or(usize::MAX) // a mapping is not so long
+        usize::try_from(self.header.count).unwrap_or(usize::MAX) // a map is never so long
     }
 
     /// Whether there are no sets.
@@ -152,8 +152,8 @@ impl KeyedSets {
         self.header.count == 0
     }
 
-    /// The set of a key; none if there is no such key. O(log sets), and what opening a
-    /// [`SetFile`] takes. The set keeps the file mapped.
+    /// The set of a key; none if there is no such key. O(log sets), and the cost of opening a
+    /// [`SetFile`]. The set keeps the file mapped.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl KeyedSets {
         self.after(Ok(None))
     }
 
-    /// Set `index` (from 0) in the order of the keys. Cost as of [`get`](Self::get).
+    /// Set `index` (from 0) in the order of the keys. The cost is that of opening a [`SetFile`].
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl KeyedSets {
         SetFile::from_member(Arc::clone(&self.map), self.name_of(key), member)
     }
 
-    /// Keys with the sizes of their sets, ascending. O(1) each. An error is the last item.
+    /// Keys with the sizes of their sets, ascending. O(1) each. After an error no item follows.
     pub fn iter(&self) -> impl Iterator<Item = Result<Keyed<'_>>> {
         (0..self.len()).map(|index| self.about(index))
     }
@@ -210,7 +210,7 @@ impl KeyedSets {
         Ok(self.found(index)?.key)
     }
 
-    /// The number of values of set `index` (from 0), as the directory has it. O(1).
+    /// The number of values of set `index` (from 0), as the directory says. O(1).
     ///
     /// # Errors
     ///
@@ -219,14 +219,14 @@ impl KeyedSets {
         Ok(self.about(index)?.cardinality)
     }
 
-    /// What the directory says of set `index`. O(1).
+    /// The entry of set `index` in the directory. O(1).
     pub(super) fn about(&self, index: usize) -> Result<Keyed<'_>> {
         let Found { key, place, entry } = self.found(index)?;
         let Entry { representation, cardinality, .. } = entry;
         Ok(Keyed { key, bytes: place.len() as u64, cardinality, representation })
     }
 
-    /// Set `index` for queries, without a look at its structure.
+    /// A view of set `index`, whose structure is not checked.
     pub(super) fn view(&self, index: usize) -> Result<SetView<'_>> {
         let found = self.found(index)?;
         self.body(&found).view().map_err(|damage| self.damaged_in(&found, damage))
@@ -235,16 +235,16 @@ impl KeyedSets {
     /// The bytes of a set.
     pub(super) fn body(&self, found: &Found<'_>) -> Body<'_> {
         let Entry { representation, cardinality, .. } = found.entry;
-        let bytes = self.map.get(found.place.clone()).unwrap_or_default(); // it was looked at
+        let bytes = self.map.get(found.place.clone()).unwrap_or_default(); // the directory was checked
         Body { bytes, representation, cardinality }
     }
 
-    /// Set `index` in algebra.
+    /// Set `index` for set algebra.
     pub(super) fn operand(&self, index: usize) -> Result<Operand<'_>> {
         Ok(Operand::keyed(self.view(index)?, self))
     }
 
-    /// The keys of the sets that have each of `ids`. O(sets and ids): every set is asked.
+    /// For each of `ids`, the keys of the sets that have it. O(sets and ids): it asks every set.
     ///
     /// # Errors
     ///
@@ -286,7 +286,7 @@ impl KeyedSets {
         self.verify_watched(&Progress::default())
     }
 
-    /// The same; ends when somebody wants it to.
+    /// The same; `progress` can cancel it.
     pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         self.verify_checksums()?;
         let mut before: Option<&[u8]> = None;
@@ -369,8 +369,8 @@ fn damaged(path: &Path, Damage { offset, what }: Damage) -> Error {
     Error::Damaged { input: path.display().to_string(), offset, what }
 }
 
-/// Opens the set that `FILE:KEY` names; none if there is a file of this very name, or no file
-/// of sets before a colon.
+/// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no `.sets` file is
+/// before a colon.
 ///
 /// # Errors
 ///

@@ -4,15 +4,15 @@
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
 use crate::set::file::Representation;
 
-/// What every `.sets` file begins with.
+/// The first bytes of every `.sets` file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SETS\r\n\x1a";
 const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .sets file" };
 /// Bytes of an entry of the directory.
 pub(super) const ENTRY_BYTES: usize = 24;
-/// Bits of the end of a body; those above are its representation.
+/// Bits of the place where a body ends; the bits above are its representation.
 const END_BITS: u32 = 56;
 
-/// What the header says.
+/// The fields of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     /// Number of sets.
@@ -24,7 +24,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The page; never `None`: the fields are few.
+    /// The page. It is never `None`, because the fields fit.
     pub(super) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
         let sections = [self.bodies, self.keys, self.directory, self.checksums];
         let mut fields = self.count.to_le_bytes().to_vec();
@@ -43,7 +43,7 @@ impl Header {
             return Err((12, "blocks of this size are not known to this program"));
         }
         let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0); // a page has many more
+        let mut next = || fields.next().unwrap_or(0); // a page has room for many more fields
         let count = next();
         let mut section = || Section { offset: next(), len: next() };
         let [bodies, keys, directory, checksums] = std::array::from_fn(|_| section());
@@ -55,7 +55,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Sections lie directly behind each other, to the end of the file.
+    /// Checks that sections lie directly behind each other, up to the end of the file.
     fn check(&self, file_len: u64) -> Result<(), Damage> {
         let mut end = HEADER_BYTES as u64;
         let sections = [self.bodies, self.keys, self.directory, self.checksums];
@@ -77,19 +77,19 @@ impl Header {
     }
 }
 
-/// An entry of the directory: where a key and a body end, and what the body is.
+/// An entry of the directory: the ends of a key and of a body, and the representation of the set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// From the start of the keys.
+    /// Place from the start of the keys.
     pub(super) key_end: u64,
-    /// From the start of the bodies; below 2^56.
+    /// Place from the start of the bodies; below 2^56.
     pub(super) body_end: u64,
     pub(super) representation: Representation,
     pub(super) cardinality: u64,
 }
 
 impl Entry {
-    /// None if the body ends too far away.
+    /// The bytes of the entry; none if the body ends at 2^56 or behind it.
     pub(super) fn to_bytes(self) -> Option<[u8; ENTRY_BYTES]> {
         if self.body_end >> END_BITS != 0 {
             return None;
@@ -104,7 +104,7 @@ impl Entry {
         Some(bytes)
     }
 
-    /// None if the representation is not known.
+    /// The entry of these bytes; none if the representation is not known.
     pub(super) fn from_bytes(bytes: &[u8; ENTRY_BYTES]) -> Option<Self> {
         let ([key_end, body, cardinality], _) = bytes.as_chunks::<8>() else { return None };
         let body = u64::from_le_bytes(*body);
@@ -118,7 +118,7 @@ impl Entry {
     }
 }
 
-/// What the bytes of a set are.
+/// The representation, the size and the number of values of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) bytes: u64,

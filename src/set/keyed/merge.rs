@@ -1,4 +1,4 @@
-//! Runs of sets by ascending keys → one file; sets of one key are joined.
+//! Merges runs of sets with ascending keys into one file. Sets of one key are joined.
 
 use super::encoder::{SetEncoder, copy_at};
 use super::file::KeyedSets;
@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 use std::io::Write;
 use std::path::Path;
 
-/// Sets by ascending keys. It stands at one of them after each [`advance`](Self::advance).
+/// Sets by ascending keys. After each [`advance`](Self::advance) it is at one of them.
 pub(crate) trait KeyRun {
     /// Goes to the next set; false at the end.
     fn advance(&mut self) -> Result<bool>;
@@ -26,11 +26,11 @@ pub(crate) trait KeyRun {
     /// Copies the bytes of the set.
     fn copy(&self, out: &mut dyn Write) -> Result<Head>;
 
-    /// The set in algebra.
+    /// The set for set algebra.
     fn operand(&self) -> Result<Operand<'_>>;
 }
 
-/// Writes a `.sets` file of what `produce` pushes; it appears whole or not at all.
+/// Writes a `.sets` file of the sets that `produce` pushes. The file appears whole or not at all.
 pub(crate) fn write_sets(
     path: &Path,
     spool: &Spool,
@@ -49,7 +49,7 @@ pub(crate) fn write_sets(
     Ok(written)
 }
 
-/// Merges runs into a file. O(bytes, and log(runs) a key); sets of one key are decoded.
+/// Merges runs into a file. O(bytes), and O(log runs) for each key; sets of one key are decoded.
 pub(crate) fn merge(
     runs: &mut [Box<dyn KeyRun + '_>],
     writer: &mut KeyedWriter<'_>,
@@ -98,12 +98,12 @@ pub(crate) fn merge(
 /// The sets of a file, in order.
 pub(super) struct FileRun<'s> {
     sets: &'s KeyedSets,
-    /// Number of the set behind the one it stands at.
+    /// Number of the set behind the current one.
     next: usize,
 }
 
 impl<'s> FileRun<'s> {
-    /// Stands at a set.
+    /// A run that is at a set.
     pub(super) fn at(sets: &'s KeyedSets, index: usize) -> Self {
         Self { sets, next: index + 1 }
     }
@@ -137,11 +137,11 @@ impl KeyRun for FileRun<'_> {
     }
 }
 
-/// Joins files of sets into one: it has every key of one of them, and under it all values that
-/// one of them has there. The checksums of the files are looked at first. Sets whose key only
-/// one file has are copied as they are. O(bytes).
+/// Joins `.sets` files into one. It has the keys of all files, and under each key the values that
+/// any of the files has there. It first verifies the checksums of the files. A set whose key is in
+/// only one file is copied without decoding. O(bytes).
 ///
-/// The file appears whole or not at all, and may be one of those joined.
+/// The new file appears whole or not at all, and may replace one of the joined files.
 ///
 /// # Errors
 ///
@@ -167,11 +167,11 @@ pub fn union(sets: &[KeyedSets], path: impl AsRef<Path>) -> Result<WrittenSets> 
     union_with(sets, path, &Progress::default())
 }
 
-/// As [`union`]; ends with [`Error::Interrupted`] when the progress is cancelled.
+/// The same as [`union`]; ends with [`Error::Interrupted`] when `progress` is cancelled.
 ///
 /// # Errors
 ///
-/// As [`union`], and when it is cancelled.
+/// As [`union`], and [`Error::Interrupted`].
 pub fn union_with(
     sets: &[KeyedSets],
     path: impl AsRef<Path>,
@@ -180,7 +180,7 @@ pub fn union_with(
     union_watched(sets, path.as_ref(), &Spool::default(), progress)
 }
 
-/// The same within limits.
+/// The same with the memory and the folder of a spool.
 pub(crate) fn union_watched(
     sets: &[KeyedSets],
     path: &Path,
@@ -197,7 +197,7 @@ pub(crate) fn union_watched(
     })
 }
 
-/// A set in a file of sets that is being made.
+/// The place of a set in a temporary file of bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stored {
     pub(crate) offset: u64,

@@ -1,11 +1,12 @@
-//! Keys as people read and type them.
+//! How people read and type keys.
 
 use std::fmt;
 
-/// A key on a line: as it is, if it is plain text, and otherwise in quotation marks with
-/// escapes, so that two keys are never written alike.
+/// The text of a key on a line: plain text as it is, and any other key in quotation marks with
+/// escapes. So two keys never have the same text.
 ///
-/// What is quoted is ASCII in which `\"`, `\\`, `\t`, `\n`, `\r` and `\xHH` stand for bytes.
+/// Between quotation marks all is ASCII, and `\"`, `\\`, `\t`, `\n`, `\r` and `\xHH` stand for
+/// bytes.
 ///
 /// # Examples
 ///
@@ -21,7 +22,7 @@ use std::fmt;
 pub struct KeyName<'a>(pub &'a [u8]);
 
 impl KeyName<'_> {
-    /// The key that is typed so; none if escapes in quotation marks make no sense.
+    /// The key of a typed text; none if it has wrong escapes in quotation marks.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Vec<u8>> {
         match text {
@@ -43,7 +44,7 @@ impl KeyName<'_> {
     }
 }
 
-/// The key up to the closing quotation mark, and what is behind that.
+/// The key before the closing quotation mark, and the bytes behind the mark.
 pub(crate) fn unquoted(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut key = Vec::new();
     loop {

@@ -1,10 +1,10 @@
-//! Which sets have most values in common, two by two.
+//! Finds the pairs of sets that have most values in common.
 //!
-//! Sets are taken by descending sizes. The largest ones are walked through together, and each id
-//! counts for the pairs of sets that have it; or they are intersected in pairs, where that looks
-//! cheaper, but for pairs whose sizes alone say that they cannot be among the best ones so far.
-//! All other sets are small: an index of the ids of many of them is held against one set after
-//! the other, so that sets which share nothing cost no more than reading them.
+//! It takes sets by descending sizes. It walks through the largest ones together, and counts each
+//! id for every pair of sets that have it. If that looks cheaper, it intersects these sets in pairs
+//! instead, and leaves out pairs whose sizes show that they cannot be among the best so far. All
+//! other sets are small: it makes an index of the ids of many of them and compares one set after
+//! the other with it, so sets that share nothing only cost reading them.
 
 use super::file::KeyedSets;
 use crate::error::{Error, Result};
@@ -17,20 +17,20 @@ use crate::set::view::SetView;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What makes a pair of sets a better one.
+/// What makes one pair of sets better than another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OverlapBy {
     /// Number of values in both.
     #[default]
     Intersection,
-    /// Values in both, as a share of those in either.
+    /// Number of values in both, divided by the number of values in either.
     Jaccard,
-    /// How many times more values are in both than if the sets were independent, among all
-    /// values that are in any set.
+    /// Number of values in both, divided by the number to expect if the sets were independent,
+    /// among all values that are in any set.
     Lift,
 }
 
-/// Two sets and what they have in common.
+/// Two sets and the number of values that they share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Pair {
@@ -42,24 +42,24 @@ pub struct Pair {
     pub intersection: u64,
     /// See [`OverlapBy::Jaccard`].
     pub jaccard: f64,
-    /// See [`OverlapBy::Lift`]; only if pairs are looked for by it.
+    /// See [`OverlapBy::Lift`]; only in a search by it.
     pub lift: Option<f64>,
 }
 
 /// A search for the pairs of sets that have most in common.
 ///
-/// Only pairs with a value in common are found. Of pairs that score alike, those are found that
-/// come first in the search.
+/// It only finds pairs with a value in common. Of pairs with the same score, it keeps those that it
+/// meets first.
 ///
 /// # Cost
 ///
-/// Of the largest 2048 sets all n values are merged, in O(n log sets), and each id costs a step
-/// for each pair of sets that have it; there are 16 MB of counters. Or these sets are intersected
-/// in pairs, in O(sets × bytes), if that looks cheaper, as it does of dense sets. The other sets
-/// have m values in all: of 2^22 of these at a time there is an index in memory (28 bytes a
-/// value), which is held against all sets that are larger. So there are O(m / 2^22) passes over
-/// the values of all sets, and each id costs a step for each pair of small sets that have it.
-/// [`OverlapBy::Lift`] takes the union of all sets in memory as well.
+/// The n values of the largest 2048 sets are merged, in O(n log sets); each id costs a step for
+/// each pair of sets that have it, and the counters take 16 MB. If that looks cheaper, as with
+/// dense sets, these sets are intersected in pairs instead, in O(sets × bytes). The other sets have
+/// m values together. An index of 2^22 of these at a time is in memory (28 bytes a value) and is
+/// compared with all larger sets. So there are O(m / 2^22) passes over the values of all sets, and
+/// each id costs a step for each pair of small sets that have it. [`OverlapBy::Lift`] also keeps
+/// the union of all sets in memory.
 ///
 /// # Examples
 ///
@@ -77,11 +77,11 @@ pub struct Overlap {
     top: usize,
     by: OverlapBy,
     least: u64,
-    /// Sets that are taken to be large.
+    /// Number of sets that count as large.
     paired: usize,
-    /// Whether these are merged, or intersected in pairs, if not as it looks cheaper.
+    /// Whether large sets are merged or intersected in pairs; none for the cheaper way.
     merges: Option<bool>,
-    /// Values in an index.
+    /// Most values of an index.
     index_values: u64,
 }
 
@@ -128,21 +128,21 @@ impl Overlap {
         Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 22 }
     }
 
-    /// What makes a pair a better one.
+    /// The score that makes a pair better.
     #[must_use]
     pub fn by(mut self, by: OverlapBy) -> Self {
         self.by = by;
         self
     }
 
-    /// Leaves out pairs with fewer values in common; 1 if it is not called.
+    /// Leaves out pairs with fewer values in common; the default is 1.
     #[must_use]
     pub fn at_least(mut self, values: u64) -> Self {
         self.least = values.max(1);
         self
     }
 
-    /// The best pairs of these sets, the best first. Numbers are places in `sets`.
+    /// The best pairs of these sets, the best first. The numbers in a pair are places in `sets`.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Overlap {
         self.search(&sets, &Progress::default())
     }
 
-    /// The best pairs of the sets of a file, the best first. Numbers are those in the order of
-    /// the keys, as of [`KeyedSets::iter`].
+    /// The best pairs of the sets of a file, the best first. The numbers in a pair are those of the
+    /// keys in their order, as [`KeyedSets::iter`] gives them.
     ///
     /// # Errors
     ///
@@ -204,7 +204,7 @@ impl Overlap {
 
 /// Number of values in any of the sets.
 fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
-    /// Sets that are walked together.
+    /// Number of sets that are walked through together.
     const SOME: usize = 512;
     let mut all = IntegerSet::new();
     for from in (0..sets.count()).step_by(SOME) {
@@ -254,7 +254,7 @@ impl Eq for Scored {}
 
 #[expect(clippy::cast_precision_loss, reason = "shares of counts")]
 impl Best<'_> {
-    /// Whether a set of `large` values and one of at most `small` may be among the best.
+    /// Whether a set of `large` values and one of at most `small` can make one of the best pairs.
     fn may_be(&self, large: u64, small: u64) -> bool {
         self.heap.len() < self.search.top
             || self.heap.peek().is_some_and(|Reverse(worst)| {
@@ -296,14 +296,14 @@ impl Best<'_> {
     }
 
     fn into_pairs(self) -> Vec<Pair> {
-        // Ascending by the reversed order: the best one first.
+        // The order is reversed, so this gives the best pair first.
         self.heap.into_sorted_vec().into_iter().map(|Reverse(scored)| scored.pair).collect()
     }
 }
 
 struct Search<'s, M> {
     sets: &'s M,
-    /// By the numbers of sets.
+    /// The size of each set, by its number.
     sizes: Vec<u64>,
     /// Numbers of sets, the largest first.
     order: Vec<usize>,
@@ -324,11 +324,11 @@ impl<M: Many> Search<'_, M> {
         Error::if_cancelled(self.progress)
     }
 
-    /// Whether it looks cheaper to merge the large sets than to intersect them in pairs.
+    /// Whether merging the large sets looks cheaper than intersecting them in pairs.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_merge_cheaper(&self) -> Result<bool> {
-        // Measured, in nanoseconds: a value that is merged, an id of one more pair, a value of a
-        // pair of sparse sets or of arrays, a byte of a pair of bitmaps.
+        // Measured times in nanoseconds: of a value that is merged, of an id for each further pair,
+        // of a value in a pair of sparse sets or arrays, of a byte in a pair of bitmaps.
         const MERGED: f64 = 50.0;
         const MET: f64 = 1.0;
         const PAIRED: f64 = 2.2;
@@ -351,10 +351,10 @@ impl<M: Many> Search<'_, M> {
         Ok(merge < pairs * self.large() as f64)
     }
 
-    /// Walks through all large sets together.
+    /// Walks through all large sets together and counts.
     fn merge_of_large(&mut self) -> Result<()> {
         let large = self.large();
-        // Those of set `b` with the sets before it begin at `b (b - 1) / 2`.
+        // The counters of set `b` with the sets before it begin at `b (b - 1) / 2`.
         let first = |b: usize| b * b.saturating_sub(1) / 2;
         let mut counts = vec![0_u64; first(large)];
         let operands = (0..large).map(|place| self.sets.operand(self.order[place]));
@@ -380,7 +380,7 @@ impl<M: Many> Search<'_, M> {
                 having.push(place);
                 next(&mut heap, place)?;
             }
-            // Places ascend.
+            // The places ascend.
             for (index, &b) in having.iter().enumerate() {
                 for &a in &having[..index] {
                     counts[first(b) + a] += 1;
@@ -404,7 +404,8 @@ impl<M: Many> Search<'_, M> {
         let watched = Progress::default(); // each pair is a walk of its own
         for b in 0..self.large() {
             self.check()?;
-            // The nearest in size first: behind a pair that cannot be among the best are none.
+            // Take the nearest in size first: if a pair cannot be among the best, the later ones
+            // cannot either.
             for a in (0..b).rev() {
                 let (large, small) = (self.size(a), self.size(b));
                 if !self.best.may_be(large, small) {
@@ -419,7 +420,7 @@ impl<M: Many> Search<'_, M> {
         Ok(())
     }
 
-    /// Pairs of which the smaller set is none of the large ones.
+    /// Offers the pairs whose smaller set is not a large one.
     fn pairs_of_small(&mut self) -> Result<()> {
         let mut from = self.large();
         while from < self.order.len() {
@@ -428,7 +429,7 @@ impl<M: Many> Search<'_, M> {
                 values += self.size(to);
                 to += 1;
             }
-            // Later ones are no larger.
+            // All later sets are at most as large.
             if self.best.search.by == OverlapBy::Intersection
                 && !self.best.may_be(self.size(from), self.size(from))
             {
@@ -448,7 +449,7 @@ impl<M: Many> Search<'_, M> {
         Ok(())
     }
 
-    /// The ids of the sets at places from `from` to before `to`.
+    /// An index of the ids of the sets at places from `from` up to `to`.
     fn index(&self, from: usize, to: usize) -> Result<Index> {
         let mut all: Vec<(u64, u32)> = Vec::new();
         for (number, place) in (0..).zip(from..to) {
@@ -468,8 +469,8 @@ impl<M: Many> Search<'_, M> {
         Ok(index)
     }
 
-    /// Offers the pairs of a set and those of an index that begins at place `from` and are
-    /// behind the set.
+    /// Offers the pairs of one set with the sets of an index. The index begins at place `from`;
+    /// only its sets behind this set count.
     fn hold(
         &mut self,
         index: &Index,
@@ -515,17 +516,17 @@ impl<M: Many> Search<'_, M> {
     }
 }
 
-/// Ids, each with the sets that have it.
+/// Ids, and for each the sets that have it.
 #[derive(Default)]
 struct Index {
     ids: Vec<u64>,
-    /// Where the sets of each id begin, and where those of the last one end.
+    /// The start of the sets of each id, and the end of the last ones.
     starts: Vec<usize>,
     sets: Vec<u32>,
 }
 
 impl Index {
-    /// How many ids from place `at` on are below `id`. O(log of that).
+    /// Number of ids below `id`, from place `at` on. O(log of this number).
     fn behind(&self, at: usize, id: u64) -> usize {
         let rest = &self.ids[at..];
         let mut width = 1;

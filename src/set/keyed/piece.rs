@@ -1,4 +1,4 @@
-//! Files of sets as bytes that travel: what a task of a cluster sends to the next one.
+//! `.sets` files as bytes: a task on a cluster sends these to the next task.
 
 use super::encoder::SetEncoder;
 use super::file::KeyedSets;
@@ -18,13 +18,13 @@ use xxhash_rust::xxh3::xxh3_64;
 const IN_MEMORY: &str = "sets in memory";
 
 impl KeyedSets {
-    /// The sets in the bytes of a `.sets` file, which are copied. O(bytes).
+    /// The sets in the bytes of a `.sets` file. It copies the bytes. O(bytes).
     ///
     /// # Errors
     ///
     /// As [`open`](Self::open), or if there is no memory for the copy.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        // Nothing cannot be mapped; no header is in one byte either.
+        // An empty map is impossible; a byte more is no header either.
         let copy = MmapMut::map_anon(bytes.len().max(1)).and_then(|mut map| {
             map[..bytes.len()].copy_from_slice(bytes);
             map.make_read_only()
@@ -34,10 +34,10 @@ impl KeyedSets {
     }
 }
 
-/// Cuts a file of sets into pieces, each the bytes of a `.sets` file with sets of one bucket of
-/// keys. The bucket of a key, from 0 to before `buckets`, follows from its bytes alone. Pieces have
-/// about `most_bytes` or fewer; a set that is larger is cut at its middle, again and again, down to
-/// 2^16 neighbouring numbers.
+/// Cuts a `.sets` file into pieces, each the bytes of a `.sets` file with sets of one bucket of
+/// keys. The bucket of a key is below `buckets` and depends only on its bytes. Pieces have about
+/// `most_bytes` or fewer. A larger set is halved again and again, down to 2^16 neighbouring
+/// numbers.
 ///
 /// The [`union`](super::union) of the pieces of all buckets is the file again.
 ///
@@ -78,14 +78,14 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
     Ok(Pieces { sets: sets.clone(), waiting: waiting.into_iter(), large, most_bytes })
 }
 
-/// What [`pieces`] gives: the bucket and the bytes of each piece, by ascending buckets. Nothing
-/// comes after an error.
+/// Gives the bucket and the bytes of each piece, by ascending buckets; see [`pieces`]. After an
+/// error no piece follows.
 #[derive(Debug)]
 pub struct Pieces {
     sets: KeyedSets,
-    /// Sets by ascending buckets and keys.
+    /// Sets that wait, by ascending buckets and keys.
     waiting: vec::IntoIter<(usize, usize)>,
-    /// The bucket and the number of a set that is larger than a piece, and its own pieces.
+    /// The bucket and the number of a set that is larger than a piece, and the pieces of this set.
     large: (usize, usize, vec::IntoIter<(usize, Vec<u8>)>),
     most_bytes: usize,
 }
@@ -143,7 +143,7 @@ impl Pieces {
         })
     }
 
-    /// A piece of some values of one set, which are the bytes of a `.bits` file.
+    /// A piece with some of the values of one set; `bits` are the bytes of a `.bits` file of these.
     fn of_part(&self, index: usize, bits: &[u8]) -> Result<Vec<u8>> {
         let part = SetFile::from_bytes(bits)?;
         written(|writer, encoder| {
@@ -155,7 +155,8 @@ impl Pieces {
     }
 }
 
-/// The bytes of a file of what `produce` pushes. They pass through a nameless temporary file.
+/// The bytes of a `.sets` file of the sets that `produce` pushes. They go through a nameless
+/// temporary file.
 fn written(
     produce: impl FnOnce(&mut KeyedWriter<'_>, &mut SetEncoder<'_>) -> Result<()>,
 ) -> Result<Vec<u8>> {

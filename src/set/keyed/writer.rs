@@ -1,4 +1,4 @@
-//! Sets with ascending keys → a `.sets` file.
+//! Writes sets with ascending keys as a `.sets` file.
 
 use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
@@ -11,20 +11,20 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
-/// What was written of sets by key.
+/// The sizes of a `.sets` file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WrittenSets {
     /// Number of sets.
     pub sets: u64,
-    /// Number of values, those of each set counted.
+    /// Number of values; a value counts in each of its sets.
     pub values: u64,
     /// Bytes of the file.
     pub bytes: u64,
 }
 
-/// Writes bodies to the file as they come. Keys and entries wait in memory, or in temporary
-/// files when they are many. Nothing is valid before [`finish`](Self::finish).
+/// Writes bodies to the file as they come. Keys and entries wait in memory, or in temporary files
+/// when they are many. The file is invalid before [`finish`](Self::finish).
 pub(crate) struct KeyedWriter<'f> {
     file: &'f File,
     path: PathBuf,

@@ -1,8 +1,8 @@
 //! Values that are far apart: Elias–Fano in groups of 2^16.
 //!
-//! A [`Group`] has the values of 2^16 neighbouring ranks, the last one fewer. It has a
-//! [`Layout`], which follows from their number and their ends. The bytes are specified in
-//! `docs/format.md`.
+//! A [`Group`] has 2^16 values that are neighbours by rank; the last group has fewer. Its
+//! [`Layout`] follows from the number of its values and from the first and the last of them.
+//! `docs/format.md` specifies the bytes.
 //!
 //! Flow: ascending values → [`GroupEncoder`] → bytes → [`Group`] → values. Read `group.rs`
 //! first.

@@ -5,7 +5,7 @@ use super::{Damage, FolderPart, FolderView, Values};
 /// Values of one part after the other.
 #[derive(Debug, Clone)]
 pub(super) struct ByPart<'a> {
-    /// Parts of which neither side has begun.
+    /// Parts that neither side has begun.
     parts: &'a [FolderPart],
     first: u64,
     last: u64,
@@ -13,7 +13,7 @@ pub(super) struct ByPart<'a> {
     back: Option<Side<'a>>,
 }
 
-/// The part that a side is in.
+/// The part at which a side is.
 #[derive(Debug, Clone)]
 struct Side<'a> {
     part: &'a FolderPart,
@@ -66,7 +66,7 @@ impl<'a> ByPart<'a> {
                     self.parts = rest;
                     Some(Side::of(part, self.first, self.last))
                 }
-                // The rest of the last part is at the back.
+                // The back has the rest of the last part.
                 None => Some(self.back.take()?),
             };
         }

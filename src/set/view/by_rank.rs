@@ -12,12 +12,12 @@ pub(super) struct ByRank<'a> {
     ranks: Range<u64>,
     front: Block,
     back: Block,
-    /// The last value that came from the front, and from the back.
+    /// The last value from the front, and the last one from the back.
     met: (Option<u64>, Option<u64>),
     damage: Option<Damage>,
 }
 
-/// Values of a side; those of `left` are left.
+/// Decoded values of a side; those in `left` are still to come.
 #[derive(Debug, Clone, Default)]
 struct Block {
     values: Vec<u64>,
@@ -25,7 +25,7 @@ struct Block {
 }
 
 impl Block {
-    /// Decodes `count` values from `rank` on, or fewer where their group ends.
+    /// Decodes `count` values from `rank` on, or fewer if their group ends before.
     fn fill(&mut self, view: SparseView<'_>, rank: u64, count: u64) -> Result<u64, Damage> {
         let count = usize::try_from(count).map_or(BLOCK, |count| count.min(BLOCK));
         if self.values.len() < count {
@@ -56,12 +56,12 @@ impl<'a> ByRank<'a> {
         Self { view, ranks, front, back, met: (None, None), damage }
     }
 
-    /// Leaves no values.
+    /// Drops all values that are left.
     fn end(&mut self) {
         (self.ranks, self.front.left, self.back.left) = (0..0, 0..0, 0..0);
     }
 
-    /// Makes the front have a value, if there is one.
+    /// Decodes values at the front if it has none, as long as there are any.
     #[cold]
     #[inline(never)]
     fn more(&mut self) -> Result<(), Damage> {
@@ -95,7 +95,7 @@ impl<'a> ByRank<'a> {
         Some(Ok(self.front.values[index]))
     }
 
-    /// Makes the back have a value, if there is one.
+    /// Decodes values at the back if it has none, as long as there are any.
     #[cold]
     fn more_back(&mut self) -> Result<(), Damage> {
         if let Some(damage) = self.damage.take() {
@@ -104,7 +104,7 @@ impl<'a> ByRank<'a> {
         if self.ranks.is_empty() {
             return Ok(());
         }
-        // A block does not cross the start of a group.
+        // Stop at the start of a group.
         let end = self.ranks.end;
         let block = BLOCK as u64;
         let start = self.ranks.start.max((end - 1) / block * block);

@@ -14,30 +14,30 @@ pub(crate) struct Cursor<'a> {
     shape: Shape<'a>,
     /// The next piece, container or bucket.
     next: usize,
-    /// The key of the last container that was met.
+    /// The key of the last container that was read.
     met: Option<u64>,
     /// The next container in memory.
     slot: Slot,
-    /// The bucket before `next`, and its next container.
+    /// The bucket before `next`, and the number of its next container.
     bucket: Option<(u32, RoaringView<'a>, usize)>,
-    /// The container that was met last.
+    /// The place of the last container that was read.
     here: Here<'a>,
 }
 
-/// Where a container lies.
+/// The place of a container.
 #[derive(Debug, Clone)]
 enum Here<'a> {
     Lent(Container<'a>),
-    /// Of a sparse set, which has no containers: they are made of its values.
+    /// A container that is made of the values of a sparse set, which has none itself.
     Made(Box<(Walk<'a>, Scratch)>),
-    /// In a part of a folder, the one before `next`.
+    /// In a part of a folder: the part before `next`.
     Part(Box<Cursor<'a>>),
 }
 
-/// Containers that are looked at before one is searched for.
+/// Containers that are checked one by one before a search.
 const NEAR: usize = 4;
 
-/// A container with its key, the values' bits from 16 on.
+/// A container with its key, which is the upper bits of its values.
 pub(crate) type Keyed<'a> = (u64, Container<'a>);
 
 #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
@@ -66,16 +66,16 @@ impl<'a> Cursor<'a> {
             }
             Shape::Sparse(sparse) => Some(sparse.ends()?.1 >> 16),
             Shape::Folder(folder) => Some(folder.parts().last()?.last >> 16),
-            // Any container may be asked for, so that the damage is met.
+            // Let the caller ask for any container, so that it gets the damage.
             Shape::Damaged(_) => Some(u64::MAX >> 16),
         }
     }
 
-    /// Goes on with the first container of `key` or a larger key; never back.
+    /// Moves to the first container whose key is `key` or larger; never back.
     ///
     /// # Errors
     ///
-    /// If a sparse set is damaged where the key is looked for; others tell it by `next`.
+    /// If a sparse set is damaged at the key. For other sets, `next` reports damage.
     pub(crate) fn seek(&mut self, key: u64) -> Result<(), Damage> {
         steps::count(1);
         if let Shape::Folder(folder) = self.shape {
@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Goes on with the part that ends at `value` or behind it, and there with that value.
+    /// Moves to the first part that ends at `value` or behind it, and there to that value.
     fn seek_part(&mut self, folder: FolderView<'a>, value: u64) -> Result<(), Damage> {
         let place = folder.place(value);
         if place >= self.next {
@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Has the part at `place` come next, if there is one.
+    /// Makes the part at `place` the next one, if there is one.
     fn open_part(&mut self, folder: FolderView<'a>, place: usize) {
         self.here = match folder.parts().get(place) {
             Some(part) => Here::Part(Box::new(part.view().cursor())),
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
             Shape::Memory(containers) => self.slot = containers.advance(self.slot, key),
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
-                // Mostly one of the next is meant.
+                // Mostly it is one of the next containers.
                 for _ in 0..NEAR {
                     if self.next >= roaring.len() || u64::from(roaring.key(self.next)) >= key {
                         return;
@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
                 }
                 let found = treemap.find(high);
                 self.next = self.next.max(found.unwrap_or_else(|place| place));
-                // A damaged bucket is met again, and reported, by `next`.
+                // The search gives a damaged bucket too: `next` reports it.
                 if found == Ok(self.next)
                     && low_key(key) > 0
                     && let Ok((bucket, roaring)) = treemap.get(self.next)
@@ -183,21 +183,21 @@ impl<'a> Cursor<'a> {
                     self.next += 1;
                 }
             }
-            Shape::Damaged(_) | Shape::Sparse(_) | Shape::Folder(_) => {} // `next` tells, `seek` goes
+            Shape::Damaged(_) | Shape::Sparse(_) | Shape::Folder(_) => {} // `next` reports damage, `seek` moves
         }
     }
 
-    /// The next container. Those of a plain bitmap may be empty.
+    /// The next container. Containers of a plain bitmap may be empty.
     ///
     /// # Errors
     ///
-    /// If it is damaged, or its key is not larger than all before: who goes from container
-    /// to container would take values twice, or in a wrong order.
+    /// If it is damaged, or if its key is not larger than all before: the caller would take values
+    /// twice or in a wrong order.
     pub(crate) fn next(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
         Ok(self.advance()?.map(|key| (key, self.here())))
     }
 
-    /// The same; gives the key only.
+    /// The same, but gives only the key.
     pub(crate) fn advance(&mut self) -> Result<Option<u64>, Damage> {
         let found = match (self.shape, &mut self.here) {
             (Shape::Folder(folder), _) => self.advance_in_parts(folder)?,
@@ -215,7 +215,7 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// The container that was met last.
+    /// The last container that was read.
     pub(crate) fn here(&self) -> Container<'_> {
         match &self.here {
             Here::Lent(container) => *container,
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same where it lies, or where it was made of values.
+    /// The same: the container in its place, or the scratch memory in which it was made.
     pub(crate) fn lent(&self) -> Result<Container<'a>, &Scratch> {
         match &self.here {
             Here::Lent(container) => Ok(*container),
@@ -233,11 +233,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The same; refuses a container whose values do not ascend, for whoever goes from
-    /// value to value.
+    /// The next container, if its values ascend. For callers that go from value to value.
     pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
         let Some(key) = self.advance()? else { return Ok(None) };
-        // What is made of values was looked at then.
+        // Containers of these sets are always in order.
         let is_sound = matches!(self.shape, Shape::Memory(_) | Shape::Sparse(_));
         let disorder = if is_sound { None } else { self.here().disorder() };
         match disorder {
@@ -281,20 +280,19 @@ impl<'a> Cursor<'a> {
                 self.bucket = Some((high, roaring, 0));
                 self.next += 1;
             },
-            Shape::Sparse(_) | Shape::Folder(_) => Ok(None), // `advance` has their containers
+            Shape::Sparse(_) | Shape::Folder(_) => Ok(None), // `advance` gives their containers
             Shape::Damaged(damage) => Err(damage),
         }
     }
 
-    /// Passes containers that have at most `count` values in all; gives how many they
-    /// have. Of a roaring bitmap only their heads are looked at, O(containers); of a
-    /// plain bitmap its table of ranks, O(log pieces), or its words. It does not go from one
-    /// part of a folder to the next.
+    /// Passes containers that have at most `count` values together; gives how many these have. For
+    /// a roaring bitmap it reads only the heads, O(containers); for a plain bitmap the table of
+    /// ranks, O(log pieces), or the words. It stays in its part of a folder.
     pub(crate) fn pass(&mut self, count: u64) -> Result<u64, Damage> {
         let mut passed = 0;
         match self.shape {
             Shape::Damaged(damage) => return Err(damage),
-            Shape::Sparse(_) => {} // a value of a rank is found without going to it
+            Shape::Sparse(_) => {} // it finds a value by its rank without this
             Shape::Folder(folder) => {
                 if let Here::Part(part) = &mut self.here {
                     let pass = part.pass(count);
@@ -342,13 +340,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Damage of the part before `next`, among the offsets of all parts.
+/// Damage of the part before `next`, with its offset among those of all parts.
 fn placed(folder: FolderView<'_>, next: usize, damage: Damage) -> Damage {
     let part = next.checked_sub(1).and_then(|place| folder.parts().get(place));
     part.map_or(damage, |part| part.place(damage))
 }
 
-/// Passes containers from `next` on that have at most `count` values in all.
+/// Passes containers from `next` on that have at most `count` values together.
 fn pass(roaring: RoaringView<'_>, next: &mut usize, count: u64) -> u64 {
     let mut passed = 0;
     while *next < roaring.len() {

@@ -9,15 +9,15 @@ use crate::set::container::{Container, WORDS};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DenseView<'a> {
     pieces: &'a [[[u8; 8]; WORDS]],
-    /// High bits of the first piece's values.
+    /// The key of the first piece: the upper bits of its values.
     first_key: u64,
-    /// Values before each piece, if known.
+    /// Number of values before each piece, if known.
     ranks: Option<&'a [[u8; 8]]>,
 }
 
 impl<'a> DenseView<'a> {
-    /// A bitmap whose first bit stands for `first_key << 16`. What is less than
-    /// 2^16 bits at the end is ignored.
+    /// A bitmap whose first bit stands for `first_key << 16`. Bits at the end that do not make a
+    /// piece are ignored.
     pub(crate) fn new(words: &'a [[u8; 8]], first_key: u64, ranks: Option<&'a [[u8; 8]]>) -> Self {
         Self { pieces: words.as_chunks().0, first_key, ranks }
     }
@@ -26,7 +26,7 @@ impl<'a> DenseView<'a> {
     #[inline]
     pub(crate) fn contains(self, value: u64) -> bool {
         let words = self.pieces.as_flattened();
-        // Of a value below the first one it is behind all words, which end below 2^64.
+        // For a value below the first one this wraps to a place behind all words.
         let bit = value.wrapping_sub(self.first_key << 16);
         let word = usize::try_from(bit >> 6).ok().and_then(|index| words.get(index));
         word.is_some_and(|&word| u64::from_le_bytes(word) >> (bit & 63) & 1 == 1)
@@ -49,7 +49,7 @@ impl<'a> DenseView<'a> {
         usize::try_from(distance).map_or(self.len(), |index| index.min(self.len()))
     }
 
-    /// Values in pieces before `index`.
+    /// Number of values in the pieces before `index`.
     pub(crate) fn rank(self, index: usize) -> Result<u64, Damage> {
         match self.ranks {
             Some(ranks) if index < self.len() => {

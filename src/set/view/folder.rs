@@ -1,19 +1,19 @@
-//! A set in several parts, each of which has the values of a window of its own.
+//! A folder of parts: each part has the values of its own window.
 
 use super::search::sum;
 use super::{Damage, SetView};
 use crate::set::file::SetFile;
 
-/// A part, and what lies before it.
+/// A part, and how many values and bytes are before it.
 #[derive(Debug)]
 pub(crate) struct FolderPart {
     pub(crate) file: SetFile,
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Values of the parts before it.
+    /// Number of values in the parts before it.
     pub(crate) rank: u64,
-    /// Where offsets in its payload begin among those of all parts; at least 1, as 0 stands for
-    /// the folder.
+    /// Start of its payload in the offsets of all parts; at least 1, because 0 stands for the
+    /// folder.
     pub(crate) offset: u64,
 }
 
@@ -23,15 +23,14 @@ impl FolderPart {
         self.file.view()
     }
 
-    /// Where damage of the part lies among the offsets of all parts.
+    /// Damage of the part, with its offset among those of all parts.
     pub(crate) fn place(&self, Damage { offset, what }: Damage) -> Damage {
         let within = offset.min(self.file.file_bytes());
         Damage { offset: self.offset.saturating_add(within), what }
     }
 }
 
-/// The parts of a folder: their windows ascend, and no two have values that share all but their
-/// lowest 16 bits.
+/// The parts of a folder. Their windows ascend, and no container has values in two parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FolderView<'a> {
     parts: &'a [FolderPart],
@@ -54,7 +53,7 @@ impl<'a> FolderView<'a> {
         self.parts
     }
 
-    /// The place of the first part that ends at `value` or behind it.
+    /// The index of the first part that ends at `value` or behind it.
     pub(super) fn place(self, value: u64) -> usize {
         self.parts.partition_point(|part| part.last < value)
     }
@@ -64,7 +63,7 @@ impl<'a> FolderView<'a> {
         self.parts.get(self.place(value)).filter(|part| part.first <= value)
     }
 
-    /// Whether `value` is in the set. O(log parts) and the part's answer.
+    /// Whether `value` is in the set. O(log parts), and the cost of asking the part.
     pub(super) fn contains(self, value: u64) -> Result<bool, Damage> {
         match self.part_of(value) {
             Some(part) => part.ask(|view| view.contains(value)),
@@ -111,7 +110,7 @@ impl<'a> FolderView<'a> {
 }
 
 impl<'a> FolderPart {
-    /// Asks the part.
+    /// Asks the part a question.
     pub(super) fn ask<T>(
         &'a self,
         question: impl FnOnce(SetView<'a>) -> Result<T, Damage>,

@@ -1,18 +1,18 @@
-//! Sets that are read where they lie: a plain bitmap or a roaring bitmap of 32
-//! or 64 bits, or a sparse set, in borrowed bytes, such as a mapped file; or the
-//! containers of a set in memory. Every query is written here, once for all of them.
+//! Views: sets that are asked in place. A view is a plain bitmap, a roaring bitmap of 32 or 64 bits
+//! or a sparse set in borrowed bytes, such as a mapped file; or the containers of a set in memory.
+//! Every question is written here, once for all of them.
 //!
-//! Nothing is decoded beforehand. A query touches what it needs: a word, or the
-//! head of the file and one container. Every access is checked against the
-//! bytes, so that a damaged or hostile file gives an error or an answer, and
-//! never a panic.
+//! Nothing is decoded beforehand. A question reads what it needs: a word, or the head of the file
+//! and one container. Every access is checked against the bytes, so a damaged or hostile file gives
+//! an error or an answer, and never a panic.
 //!
 //! Flow: bytes → [`DenseView`], [`RoaringView`], [`TreemapView`] → [`SetView`],
 //! which speaks of containers by their keys (`value >> 16`) → queries. A [`SparseView`]
 //! has no containers: it finds values by their ranks. A [`FolderView`] asks the part that has
 //! the answer.
 
-// Circle: `by_part`, `values`: the values of a folder are those of its parts, one by one.
+// Circle: `by_part`, `values`: the values of a folder are those of its parts, one part after the
+// other.
 
 mod by_part;
 mod by_rank;
@@ -50,7 +50,7 @@ pub(crate) use walk::Walk;
 
 use crate::set::containers::Containers;
 
-/// Where the bytes of a set contradict its format.
+/// A place where the bytes of a set contradict its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("byte {offset}: {what}")]
 pub struct Damage {
@@ -61,18 +61,17 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// What only somebody who reads more can give the place of.
+    /// Damage whose place only the caller knows.
     pub(crate) fn of(what: &'static str) -> Self {
         Self { offset: 0, what }
     }
 }
 
-/// A set of naturals that is borrowed: bytes of a file or of others, or a set in
-/// memory. Copying it copies a few pointers.
+/// A borrowed set: bytes of a file or of others, or a set in memory. A copy costs a few pointers.
 #[derive(Debug, Clone, Copy)]
 pub struct SetView<'a>(pub(crate) Shape<'a>);
 
-/// What the bytes are.
+/// The kind of the set.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape<'a> {
     Dense(DenseView<'a>),
@@ -83,8 +82,8 @@ pub(crate) enum Shape<'a> {
     Folder(FolderView<'a>),
     /// Containers in memory: no question to them fails.
     Memory(&'a Containers),
-    /// Bytes that were in order when they were opened, and are not any more: every
-    /// question is answered with the damage, never as of an empty set.
+    /// Bytes that were sound when they were opened, and are not any more. Every question fails with
+    /// the damage, so the set never looks empty.
     Damaged(Damage),
 }
 
@@ -103,12 +102,12 @@ impl<'a> SetView<'a> {
         Self(Shape::Dense(DenseView::new(words, base >> 16, None)))
     }
 
-    /// A 32-bit roaring bitmap in the portable format, which `bytes` begin with.
+    /// A 32-bit roaring bitmap in the portable format at the start of `bytes`.
     ///
     /// # Errors
     ///
-    /// If the bytes are no such bitmap: its head is looked at, which has the places of its
-    /// containers, and of these the last one. O(containers).
+    /// If the bytes are no such bitmap. It checks the head, which has the places of the containers,
+    /// and the last container. O(containers).
     ///
     /// # Examples
     ///

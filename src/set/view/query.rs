@@ -6,7 +6,7 @@ use super::{Damage, RoaringView, SetView, Shape};
 use crate::set::container::Container;
 use std::ops::RangeBounds;
 
-/// A sparse set answers by ranks, a folder by its parts: nothing asks them for a container.
+/// A sparse set answers by ranks, and a folder by its parts. Nothing asks them for a container.
 const NO_CONTAINERS: Damage = Damage { offset: 0, what: "a sparse set has no containers" };
 
 const WRONG_RANKS: Damage =
@@ -62,8 +62,8 @@ impl<'a> SetView<'a> {
         Ok(self.container(key)?.is_some_and(|container| container.contains(low)))
     }
 
-    /// The last container of a key up to `key`; one of a plain bitmap may be empty.
-    /// O(log containers).
+    /// The last container of a key up to `key`. A container of a plain bitmap may be empty. O(log
+    /// containers).
     pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
@@ -102,7 +102,7 @@ impl<'a> SetView<'a> {
         }
     }
 
-    /// Values in containers with keys below `key`.
+    /// Number of values in containers with keys below `key`.
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
@@ -174,8 +174,8 @@ impl<'a> SetView<'a> {
         }
     }
 
-    /// The same as the heads of the last containers tell it: O(1) with a table of ranks, and
-    /// O(containers of a bucket) otherwise.
+    /// The number of values by the heads of the last containers: O(1) with a table of ranks, else
+    /// O(containers of a bucket).
     pub(crate) fn counted(self) -> Result<u64, Damage> {
         match self.0 {
             Shape::Dense(dense) => match dense.len().checked_sub(1) {
@@ -236,7 +236,7 @@ impl<'a> SetView<'a> {
         match u32::try_from(left).ok().and_then(|left| container.select(left)) {
             Some(low) => Ok(Some(join(key, low))),
             None if is_last => Ok(None),
-            None => Err(WRONG_RANKS), // as more values come behind it
+            None => Err(WRONG_RANKS), // more values come behind it
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a> SetView<'a> {
             return folder.previous(value);
         }
         if let Shape::Dense(_) | Shape::Sparse(_) = self.0 {
-            // There may be many pieces without values; the ranks tell.
+            // There may be many pieces without values. The ranks pass them.
             return match self.rank(value)?.checked_sub(1) {
                 Some(index) => self.select(index),
                 None => Ok(None),
@@ -326,8 +326,8 @@ impl<'a> SetView<'a> {
     }
 }
 
-/// A container with its key, the number of values before it, and whether it is the last
-/// one and has no more values than it should.
+/// A container with its key, the number of values before it, and whether it is the last one and has
+/// no more values than its head says.
 type Found<'a> = Option<(u64, Container<'a>, u64, bool)>;
 
 /// The last container of a key up to `key`.

@@ -1,10 +1,9 @@
 //! The portable 32-bit roaring format, read in place.
 //!
-//! Source: <https://github.com/RoaringBitmap/RoaringFormatSpec>. Layout: a
-//! cookie that says whether there are runs, the number of containers, a flag a
-//! container where there are runs, key and cardinality of each container, the
-//! offset of each container (left out where there are runs and fewer than
-//! four containers), the containers.
+//! Source: <https://github.com/RoaringBitmap/RoaringFormatSpec>. Layout: a cookie that says whether
+//! there are runs; the number of containers; with runs, a flag for each container; key and
+//! cardinality of each container; the offset of each container, unless there are runs and fewer
+//! than four containers; the containers.
 
 use super::Damage;
 use super::search::find_key;
@@ -15,7 +14,7 @@ pub(crate) const NO_RUNS_COOKIE: u32 = 12_346;
 /// Low half of the cookie of a bitmap with runs; the high half is the number of
 /// containers − 1.
 pub(crate) const RUNS_COOKIE: u16 = 12_347;
-/// With runs, fewer containers have no offsets.
+/// A bitmap with runs and fewer containers than this has no offsets.
 pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
 
 /// A 32-bit roaring bitmap in borrowed bytes.
@@ -24,19 +23,19 @@ pub(crate) struct RoaringView<'a> {
     bytes: &'a [u8],
     /// Key and cardinality − 1.
     descriptors: &'a [[u8; 4]],
-    /// A bit a container.
+    /// One bit for each container.
     run_flags: &'a [u8],
-    /// Empty if there are none in the file.
+    /// Empty if the file has none.
     offsets: &'a [[u8; 4]],
-    /// Where the first container is.
+    /// Place of the first container.
     body: usize,
-    /// Values before each container, if known.
+    /// Number of values before each container, if known.
     ranks: Option<&'a [[u8; 8]]>,
 }
 
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
 
-/// Of a container that begins at `offset`, behind one that ends at `end`.
+/// The damage of a container that begins at `offset`, behind one that ends at `end`.
 fn misplaced(offset: usize, end: usize) -> Damage {
     let overlaps = offset < end;
     let overlap = "a container begins inside of another";
@@ -49,8 +48,8 @@ fn damage(offset: usize, what: &'static str) -> Damage {
 }
 
 impl<'a> RoaringView<'a> {
-    /// Reads the head of a bitmap that begins at the front of `bytes`. O(1);
-    /// [`check`](Self::check) looks at the containers' places.
+    /// Reads the head of a bitmap at the start of `bytes`. O(1); [`check`](Self::check) checks the
+    /// places of the containers.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
         let short = || damage(bytes.len(), SHORT);
         let (&cookie, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
@@ -89,10 +88,10 @@ impl<'a> RoaringView<'a> {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }
     }
 
-    /// Checks that keys ascend and that each container begins where the one before it ends,
-    /// as readers that do not look at the offsets expect; gives where the bitmap ends.
-    /// O(containers), none of which is read but the last one, if their offsets are there:
-    /// where a container of runs ends is looked at by [`get`](Self::get).
+    /// Checks that keys ascend, and that each container begins at the end of the one before it, as
+    /// readers that ignore the offsets expect; gives the end of the bitmap. O(containers). With
+    /// offsets it reads only the last container; the end of a container of runs is checked by
+    /// [`get`](Self::get).
     pub(crate) fn check(self) -> Result<usize, Damage> {
         let (mut end, mut skipped) = (self.body, false);
         for index in 0..self.len() {
@@ -106,7 +105,8 @@ impl<'a> RoaringView<'a> {
             }
             let is_last = index + 1 == self.len();
             skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
-            // Runs have their own count of 2 bytes in front, in a page that would be read for it.
+            // A container of runs begins with their number of 2 bytes. Do not read its page only
+            // for that.
             end = offset + if skipped { 2 } else { self.size(index, offset)? };
             if end > self.bytes.len() {
                 return Err(damage(self.bytes.len(), SHORT));
@@ -115,7 +115,7 @@ impl<'a> RoaringView<'a> {
         Ok(end)
     }
 
-    /// Bytes that the bitmap begins, more than which it does not have.
+    /// The bytes from which the bitmap was read. It may end before their end.
     pub(crate) fn bytes(self) -> usize {
         self.bytes.len()
     }
@@ -186,12 +186,12 @@ impl<'a> RoaringView<'a> {
         })
     }
 
-    /// The container of `key`, or where it would be.
+    /// The index of the container of `key`, or the index where it would be.
     pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
         find_key(self.len(), key, |index| self.key(index))
     }
 
-    /// Values in containers before `index`.
+    /// Number of values in the containers before `index`.
     pub(crate) fn rank(self, index: usize) -> u64 {
         match self.ranks.and_then(|ranks| ranks.get(index)) {
             Some(&rank) => u64::from_le_bytes(rank),

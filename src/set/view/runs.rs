@@ -8,15 +8,15 @@ use crate::set::container::{Container, Scratch, intervals};
 pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
     scratch: Scratch,
-    /// Runs of one container, the last one first.
+    /// The runs of one container, the last one first.
     found: Vec<(u64, u64)>,
-    /// The last run so far: the next container may go on with it.
+    /// The last run so far. The next container may continue it.
     open: Option<(u64, u64)>,
 }
 
 impl<'a> SetView<'a> {
-    /// The first and the last value of each run, ascending. O(containers + runs), and for a
-    /// bitmap its words.
+    /// The first and the last value of each run, ascending. O(containers + runs); a bitmap also
+    /// costs its words.
     ///
     /// # Examples
     ///

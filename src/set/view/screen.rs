@@ -1,17 +1,16 @@
-//! A small filter in front of a set: most values that are not in the set do not
-//! pass it, and are told without a look at the set.
+//! A screen: a small filter in front of a set. It stops most values that are not in the set, so
+//! nobody asks the set for them.
 //!
-//! It is a Bloom filter whose four bits a value lie in one word, and whose words
-//! lie in the order of the set: each container has a slot of words, found by
-//! its key, in which a word stands for neighbouring values. So it is filled front
-//! to back, a slot at a time. Containers share slots only where their keys are far
-//! apart.
+//! It is a Bloom filter. The four bits of a value are in one word, and the words are in the order
+//! of the set: each container has a slot of words, found by its key, and each word of a slot stands
+//! for neighbouring values. So the screen is filled from front to back, a slot at a time.
+//! Containers share slots only if their keys are far apart.
 //!
-//! Why it is no filter of `bloom`: those put neighbours in cache lines all over their
-//! memory, and hash each value to find them. 2 × 10^7 lines against a set of 10^8 values,
-//! whole command, processor time (and medians of five, in turn, on a busy machine): with
-//! this screen 0.44 s (1.24 s), with no screen 0.70 s (2.66 s), with a blocked filter of the
-//! same size, filled by both threads, 4.1 s (9.1 s).
+//! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
+//! its memory, and hashes each value to find them. 2 × 10^7 lines against a set of 10^8 values,
+//! whole command, processor time (and medians of five, in turn, on a busy machine): with this
+//! screen 0.44 s (1.24 s), with no screen 0.70 s (2.66 s), with a blocked filter of the same size,
+//! filled by both threads, 4.1 s (9.1 s).
 
 use super::{Cursor, Damage, SetView, Shape, Walk};
 use crate::kernel::in_threads;
@@ -21,28 +20,27 @@ use crate::set::container::{Container, ends};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Most values that come together.
+/// Most values in one call.
 pub(crate) const BATCH: usize = 256;
-/// Values whose words are waited for.
+/// Values whose words are being prefetched.
 const DEPTH: usize = 128;
-/// Values that are looked at before those of them that pass are taken.
+/// Values that are tested before the passing ones are taken.
 const LOOK: usize = 64;
 const WORD_BYTES: usize = 8;
-/// Bits of the number of a word, at most.
+/// Most bits of the number of a word.
 const MAX_WORD_BITS: u32 = 32;
-/// Fewest bytes of the buckets of a 64-bit set, on the average.
+/// Fewest bytes of the buckets of a 64-bit set, on average.
 const MIN_BUCKET_BYTES: usize = 1 << 12;
-/// Fewest values of the containers of a sparse set, on the average.
+/// Fewest values of the containers of a sparse set, on average.
 const MIN_CONTAINER_VALUES: u64 = 4;
-/// Smaller sets are in the caches themselves.
+/// Smaller sets fit in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
-/// Bits to a byte of the set, at least, and at most twice as many, where there is
-/// memory for them and the screen has fewer than 2^32 words. A value of an array
-/// gets eight to sixteen: at most three in a hundred of other values pass, where
-/// containers share no slot.
+/// Bits for each byte of the set: at least so many and at most twice as many, if there is memory
+/// for them and the screen has fewer than 2^32 words. A value of an array gets eight to sixteen
+/// bits, so at most three in a hundred of other values pass if containers share no slot.
 const BITS_PER_BYTE: usize = 4;
 
-/// Tells values that are surely not in a set.
+/// Finds values that are certainly not in a set.
 #[derive(Debug)]
 pub(crate) struct Screen {
     words: Pages,
@@ -50,9 +48,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// A screen for `view` in at most `max_bytes`, made by `threads`; none if it
-    /// would be of no use, or there is no memory for it. As many steps as the set
-    /// has values.
+    /// A screen for `view` in at most `max_bytes`, made by `threads`; none if it would not help, or
+    /// there is no memory for it. O(values).
     ///
     /// # Errors
     ///
@@ -63,7 +60,7 @@ impl Screen {
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
         let bytes = match view.0 {
-            // What their values would take as arrays.
+            // The bytes of their values as arrays.
             Shape::Sparse(sparse) => {
                 usize::try_from(sparse.len().saturating_mul(2)).unwrap_or(usize::MAX)
             }
@@ -77,7 +74,7 @@ impl Screen {
         Self::in_bytes(view, bytes, threads)
     }
 
-    /// A screen of that size, a power of two; none if there is no memory for it.
+    /// A screen of this size, a power of two; none if there is no memory for it.
     pub(super) fn in_bytes(
         view: SetView<'_>,
         bytes: usize,
@@ -95,14 +92,14 @@ impl Screen {
         Ok(Some(Self { words, slots }))
     }
 
-    /// Its memory.
+    /// Bytes of its memory.
     pub(crate) fn bytes(&self) -> usize {
         self.words.bytes().len()
     }
 }
 
-/// The number of containers, and the first key and the last. Of a sparse set, whose values
-/// would all have to be decoded, as many containers as there may be.
+/// The number of containers, and the first and the last key. For a sparse set, the most containers
+/// that it can have, because counting them would decode all values.
 fn keys(view: SetView<'_>) -> Result<(usize, u64, u64), Damage> {
     if let Shape::Sparse(sparse) = view.0 {
         let Some((first, last)) = sparse.ends() else { return Ok((0, u64::MAX, 0)) };
@@ -121,19 +118,18 @@ fn keys(view: SetView<'_>) -> Result<(usize, u64, u64), Damage> {
 
 /// Values on their way through a screen, each with a tag.
 ///
-/// They are looked at once [`DEPTH`] others have come behind them: by then their
-/// words are there.
+/// A value is tested when [`DEPTH`] others have come after it: its word is then in the cache.
 #[derive(Debug)]
 pub(crate) struct Queue<'a, T> {
     screen: &'a Screen,
-    /// Those that wait come first, and then those that come.
+    /// Values that wait, and behind them the new ones.
     values: [u64; DEPTH + BATCH],
     tags: [T; DEPTH + BATCH],
     words: [u32; DEPTH + BATCH],
     waiting: usize,
 }
 
-/// The first `len` values passed.
+/// Values that passed: the first `len`.
 #[derive(Debug)]
 pub(crate) struct Passed<T> {
     pub(crate) values: [u64; BATCH],
@@ -158,8 +154,8 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         }
     }
 
-    /// Takes more values, whose tags `tag` fills in; gives those that came before,
-    /// and may be in the set.
+    /// Takes more values, whose tags `tag` fills in. Gives those of the earlier values that may be
+    /// in the set.
     ///
     /// # Panics
     ///
@@ -193,9 +189,9 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         self.waiting = end - looked_at;
     }
 
-    /// Looks at `count` values from `start` on, at most [`LOOK`]; gives which pass, the
-    /// last one in the lowest bit. Asks for the words of those [`DEPTH`] behind them,
-    /// one by one between the others: requests that come in a bunch wait for each other.
+    /// Tests `count` values from `start` on, at most [`LOOK`]; gives which ones pass, the last one
+    /// in the lowest bit. Between the tests it prefetches, one by one, the words of the values
+    /// [`DEPTH`] behind them: prefetches in a bunch wait for each other.
     #[inline]
     fn look(&mut self, start: usize, count: usize) -> u64 {
         let (words, slots) = (self.screen.words.words(), self.screen.slots);
@@ -210,7 +206,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         passing
     }
 
-    /// Gives those of the values still waiting that may be in the set.
+    /// Gives those of the waiting values that may be in the set.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
         passed.len = 0;
         let words = self.screen.words.words();
@@ -221,8 +217,8 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         }
     }
 
-    /// Takes those of `count` values from `start` on that pass: the last one if the
-    /// lowest bit is set.
+    /// Takes the passing ones of `count` values from `start` on; the lowest bit of `passing` is the
+    /// last value.
     #[inline]
     fn take(&self, start: usize, passing: u64, count: usize, passed: &mut Passed<T>) {
         let mut passing = passing << (LOOK - count);
@@ -237,7 +233,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     }
 }
 
-/// Whether it takes as long to walk over the set as to ask it.
+/// Whether walking over the set takes as long as asking it.
 fn has_small_buckets(view: SetView<'_>) -> bool {
     match view.0 {
         Shape::Treemap(treemap) => treemap.bytes() / MIN_BUCKET_BYTES < treemap.len(),
@@ -249,28 +245,28 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
     }
 }
 
-/// The words of slots that follow each other.
+/// The words of neighbouring slots.
 struct Part<'a> {
-    /// The number of the first one.
+    /// The number of the first word.
     first_word: usize,
     words: &'a mut [u64],
 }
 
-/// Where the words of a value lie.
+/// How values are assigned to words.
 #[derive(Debug, Clone, Copy)]
 struct Slots {
-    /// 2^32 times the words of a slot, which gives keys that follow each other slots
-    /// that do, or 2^(32 + bits of a word's number) over the golden ratio, odd.
+    /// Either 2^32 times the words of a slot, which gives neighbouring keys neighbouring slots; or
+    /// 2^(32 + bits of a word's number) over the golden ratio, odd.
     multiplier: u64,
-    /// The bits of a word's number that tell its slot.
+    /// The bits of a word's number that are the number of its slot.
     mask: usize,
     /// Words of a slot; a power of two. A slot stands for 2^16 values.
     len: usize,
 }
 
 impl Slots {
-    /// In 2^`word_bits` words, 2^`slot_word_bits` of them a slot, for keys that have a
-    /// slot each if they are `dense`.
+    /// For 2^`word_bits` words, with 2^`slot_word_bits` of them in a slot. With `dense`, each key
+    /// has a slot of its own.
     fn new(word_bits: u32, slot_word_bits: u32, dense: bool) -> Self {
         let len = 1 << slot_word_bits;
         let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
@@ -278,7 +274,7 @@ impl Slots {
         Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
     }
 
-    /// Whether keys that follow each other have slots that do.
+    /// Whether neighbouring keys have neighbouring slots.
     fn is_dense(self) -> bool {
         self.multiplier == (self.len as u64) << 32
     }
@@ -286,17 +282,17 @@ impl Slots {
     /// The first word of a container's slot.
     #[inline]
     fn first_word(self, key: u64) -> usize {
-        // Keys that lie far apart are spread by Fibonacci hashing.
+        // Fibonacci hashing spreads keys that are far apart.
         (key.wrapping_mul(self.multiplier) >> 32) as usize & self.mask
     }
 
-    /// The word of a low part in its slot.
+    /// The word in its slot of the low half of a value.
     #[inline]
     fn of_low(self, low: u32) -> usize {
         (low as usize * self.len) >> 16
     }
 
-    /// The number of a value's word, which is asked for.
+    /// The number of a value's word. Prefetches the word.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "of at most 2^32 words")]
     fn ask(self, value: u64, words: &[u64]) -> u32 {
@@ -305,7 +301,7 @@ impl Slots {
         word as u32
     }
 
-    /// Fills `words`, each thread a part of the slots.
+    /// Fills `words`; each thread fills a part of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
         let words_of_part = (words.len() / self.len).div_ceil(threads) * self.len;
         let parts = words.chunks_mut(words_of_part);
@@ -344,11 +340,12 @@ impl Slots {
         Ok(())
     }
 
-    /// Of keys that have a slot each. Values of other parts are passed without being decoded.
+    /// Fills a part from the values of a sparse set whose keys have a slot each. Passes the values
+    /// of other parts without decoding them.
     fn fill_of_values(self, part: &mut Part<'_>, mut walk: Walk<'_>) -> Result<(), Damage> {
-        // As values ascend, a word is put together without being read.
+        // Values ascend, so a word is composed without reading it.
         let (mut last, mut all) = (usize::MAX, 0);
-        // The words of neighbouring slots follow each other as their values do.
+        // Neighbouring values have neighbouring words, even across slots.
         let (shift, mask) = (16 - self.len.ilog2(), self.mask | (self.len - 1));
         loop {
             let rest = walk.rest()?;
@@ -379,8 +376,8 @@ impl Slots {
         }
     }
 
-    /// Takes the values of a container into its slot, which is empty. A word that a run
-    /// touches lets all pass: runs are as long as words as a rule.
+    /// Puts the values of a container into its slot, which is empty. A word that a run touches lets
+    /// all values pass, because runs are mostly as long as words.
     fn take(self, slot: &mut [u64], container: Container<'_>, lows: &mut Vec<u32>) {
         match container {
             Container::Array(values) => {
@@ -399,8 +396,8 @@ impl Slots {
         }
     }
 
-    /// Takes values into a slot that is empty. As they ascend, a word is put together
-    /// without being read, and stored for each of its values.
+    /// Puts values into an empty slot. The values ascend, so a word is composed without reading it,
+    /// and stored for each of its values.
     #[inline]
     fn take_lows(self, slot: &mut [u64], lows: impl Iterator<Item = u32> + Clone) {
         let (mut last, mut all, mut ascend) = (0, 0, true);
@@ -412,7 +409,7 @@ impl Slots {
             slot[word] = all;
         }
         if !ascend {
-            // Of a damaged file: what is found in it all the same is not held back.
+            // A damaged file: values that a question may still find must pass.
             lows.for_each(|low| slot[self.of_low(low)] |= bits(low));
         }
     }
@@ -421,17 +418,18 @@ impl Slots {
 /// 2^64 over the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Four bits of a word for each value in turn, of which no two values have more than
-/// one in common: lines of the affine space of three dimensions over the field of four
-/// elements, whose points are the bits. Neighbours, which share a word, pass for each
-/// other half as often as with four bits drawn at random.
+/// For each value of a word in turn, four of its bits; two values share at most one bit. The 64
+/// bits are the points of the affine space of three dimensions over the field of four elements, and
+/// the four bits of a value are a line. Neighbouring values share a word, and one passes in place
+/// of another half as often as with four random bits.
 ///
 /// Source: any two points lie in one line, so two lines share at most one point.
 static LINES: [u64; 256] = {
     let mut lines = [0; 256];
     let (mut found, mut point, mut direction) = (0, 0, 1);
     while found < lines.len() {
-        // Three numbers of two bits each, the upper ones first: times each element.
+        // A vector has three numbers of two bits, the upper ones first. Multiply it by each
+        // element.
         let (upper, lower) = (direction >> 3, direction & 7);
         let twice = (upper ^ lower) << 3 | upper;
         let thrice = direction ^ twice;
@@ -450,7 +448,7 @@ static LINES: [u64; 256] = {
 /// The bits of a value in its word.
 #[inline]
 fn bits(low: u32) -> u64 {
-    // Turned differently for values that share a line: only wide words have several.
+    // Values that share a line get different rotations; only wide words have such values.
     LINES[low as usize % LINES.len()].rotate_left(low >> 8)
 }
 

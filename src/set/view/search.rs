@@ -1,4 +1,4 @@
-//! Searches by key and by rank, and the numbers that they take and give.
+//! Searches by key and by rank, and the arithmetic of ranks.
 
 use super::Damage;
 use std::cmp::Ordering;
@@ -15,12 +15,12 @@ pub(super) fn join(key: u64, low: u16) -> u64 {
     key << 16 | u64::from(low)
 }
 
-/// Of numbers of values that a damaged file tells.
+/// Adds numbers of values from a file, which may be damaged.
 pub(super) fn sum(before: u64, more: u64) -> Result<u64, Damage> {
     before.checked_add(more).ok_or(Damage::of("there are more values than numbers below 2^64"))
 }
 
-/// Values up to a place less those up to a place before it.
+/// Number of values up to a place, minus the number up to an earlier place.
 pub(super) fn difference(rank: u64, before: u64) -> Result<u64, Damage> {
     rank.checked_sub(before).ok_or(Damage::of("the numbers of values before places do not ascend"))
 }
@@ -40,8 +40,7 @@ pub(crate) fn ends_of(range: &impl RangeBounds<u64>) -> Option<(u64, u64)> {
     (first <= last).then_some((first, last))
 }
 
-/// The place of `key` among `count` keys that are distinct and ascend, or where
-/// it would be.
+/// The index of `key` among `count` distinct ascending keys, or the index where it would be.
 #[inline]
 pub(crate) fn find_key<K: Copy + Into<u64>>(
     count: usize,
@@ -56,11 +55,11 @@ pub(crate) fn find_key<K: Copy + Into<u64>>(
     if key < first || key > last {
         return Err(if key < first { 0 } else { count });
     }
-    // That many may be before and behind it.
+    // As many keys as that may be before it and behind it.
     let distance = |keys: u64| usize::try_from(keys).unwrap_or(usize::MAX);
     let to = distance(key - first).min(count - 1);
     let mut from = (count - 1).saturating_sub(distance(last - key)).min(to);
-    // The last one that is not above `key`; without a branch to guess wrong.
+    // Find the last key that is not above `key`, without branches, which would be mispredicted.
     let mut count = to - from + 1;
     while count > 1 {
         let half = count / 2;
@@ -74,7 +73,7 @@ pub(crate) fn find_key<K: Copy + Into<u64>>(
     }
 }
 
-/// The last of `count` places whose rank, which ascends, is at most `index`.
+/// The last of `count` places whose rank is at most `index`. Ranks ascend.
 pub(super) fn last_up_to(
     count: usize,
     index: u64,

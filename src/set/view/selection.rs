@@ -4,25 +4,25 @@ use super::search::difference;
 use super::{Cursor, Damage, SetView, Shape};
 use crate::set::container::Container;
 
-/// Selects values whose ranks ascend: each container is looked at once. O(containers)
-/// in all, and for a container that has one of the values its size.
+/// Selects values by ascending ranks, so it reads each container once. O(containers), and for each
+/// container with one of the values also its size.
 #[derive(Debug)]
 pub(crate) struct Selection<'a> {
     view: SetView<'a>,
     cursor: Cursor<'a>,
-    /// Values before the container, and in it.
+    /// Number of values before the container, and in it.
     before: u64,
     len: u64,
-    /// Its key, once there is one.
+    /// The key of the container; none before the first.
     key: Option<u64>,
-    /// Of the container, unless it is an array; longer than they are.
+    /// The values of the container, unless it is an array; the vector may be longer.
     lows: Vec<u32>,
     decoded: usize,
-    /// Words that were gone through to answer from it.
+    /// Words that were passed to answer from the container.
     walked: usize,
 }
 
-/// Decoding a container costs as much as going through so many words.
+/// Decoding a container takes as long as passing this many words.
 const DECODING_WORDS: usize = 1 << 13;
 
 impl<'a> Selection<'a> {
@@ -31,7 +31,7 @@ impl<'a> Selection<'a> {
         Self { view, cursor: view.cursor(), before: 0, len: 0, key, lows, decoded: 0, walked: 0 }
     }
 
-    /// The value that has `rank` values before it; not less than for the last call.
+    /// The value with `rank` values before it. `rank` must not be below that of an earlier call.
     ///
     /// # Errors
     ///

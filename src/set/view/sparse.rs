@@ -15,11 +15,12 @@ pub(crate) struct SparseView<'a> {
     table: &'a [[u8; ENTRY_BYTES]],
     /// Number of values.
     len: u64,
-    /// Groups a number between the smallest value and the largest.
+    /// Groups for each number between the smallest and the largest value.
     density: f64,
 }
 
-/// Groups around the one where a value would be if the values were evenly spread.
+/// Groups that are compared around the one that would have a value if the values were evenly
+/// spread.
 const NEAR: usize = 3;
 
 impl<'a> SparseView<'a> {
@@ -55,7 +56,7 @@ impl<'a> SparseView<'a> {
         Some((Entry::from_bytes(first).base, Entry::from_bytes(last).last))
     }
 
-    /// Values of group `index`: all have 2^16 but the last one.
+    /// Number of values of group `index`: 2^16, except for the last group.
     #[inline]
     fn count(self, index: usize) -> usize {
         let left = self.len.saturating_sub((index as u64) << GROUP_LOG);
@@ -73,8 +74,8 @@ impl<'a> SparseView<'a> {
         Group::new(self.payload, self.entry(index)?, self.count(index))
     }
 
-    /// Checks the table: values ascend from group to group, and the groups fill the payload,
-    /// one behind the other. O(groups), none of which is read.
+    /// Checks the table: values ascend from group to group, and the groups fill the payload, one
+    /// behind the other. O(groups); it reads no group.
     pub(crate) fn check(self) -> Result<(), Damage> {
         if self.table.len() as u64 != self.len.div_ceil(GROUP_VALUES as u64) {
             return Err(Damage::of("the number of groups is not that of the values"));
@@ -108,7 +109,7 @@ impl<'a> SparseView<'a> {
         Ok(())
     }
 
-    /// Reads a group; it must be what a writer makes of its values.
+    /// Reads a group, and checks that it has the bytes that a writer makes of its values.
     pub(crate) fn verify_group(
         self,
         index: usize,
@@ -144,7 +145,7 @@ impl<'a> SparseView<'a> {
         }
     }
 
-    /// The group that `value` lies in the range of.
+    /// The group whose range has `value`.
     #[inline]
     pub(super) fn group_of(self, value: u64) -> Result<Option<Group<'a>>, Damage> {
         let Some(index) = self.place(value) else { return Ok(None) };
@@ -196,7 +197,7 @@ impl<'a> SparseView<'a> {
         group.select(index).map(Some)
     }
 
-    /// The group of a rank, which there is, and the rank in it.
+    /// The group that has `rank`, which must exist, and the rank in that group.
     fn of_rank(self, rank: u64) -> Result<(Group<'a>, usize), Damage> {
         let index = usize::try_from(rank >> GROUP_LOG);
         let group = self.group(index.unwrap_or(usize::MAX))?;
@@ -205,8 +206,8 @@ impl<'a> SparseView<'a> {
         Ok((group, within))
     }
 
-    /// The values from `rank` on, which there is: as many as `out` has room for, or fewer
-    /// where their group ends. Gives their number, at least one.
+    /// Fills `out` with the values from `rank` on, which must exist; with fewer values if their
+    /// group ends before. Gives their number, at least one.
     pub(crate) fn decode(self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
         let (group, index) = self.of_rank(rank)?;
         let count = out.len().min(group.len().saturating_sub(index));

@@ -1,8 +1,8 @@
 //! The portable 64-bit roaring format, read in place: the number of buckets,
 //! then for each the high 32 bits of its values and a 32-bit bitmap.
 //!
-//! The bitmaps have no table of their places; a `.bits` file brings one, for a
-//! bare file it is made by walking over it.
+//! The format has no table of the places of the bitmaps. A `.bits` file has one; for a bare file,
+//! [`walk`] makes it.
 
 use super::Damage;
 use super::roaring::RoaringView;
@@ -16,14 +16,14 @@ pub(crate) const ENTRY_BYTES: usize = 24;
 pub(crate) struct Bucket {
     /// High 32 bits.
     pub(crate) key: u32,
-    /// Where its 32-bit bitmap begins, behind its key.
+    /// Place of its 32-bit bitmap, which is behind its key.
     pub(crate) offset: u64,
-    /// Values in buckets before it.
+    /// Number of values in the buckets before it.
     pub(crate) rank: u64,
 }
 
 impl Bucket {
-    /// As the table of a `.bits` file has it: key, 4 bytes of zero, offset, rank.
+    /// The entry in the table of a `.bits` file: key, 4 bytes of zero, offset, rank.
     pub(crate) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
         let mut bytes = [0; ENTRY_BYTES];
         bytes[..4].copy_from_slice(&self.key.to_le_bytes());
@@ -48,7 +48,7 @@ impl Bucket {
     }
 }
 
-/// Where the buckets are.
+/// The places of the buckets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Table<'a> {
     /// The table of a `.bits` file.
@@ -64,16 +64,16 @@ pub(crate) struct TreemapView<'a> {
     table: Table<'a>,
 }
 
-/// Finds and checks all buckets of a bitmap that fills `bytes`; gives them and
-/// the number of values. O(containers).
+/// Finds and checks all buckets of a bitmap that fills `bytes`; gives them and the number of
+/// values. O(containers).
 pub(crate) fn walk(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> {
     let short = || Damage {
         offset: bytes.len() as u64,
         what: "the bytes end inside of a 64-bit roaring bitmap",
     };
     let count = u64::from_le_bytes(*bytes.first_chunk().ok_or_else(short)?);
-    // A bucket takes 12 bytes at the least: no number of them makes us take
-    // memory that the file does not justify.
+    // A bucket takes at least 12 bytes: a wrong number must not make us allocate more memory than
+    // the file justifies.
     if count > (bytes.len() / 12) as u64 {
         return Err(short());
     }
@@ -117,7 +117,7 @@ impl<'a> TreemapView<'a> {
         }
     }
 
-    /// Bucket `index`, which there must be.
+    /// Bucket `index`, which must exist.
     pub(crate) fn bucket(self, index: usize) -> Bucket {
         match self.table {
             Table::Mapped(entries) => Bucket::from_bytes(&entries[index]),
@@ -138,7 +138,7 @@ impl<'a> TreemapView<'a> {
         Ok((key, RoaringView::new(&self.bytes[start..]).map_err(nested)?))
     }
 
-    /// The bucket of `key`, or where it would be.
+    /// The index of the bucket of `key`, or the index where it would be.
     pub(crate) fn find(self, key: u32) -> Result<usize, usize> {
         find_key(self.len(), key, |index| self.bucket(index).key)
     }

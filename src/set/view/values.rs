@@ -9,8 +9,8 @@ use crate::set::containers::Slot;
 use std::iter::FusedIterator;
 use std::ops::RangeBounds;
 
-/// Iterates over the values of a set in ascending order, or from the end in descending
-/// order. O(1) amortized a value: those of a container are decoded together.
+/// Iterates over the values of a set in ascending order, or from the end in descending order. O(1)
+/// amortized for each value, because a container is decoded at once.
 ///
 /// The iterator ends with the first error.
 #[derive(Debug, Clone)]
@@ -20,9 +20,9 @@ pub struct Values<'a>(Kind<'a>);
 #[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
 enum Kind<'a> {
     Containers(ByContainer<'a>),
-    /// Of a sparse set.
+    /// The values of a sparse set.
     Ranks(Box<ByRank<'a>>),
-    /// Of the parts of a folder.
+    /// The values of the parts of a folder.
     Parts(ByPart<'a>),
 }
 
@@ -31,24 +31,24 @@ enum Kind<'a> {
 struct ByContainer<'a> {
     view: SetView<'a>,
     cursor: Cursor<'a>,
-    /// No value outside of these is wanted.
+    /// The smallest and the largest wanted value.
     first: u64,
     last: u64,
     front: Decoded,
     back: Decoded,
-    /// Of the back's container in memory.
+    /// The place of the back's container in a set in memory.
     place: Option<Slot>,
     ended: bool,
 }
 
-/// Values of one container; those from `next` to before `end` are left.
+/// Decoded values of one container. Those from `next` up to `end` are still to come.
 #[derive(Debug, Clone, Default)]
 struct Decoded {
     base: u64,
     lows: Vec<u32>,
     next: usize,
     end: usize,
-    /// Whether there was a container.
+    /// Whether a container was decoded.
     is_some: bool,
 }
 
@@ -109,7 +109,7 @@ impl<'a> SetView<'a> {
             return Values(Kind::Parts(ByPart::new(folder, ends)));
         }
         let mut cursor = self.cursor();
-        // Only a sparse set tells damage then.
+        // Only a sparse set can fail here.
         let ended = ends.is_none() || cursor.seek(first >> 16).is_err();
         let (front, back) = (Decoded::default(), Decoded::default());
         Values(Kind::Containers(ByContainer {
@@ -135,13 +135,13 @@ impl<'a> IntoIterator for SetView<'a> {
 }
 
 impl ByContainer<'_> {
-    /// Decodes the next container at the front; tells whether there was one.
+    /// Decodes the next container at the front; gives whether there was one.
     fn refill(&mut self) -> Result<bool, Damage> {
         if self.ended {
             return Ok(false);
         }
         let Some((key, container)) = self.cursor.next_sound()? else { return Ok(false) };
-        // The rest of this container, or of the one before it, is at the back.
+        // The back has the rest of this container, or of the one before it.
         if key > self.last >> 16 || self.back.is_some && key >= self.back.base >> 16 {
             return Ok(false);
         }
@@ -149,7 +149,7 @@ impl ByContainer<'_> {
         Ok(true)
     }
 
-    /// Makes the front have a value; what is left is taken from the back.
+    /// Makes sure that the front has a value, if one is left; the last ones come from the back.
     #[cold]
     #[inline(never)]
     fn more(&mut self) -> Option<Result<(), Damage>> {
@@ -170,7 +170,7 @@ impl ByContainer<'_> {
         Some(Ok(()))
     }
 
-    /// Decodes the next container at the back; tells whether there was one.
+    /// Decodes the next container at the back; gives whether there was one.
     fn refill_back(&mut self) -> Result<bool, Damage> {
         let key = match (self.back.is_some, self.ended) {
             (_, true) => None,
@@ -220,7 +220,7 @@ impl ByContainer<'_> {
         Some(Ok(self.front.base + u64::from(low)))
     }
 
-    /// Faster than `next`: what is left of a container stays in registers.
+    /// Faster than `next`: the state of a container stays in registers.
     fn fold<B>(mut self, init: B, mut visit: impl FnMut(B, Result<u64, Damage>) -> B) -> B {
         let mut state = init;
         loop {

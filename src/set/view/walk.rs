@@ -3,25 +3,25 @@
 use super::{Damage, SparseView};
 use crate::set::container::Scratch;
 
-/// Values that are decoded at once, at most.
+/// Most values that are decoded at once.
 pub(super) const BLOCK: usize = 512;
-/// The same where the walk just went ahead, and may do so again.
+/// The same just after a seek, because another seek may follow.
 const FIRST_BLOCK: usize = 16;
 
 pub(super) const DISORDER: Damage =
     Damage { offset: 0, what: "the values of a sparse set do not ascend" };
 
-/// Goes over the values of a sparse set.
+/// Reads the values of a sparse set from the smallest to the largest.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk<'a> {
     view: SparseView<'a>,
-    /// Of the value behind the block.
+    /// The rank of the value behind the block.
     rank: u64,
     block: Vec<u64>,
-    /// Values of the block; those before `next` were passed.
+    /// Number of values of the block. Those before `next` were passed.
     filled: usize,
     next: usize,
-    /// Values of the next block.
+    /// Number of values of the next block.
     wanted: usize,
     /// The last value of the block before.
     met: Option<u64>,
@@ -43,7 +43,7 @@ impl<'a> Walk<'a> {
         Some(self.view.ends()?.1)
     }
 
-    /// The values that come next; none at the end.
+    /// The next values; none at the end.
     #[inline]
     pub(crate) fn rest(&mut self) -> Result<&[u64], Damage> {
         if self.next == self.filled {
@@ -52,7 +52,7 @@ impl<'a> Walk<'a> {
         Ok(&self.block[self.next..self.filled])
     }
 
-    /// Passes the first `count` of the rest.
+    /// Passes the first `count` values of the rest.
     #[inline]
     pub(crate) fn pass(&mut self, count: usize) {
         self.next = (self.next + count).min(self.filled);
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
         (self.next, self.filled, self.rank) = (0, 0, self.view.len());
     }
 
-    /// Goes on with the first value from `value` on; never back.
+    /// Moves to the first value from `value` on; never back.
     pub(crate) fn seek(&mut self, value: u64) -> Result<(), Damage> {
         let rest = &self.block[self.next..self.filled];
         if rest.last().is_some_and(|&last| last >= value) {
@@ -106,8 +106,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Takes all values of an aligned range of 2^16, which the next one lies in, into
-    /// `scratch`; gives their upper bits.
+    /// Takes all values of the aligned range of 2^16 that has the next value into `scratch`; gives
+    /// their upper bits.
     pub(super) fn container(&mut self, scratch: &mut Scratch) -> Result<Option<u64>, Damage> {
         let Some(&first) = self.rest()?.first() else { return Ok(None) };
         let key = first >> 16;
@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Values of `ascending` that are below `value`: mostly one of the first is not.
+/// Number of values of `ascending` below `value`: mostly one of the first values is not.
 #[inline]
 fn gallop(ascending: &[u64], value: u64) -> usize {
     let mut end = 1;
