@@ -1,9 +1,9 @@
-//! Lines, each the first time that it comes, exactly and in order.
+//! Gives each line the first time that it comes, exactly and in order.
 //!
-//! A set of lines in memory decides whether a line is new. A full set takes no more lines: lines
-//! that it does not know go to temporary files, cut by hash, with their numbers. They all belong
-//! behind the lines that were handed over already. At the end each part is read in the same way,
-//! and the new lines of all parts are merged by number.
+//! A set of lines in memory decides whether a line is new. A full set takes no more lines: the
+//! lines that it does not know go to temporary files, cut by hash, with their numbers. All of them
+//! belong behind the lines that were handed over already. At the end each part is read in the same
+//! way, and the new lines of all parts are merged by number.
 
 use super::exact::{Inserted, LineSet};
 use super::keys::{Batch, LineJob};
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::sort::plan::budget::Budget;
 use std::path::{Path, PathBuf};
 
-/// Finds the lines that differ.
+/// Finds the distinct lines.
 pub(crate) struct Distinct<'a> {
     pub(crate) job: LineJob<'a>,
     pub(crate) memory: Budget,
@@ -20,8 +20,8 @@ pub(crate) struct Distinct<'a> {
 }
 
 impl Distinct<'_> {
-    /// Hands the lines of `files` that differ from all before them, with their
-    /// terminators, to `consume`.
+    /// Hands the lines of `files` that differ from all earlier ones, with their terminators, to
+    /// `consume`.
     pub(crate) fn run(
         &self,
         files: Vec<PathBuf>,
@@ -62,7 +62,7 @@ impl Distinct<'_> {
         merge_lines(left, rules.terminator, self.job.chunks.progress, consume)
     }
 
-    /// Finds the lines that differ in each part.
+    /// Finds the distinct lines of each part.
     fn each_part(
         &self,
         set: &mut LineSet,
@@ -77,7 +77,7 @@ impl Distinct<'_> {
             .collect()
     }
 
-    /// The records of a part that differ from all before them.
+    /// The records of a part that differ from all earlier ones.
     fn part(
         &self,
         set: &mut LineSet,
@@ -115,7 +115,7 @@ impl Distinct<'_> {
     }
 }
 
-/// Adds a line to a set, or says that it is not known to one that got full.
+/// Adds a line to a set. If the set is full, says whether it knows the line.
 #[inline]
 fn decide(set: &mut LineSet, is_full: bool, key: &[u8], hash: u64) -> Result<Inserted> {
     match is_full {

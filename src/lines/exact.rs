@@ -1,10 +1,10 @@
-//! A set of lines in bounded memory, exactly.
+//! A set of lines in limited memory, without errors.
 //!
-//! Lines lie one after the other in an arena, in the order in which they came: a
-//! head of 4 bytes (length, and a mark in the highest bit), then the bytes. A
-//! table of open addresses leads from hashes to them.
+//! The lines are in an arena, one after the other in the order in which they came: a head of 4
+//! bytes (the length, and a mark in the highest bit), then the bytes. A table of open addresses
+//! leads from hashes to lines.
 //!
-//! Slot: 40 bits of place in the arena and one, 24 bits of the hash. 0 is empty.
+//! Slot: 40 bits with 1 + the place in the arena, and 24 bits of the hash. A slot of 0 is empty.
 
 use crate::error::{Error, Result};
 use crate::kernel::prefetch;
@@ -12,7 +12,7 @@ use crate::kernel::sys::Pages;
 use crate::size::ByteSize;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Lines, each once, as many as fit.
+/// Distinct lines, as many as fit in memory.
 pub(super) struct LineSet {
     arena: Pages,
     used: usize,
@@ -26,7 +26,7 @@ pub(super) struct LineSet {
 pub(super) enum Inserted {
     New,
     Known,
-    /// It is not in, and there is no room for it.
+    /// The line is not in the set, and there is no room for it.
     Full,
 }
 
@@ -39,15 +39,14 @@ const FIRST_SLOTS: usize = 1 << 10;
 const FULL: (usize, usize) = (3, 4);
 
 impl LineSet {
-    /// An empty set that takes at most so many bytes, and more for the longest
-    /// line only.
+    /// An empty set that takes at most so many bytes; a longest line alone may take more.
     pub(super) fn new(budget_bytes: u64) -> Result<Self> {
         let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
         let arena = pages(budget_bytes)?;
         Ok(Self { arena, used: 0, table: pages(8 * FIRST_SLOTS)?, lines: 0, budget_bytes })
     }
 
-    /// Takes all lines out, and gives their memory back.
+    /// Removes all lines and frees their memory.
     pub(super) fn clear(&mut self) -> Result<()> {
         *self = Self::new(self.budget_bytes as u64)?;
         Ok(())
@@ -57,13 +56,13 @@ impl LineSet {
         self.table.words().len()
     }
 
-    /// The hash by which a line is found.
+    /// The hash of a line.
     #[inline]
     pub(super) fn hash(line: &[u8]) -> u64 {
         xxh3_64(line)
     }
 
-    /// Hashes lines that the caller will look for next, and prefetches their slots.
+    /// Hashes the lines of the next questions, and prefetches their slots.
     pub(super) fn hash_ahead(&self, lines: &[&[u8]], hashes: &mut Vec<u64>) {
         let (slots, mask) = (self.table.words(), self.slots() - 1);
         hashes.clear();
@@ -74,7 +73,7 @@ impl LineSet {
         }));
     }
 
-    /// The slot of a line, and its place if it is in.
+    /// The slot of a line, and the place of the line if it is in the set.
     #[inline]
     fn find(&self, line: &[u8], hash: u64) -> (usize, Option<usize>) {
         let mask = self.slots() - 1;
@@ -113,7 +112,7 @@ impl LineSet {
         let len = len.ok_or_else(|| not_compared(line, MARK - 1))?;
         let needed = self.used + HEAD_BYTES + line.len();
         if (self.lines + 1) * FULL.1 > self.slots() * FULL.0 {
-            // The old table and the new one are there at a time.
+            // The old and the new table are in memory at the same time.
             if needed + 3 * 8 * self.slots() > self.budget_bytes && self.lines > 0 {
                 return Ok(Inserted::Full);
             }
@@ -124,7 +123,7 @@ impl LineSet {
             return Ok(Inserted::Full);
         }
         if needed > self.arena.bytes().len() {
-            self.arena = pages(needed)?; // one line that is larger than all
+            self.arena = pages(needed)?; // a single line that is larger than the budget
         }
         let place = self.used;
         let bytes = &mut self.arena.bytes_mut()[place..needed];
@@ -155,12 +154,12 @@ impl LineSet {
         Ok(())
     }
 
-    /// Whether a line is in.
+    /// Whether a line is in the set.
     pub(super) fn contains(&self, line: &[u8], hash: u64) -> bool {
         self.find(line, hash).1.is_some()
     }
 
-    /// Marks a line if it is in; tells whether this is its first mark.
+    /// Marks a line if it is in the set; gives whether this is its first mark.
     #[inline]
     pub(super) fn mark(&mut self, line: &[u8], hash: u64) -> bool {
         let (_, Some(place)) = self.find(line, hash) else { return false };
@@ -171,8 +170,7 @@ impl LineSet {
         first
     }
 
-    /// Hands all lines, in the order in which they came, and whether they are
-    /// marked, to `visit`.
+    /// Calls `visit` with all lines in the order in which they came, and whether each is marked.
     pub(super) fn for_each(&self, mut visit: impl FnMut(&[u8], bool) -> Result<()>) -> Result<()> {
         let mut place = 0;
         while place < self.used {

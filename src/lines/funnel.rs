@@ -1,6 +1,6 @@
-//! From the text of a key to the bytes that a filter hashes.
+//! Turns the text of a key into the bytes that a filter hashes.
 //!
-//! Programs that share a filter have to agree on it. Guava calls it a funnel.
+//! Programs that share a filter must use the same way. Guava calls it a funnel.
 
 use crate::bloom::guava;
 use std::str;
@@ -9,19 +9,19 @@ use std::str;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Funnel {
-    /// Its bytes.
+    /// The bytes of the text.
     #[default]
     Bytes,
-    /// The 8 bytes of its number.
+    /// The 8 bytes of the number.
     Long,
-    /// The 4 bytes of its number.
+    /// The 4 bytes of the number.
     Int,
-    /// The bytes of its UTF-16 code units.
+    /// The bytes of the UTF-16 code units of the text.
     Chars,
 }
 
 impl Funnel {
-    /// The texts that it takes.
+    /// The texts that the funnel takes, in words.
     #[must_use]
     pub const fn expected(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Funnel {
         }
     }
 
-    /// The bytes of a key that filters hash; none if its text has another form.
+    /// The bytes of a key that filters hash; none if the text has a wrong form.
     ///
     /// # Examples
     ///
@@ -63,7 +63,7 @@ impl Funnel {
     ///
     /// # Errors
     ///
-    /// The index of the first text that has another form.
+    /// The index of the first text that has a wrong form.
     pub(crate) fn keys<R>(
         self,
         texts: &[&[u8]],
@@ -83,7 +83,7 @@ impl Funnel {
     }
 }
 
-/// Digits, with or without a minus, not as `+5`.
+/// The text, if it is digits with or without a minus. `+5` is not.
 fn digits(text: &[u8]) -> Option<&str> {
     str::from_utf8(text).ok().filter(|text| !text.starts_with('+'))
 }

@@ -1,4 +1,4 @@
-//! Lines as keys, some at a time.
+//! Takes lines as keys, many at a time.
 
 use super::funnel::Funnel;
 use super::index::fields;
@@ -35,17 +35,17 @@ impl Default for LineRules {
     }
 }
 
-/// Lines that are looked at together.
+/// Lines that are handed over together.
 const BATCH: usize = 1024;
 /// Pieces of a file whose lines are counted for an estimate, and their size.
 const PIECES: u64 = 32;
 const PIECE_BYTES: usize = 1 << 15;
 
-/// Some lines in a row.
+/// Neighbouring lines.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<'a> {
     pub(crate) keys: Vec<&'a [u8]>,
-    /// Where each line lies, with its terminator.
+    /// The place of each line with its terminator.
     pub(crate) spans: Vec<Range<usize>>,
 }
 
@@ -59,8 +59,7 @@ impl LineRules {
         }
     }
 
-    /// The key of every line of `bytes`, and where the line lies, with its
-    /// terminator.
+    /// The key of every line of `bytes`, and the place of the line with its terminator.
     fn keys(self, bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
         let mut start = 0;
         places(Level::best(), bytes, self.terminator).filter_map(move |end| {
@@ -71,8 +70,7 @@ impl LineRules {
         })
     }
 
-    /// Hands all lines of `bytes`, each with its terminator, to `visit`, some at
-    /// a time.
+    /// Hands all lines of `bytes`, each with its terminator, to `visit`, many at a time.
     pub(crate) fn batches<'a>(
         self,
         bytes: &'a [u8],
@@ -81,7 +79,7 @@ impl LineRules {
         let mut batch = Batch::default();
         batch.keys.reserve_exact(BATCH);
         batch.spans.reserve_exact(BATCH);
-        // The iterator's own loop: one that asks it line by line takes twice as long.
+        // This uses the iterator's own loop: asking it line by line takes twice as long.
         self.keys(bytes).try_for_each(|(key, span)| -> Result<()> {
             batch.keys.push(key);
             batch.spans.push(span);
@@ -95,7 +93,7 @@ impl LineRules {
         if batch.keys.is_empty() { Ok(()) } else { visit(&batch) }
     }
 
-    /// Copies the lines of `bytes` to whose keys `ask` gives the answer `wanted`.
+    /// Copies the lines of `bytes` for whose keys `ask` gives the answer `wanted`.
     pub(crate) fn copy(
         self,
         bytes: &[u8],
@@ -140,16 +138,16 @@ impl LineRules {
 }
 
 impl Batch<'_> {
-    /// Calls `take` with what of each key is hashed.
+    /// Calls `take` with the bytes of each key that filters hash.
     ///
     /// # Errors
     ///
-    /// If a line is no such key: it is named once [`LineJob`] knows where it is.
+    /// If a line is no such key. [`LineJob`] adds its place to the error.
     pub(crate) fn hashed<R>(&self, funnel: Funnel, take: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
         funnel.keys(&self.keys, take).map_err(|index| self.no_key(index, funnel.expected()))
     }
 
-    /// The error of a line that is no such key: it is named once [`LineJob`] knows where it is.
+    /// The error of a line that is no such key. [`LineJob`] adds its place.
     pub(crate) fn no_key(&self, index: usize, expected: &'static str) -> Error {
         let key = self.keys[index];
         Error::NoKey {
@@ -160,8 +158,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Copies the lines of `bytes` whose answer is `wanted`, neighbours
-    /// together.
+    /// Copies the lines of `bytes` whose answer is `wanted`. Neighbours are copied together.
     pub(crate) fn copy(&self, bytes: &[u8], answers: &[bool], wanted: bool, out: &mut Vec<u8>) {
         let mut run = 0..0;
         for (span, &answer) in self.spans.iter().zip(answers) {
@@ -185,7 +182,7 @@ pub(crate) struct LineJob<'a> {
     pub(crate) chunks: ChunkJob<'a>,
 }
 
-/// Says where in its input an error of a block is.
+/// Adds to an error of a block its place in the input.
 fn located(block: &Block) -> impl Fn(Error) -> Error {
     |error| match error {
         Error::NoKey { offset, expected, excerpt, .. } => {
@@ -201,8 +198,8 @@ impl LineJob<'_> {
         LineInputs::of_bytes(paths, self.rules.terminator, self.chunks.unpack_bytes)
     }
 
-    /// Hands blocks of the lines of `paths` to `work`, in any order, and what it
-    /// wrote to `consume`, in theirs.
+    /// Hands blocks of the lines of `paths` to `work`, in any order, and the bytes that it wrote to
+    /// `consume`, in the order of the blocks.
     pub(crate) fn run(
         &self,
         paths: Vec<PathBuf>,
@@ -219,8 +216,7 @@ impl LineJob<'_> {
         self.chunks.run(&self.lines(paths), || Ok(Vec::new()), work, |out, _| consume(out))
     }
 
-    /// Hands to `consume` the lines of `paths` to whose keys `ask` gives the answer
-    /// `wanted`.
+    /// Hands to `consume` the lines of `paths` for whose keys `ask` gives the answer `wanted`.
     pub(crate) fn copy_lines(
         &self,
         paths: Vec<PathBuf>,
@@ -237,9 +233,9 @@ impl LineJob<'_> {
         self.run(paths, work, consume)
     }
 
-    /// Hands to `consume` the records of delimited text to whose fields `ask` gives
-    /// the answer `wanted`, and every header that names the column. A field that
-    /// a record does not have is empty.
+    /// Hands to `consume` the records of delimited text for whose fields `ask` gives the answer
+    /// `wanted`, and every header that names the column. A field that a record does not have counts
+    /// as empty.
     pub(crate) fn copy_records(
         &self,
         paths: Vec<PathBuf>,
@@ -272,7 +268,7 @@ impl LineJob<'_> {
         let bytes = block.lines();
         let mut start = 0;
         if block.first && matches!(selector.column, Column::Name(_)) {
-            // All of a block if a quote is never closed.
+            // This is the whole block if a quote is never closed.
             start = bytes.len().min(selector.first_record(bytes, MAX_RECORD_BYTES).len() + 1);
             out.extend_from_slice(&bytes[..start]);
         }
@@ -298,7 +294,7 @@ impl LineJob<'_> {
         }
     }
 
-    /// Bytes of the lines of a file; 0 if it has to be read to know them.
+    /// Bytes of the lines of a file; 0 if only reading the file would tell.
     pub(crate) fn known_bytes(&self, path: &Path) -> u64 {
         self.lines(vec![path.into()]).known_bytes()
     }

@@ -1,5 +1,5 @@
-//! Lines of text as keys: which of them a set or a filter holds, which occur twice or in two
-//! files, and an index that finds the lines of a key in a large file.
+//! Lines of text as keys: the lines that a set or a filter has, repeated lines, lines that two
+//! files share, and an index that finds the lines of a key in a large file.
 //!
 //! In: files of lines, and sets and filters. Out: lines, in the order of the files; filters;
 //! index files. Read `tools.rs` first: each tool is a method there. `keys.rs` makes keys of

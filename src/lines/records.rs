@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const HEAD_BYTES: usize = 12;
-/// Records between two looks for signals.
+/// Records between two checks for a signal.
 const CHECK_RECORDS: u64 = 1 << 16;
-/// Bytes of output that are gathered.
+/// Bytes of output that are handed over together.
 const OUT_BYTES: usize = 1 << 16;
 
-/// A temporary file without a name, so that not even a kill leaves it behind.
+/// A temporary file without a name, so even a killed process does not leave it behind.
 #[derive(Debug)]
 pub(super) struct Records {
     file: File,
@@ -89,7 +89,7 @@ impl Records {
 pub(super) struct RecordReader {
     file: File,
     folder: PathBuf,
-    /// Place in the file of the bytes behind the buffer.
+    /// Place in the file behind the bytes of the buffer.
     offset: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -116,7 +116,7 @@ impl RecordReader {
         Ok(Some((number, &self.buffer[line])))
     }
 
-    /// Has so many bytes in the buffer.
+    /// Fills the buffer with at least so many bytes.
     fn need(&mut self, bytes: usize) -> Result<()> {
         let there = self.buffer.len() - self.at;
         if there >= bytes {
@@ -156,17 +156,17 @@ pub(super) struct Cut<'a> {
 #[derive(Debug)]
 pub(super) struct Parts {
     parts: Vec<Records>,
-    /// Cuts of cuts are cut by other hashes.
+    /// A cut of a cut uses another hash.
     depth: u64,
 }
 
-/// Most parts: each is a file that is open.
+/// Most parts. Each is an open file.
 const MAX_PARTS: u64 = 128;
 const MAX_BUFFER_BYTES: u64 = 1 << 18;
 const MIN_BUFFER_BYTES: u64 = 1 << 12;
 
 impl<'a> Cut<'a> {
-    /// As many parts as buffers of so much memory can serve.
+    /// As many parts as get a buffer in so much memory.
     pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
         let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
         let buffer_bytes = (memory_bytes / parts).clamp(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES);
@@ -199,14 +199,14 @@ impl Parts {
     }
 }
 
-/// Hands the records of all files, by ascending numbers, to `visit`.
+/// Calls `visit` with the records of all files, by ascending numbers.
 pub(super) fn merge(
     files: Vec<Records>,
     mut visit: impl FnMut(u64, &[u8]) -> Result<()>,
 ) -> Result<()> {
     let readers = files.into_iter().filter(|file| !file.is_empty()).map(Records::read);
     let mut readers = readers.collect::<Result<Vec<_>>>()?;
-    // The next record of each is read when the one before it was handed over.
+    // The next record of a file is read after its last one was handed over.
     let mut lines = vec![Vec::new(); readers.len()];
     let mut heap = BinaryHeap::new();
     for (index, (reader, line)) in readers.iter_mut().zip(&mut lines).enumerate() {
@@ -232,7 +232,7 @@ pub(super) fn merge(
     Ok(())
 }
 
-/// Appends a line to `out`; hands that over once it is much.
+/// Appends a line to `out`, which is handed over when it is long enough.
 pub(super) fn put(
     line: &[u8],
     terminator: u8,
@@ -248,7 +248,7 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Merges files of lines into `consume`.
+/// Merges files of lines and hands the lines to `consume`.
 pub(super) fn merge_lines(
     files: Vec<Records>,
     terminator: u8,
@@ -264,7 +264,7 @@ pub(super) fn merge_lines(
     if out.is_empty() { Ok(()) } else { consume(&out) }
 }
 
-/// Ends a run when a signal came.
+/// Ends a run after a signal.
 pub(super) fn check(progress: &Progress, records: u64) -> Result<()> {
     if records.is_multiple_of(CHECK_RECORDS) && progress.is_cancelled() {
         return Err(Error::Interrupted);

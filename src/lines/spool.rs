@@ -1,4 +1,4 @@
-//! Streams copied to temporary files, to be read more than once.
+//! Copies streams to temporary files, so that they can be read more than once.
 
 use super::keys::LineJob;
 use crate::error::{Error, Result};
@@ -7,13 +7,13 @@ use crate::kernel::sys::TemporaryFile;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The copy of a stream, which goes with it.
+/// The copy of a stream. It is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Spooled(TemporaryFile);
 
 impl Spooled {
-    /// Copies the input that `path` names, `-` for standard input. A regular file is not copied: it
-    /// can be read again.
+    /// Copies the input that `path` names, `-` for standard input. It copies no regular file,
+    /// because such a file can be read again.
     fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
         let mut input = open_file(path)?;
         let before = input.metadata().map_err(Error::io("read", path))?;
@@ -39,13 +39,13 @@ impl Spooled {
         }
     }
 
-    /// A path under which this process can open it, from its beginning.
+    /// A path under which this process can open the copy from its beginning.
     fn path(&self) -> PathBuf {
         self.0.path().into()
     }
 }
 
-/// Names the input in an error as the user did, not as the copy that was read.
+/// Puts the name that the user gave into an error, instead of the name of the copy.
 pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
     match error {
         Error::NoKey { input, offset, expected, excerpt } => {

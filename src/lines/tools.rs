@@ -1,4 +1,4 @@
-//! The tools for lines, and what they share: what of a line is its key, and the limits.
+//! The tools for lines, and the settings that they share: the key of a line, and the limits.
 
 use super::common_lines::CommonLines;
 use super::distinct::Distinct;
@@ -25,20 +25,20 @@ pub(super) fn chunk_job(share: LineShare, progress: &Progress) -> ChunkJob<'_> {
     ChunkJob { threads, chunk_bytes, unpack_bytes, line_bytes, progress }
 }
 
-/// Which lines a filter copies.
+/// Which lines [`LineTools::filter`] and [`LineTools::filter_by_set`] copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Those whose keys are known.
+    /// Lines whose keys are known.
     Known,
-    /// Those whose keys are not.
+    /// Lines whose keys are not known.
     Unknown,
 }
 
 /// Tools for the lines of files. Each line has a key: the whole line by default.
 ///
-/// Files are read in their order, compressed ones too; `-` is standard input. Lines are
-/// handed over in their order, many at a time, each with its terminator; a last line that
-/// has none gets it. An error of the function that takes them ends the tool.
+/// Files may be compressed and are read in their order; `-` is standard input. Lines are handed
+/// over in their order, many at a time, each with its terminator. A last line without a terminator
+/// gets one. An error of the function that takes the lines ends the tool.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ pub enum Keep {
 pub struct LineTools {
     pub(super) rules: LineRules,
     pub(super) column: Option<Selector>,
-    /// How numbers of lines are written.
+    /// How the numbers in lines are written.
     pub(super) notation: Notation,
     pub(super) skip_invalid: bool,
     pub(super) threads: usize,
@@ -98,13 +98,13 @@ impl Default for LineTools {
 
 /// Settings.
 impl LineTools {
-    /// Lines end in a newline and are their keys; all processors, and as much memory as a
-    /// sort would take.
+    /// The default: lines end in a newline and are their own keys; uses all processors, and as much
+    /// memory as a sort.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The byte that ends a line; a newline if it is not given.
+    /// The byte that ends a line; the default is a newline.
     pub fn terminator(mut self, byte: u8) -> Self {
         self.rules.terminator = byte;
         self
@@ -128,24 +128,23 @@ impl LineTools {
         self
     }
 
-    /// Takes keys from this column of delimited text: a line is a record then. For
-    /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools
-    /// refuse it.
+    /// Takes keys from this column of delimited text; a record then counts as a line. Only for
+    /// [`filter`](Self::filter) and [`filter_by_set`](Self::filter_by_set); other tools refuse it.
     pub fn column(mut self, column: Column, delimiter: u8) -> Self {
         self.column =
             Some(Selector { column, delimiter, terminator: b'\n', notation: Notation::DECIMAL });
         self
     }
 
-    /// How the numbers of lines are written that [`filter_by_set`](Self::filter_by_set) takes,
-    /// one a line; decimal if it is not given.
+    /// How lines write their numbers in [`filter_by_set`](Self::filter_by_set), one on each line;
+    /// the default is decimal.
     pub fn notation(mut self, notation: Notation) -> Self {
         self.notation = notation.without_ranges();
         self
     }
 
-    /// Whether [`filter_by_set`](Self::filter_by_set) leaves lines out that are no numbers,
-    /// where it would end otherwise.
+    /// Whether [`filter_by_set`](Self::filter_by_set) leaves out lines that are no numbers. The
+    /// default is to fail at the first one.
     pub fn skip_invalid(mut self, skip: bool) -> Self {
         self.skip_invalid = skip;
         self
@@ -163,13 +162,13 @@ impl LineTools {
         self
     }
 
-    /// Where temporary files go.
+    /// The folder for temporary files.
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = folder.into();
         self
     }
 
-    /// Shows how far a tool has come, and can end it.
+    /// Counts progress there. The tool ends when that is cancelled.
     pub fn progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = progress;
         self
@@ -182,8 +181,8 @@ fn paths(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Vec<PathBuf> {
 
 /// The tools.
 impl LineTools {
-    /// Hands over the lines whose keys may be in a filter, or those whose keys surely are
-    /// not. With a named column the header is handed over too.
+    /// Hands over the lines whose keys may be in a filter, or those whose keys are certainly not in
+    /// it. With a named column the header is handed over too.
     ///
     /// O(bytes) time; memory for some chunks of lines.
     ///
@@ -208,10 +207,10 @@ impl LineTools {
         }
     }
 
-    /// Hands over the lines whose numbers are in a set, or all others. Empty lines have no
-    /// number: they are no members.
+    /// Hands over the lines whose numbers are in a set, or all others. Empty lines have no number,
+    /// so they are not in the set.
     ///
-    /// O(bytes) time, and a look at the set for each number; a chunk's numbers are looked up
+    /// O(bytes) time, and a question to the set for each number. All numbers of a chunk are asked
     /// together.
     ///
     /// # Errors
@@ -247,8 +246,8 @@ impl LineTools {
         Filter::new(self, set, answer).run(paths(files), take)
     }
 
-    /// Hands over a line for each number: it, a tab, and `true` or `false`: whether the set
-    /// has it.
+    /// Hands over a line for each number: the number, a tab, and `true` if the set has it, else
+    /// `false`.
     ///
     /// # Errors
     ///
@@ -262,10 +261,10 @@ impl LineTools {
         Filter::new(self, set, LineAnswer::Tell).run(paths(files), take)
     }
 
-    /// Hands over each line the first time that its key comes, exactly. What does not fit
-    /// in memory goes to temporary files.
+    /// Hands over each line the first time that its key comes, exactly. Lines that do not fit in
+    /// memory go to temporary files.
     ///
-    /// O(bytes) time, and again for what does not fit.
+    /// O(bytes) time, and O(bytes) again for lines that do not fit.
     ///
     /// # Errors
     ///
@@ -280,16 +279,16 @@ impl LineTools {
         distinct.run(files, take)
     }
 
-    /// Hands over each line the first time that its key comes, but for a share of `rate`
-    /// that a filter takes for known ones, in far less memory than
-    /// [`distinct`](Self::distinct). `first` says the rate, the seed, and the keys that are
-    /// expected; if it does not, they are guessed from the sizes of the files. If more come,
-    /// further filters are made.
+    /// Hands over each line the first time that its key comes, in far less memory than
+    /// [`distinct`](Self::distinct). It loses some lines: a filter takes a share of them, its rate,
+    /// for known ones. `first` has the rate, the seed, and the number of keys to expect; without
+    /// that number, it is estimated from the sizes of the files. If more keys come, further filters
+    /// are made.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, `first` says something else than these, or memory does not
-    /// suffice for another filter.
+    /// If a file cannot be read, if `first` has other settings than these, or if there is too
+    /// little memory for another filter.
     pub fn distinct_by_filter<D: Plain>(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -311,9 +310,9 @@ impl LineTools {
         })
     }
 
-    /// Hands over the keys that both files have, each once, in the order of the first one
-    /// and with a terminator, exactly. Filters of this rate of false positives keep most
-    /// other lines out of the search; what does not fit in memory goes to temporary files.
+    /// Hands over the keys that both files have, each once, in the order of the first one and with
+    /// a terminator, exactly. Filters with this rate of false positives keep most other lines out
+    /// of the search. Lines that do not fit in memory go to temporary files.
     ///
     /// O(bytes) time: the smaller file is read twice, the larger one once.
     ///
@@ -330,7 +329,7 @@ impl LineTools {
         self.common_lines(files.map(Into::into), rate)?.run(take)
     }
 
-    /// Looks at two files whose common lines are wanted.
+    /// Prepares the search for the common lines of two files.
     pub(crate) fn common_lines(&self, files: [PathBuf; 2], rate: f64) -> Result<CommonLines<'_>> {
         let memory = self.memory_beside(&files);
         CommonLines::new(self.job_of_lines()?, memory, &self.folder, files, rate)
@@ -349,8 +348,8 @@ impl LineTools {
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, or a key is not what the funnel takes; the filter has the
-    /// keys before it then, and maybe some behind it.
+    /// If a file cannot be read, or the funnel does not take a key. The filter then has all keys
+    /// before it, and maybe some behind it.
     pub fn insert_into(
         &self,
         filter: &mut AnyFilter,
@@ -368,14 +367,14 @@ impl LineTools {
         }
     }
 
-    /// Makes a filter of the keys of all lines: they are counted, `make` gives an empty
-    /// filter for so many, at least one, and they are added. Files are read twice; what can
-    /// be read once only is copied to a temporary file.
+    /// Makes a filter of the keys of all lines. It counts the keys, calls `make` for an empty
+    /// filter for so many keys, at least one, and adds the keys. It reads files twice, and copies
+    /// streams to a temporary file for that.
     ///
     /// # Errors
     ///
-    /// Those of `make`; if a file cannot be read or changes meanwhile, a key is not what the
-    /// funnel takes, or a temporary file cannot be written.
+    /// Those of `make`; if a file cannot be read or changes meanwhile, if the funnel does not take
+    /// a key, or if a temporary file cannot be written.
     pub fn collect(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -384,7 +383,7 @@ impl LineTools {
         let (job, typed) = (self.job_of_lines()?, paths(files));
         let unchanged = Unchanged::of(&typed);
         let (files, _copies) = rereadable(typed.clone(), &self.folder, &job)?;
-        // A filter of nothing is a filter too.
+        // Without keys there is a filter too.
         let mut filter = make(job.count(files.clone())?.max(1))?;
         let inserted = self.insert_into(&mut filter, &files);
         inserted.map_err(|error| named_as_typed(error, &files, &typed))?;
@@ -392,12 +391,12 @@ impl LineTools {
         Ok(filter)
     }
 
-    /// Memory for keys while `files` are read. Compressed files leave less of it.
+    /// Memory for keys while `files` are read; less if some are compressed.
     fn memory_beside(&self, files: &[PathBuf]) -> Budget {
         if may_unpack(files) { self.memory.without_unpacking() } else { self.memory }
     }
 
-    /// How lines are read, within the limits.
+    /// How lines are read within the limits.
     pub(crate) fn job(&self) -> LineJob<'_> {
         let chunks = chunk_job(self.memory.key_lines(self.threads), &self.progress);
         LineJob { rules: self.rules, chunks }
@@ -411,7 +410,7 @@ impl LineTools {
     }
 }
 
-/// Keys that a stream of unknown length begins with.
+/// Number of keys to expect from a stream of unknown length.
 const FIRST_KEYS: u64 = 1 << 20;
 
 /// Whether a path stands for standard input.

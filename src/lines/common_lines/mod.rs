@@ -1,17 +1,16 @@
-//! The lines that two files share, exactly, in bounded memory.
+//! Finds the lines that two files share, exactly, in limited memory.
 //!
 //! 1. The lines of the smaller file go into a blocked filter.
 //! 2. Lines of the larger file that the filter does not know are dropped: they
-//!    are not shared. The others gather in a set of lines. If that grows too
-//!    large, it and what follows goes to temporary files, cut by hash, and into
-//!    a second filter.
-//! 3. The smaller file is read again and held against the set; or screened by
-//!    the second filter and cut by the same hash, and then each part of the one
-//!    file is held against that of the other.
+//!    are not shared. The others gather in a set of lines. If that grows too large,
+//!    its lines and all later ones go to temporary files, cut by hash, and into a
+//!    second filter.
+//! 3. The smaller file is read again. Its lines are looked up in the set; or they are tested with
+//!    the second filter and cut by the same hash, and then each part of one
+//!    file is compared with the same part of the other.
 //!
-//! False positives of the filters cost time, never truth. Lines come in the
-//! order of the first file, each once: parts are merged by the numbers of their
-//! lines.
+//! False positives of the filters cost time, but the answer stays exact. Lines come in the order of
+//! the first file, each once: parts are merged by the numbers of their lines.
 
 mod plan;
 
@@ -30,8 +29,7 @@ use plan::screen_bits;
 pub(crate) use plan::{Facts, Plan};
 use std::path::{Path, PathBuf};
 
-/// A filter for `keys` keys of at most so many bytes; none if it would screen
-/// nothing.
+/// A filter for `keys` keys in at most so many bytes; none if it would drop too few lines.
 fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloomFilter>> {
     let Some(bits) = screen_bits(keys, rate, budget_bytes)? else { return Ok(None) };
     Ok(Some(Filter::builder().keys(keys).bits(bits).build()?))
@@ -41,11 +39,11 @@ fn screen(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<BlockedBloom
 pub(crate) struct CommonLines<'a> {
     job: LineJob<'a>,
     memory: Budget,
-    /// Of false positives of the filters.
+    /// The rate of false positives of the filters.
     rate: f64,
     folder: &'a Path,
     paths: Vec<PathBuf>,
-    /// Keeps what `paths` name.
+    /// Keeps the temporary copies that `paths` name.
     _copies: Vec<Spooled>,
     unchanged: Unchanged,
     facts: [Facts; 2],
@@ -87,8 +85,8 @@ impl Survivors<'_> {
         })
     }
 
-    /// Adds keys to the set. If it gets full it is spilled, and the index of the
-    /// first key that did not fit is given.
+    /// Adds keys to the set. If the set becomes full, it is spilled, and the index of the first key
+    /// that did not fit is given.
     fn insert(&mut self, keys: &[&[u8]], hashes: &[u64]) -> Result<Option<usize>> {
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
             if self.set.insert(key, hash)? == Inserted::Full {
@@ -118,7 +116,7 @@ impl Survivors<'_> {
 }
 
 impl<'a> CommonLines<'a> {
-    /// Looks at two files. It copies streams to temporary files.
+    /// Takes two files. Copies streams to temporary files.
     pub(super) fn new(
         job: LineJob<'a>,
         memory: Budget,
@@ -141,8 +139,8 @@ impl<'a> CommonLines<'a> {
         self.facts
     }
 
-    /// Hands the lines that both files have, each once, in the order of the
-    /// first one, to `consume`; each is a key and a terminator.
+    /// Hands the lines of both files, each once, in the order of the first file, to `consume`. Each
+    /// is a key and a terminator.
     pub(crate) fn run(&self, consume: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
         self.find(consume)?;
         self.unchanged.check()
@@ -208,7 +206,7 @@ impl<'a> CommonLines<'a> {
         Ok(survivors)
     }
 
-    /// Step 3 with a set of all survivors: first marks are handed over.
+    /// Step 3 with a set of all survivors: hands over a line when it is marked for the first time.
     fn mark_smaller(
         &self,
         set: &mut LineSet,
@@ -273,7 +271,7 @@ impl<'a> CommonLines<'a> {
         pairs.map(|(first, second)| self.join(set, cut, first, second, depth)).collect()
     }
 
-    /// The lines of `first` that `second` has, each once, in their order.
+    /// The lines of `first` that are also in `second`, each once, in their order.
     fn join(
         &self,
         set: &mut LineSet,
@@ -324,7 +322,7 @@ impl<'a> CommonLines<'a> {
     }
 }
 
-/// Copies the lines that a filter may have; all if there is none.
+/// Copies the lines that a filter may have; all lines without a filter.
 fn screened<'a>(
     job: &'a LineJob<'a>,
     filter: Option<&'a BlockedBloomFilter>,

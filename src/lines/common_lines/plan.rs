@@ -11,12 +11,12 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) bytes: u64,
-    /// About how many.
+    /// About the number of its lines.
     pub(crate) lines: u64,
 }
 
 impl Facts {
-    /// Of a regular file; one that is compressed is read for it.
+    /// The facts about a regular file. To count the lines of a compressed one, it reads it.
     pub(crate) fn of(path: &Path, job: &LineJob<'_>) -> Result<Self> {
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
         if metadata.is_dir() {
@@ -41,14 +41,14 @@ impl Facts {
 pub(crate) struct Plan {
     /// Which file is the smaller one.
     pub(crate) smaller: usize,
-    /// About how many lines it has.
+    /// About the number of lines of the smaller file.
     pub(crate) keys: u64,
     pub(crate) share: CommonShare,
-    /// Lines that the second filter is made for.
+    /// Number of lines that the second filter is made for.
     pub(crate) survivors: u64,
 }
 
-/// Fewer bits a line screen nothing.
+/// With fewer bits for each line, a filter drops too few lines.
 const LEAST_BITS_PER_KEY: u64 = 2;
 
 impl Plan {
@@ -64,7 +64,7 @@ impl Plan {
         Self { smaller, keys, share: memory.common_lines(), survivors }
     }
 
-    /// Bits of the first filter; none if it would let nearly everything pass.
+    /// Bits of the first filter; none if it would drop too few lines.
     #[cfg(feature = "cli")]
     pub(crate) fn filter_bits(&self, rate: f64) -> Result<Option<u64>> {
         screen_bits(self.keys, rate, self.share.filter_bytes)
@@ -79,7 +79,7 @@ pub(crate) fn bits_for(keys: u64, rate: f64) -> Result<u64> {
 
 pub(super) fn screen_bits(keys: u64, rate: f64, budget_bytes: u64) -> Result<Option<u64>> {
     let bits = bits_for(keys, rate)?.min(budget_bytes.saturating_mul(8));
-    // Whole cache lines, which is what a blocked filter takes.
+    // A blocked filter has whole cache lines.
     let bits = bits - bits % BLOCK_BITS;
     Ok(Some(bits).filter(|bits| *bits > 0 && bits / keys >= LEAST_BITS_PER_KEY))
 }

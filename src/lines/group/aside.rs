@@ -1,5 +1,5 @@
-//! Rows that were kept aside, part by part: a part has all rows of its keys that are not
-//! numbered.
+//! Makes sets of the rows that were kept aside, part by part. A part has all rows of those of its
+//! keys that have no number.
 
 use super::dictionary::Dictionary;
 use super::stage::{Bodies, List, Lists};
@@ -13,14 +13,14 @@ use crate::sort::Sort;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How parts are worked on.
+/// What the work on parts needs.
 pub(super) struct Workshop<'w, 'f> {
     pub(super) bodies: &'w mut Bodies<'f>,
-    /// Of the parts that have sets.
+    /// The lists of the parts that have sets.
     pub(super) lists: Lists,
     pub(super) spool: &'w Spool,
     pub(super) path: &'w Path,
-    /// The limit of the process, and what of it rows and keys may take.
+    /// The limit of the process, and the share of it for rows and keys.
     pub(super) memory: ByteSize,
     pub(super) room_bytes: u64,
     pub(super) buffer_bytes: u64,
@@ -28,7 +28,7 @@ pub(super) struct Workshop<'w, 'f> {
     pub(super) progress: &'w Arc<Progress>,
 }
 
-/// Rows that are looked at for whether they have one key.
+/// Rows that are read to find out whether they have one key.
 const FIRST_ROWS: usize = 1 << 12;
 /// Memory of a row: the number of its key, and its id.
 const ROW_BYTES: u64 = 16;
@@ -74,7 +74,7 @@ impl Workshop<'_, '_> {
         self.cut_again(&dictionary, rows, None, reader, depth)
     }
 
-    /// Makes the sets of rows that are all there.
+    /// Makes the sets of rows that are all in memory.
     fn encode(&mut self, dictionary: &Dictionary, mut rows: Vec<(u32, u64)>) -> Result<()> {
         let order = dictionary.sorted();
         let mut ranks = vec![0; order.len()];
@@ -91,7 +91,7 @@ impl Workshop<'_, '_> {
         for of_key in rows.chunk_by(|a, b| a.0 == b.0) {
             let mut rest = of_key;
             while !rest.is_empty() {
-                // Whole containers, and not all of a large set at once.
+                // Take whole containers, but not all of a large set at once.
                 const SOME: usize = 1 << 12;
                 let end = rest.get(SOME).map_or(rest.len(), |(_, next)| {
                     let end = next >> 16;
@@ -135,7 +135,7 @@ impl Workshop<'_, '_> {
         self.parts(parts, depth + 1)
     }
 
-    /// Sorts the rows of a key that has most of a part; other rows are cut again.
+    /// Sorts the rows of a key that has most of a part. Other rows are cut again.
     fn one_key(
         &mut self,
         key: &[u8],
@@ -163,7 +163,7 @@ impl Workshop<'_, '_> {
     }
 }
 
-/// What the ids of one key leave.
+/// The rest of a part without the ids of one key.
 #[derive(Default)]
 struct Left {
     /// Rows of other keys.
@@ -196,7 +196,7 @@ impl IdsOf {
 impl Iterator for IdsOf {
     type Item = u64;
 
-    /// Ends with the first error, which is told afterwards.
+    /// Ends at the first error, which the caller reports afterwards.
     fn next(&mut self) -> Option<u64> {
         self.next_id().unwrap_or_else(|error| {
             let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,8 +20,8 @@ use std::vec;
 
 /// Groups rows of a key and a number: a set of the numbers of each key, all in one file.
 ///
-/// Rows are those of delimited text, of Parquet or Arrow files, or pairs of the caller. They are
-/// read once, and stay within the [memory limit](Self::memory): what does not fit goes to
+/// Rows come from delimited text, from Parquet or Arrow files, or as pairs from the caller. They
+/// are read once and stay within the [memory limit](Self::memory): rows that do not fit go to
 /// temporary files. A row that occurs again counts once.
 ///
 /// # Examples
@@ -58,8 +58,8 @@ pub struct Group {
 
 type Pairs = Box<dyn Iterator<Item = Result<(Vec<u8>, u64)>> + Send>;
 
-/// What follows from the sample and the memory limit, if it is not set: tests have small inputs
-/// take every way.
+/// Sizes that follow from the sample and the memory limit if they are not set. Tests set them so
+/// that small inputs take every way.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tuning {
     pub(super) id_bits: Option<u32>,
@@ -73,17 +73,17 @@ pub(super) struct Tuning {
 pub struct GroupReport {
     /// Rows of a key and a number.
     pub rows: u64,
-    /// Rows without anything on them, or of tables those that lack the key or the number.
+    /// Blank rows; in tables, rows without a key or a number.
     pub blank: u64,
     /// Malformed rows.
     pub rejected: u64,
     /// Header lines that were skipped.
     pub headers: u64,
-    /// Number of sets, one a key.
+    /// Number of sets, one for each key.
     pub sets: u64,
-    /// Values of all sets; other rows were there already.
+    /// Values of all sets. All other rows were repetitions.
     pub values: u64,
-    /// Rows that did not fit in 64 bits or in memory, and took the way through temporary files.
+    /// Rows that did not fit in 64 bits or in memory, and went through temporary files.
     pub aside: u64,
     /// Bytes of the file.
     pub written_bytes: u64,
@@ -98,7 +98,7 @@ impl Default for Group {
 }
 
 impl Group {
-    /// No rows, and the machine's limits. Keys are in the first column of text, numbers in the
+    /// No rows, and the limits of the machine. Keys are in the first column of text, numbers in the
     /// second, with commas between.
     pub fn new() -> Self {
         Self {
@@ -130,14 +130,14 @@ impl Group {
         self
     }
 
-    /// Adds a reader; `name` is what messages call it.
+    /// Adds a reader. Messages call it `name`.
     pub fn reader(mut self, name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         self.sort = self.sort.reader(name, reader);
         self.has_files = true;
         self
     }
 
-    /// Takes the rows of an iterator; there can be no files then.
+    /// Takes the rows of an iterator. The builder must then have no files.
     pub fn pairs<K: AsRef<[u8]>, I: IntoIterator<Item = (K, u64)>>(self, pairs: I) -> Self
     where
         I::IntoIter: Send + 'static,
@@ -145,7 +145,7 @@ impl Group {
         self.try_pairs(pairs.into_iter().map(|(key, id)| Ok((key.as_ref().to_vec(), id))))
     }
 
-    /// As [`pairs`](Self::pairs), of an iterator that may fail: its first error ends the run.
+    /// Takes the rows of an iterator that may fail. Its first error ends the run.
     pub fn try_pairs<K, I>(mut self, pairs: I) -> Self
     where
         K: AsRef<[u8]>,
@@ -160,8 +160,8 @@ impl Group {
         self
     }
 
-    /// The columns of the keys and of the numbers, and the byte between the fields of text,
-    /// quoted as in RFC 4180. If one is named by its header, the first record of each input is
+    /// The columns of the keys and of the numbers, and the byte between the fields of text, quoted
+    /// as in RFC 4180. If one of them is named by its header, the first record of each input is
     /// skipped.
     pub fn columns(mut self, key: Column, numbers: Column, delimiter: u8) -> Self {
         (self.key, self.ids, self.delimiter) = (key, numbers, delimiter);
@@ -174,13 +174,13 @@ impl Group {
         self
     }
 
-    /// How numbers are written. Each is one number, also where the notation has ranges.
+    /// How numbers are written. Each is one number, even if the notation has ranges.
     pub fn notation(mut self, notation: Notation) -> Self {
         self.sort = self.sort.notation(notation.without_ranges());
         self
     }
 
-    /// The fate of malformed rows.
+    /// What happens to malformed rows.
     pub fn invalid(mut self, invalid: InvalidLines) -> Self {
         self.sort = self.sort.invalid(invalid);
         self
@@ -198,13 +198,13 @@ impl Group {
         self
     }
 
-    /// Where temporary files go; without it, where the system has them.
+    /// Puts temporary files there, not in the folder of the system.
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Counts progress there, and ends the run when that is cancelled.
+    /// Counts progress there. The run ends when that is cancelled.
     pub fn progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = progress;
         self
@@ -215,7 +215,7 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// Anything that [`Error`] lists; what was at `path` is untouched then.
+    /// Anything that [`Error`] lists. A file that was at `path` is untouched then.
     pub fn to_file(self, path: impl AsRef<Path>) -> Result<GroupReport> {
         let path = path.as_ref();
         if self.pairs.is_some() && self.has_files {
@@ -233,7 +233,7 @@ impl Group {
             (lists, read) = self.gather(path, &spool, &mut bodies)?;
             bodies.flush()?;
             drop(bodies);
-            // Sets of one key are joined where they lie.
+            // Sets of one key are read from the map and joined.
             let map = if lists.len() > 1 { Some(map_file(&file)) } else { None };
             let map = map.transpose().map_err(Error::io("map a file in", &spool.folder))?;
             let run = |list: List| {
@@ -246,7 +246,8 @@ impl Group {
         Ok(report_of(&report, aside, written))
     }
 
-    /// Makes the sets; gives lists of them, what was read, and the rows that went aside.
+    /// Makes the sets. Gives lists of them, the counts of what was read, and the rows that were
+    /// kept aside.
     fn gather(
         self,
         path: &Path,
@@ -270,7 +271,7 @@ impl Group {
         let (dictionary, aside, kept) = numbering.into_parts()?;
         let (mut report, stored) = (sorted?, stored?);
         if is_typed {
-            report.values += kept; // those of files were counted as they were read
+            report.values += kept; // rows of files were counted when they were read
         }
         let list = List::of(&dictionary, &stored, spool)?;
         drop((dictionary, stored));
@@ -292,7 +293,7 @@ impl Group {
         Ok(([list].into_iter().chain(others).collect(), (report, kept)))
     }
 
-    /// Memory of keys while rows are read, and of rows and keys afterwards.
+    /// Memory for keys while rows are read, and for rows and keys afterwards.
     fn rooms(&self, budget: Budget) -> (u64, u64) {
         let Tuning { keys_bytes, room_bytes, .. } = self.tuning;
         (keys_bytes.unwrap_or(budget.keys()), room_bytes.unwrap_or(budget.grouping()))
@@ -334,7 +335,7 @@ fn report_of(report: &Report, aside: u64, written: WrittenSets) -> GroupReport {
     }
 }
 
-/// The numbers of pairs.
+/// The numbers of the rows of an iterator.
 struct Numbers {
     pairs: Pairs,
     numbering: Arc<Numbering>,
@@ -346,7 +347,7 @@ impl Iterator for Numbers {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        /// Pairs that are numbered together; the first of them are the sample.
+        /// Pairs that are numbered together. The first batch is the sample.
         const BATCH: usize = 1 << 12;
         loop {
             if let Some(number) = self.ready.next() {

@@ -1,4 +1,4 @@
-//! Keys → numbers, in the order in which they were met.
+//! Numbers keys in the order in which they first come.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, RandomState};
@@ -9,20 +9,20 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(super) struct Dictionary {
     numbers: HashTable<u32>,
     bytes: Vec<u8>,
-    /// Where each key ends in the bytes.
+    /// The end of each key in the bytes.
     ends: Vec<usize>,
-    /// Nobody can choose keys that all have one hash.
+    /// Random, so that nobody can choose keys that all have the same hash.
     seed: u64,
     limit_bytes: u64,
     used_bytes: u64,
 }
 
-/// Memory of a key beside its bytes: its end, its place in the table, and what is known of
-/// its set later.
+/// Memory of a key beside its bytes: its end, its place in the table, and later the facts about its
+/// set.
 const KEY_BYTES: u64 = 8 + 8 + 40;
 
 impl Dictionary {
-    /// Takes keys until it needs more memory than this; one key at the least.
+    /// Takes keys until it needs more memory than this; at least one key.
     pub(super) fn new(limit_bytes: u64) -> Self {
         Self {
             numbers: HashTable::new(),
@@ -39,12 +39,12 @@ impl Dictionary {
         self.ends.len()
     }
 
-    /// The key of a number that was given.
+    /// The key that has this number.
     pub(super) fn key(&self, number: u32) -> &[u8] {
         key(&self.bytes, &self.ends, number)
     }
 
-    /// The hash by which a key is found.
+    /// The hash of a key.
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
         xxh3_64_with_seed(key, self.seed)
     }
@@ -54,12 +54,12 @@ impl Dictionary {
         self.numbers.find(hash, |&number| self.key(number) == key).copied()
     }
 
-    /// The number of a key, which may be new; none if there is no memory for it.
+    /// The number of a key, which gets one if it is new; none if there is no memory for it.
     pub(super) fn insert(&mut self, hash: u64, key: &[u8]) -> Option<u32> {
         if let Some(number) = self.find(hash, key) {
             return Some(number);
         }
-        // A vector that grows is there twice.
+        // While a vector grows, it is in memory twice.
         let more = 2 * (key.len() as u64 + KEY_BYTES);
         if self.used_bytes + more > self.limit_bytes && !self.ends.is_empty() {
             return None;

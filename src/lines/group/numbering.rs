@@ -1,7 +1,7 @@
-//! Rows of a key and an id → one number each, for the sort.
+//! Makes one number for the sort of each row of a key and an id.
 //!
-//! The number of a row has the number of its key in its upper bits and the id in its lower
-//! ones. How many bits ids have follows from a sample. What does not fit is kept aside.
+//! The number of a row has the number of its key in its upper bits and the id in its lower bits.
+//! The sample decides how many bits ids have. Rows that do not fit are kept aside.
 
 use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
@@ -11,19 +11,19 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-/// The fewest bits of an id: containers of 2^16 values belong to one key.
+/// Fewest bits of an id, so that a container of 2^16 values belongs to one key.
 const MIN_ID_BITS: u32 = 16;
-/// The most; the others are for keys.
+/// Most bits of an id; the others are for keys.
 const MAX_ID_BITS: u32 = 60;
-/// Bits that ids may grow by behind the sample, if keys leave them.
+/// Bits by which ids may grow after the sample, if keys leave them.
 const SLACK_BITS: u32 = 4;
 
-/// How many lower bits of a number are those of the id.
+/// Number of lower bits of a number that are the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split(pub(super) u32);
 
 impl Split {
-    /// For a sample with ids up to `max` under so many keys.
+    /// The split for a sample with ids up to `max` and so many keys.
     fn of(max: u64, keys: usize) -> Self {
         let id_bits = u64::BITS - max.leading_zeros();
         let key_bits = usize::BITS - keys.leading_zeros() + 2;
@@ -37,7 +37,7 @@ impl Split {
     }
 }
 
-/// Where rows go that have no number.
+/// The folder for rows that have no number.
 #[derive(Debug)]
 pub(super) struct AsideFolder {
     pub(super) folder: PathBuf,
@@ -51,12 +51,12 @@ impl AsideFolder {
     }
 }
 
-/// What all threads that read rows share.
+/// The state that all threads share which read rows.
 #[derive(Debug)]
 pub(super) struct Numbering {
     dictionary: RwLock<Dictionary>,
     split: OnceLock<Split>,
-    /// Rows of the sample: the numbers of their keys, and ids.
+    /// The rows of the sample: the number of the key, and the id.
     sample: Mutex<Vec<(u32, u64)>>,
     folder: AsideFolder,
     aside: Mutex<Aside>,
@@ -67,15 +67,15 @@ pub(super) struct Numbering {
 #[derive(Debug, Default)]
 struct Aside {
     parts: Option<Parts>,
-    /// Why there is no result: rows could not be read or kept.
+    /// The error that prevents a result: rows could not be read or kept.
     failed: Option<Error>,
 }
 
-/// Stands for keys that have no number.
+/// The number that stands for keys without one.
 const UNKNOWN: u32 = u32::MAX;
 
 impl Numbering {
-    /// Takes `keys_bytes` for keys. The sample tells the bits of ids if `id_bits` does not.
+    /// Takes `keys_bytes` for keys. Without `id_bits`, the sample decides how many bits ids have.
     pub(super) fn new(keys_bytes: u64, folder: AsideFolder, id_bits: Option<u32>) -> Self {
         Self {
             dictionary: RwLock::new(Dictionary::new(keys_bytes)),
@@ -87,7 +87,7 @@ impl Numbering {
         }
     }
 
-    /// The keys, the rows that were kept aside, and how many these are.
+    /// The keys, the rows that were kept aside, and the number of these rows.
     ///
     /// # Errors
     ///
@@ -110,7 +110,8 @@ impl Numbering {
         *self.split.get_or_init(|| Split(MIN_ID_BITS))
     }
 
-    /// No more rows come, for this reason, which [`into_parts`](Self::into_parts) tells.
+    /// Takes note that no more rows come, because of this error. [`into_parts`](Self::into_parts)
+    /// gives it.
     pub(super) fn fail(&self, error: Error) {
         self.aside().failed.get_or_insert(error);
     }
@@ -119,7 +120,7 @@ impl Numbering {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The numbers of the keys of rows; new keys get one as long as there is memory.
+    /// The numbers of the keys of rows. New keys get a number as long as there is memory.
     fn keys(&self, rows: &[(&[u8], u64)], numbers: &mut Vec<u32>) {
         let dictionary = self.dictionary.read().unwrap_or_else(PoisonError::into_inner);
         let mut is_complete = true;
@@ -194,7 +195,7 @@ impl RowNumbers for Numbering {
     }
 
     fn check(&self) -> Result<()> {
-        // The error itself is told at the end.
+        // `into_parts` gives the error itself.
         if self.aside().failed.is_some() { Err(Error::Abandoned) } else { Ok(()) }
     }
 }

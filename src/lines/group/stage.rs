@@ -1,4 +1,4 @@
-//! Sets on their way to the file: encoded in any order, and listed in the order of their keys.
+//! Encodes sets in any order, and lists them in the order of their keys.
 
 use super::dictionary::Dictionary;
 use super::numbering::Numbering;
@@ -17,10 +17,10 @@ use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
-/// Bytes of bodies that are written or read at once.
+/// Bytes of sets that are written or read at once.
 const BLOCK_BYTES: usize = 1 << 18;
 
-/// Bodies of sets, one behind the other, in a temporary file.
+/// Encoded sets, one behind the other, in a temporary file.
 pub(super) struct Bodies<'f> {
     out: BufWriter<&'f File>,
     bytes: u64,
@@ -36,7 +36,7 @@ impl<'f> Bodies<'f> {
         Self { out, bytes: 0, encoder, path: path.into() }
     }
 
-    /// Ends the set whose values came; gives where it lies.
+    /// Ends the present set; gives its place.
     pub(super) fn end(&mut self) -> Result<Stored> {
         let head = self.encoder.finish(&mut self.out)?;
         let offset = self.bytes;
@@ -44,13 +44,13 @@ impl<'f> Bodies<'f> {
         Ok(Stored { offset, head })
     }
 
-    /// Writes what waits.
+    /// Writes the bytes that wait.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.out.flush().map_err(Error::io("write the sets of", &self.path))
     }
 }
 
-/// Takes the values of one set.
+/// Takes the values of the present set.
 impl ValueSink for Bodies<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         self.encoder.container(key, container)
@@ -61,13 +61,13 @@ impl ValueSink for Bodies<'_> {
     }
 }
 
-/// Takes the numbers of rows, ascending: the sets of keys one after the other.
+/// Takes the numbers of rows, ascending. So the sets of keys come one after the other.
 pub(super) struct SplitSink<'s, 'f> {
     bodies: &'s mut Bodies<'f>,
     numbering: &'s Numbering,
-    /// The key whose set is open.
+    /// The number of the key whose set is being encoded.
     open: Option<usize>,
-    /// By the numbers of keys; none where a key has no set here.
+    /// The place of the set of each key, by the number of the key; none if the key has no set here.
     stored: Vec<Option<Stored>>,
     ids: Vec<u64>,
 }
@@ -77,9 +77,9 @@ impl<'s, 'f> SplitSink<'s, 'f> {
         Self { bodies, numbering, open: None, stored: Vec::new(), ids: Vec::new() }
     }
 
-    /// Has the set of a key open.
+    /// Begins the set of the key of this row, unless it has begun.
     fn turn_to(&mut self, number: u64) -> Result<()> {
-        let number = usize::try_from(number).unwrap_or(usize::MAX); // of 32 bits
+        let number = usize::try_from(number).unwrap_or(usize::MAX); // it has 32 bits
         if self.open != Some(number) {
             self.end()?;
             self.open = Some(number);
@@ -96,7 +96,7 @@ impl<'s, 'f> SplitSink<'s, 'f> {
         Ok(())
     }
 
-    /// Ends the last set; gives where all lie.
+    /// Ends the last set; gives the places of all.
     pub(super) fn finish(mut self) -> Result<Vec<Option<Stored>>> {
         self.end()?;
         Ok(self.stored)
@@ -133,13 +133,13 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn new(spool: &Spool) -> Self {
-        /// A list is kept in memory up to here; there may be dozens of them.
+        /// Most bytes of a list that stay in memory; there may be dozens of lists.
         const MEMORY_BYTES: usize = 1 << 14;
         let file = tempfile::spooled_tempfile_in(MEMORY_BYTES, &spool.folder);
         Self { out: BufWriter::new(file), folder: spool.folder.clone() }
     }
 
-    /// The sets that `stored` has for the numbers of keys.
+    /// A list of the sets in `stored`, which are ordered by the numbers of keys.
     pub(super) fn of(
         dictionary: &Dictionary,
         stored: &[Option<Stored>],
@@ -154,7 +154,7 @@ impl List {
         Ok(list)
     }
 
-    /// Appends a key, which is above all before.
+    /// Appends a key, which must be above all earlier ones.
     pub(super) fn push(&mut self, key: &[u8], stored: Stored) -> Result<()> {
         let Stored { offset, head: Head { bytes, representation, cardinality } } = stored;
         let mut write = || -> io::Result<()> {
@@ -167,7 +167,7 @@ impl List {
         write().map_err(Error::io("write a temporary file in", &self.folder))
     }
 
-    /// Lists of different keys as one.
+    /// Merges lists of different keys into one.
     fn merged(lists: Vec<Self>, spool: &Spool) -> Result<Self> {
         let lists = lists.into_iter().map(Self::entries);
         let mut lists = lists.collect::<Result<Vec<_>>>()?;
@@ -193,7 +193,7 @@ impl List {
         Ok(merged)
     }
 
-    /// Reads it from the beginning.
+    /// Reads the list from the beginning.
     fn entries(self) -> Result<Entries> {
         let Self { out, folder } = self;
         let failed = || Error::io("write a temporary file in", &folder);
@@ -204,22 +204,22 @@ impl List {
         Ok(Entries { reader, folder, key: Vec::new() })
     }
 
-    /// The same for a merge. The sets lie in `bodies`, which is mapped if sets of a key may have
-    /// to be joined.
+    /// Reads the list for a merge. The sets are in `bodies`, which is mapped if sets of one key may
+    /// have to be joined.
     pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Mmap>) -> Result<Listed<'b>> {
         let block = RefCell::new(vec![0; BLOCK_BYTES]);
         Ok(Listed { entries: self.entries()?, stored: None, bodies, map, block })
     }
 }
 
-/// Lists of different keys. Some that have about as many keys become one, so that few are open.
+/// Lists of different keys. Lists with about as many keys are merged, so that few are open.
 #[derive(Default)]
 pub(super) struct Lists {
-    /// Each level has lists of lists of the one before.
+    /// The lists of each level are merged from lists of the level before.
     levels: Vec<Vec<List>>,
 }
 
-/// Lists of a level.
+/// Most lists of a level.
 const MOST: usize = 32;
 
 impl Lists {
@@ -239,7 +239,7 @@ impl Lists {
         }
     }
 
-    /// One list of all; none if there are no lists.
+    /// Merges all lists into one; none if there are none.
     pub(super) fn into_one(self, spool: &Spool) -> Result<Option<List>> {
         let lists: Vec<List> = self.levels.into_iter().flatten().collect();
         if lists.is_empty() { Ok(None) } else { List::merged(lists, spool).map(Some) }
@@ -250,11 +250,11 @@ impl Lists {
 struct Entries {
     reader: io::Take<BufReader<SpooledTempFile>>,
     folder: PathBuf,
-    /// Of the entry that came last.
+    /// The key of the last entry.
     key: Vec<u8>,
 }
 
-/// A list that is read.
+/// A list that is being read.
 pub(super) struct Listed<'b> {
     entries: Entries,
     stored: Option<Stored>,

@@ -1,4 +1,4 @@
-//! From a file to its index.
+//! Makes the index of a file.
 
 use super::data::Data;
 use super::digest::{Digest, Recipe};
@@ -20,10 +20,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The rate of false positives of a block, where nobody asks for another.
+/// The rate of false positives of a block, by default.
 const DEFAULT_RATE: f64 = 0.01;
 const DEFAULT_BLOCK: ByteSize = ByteSize::from_bytes(64 << 10);
-/// The memory of a thread follows from the keys of a group.
+/// Most threads. The memory of a thread depends on the keys of a group.
 const MAX_THREADS: usize = 16;
 
 /// Makes indexes.
@@ -63,26 +63,27 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Whole rows as keys, blocks of 64 KiB, filters of 1 %, all processors.
+    /// The default: whole rows are keys, blocks have 64 KiB, filters a rate of 1 %; uses all
+    /// processors.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Which bytes of a row are its key.
+    /// The bytes of a row that are its key.
     pub fn key(mut self, rule: KeyRule) -> Self {
         self.rule = rule;
         self
     }
 
-    /// The share of the blocks that a lookup reads in vain, where it has to ask
-    /// all of them.
+    /// The share of blocks without the key that a lookup reads, when it asks the filters of all
+    /// blocks.
     pub fn rate(mut self, rate: f64) -> Self {
         self.rate = rate;
         self
     }
 
-    /// Lines are put together to blocks of at most this size; longer ones are
-    /// blocks of their own.
+    /// Largest block. Lines are put together to blocks of at most this size; a longer line is a
+    /// block of its own.
     pub fn block_size(mut self, size: ByteSize) -> Self {
         self.block = size;
         self
@@ -94,7 +95,7 @@ impl Builder {
         self
     }
 
-    /// Shows how far it has come, and can end it.
+    /// Counts progress there. The work ends when that is cancelled.
     pub fn progress(mut self, progress: Arc<Progress>) -> Self {
         self.progress = progress;
         self
@@ -124,8 +125,8 @@ impl Builder {
     }
 
     /// Adds the rows that were appended to a file to its index. The result equals the index that
-    /// [`build`](Self::build) makes of the whole file. Of the old rows only samples and the last
-    /// blocks are read. The key, the rate and the size of blocks stay.
+    /// [`build`](Self::build) makes of the whole file. It reads only samples and the last blocks of
+    /// the old rows. The key, the rate and the size of blocks do not change.
     ///
     /// # Errors
     ///
@@ -147,7 +148,7 @@ impl Builder {
             let what = format!("{index} has groups of another size: build it again");
             return Err(Error::usage(what));
         }
-        // The last group gets other filters: it may have had fewer blocks.
+        // The last group gets new filters, because it may have had fewer blocks.
         let kept = header.groups().saturating_sub(1);
         let kept_blocks = kept * header.group_blocks;
         for block in kept_blocks..header.blocks {
@@ -166,7 +167,7 @@ impl Builder {
         new.commit()
     }
 
-    /// Reads the data from a place on, and completes the index; its name is for
+    /// Reads the data from `start` on, and completes the index. The name of the index is for
     /// messages.
     fn write(
         &self,
@@ -197,7 +198,7 @@ impl Builder {
             }
             self.progress.read((at - begin) as u64);
         }
-        data.check_length()?; // what lies behind the end in its page is 0, and no fault
+        data.check_length()?; // bytes behind a new end, in its page, read as 0 without a fault
         writer.finish(recipe, bytes.len() as u64).map_err(Error::io("write", index))
     }
 }
@@ -207,7 +208,7 @@ fn last_key(rule: &KeyRule, block: &[u8]) -> Vec<u8> {
     rows(block).last().map_or_else(Vec::new, |(row, _)| rule.key_of(row).into_owned())
 }
 
-/// Where an index goes: a regular file.
+/// The regular file that becomes the index.
 struct Destination {
     whole: output::Writer<'static>,
     file: File,

@@ -39,14 +39,14 @@ impl Data {
         &self.path
     }
 
-    /// When it was written to.
+    /// The time at which it was last written.
     pub(super) fn modified(&self) -> Result<SystemTime> {
         let metadata = self.file.metadata();
         metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
     }
 
-    /// Notices that somebody cut the file, before its lost bytes are read: the
-    /// kernel ends processes that do.
+    /// Fails if somebody has cut the file. Called before its lost bytes are read, because the
+    /// kernel ends processes that read these.
     pub(super) fn check_length(&self) -> Result<()> {
         let found = self.file.metadata().map_err(Error::io("read", &self.path))?.len();
         let expected = self.bytes.len() as u64;

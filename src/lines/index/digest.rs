@@ -1,4 +1,4 @@
-//! From lines to filters: blocks are cut, and their keys collected.
+//! Cuts lines into blocks, and collects their keys for the filters.
 
 use super::key::KeyRule;
 use super::rows::{line_len, rows};
@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of data that a group has at the most, but for long lines: what a thread
-/// remembers of its keys is in proportion.
+/// Most bytes of data in a group, except for a long line. The memory of a thread for its keys is
+/// proportional to this.
 const GROUP_DATA_BYTES: u64 = 64 << 20;
-/// Bytes of a first or last key that are kept.
+/// Most bytes of a first or last key that the index keeps.
 pub(super) const BOUND_BYTES: usize = 255;
 
 /// How data become an index.
@@ -26,14 +26,14 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    /// Blocks of a group.
+    /// Number of blocks in a group.
     pub(super) fn group_blocks(&self) -> usize {
         let blocks = usize::try_from(GROUP_DATA_BYTES / self.block_bytes.max(1));
         blocks.unwrap_or(MAX_BLOCKS).clamp(1, MAX_BLOCKS)
     }
 
-    /// Where the block ends that begins at `start`: it has as many lines as
-    /// fit, or one that does not fit in any.
+    /// The end of the block that begins at `start`: it has as many lines as fit, or one line that
+    /// is too long for any block.
     fn end_of_block(&self, data: &[u8], start: usize) -> usize {
         let rest = &data[start..];
         let full = usize::try_from(self.block_bytes).ok().and_then(|full| rest.get(..full));
@@ -67,7 +67,7 @@ pub(super) struct Digest {
     pub(super) blocks: Vec<[u64; 2]>,
     pub(super) rows: u64,
     pub(super) keys: u64,
-    /// If no key is smaller than the one before.
+    /// The first and last keys, if no key is smaller than the one before.
     pub(super) order: Option<Order>,
 }
 
@@ -76,9 +76,9 @@ pub(super) struct Digest {
 pub(super) struct Order {
     pub(super) first: Vec<u8>,
     pub(super) last: Vec<u8>,
-    /// Where the bounds of each block begin.
+    /// The place of the bounds of each block.
     pub(super) places: Vec<u64>,
-    /// Lengths of both keys, then the keys.
+    /// For each block the lengths of both keys, then the keys.
     pub(super) bounds: Vec<u8>,
 }
 
@@ -97,8 +97,8 @@ impl Order {
 }
 
 impl Digest {
-    /// Reads the blocks of a group. The order of their keys is looked at only where it
-    /// may still matter.
+    /// Reads the blocks of a group. It compares neighbouring keys only if the file may still be
+    /// sorted.
     pub(super) fn of(
         data: &[u8],
         blocks: &[Range<usize>],
@@ -145,7 +145,7 @@ impl Digest {
     }
 }
 
-/// The filters of blocks that have so many keys each, whose hashes follow each other.
+/// The filters of blocks with so many keys each. The hashes of all blocks follow each other.
 fn filters(shape: Shape, counts: &[u64], hashes: Vec<u64>) -> Result<Vec<u64>, BuildError> {
     let words = shape.words().ok_or(BuildError::TooLarge)?;
     let words = usize::try_from(words).map_err(|_| BuildError::TooLarge)?;

@@ -1,5 +1,4 @@
-//! An index file, asked where it lies. Nothing in it is believed: what does not
-//! fit together is an error.
+//! An index file, mapped. Nothing in it is trusted: if facts do not fit together, that is an error.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
@@ -41,7 +40,7 @@ pub struct IndexFile {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Stat {
-    /// Which bytes of a row are its key.
+    /// The bytes of a row that are its key.
     pub rule: KeyRule,
     /// Whether no key is smaller than the one before.
     pub is_sorted: bool,
@@ -51,17 +50,17 @@ pub struct Stat {
     pub data_checksum: u64,
     /// Rows of the data.
     pub rows: u64,
-    /// Different keys of each block, added up.
+    /// Number of different keys in each block, added up.
     pub keys: u64,
     /// Blocks of the data.
     pub blocks: u64,
-    /// Bytes of a block, but for lines that are longer.
+    /// Largest block, except for a longer line.
     pub block_bytes: u64,
-    /// Blocks whose filters lie together.
+    /// Blocks whose filters are stored together.
     pub group_blocks: u64,
-    /// Share of the blocks that are read in vain.
+    /// Share of the blocks without a key that a lookup reads.
     pub rate: f64,
-    /// Bits of a key.
+    /// Bits of a key in a filter.
     pub hashes: u32,
     /// Bytes of the filters.
     pub filter_bytes: u64,
@@ -81,8 +80,7 @@ pub(super) struct Group<'i> {
 }
 
 impl IndexFile {
-    /// Opens an index: maps it and checks its header. The cost is the same for
-    /// any size.
+    /// Opens an index: maps it and checks its header. The cost does not depend on its size.
     ///
     /// # Errors
     ///
@@ -117,13 +115,13 @@ impl IndexFile {
         }
     }
 
-    /// When it was written.
+    /// The time at which it was last written.
     pub(super) fn modified(&self) -> Result<SystemTime> {
         let metadata = std::fs::metadata(&self.path);
         metadata.and_then(|found| found.modified()).map_err(Error::io("read", &self.path))
     }
 
-    /// Reads the whole index and holds it against its checksums.
+    /// Reads the whole index and compares it with its checksums.
     ///
     /// # Errors
     ///
@@ -160,7 +158,7 @@ impl IndexFile {
         self.sections.bounds.of(&self.bytes)
     }
 
-    /// The `index`-th entry of a table, in words.
+    /// Entry `index` of a table, in words.
     fn entry<const WORDS: usize>(&self, table: Section, index: u64) -> Option<[u64; WORDS]> {
         let words = table.of(&self.bytes).as_chunks::<8>().0;
         let at = usize::try_from(index).ok()?.checked_mul(WORDS)?;
@@ -168,7 +166,7 @@ impl IndexFile {
         Some(entry.map(u64::from_le_bytes))
     }
 
-    /// The group that a number stands for.
+    /// The group of this number.
     pub(super) fn group(&self, index: u64) -> Result<Group<'_>> {
         self.find_group(index).ok_or_else(|| {
             let at = index.saturating_mul(GROUP_BYTES).saturating_add(self.sections.groups.offset);
@@ -191,7 +189,7 @@ impl IndexFile {
         Some(Group { shape, filters, rows, keys })
     }
 
-    /// Where a block lies in the data, and its checksum.
+    /// The place of a block in the data, and its checksum.
     pub(super) fn block(&self, index: u64) -> Result<(Range<u64>, u64)> {
         self.find_block(index).ok_or_else(|| {
             let at = index.saturating_mul(BLOCK_BYTES).saturating_add(self.sections.blocks.offset);
@@ -211,7 +209,7 @@ impl IndexFile {
         (start < end && end <= self.header.data_len).then_some((start..end, sum))
     }
 
-    /// Where the bounds of a block begin in theirs.
+    /// The place of the bounds of a block in the section of bounds.
     pub(super) fn place(&self, index: u64) -> Option<u64> {
         self.entry(self.sections.places, index).map(|[place]| place)
     }

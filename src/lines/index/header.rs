@@ -17,7 +17,7 @@ const HEADER_LEN: u64 = HEADER_BYTES as u64;
 pub(super) const GROUP_BYTES: u64 = 32;
 /// Bytes of an entry for a block: place in the data, checksum.
 pub(super) const BLOCK_BYTES: u64 = 16;
-/// Bytes of a block's place in the bounds.
+/// Bytes of the place of a block's bounds.
 pub(super) const PLACE_BYTES: u64 = 8;
 
 /// The fields of the header.
@@ -31,11 +31,11 @@ pub(super) struct Header {
     pub(super) hashes: u32,
     pub(super) rate: f64,
     pub(super) data_len: u64,
-    /// Of the checksums of all blocks.
+    /// The checksum of the checksums of all blocks.
     pub(super) data_sum: u64,
     pub(super) blocks: u64,
     pub(super) rows: u64,
-    /// Different keys of each block, added up.
+    /// Number of different keys in each block, added up.
     pub(super) keys: u64,
     /// Whether no key is smaller than the one before.
     pub(super) is_sorted: bool,
@@ -43,7 +43,7 @@ pub(super) struct Header {
     pub(super) bounds_len: u64,
 }
 
-/// Where everything lies.
+/// The places of all sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sections {
     pub(super) filters: Section,
@@ -55,7 +55,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// In the order in which they lie.
+    /// The sections in the order of their places.
     const fn all(&self) -> [Section; 6] {
         [self.filters, self.groups, self.blocks, self.places, self.bounds, self.checksums]
     }
@@ -67,7 +67,7 @@ impl Header {
         self.blocks.div_ceil(self.group_blocks.max(1))
     }
 
-    /// Where everything lies; `None` if there can be no such file.
+    /// The places of all sections; `None` if there can be no such file.
     pub(super) fn sections(&self) -> Option<Sections> {
         let mut at = HEADER_LEN;
         let mut section = |len: Option<u64>| {
@@ -119,7 +119,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// The defect, and its byte.
+    /// The damage, and the byte where it is.
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
         let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {
@@ -181,7 +181,7 @@ impl Header {
 
 const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
 
-/// The numbers of so many columns, which stand behind 24 other fields.
+/// The numbers of so many columns; they are behind 24 other fields.
 fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {
     let count = usize::try_from(count).ok().filter(|count| *count <= MAX_COLUMNS)?;
     let (numbers, _) = fields.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();

@@ -1,18 +1,18 @@
 //! The key of a row.
 //!
-//! A column may be quoted as in RFC 4180: a field that begins with `"` ends at
-//! the next `"` that is not doubled, and may hold delimiters, but no line end. A
-//! field whose quotes do not close before a delimiter is taken as it is.
+//! A column may be quoted as in RFC 4180: a field that begins with `"` ends at the next `"` that is
+//! not doubled, and may hold delimiters, but no line end. If the quotes do not close before a
+//! delimiter, the field is taken as it is.
 
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
 /// The most columns that make up a key.
 pub(super) const MAX_COLUMNS: usize = 64;
-/// The last column that can be part of one.
+/// Largest number of a column in a key.
 const MAX_COLUMN: u32 = 1 << 16;
 
-/// Which bytes of a row are its key.
+/// The bytes of a row that are its key.
 ///
 /// A row is a line without its line end, `\n` or `\r\n`.
 ///
@@ -35,7 +35,7 @@ pub enum KeyRule {
     Row,
     /// Columns, such as row, family and qualifier of a cell.
     Columns(Columns),
-    /// So many bytes at the begin of the row; all of a shorter one.
+    /// So many bytes at the start of the row; all bytes of a shorter row.
     Prefix(u64),
     /// The bytes before the first of these bytes; the whole row if it has none.
     Until(u8),
@@ -47,7 +47,7 @@ pub struct Columns {
     /// Counted from 1.
     pub(super) numbers: Vec<u32>,
     pub(super) delimiter: u8,
-    /// Whether each is the one behind the one before.
+    /// Whether the numbers follow each other, as in 2, 3, 4.
     is_run: bool,
 }
 
@@ -85,9 +85,8 @@ impl KeyRule {
         Ok(Self::Columns(Columns { numbers, delimiter, is_run }))
     }
 
-    /// The key of a row. Columns are joined by the delimiter; those that hold
-    /// one, or begin with a quote, are quoted, so that different columns are
-    /// different keys.
+    /// The key of a row. Columns are joined by the delimiter. A column that has a delimiter or
+    /// begins with a quote is quoted, so that different columns give different keys.
     #[must_use]
     pub fn key_of<'r>(&self, row: &'r [u8]) -> Cow<'r, [u8]> {
         match self {
@@ -101,8 +100,8 @@ impl KeyRule {
         }
     }
 
-    /// The key that a user means by `text`: of columns, a row that has these
-    /// columns only; of all else, the text.
+    /// The key that a user means by `text`. For columns, `text` is a row with only these columns;
+    /// for other rules, it is the key.
     ///
     /// # Errors
     ///
@@ -119,8 +118,8 @@ impl KeyRule {
         Ok(joined(fields, delimiter, text.len()).into())
     }
 
-    /// The key of a row that has these fields in the columns of the rule, in their
-    /// order; of all other rules, the fields one after the other.
+    /// The key of a row with these fields in the columns of the rule, in this order. For other
+    /// rules, the fields one after the other.
     ///
     /// # Examples
     ///
@@ -146,9 +145,9 @@ impl KeyRule {
 pub(super) struct Matcher<'k> {
     rule: &'k KeyRule,
     key: &'k [u8],
-    /// Bytes that the first columns must hold, if it matters.
+    /// The content that each of the first columns must have; none if any content will do.
     fields: Vec<Option<Cow<'k, [u8]>>>,
-    /// Whether a column would have to be two things at once.
+    /// Whether one column would have to have two different contents.
     is_impossible: bool,
 }
 
@@ -169,8 +168,8 @@ impl<'k> Matcher<'k> {
         new
     }
 
-    /// Whether this is the key of a row. Nothing is copied for it, and a row is
-    /// left at the first column that differs.
+    /// Whether this is the key of a row. It copies nothing, and stops at the first column that
+    /// differs.
     #[inline]
     pub(super) fn matches(&self, row: &[u8]) -> bool {
         let KeyRule::Columns(columns) = self.rule else {
@@ -188,7 +187,7 @@ impl<'k> Matcher<'k> {
 }
 
 impl Columns {
-    /// The key, if its columns follow each other in a row and nothing is quoted.
+    /// The key, if its columns follow each other in a row and none is quoted.
     #[inline]
     fn plain<'r>(&self, row: &'r [u8]) -> Option<&'r [u8]> {
         let (&first, &last) = self.numbers.first().zip(self.numbers.last())?;
@@ -228,7 +227,7 @@ fn before(row: &[u8], byte: u8) -> &[u8] {
     row.iter().position(|&found| found == byte).map_or(row, |end| &row[..end])
 }
 
-/// Fields with the delimiter between them; about so many bytes.
+/// The fields with the delimiter between them; `bytes` is about the length of the result.
 fn joined<'f>(
     fields: impl Iterator<Item = &'f [u8]>,
     delimiter: u8,
@@ -274,7 +273,7 @@ pub(in crate::lines) fn fields(row: &[u8], delimiter: u8) -> impl Iterator<Item 
     })
 }
 
-/// The content of a quoted field at the begin of `bytes`, and where it ends.
+/// The content of the quoted field at the start of `bytes`, and the end of the field.
 fn quoted(bytes: &[u8], delimiter: u8) -> Option<(Cow<'_, [u8]>, usize)> {
     let inside = bytes.strip_prefix(b"\"")?;
     let (mut at, mut doubled) = (0, false);

@@ -1,4 +1,4 @@
-//! From a key to its lines.
+//! Finds the lines of a key.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::data::Data;
@@ -14,10 +14,10 @@ use std::ops::{AddAssign, Range};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Indexes of so many bytes are checked whole when they are opened, which takes a
-/// tenth of a millisecond.
+/// Smaller indexes are verified as a whole when they are opened, which takes a tenth of a
+/// millisecond.
 const CHECKED_BYTES: u64 = 1 << 20;
-/// Blocks that are compared when an index is opened.
+/// Blocks that are compared with their checksums when an index is opened.
 const SAMPLES: u64 = 8;
 
 /// A file of keys and its index.
@@ -27,10 +27,10 @@ pub struct BlockIndex {
     data: Data,
 }
 
-/// The lines of a key, and the work of finding them.
+/// The lines of a key, and the work that it took to find them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'i> {
-    /// As they are in the file, in its order, with their line ends.
+    /// The lines as they are in the file, in its order, with their line ends.
     pub lines: Vec<&'i [u8]>,
     /// The work that it took.
     pub report: LookupReport,
@@ -44,13 +44,13 @@ pub struct LookupReport {
     pub blocks: u64,
     /// Blocks that were not read.
     pub skipped: u64,
-    /// Of these, blocks that were not even asked for, because the file is sorted.
+    /// Number of these blocks that were not even asked for, because the file is sorted.
     pub out_of_order: u64,
     /// Blocks that were read.
     pub read_blocks: u64,
     /// Bytes of the data that were read.
     pub read_bytes: u64,
-    /// Blocks that were read in vain.
+    /// Number of blocks that were read and do not have the key.
     pub false_positives: u64,
     /// Lines that have the key.
     pub lines: u64,
@@ -70,18 +70,17 @@ impl AddAssign for LookupReport {
 }
 
 impl BlockIndex {
-    /// Opens a file and its index; see the [module](super) for how it notices
-    /// that they do not belong together. The cost is the same for any size, but
-    /// for a file that was written to after its index: it is read whole.
+    /// Opens a file and its index. The [module](super) says how it notices that they do not belong
+    /// together. The cost does not depend on the size, with one exception: a file that was written
+    /// after its index is read as a whole.
     ///
-    /// The files must not be shortened in place while they are open: the kernel
-    /// ends processes that read what is gone. A lookup looks at the length
-    /// before it reads.
+    /// The files must not be shortened in place while they are open: the kernel ends processes that
+    /// read what is gone. A lookup checks the length before it reads.
     ///
     /// # Errors
     ///
-    /// If one of them cannot be read, the index contradicts itself, or the file
-    /// is not what the index was made of.
+    /// If one of them cannot be read, if the index contradicts itself, or if the index was made of
+    /// other data.
     pub fn open(data: impl AsRef<Path>, index: impl AsRef<Path>) -> Result<Self> {
         let opened = Self::open_grown(data.as_ref(), index.as_ref())?;
         match opened.appended_bytes() {
@@ -90,7 +89,7 @@ impl BlockIndex {
         }
     }
 
-    /// The same, for a file to which something was appended.
+    /// The same for a file to which rows were appended.
     pub(super) fn open_grown(data: &Path, index: &Path) -> Result<Self> {
         let opened = Self { index: IndexFile::open(index)?, data: Data::open(data)? };
         let (len, indexed) = (opened.data.bytes().len() as u64, opened.index.header().data_len);
@@ -124,8 +123,8 @@ impl BlockIndex {
         Error::Outdated { data: name(self.data.path()), index: name(self.index.path()), change }
     }
 
-    /// Compares some blocks with their checksums, the first and the last one
-    /// among them, but not lines longer than a block, however long they are.
+    /// Compares some blocks with their checksums, among them the first and the last one. It leaves
+    /// out lines longer than a block, because they may be very long.
     fn check_samples(&self) -> Result<()> {
         let header = self.index.header();
         let Some(last) = header.blocks.checked_sub(1) else { return Ok(()) };
@@ -143,7 +142,7 @@ impl BlockIndex {
         Ok(())
     }
 
-    /// The bytes of a block, which are what they were.
+    /// The bytes of a block. Fails if they have changed.
     pub(super) fn block(&self, index: u64) -> Result<&[u8]> {
         let (range, sum) = self.index.block(index)?;
         let changed = || self.outdated(DataChange::Other(range.start));
@@ -158,8 +157,7 @@ impl BlockIndex {
         self.index.stat()
     }
 
-    /// Reads the whole index and the whole file, and holds both against their
-    /// checksums.
+    /// Reads the whole index and the whole file, and compares both with their checksums.
     ///
     /// # Errors
     ///
@@ -168,7 +166,7 @@ impl BlockIndex {
         self.verify_watched(&Progress::default())
     }
 
-    /// The same; shows how far it is, and ends when somebody wants it to.
+    /// The same with progress, which can also cancel it.
     pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
         self.index.verify()?;
         self.data.check_length()?;
@@ -186,8 +184,7 @@ impl BlockIndex {
         })
     }
 
-    /// The lines of a key. Where it is made of columns, `key` is a row that has
-    /// these columns only.
+    /// The lines of a key. If the key is made of columns, `key` is a row with only these columns.
     ///
     /// # Errors
     ///
@@ -202,7 +199,7 @@ impl BlockIndex {
         Ok(Found { lines, report })
     }
 
-    /// Calls `visit` with each line of a key; otherwise as [`get`](Self::get).
+    /// Calls `visit` with each line of a key, as [`get`](Self::get) finds them.
     ///
     /// # Errors
     ///
@@ -268,14 +265,14 @@ impl BlockIndex {
         Ok(())
     }
 
-    /// The blocks that may have a key by their first and last ones; all where
-    /// the file is not sorted.
+    /// The blocks that may have a key, by their first and last keys; all blocks if the file is not
+    /// sorted.
     fn around(&self, key: &[u8]) -> Result<Range<u64>> {
         let header = self.index.header();
         if !header.is_sorted {
             return Ok(0..header.blocks);
         }
-        // A last key that was cut stands for all that begin like it.
+        // A last key that was cut stands for all keys that begin with it.
         let cut = key.get(..BOUND_BYTES).unwrap_or(key);
         let start = partition(0..header.blocks, |index| {
             self.index.bounds_of(index).map(|[_, last]| last < cut)
@@ -287,7 +284,7 @@ impl BlockIndex {
     }
 }
 
-/// The first number of a range that is not before, where these come first.
+/// The first number of a range that is not `before`. Numbers that are `before` come first.
 fn partition(mut range: Range<u64>, before: impl Fn(u64) -> Result<bool>) -> Result<u64> {
     while range.start < range.end {
         let middle = u64::midpoint(range.start, range.end);

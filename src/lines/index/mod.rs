@@ -1,12 +1,11 @@
 //! An index of a file of keys: a filter for each block of it, so that a lookup
 //! reads only the blocks that may have the key.
 //!
-//! The file is text, a row a line; which bytes of a row are its key says
-//! [`KeyRule`]. Its lines are put together to blocks of 64 KiB. Of each block
-//! the index knows its place, a checksum, a Bloom filter of its keys and, if the
-//! file is sorted by them (bytewise), the first and the last one. A lookup asks
-//! the filters, reads the blocks that they name, and gives the rows that have
-//! the key and no others.
+//! The file is text with a row on each line; [`KeyRule`] says which bytes of a row are its key.
+//! Lines are put together to blocks of 64 KiB. For each block the index has its place, a checksum
+//! and a Bloom filter of its keys. If the file is sorted by keys (bytewise), it also has the first
+//! and the last key of each block. A lookup asks the filters, reads the blocks that may have the
+//! key, and gives exactly the rows that have it.
 //!
 //! ```
 //! use bitsort::lines::index::{BlockIndex, Builder, KeyRule};
@@ -31,16 +30,15 @@
 //! compares all blocks. A lookup compares each block that it reads. So a change stays unnoticed
 //! only if it keeps the length and the time of writing and lies in none of these blocks: a lookup
 //! does not find rows that it added, and [`BlockIndex::verify`], which reads everything, reports
-//! it. Of an index of more than 1 MiB only the header is checked before that.
+//! it. If the index has more than 1 MiB, only its header is checked before that.
 //! [`Builder::extend`] adds rows that were appended.
 //!
 //! # Cost
 //!
-//! With sorted keys a lookup asks the one or two blocks whose keys surround it.
-//! Else it asks all filters, k cache lines for each 512 blocks, and reads of
-//! those blocks that do not have the key a share of the rate in vain: of a file
-//! of 1 GB 153 blocks at 1 %. A lower rate pays there: 20 M rows of 55 bytes,
-//! keys of two columns, processor time on a shared Xeon with AVX-512:
+//! With sorted keys a lookup asks the one or two blocks whose keys surround it. With unsorted keys
+//! it asks all filters, k cache lines for each 512 blocks. It also reads a share of the blocks
+//! without the key, which is the rate: 153 blocks of a file of 1 GB at 1 %. A lower rate pays
+//! there: 20 M rows of 55 bytes, keys of two columns, processor time on a shared Xeon with AVX-512:
 //!
 //! | | index, of the data | a key that is there | one that is not |
 //! |---|--:|--:|--:|
@@ -68,8 +66,7 @@ pub use lookup::{BlockIndex, Found, LookupReport};
 
 use std::path::{Path, PathBuf};
 
-/// Where the index of a file is, unless somebody says otherwise: beside it, with
-/// `.bix` appended to its name.
+/// The default place of the index of a file: beside it, with `.bix` appended to its name.
 ///
 /// # Examples
 ///

@@ -16,10 +16,10 @@ pub(super) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Bytes of the first line, its end included.
+/// Bytes of the first line with its line end.
 pub(super) fn line_len(mut bytes: &[u8]) -> usize {
     use std::io::BufRead;
-    // The standard library's way to its vectorized search, which cannot fail.
+    // This is how the standard library offers its vectorized search; it cannot fail here.
     bytes.skip_until(b'\n').unwrap_or(bytes.len())
 }
 

@@ -1,4 +1,4 @@
-//! Groups → an index file.
+//! Writes groups as an index file.
 
 use super::digest::{Digest, Order, Recipe};
 use super::file::IndexFile;
@@ -18,8 +18,7 @@ fn spool() -> SpooledTempFile {
     tempfile::spooled_tempfile(INDEX_TABLE_BYTES)
 }
 
-/// Takes groups in their order; nothing is valid before
-/// [`finish`](Self::finish).
+/// Takes groups in their order. The file is invalid before [`finish`](Self::finish).
 pub(super) struct Writer<'f> {
     out: Summed<'f>,
     filters_len: u64,
@@ -29,7 +28,7 @@ pub(super) struct Writer<'f> {
     sum: Xxh3,
     rows: u64,
     keys: u64,
-    /// As long as no key was smaller than the one before.
+    /// The bounds; none after a key was smaller than the one before.
     order: Option<OrderSpool>,
 }
 
@@ -62,8 +61,8 @@ impl<'f> Writer<'f> {
         self.order.is_some()
     }
 
-    /// Takes the first `groups` groups of another index, the last of whose keys
-    /// is `last`; `name` is that of the new one.
+    /// Takes the first `groups` groups of another index. `last` is the last of their keys; `name`
+    /// is the name of the new index.
     pub(super) fn copy<'o>(
         &mut self,
         old: &'o IndexFile,
@@ -138,7 +137,7 @@ impl<'f> Writer<'f> {
         Ok(())
     }
 
-    /// Completes the file, of so many bytes of data.
+    /// Completes the file. The data has `data_len` bytes.
     pub(super) fn finish(mut self, recipe: &Recipe, data_len: u64) -> io::Result<()> {
         self.out.copy(&mut self.groups)?;
         self.out.copy(&mut self.blocks)?;
@@ -179,7 +178,7 @@ impl OrderSpool {
     }
 }
 
-/// Writes behind the header, and adds up checksums on the way.
+/// Writes behind the header, and computes checksums meanwhile.
 struct Summed<'f> {
     file: &'f File,
     at: u64,
