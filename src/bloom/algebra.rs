@@ -1,4 +1,4 @@
-//! Two filters: union, intersection, and how many keys they have.
+//! Union and intersection of two filters, and estimates of how many keys they have.
 
 use super::counting::zip_counters;
 use super::design::{Design, Plain, Spec};
@@ -38,7 +38,7 @@ impl From<Mismatch> for Error {
 }
 
 impl Spec {
-    /// Whether filters of both can be joined.
+    /// Checks that two filters of these parameters can be joined.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Spec {
 }
 
 impl<D: Design> Filter<D> {
-    /// Hands every word and that of `other` at its place to `change`.
+    /// Calls `change` with every word, and the word of `other` at the same place.
     fn zip_assign<S: Storage>(
         &mut self,
         other: &Filter<D, S>,
@@ -80,13 +80,13 @@ impl<D: Design> Filter<D> {
 }
 
 impl<D: Plain> Filter<D> {
-    /// Adds all keys of `other`. The result is, bit for bit, the filter into
-    /// which the keys of both were inserted. O(words).
+    /// Adds all keys of `other`. The result has the same bits as a filter into which the keys of
+    /// both were inserted. O(words).
     ///
     /// # Errors
     ///
-    /// If size, number of hash functions, hash function or seed differ; nothing
-    /// changes then.
+    /// If size, number of hash functions, hash function or seed differ. The filter does not change
+    /// then.
     ///
     /// # Examples
     ///
@@ -109,8 +109,8 @@ impl<D: Plain> Filter<D> {
         Ok(())
     }
 
-    /// Keeps the keys that `other` has as well, and maybe others: a key of one
-    /// filter may have all its bits in the other. O(words).
+    /// Keeps the keys that `other` has too, and maybe some others: a key of one filter may have all
+    /// its bits set in the other. O(words).
     ///
     /// # Errors
     ///
@@ -126,8 +126,8 @@ impl<D: Plain> Filter<D> {
 }
 
 impl<D: Plain, S: Storage> Filter<D, S> {
-    /// Number of different keys in either filter, from the bits set in either;
-    /// nothing is changed or copied. O(words).
+    /// Estimates the number of different keys in either filter from the bits that are set in
+    /// either. Changes and copies nothing. O(words).
     ///
     /// # Errors
     ///
@@ -143,9 +143,9 @@ impl<D: Plain, S: Storage> Filter<D, S> {
         Ok(D::keys(&self.spec, ones))
     }
 
-    /// Number of different keys in both filters: those of each less those of
-    /// the union, at least 0. Small overlaps of large filters drown in the
-    /// error of these three. O(words).
+    /// Estimates the number of different keys in both filters: the keys of each, minus those of the
+    /// union, at least 0. If large filters share few keys, the error of these three estimates is
+    /// larger than the result. O(words).
     ///
     /// # Errors
     ///
@@ -178,13 +178,13 @@ impl<D: Plain, S: Storage> Filter<D, S> {
 }
 
 impl CountingBloomFilter {
-    /// Adds all keys of `other`, as often as they are in it: counters are added
-    /// and stop at their largest number. O(counters).
+    /// Adds all keys of `other`, as often as they are in it: it adds the counters, up to their
+    /// largest number. O(counters).
     ///
     /// # Errors
     ///
-    /// If size, number of hash functions, size of counters, hash function or
-    /// seed differ; nothing changes then.
+    /// If size, number of hash functions, size of counters, hash function or seed differ. The
+    /// filter does not change then.
     pub fn union_assign<S: Storage>(
         &mut self,
         other: &CountingBloomFilter<S>,
@@ -199,8 +199,8 @@ impl CountingBloomFilter {
         Ok(())
     }
 
-    /// Keeps the keys that `other` has as well, and maybe others: of two
-    /// counters the smaller one stays. O(counters).
+    /// Keeps the keys that `other` has too, and maybe some others: it keeps the smaller of two
+    /// counters. O(counters).
     ///
     /// # Errors
     ///

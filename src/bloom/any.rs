@@ -1,4 +1,4 @@
-//! A filter of whatever design.
+//! A filter of any design.
 
 use super::algebra::Mismatch;
 use super::build_error::BuildError;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use std::io;
 use std::path::Path;
 
-/// A filter of one of the three designs, as files have them.
+/// A filter of one of the three designs. Files of filters give it.
 ///
 /// # Examples
 ///
@@ -28,11 +28,11 @@ use std::path::Path;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyFilter<S = Memory> {
-    /// Bits anywhere.
+    /// The bits of a key are anywhere.
     Standard(BloomFilter<S>),
-    /// Bits in one cache line.
+    /// The bits of a key are in one cache line.
     Blocked(BlockedBloomFilter<S>),
-    /// Counters.
+    /// Counters instead of bits.
     Counting(CountingBloomFilter<S>),
 }
 
@@ -88,8 +88,8 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.size_bytes())
     }
 
-    /// Keys that were inserted and not known before; after a union at most so many, of a file of
-    /// Guava's or Spark's an estimate.
+    /// Number of keys that were new when they were inserted; after a union, an upper bound; for a
+    /// file of Guava or Spark, an estimate.
     #[must_use]
     pub fn key_count(&self) -> u64 {
         with!(self, filter => filter.key_count())
@@ -101,21 +101,20 @@ impl<S: Storage> AnyFilter<S> {
         with!(self, filter => filter.fill_ratio())
     }
 
-    /// Number of different keys, from the share of set bits. O(words).
+    /// Estimates the number of different keys from the share of set bits. O(words).
     #[must_use]
     pub fn estimated_keys(&self) -> f64 {
         with!(self, filter => filter.estimated_keys())
     }
 
-    /// The rate of false positives that the bits as they are now make expect.
-    /// O(words).
+    /// The rate of false positives to expect with the present bits. O(words).
     #[must_use]
     pub fn expected_rate(&self) -> f64 {
         with!(self, filter => filter.expected_rate())
     }
 
-    /// How far the rates of filters like this one are apart with `keys` keys, as a share of
-    /// them. See [`Filter::rate_deviation`](super::Filter::rate_deviation).
+    /// The spread of the rates of filters like this one with `keys` keys, relative to the rate. See
+    /// [`Filter::rate_deviation`](super::Filter::rate_deviation).
     #[must_use]
     pub fn rate_deviation(&self, keys: u64) -> f64 {
         with!(self, filter => filter.rate_deviation(keys))
@@ -150,7 +149,7 @@ impl<S: Storage> AnyFilter<S> {
     ///
     /// # Errors
     ///
-    /// If there is not so much memory.
+    /// If there is too little memory.
     pub fn to_memory(&self) -> Result<AnyFilter, BuildError> {
         Ok(match self {
             Self::Standard(filter) => AnyFilter::Standard(filter.to_memory()?),
@@ -165,12 +164,12 @@ impl AnyFilter {
     ///
     /// # Errors
     ///
-    /// If there is not so much memory.
+    /// If there is too little memory.
     pub fn try_clone(&self) -> Result<Self, BuildError> {
         self.to_memory()
     }
 
-    /// The same filter among those that were opened.
+    /// The same filter, as a filter that was opened.
     pub(super) fn into_opened(self) -> AnyFilter<Opened> {
         match self {
             Self::Standard(filter) => AnyFilter::Standard(filter.into_opened()),
@@ -179,7 +178,7 @@ impl AnyFilter {
         }
     }
 
-    /// Adds `key`; tells whether it is new.
+    /// Adds `key`; gives whether it is new.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         with!(self, filter => filter.insert(key))
     }
@@ -189,7 +188,7 @@ impl AnyFilter {
         with!(self, filter => filter.insert_many(keys))
     }
 
-    /// The same, and whether each was new. See
+    /// The same, but also gives whether each key was new. See
     /// [`Filter::insert_each`](super::Filter::insert_each).
     pub fn insert_each<K: Key>(&mut self, keys: &[K], new: &mut Vec<bool>) -> u64 {
         with!(self, filter => filter.insert_each(keys, new))
@@ -209,7 +208,7 @@ impl AnyFilter {
         }
     }
 
-    /// Keeps the keys that `other` has as well, and maybe others.
+    /// Keeps the keys that `other` has too, and maybe some others.
     ///
     /// # Errors
     ///

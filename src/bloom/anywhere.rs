@@ -1,4 +1,4 @@
-//! Cells of a key that lie anywhere: bits, or counters.
+//! Filters whose cells of a key are anywhere: bits or counters.
 
 use super::counting::for_each_counter;
 use super::design::{Counting, GROUP, Layout, Spec, Standard, count_ones, is_set};
@@ -19,10 +19,9 @@ fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool
     }
 }
 
-/// Answers for a group of keys, cell by cell: of all keys the first cell, of
-/// those that have it the second, and so on. A round asks for the memory of the
-/// next, so that cells of many keys are on their way at a time, and only cells
-/// that decide something.
+/// Answers for a group of keys in rounds: the first cell of all keys, then the second cell of those
+/// keys whose first is set, and so on. Each round prefetches the memory of the next one. So many
+/// cells are on their way at a time, and only cells that matter.
 #[inline]
 fn contains_in_rounds<D: Layout, W: Walk>(
     spec: &Spec,
@@ -40,13 +39,13 @@ fn contains_in_rounds<D: Layout, W: Walk>(
     }
     found.fill(false);
     for left in (0..spec.hashes).rev() {
-        // Looked at before any is moved: a store whose place is not known yet
-        // would have the next key wait for this one's memory.
+        // Test all before any is moved: a store to an unknown place would make the next key wait
+        // for the memory of this one.
         let mut set = [false; GROUP];
         for (set, (walk, _)) in set.iter_mut().zip(&live[..count]) {
             *set = is_set::<D>(spec, words, walk.position(spec.cells));
         }
-        // Kept without a branch: which keys go on is what nobody can predict.
+        // Without a branch: nobody can predict which keys go on.
         let mut kept = 0;
         for index in 0..count {
             live[kept] = live[index];
@@ -66,7 +65,7 @@ fn contains_in_rounds<D: Layout, W: Walk>(
     }
 }
 
-/// Code that filters of bits and of counters share: their cells lie anywhere.
+/// The code that filters of bits and of counters share.
 macro_rules! anywhere {
     () => {
         #[inline]
@@ -169,7 +168,7 @@ impl Layout for Standard {
 
 impl Layout for Counting {
     const CODE: u8 = 3;
-    /// Overflow at the best fill is less likely than one counter in 10^15.
+    /// At the best fill, less than one of 10^15 counters overflows.
     const CELL_BITS: u32 = 4;
     const PREFETCHED_BYTES: usize = 32 << 20;
     anywhere!();
@@ -191,7 +190,7 @@ impl Layout for Counting {
     }
 
     fn ones(spec: &Spec, words: &[u64]) -> u64 {
-        let lowest = u64::MAX / u64::low_mask(spec.cell_bits); // one bit a counter
+        let lowest = u64::MAX / u64::low_mask(spec.cell_bits); // one bit of each counter
         let fold = |&word: &u64| {
             let any = (0..spec.cell_bits).fold(0, |any, shift| any | word >> shift);
             u64::from((any & lowest).count_ones())

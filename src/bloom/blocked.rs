@@ -1,4 +1,4 @@
-//! Bits of a key that lie in one cache line.
+//! Filters whose bits of a key are in one cache line.
 
 use super::design::{Blocked, GROUP, Layout, Spec, count_ones};
 use super::params::{self, BLOCK_BITS, real};
@@ -9,7 +9,7 @@ use crate::kernel::line::{
 use crate::kernel::prefetch;
 use crate::set::bitmap::Word;
 
-/// The line of a key's hash.
+/// The cache line of a key.
 #[inline]
 fn place(spec: &Spec, hash: Hash) -> Place {
     place_of((spec.cells / BLOCK_BITS) as usize, hash.0[0])
@@ -73,7 +73,7 @@ impl Layout for Blocked {
         count_ones(words)
     }
 
-    /// The mean over the lines: some are fuller than others.
+    /// The mean over the lines, because some are fuller than others.
     fn rate(spec: &Spec, words: &[u64]) -> f64 {
         let mut lines_of_fill = [0_u64; LINE_WORDS * 64 + 1];
         for line in lines(words) {

@@ -15,7 +15,7 @@ pub enum BuildError {
     /// The rate of false positives is not between 0 and 1, or not a number.
     #[error("a false-positive rate lies between 0 and 1, {0} does not")]
     Rate(f64),
-    /// The number of bits a key is not above 0, or not a number.
+    /// The number of bits for each key is not above 0, or not a number.
     #[error("bits a key are a number above 0, not {0}")]
     BitsPerKey(f64),
     /// The number of bits, or counters, is 0.
@@ -24,27 +24,26 @@ pub enum BuildError {
     /// The number of hash functions is 0 or more than 255.
     #[error("a filter has 1 to {MAX_HASHES} hash functions, not {0}")]
     Hashes(u32),
-    /// Counters of this size are not made, or none at all in a filter of this design.
+    /// There are no counters of this size, or this design has no counters.
     #[error("only counting filters have counters, of 2, 4 or 8 bits; not {0}")]
     CounterBits(u32),
-    /// A filter of another design than [`Standard`](super::Standard) for a
-    /// scheme that has only that.
+    /// The scheme has only filters of the design [`Standard`](super::Standard).
     #[error("the hash function {0} is for standard filters only")]
     Scheme(Scheme),
-    /// The builder got too few facts to size the filter.
+    /// The builder got too little to compute the size of the filter.
     #[error(
         "the size follows from keys and rate, keys and bits a key, keys and bits, or bits and hash functions"
     )]
     Incomplete,
-    /// The builder got two facts that each fix the size.
+    /// The builder got two values that each fix the size.
     #[error("give one of rate, bits and bits a key")]
     Contradiction,
-    /// The filter has more bits than can be counted, or than its kind of file has
-    /// room for, or no number of bits reaches the rate.
+    /// The filter has more bits than can be counted, or than its kind of file can have, or no
+    /// number of bits reaches the rate.
     #[error("no filter of this kind can be so large, or reach such a rate")]
     TooLarge,
-    /// The filter is larger than the machine's memory, or the operating system
-    /// refused it.
+    /// The filter is larger than the memory of the machine, or the operating system refused the
+    /// memory.
     #[error("cannot reserve {bytes} bytes of memory")]
     OutOfMemory {
         /// Bytes that the filter takes.

@@ -1,4 +1,4 @@
-//! The size of a filter, from the number of its keys and the rate.
+//! Computes the size of a filter from the number of its keys and the rate.
 
 use super::build_error::{BuildError, check_rate};
 use super::design::{Design, Layout, Spec, Standard};
@@ -39,7 +39,7 @@ pub struct Builder<D> {
     design: PhantomData<D>,
 }
 
-// Derived, they would ask for designs that can be copied.
+// A derived `Clone` would demand that the design can be copied.
 impl<D> Clone for Builder<D> {
     fn clone(&self) -> Self {
         *self
@@ -68,7 +68,7 @@ impl<D: Design> Builder<D> {
         self
     }
 
-    /// The rate of false positives with all these keys in.
+    /// The rate of false positives with all these keys inserted.
     pub fn rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);
         self
@@ -87,25 +87,25 @@ impl<D: Design> Builder<D> {
         self
     }
 
-    /// The number of hash functions; the best if it is not given.
+    /// The number of hash functions; the default is the best one.
     pub fn hashes(mut self, hashes: u32) -> Self {
         self.hashes = Some(hashes);
         self
     }
 
-    /// Bits of a counter, 2, 4 or 8, of a counting filter: 4 if they are not
-    /// given. Other designs have none.
+    /// Bits of a counter in a counting filter: 2, 4 or 8; the default is 4. Other designs have no
+    /// counters.
     pub fn counter_bits(mut self, bits: u32) -> Self {
         self.counter_bits = Some(bits);
         self
     }
 
-    /// The seed of the hash function, 0 if it is not given.
+    /// The seed of the hash function; the default is 0.
     pub fn seed(self, seed: u64) -> Self {
         self.scheme(Scheme::Xxh3 { seed })
     }
 
-    /// How positions follow from keys.
+    /// How the cells of a key are chosen.
     pub fn scheme(mut self, scheme: Scheme) -> Self {
         self.scheme = scheme;
         self
@@ -123,14 +123,14 @@ impl<D: Design> Builder<D> {
     ///
     /// # Errors
     ///
-    /// If what was given contradicts itself, does not suffice or is out of its
-    /// range, or if there is not so much memory.
+    /// If the values contradict each other, do not suffice or are out of range, or if there is too
+    /// little memory.
     pub fn build(self) -> Result<Filter<D>, BuildError> {
         let spec = self.spec()?;
         let words = spec.words().ok_or(BuildError::TooLarge)?;
         let goal = self.keys.map(|keys| {
             let rate = self.rate.unwrap_or_else(|| D::rate_with(&spec, keys));
-            // Of so many bits a key, or so few, that it is rounded to no rate at all.
+            // With very many or very few bits for each key, rounding gives a rate of 0 or 1.
             let rate = rate.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
             Goal { keys, rate }
         });
@@ -142,7 +142,7 @@ impl<D: Design> Builder<D> {
     ///
     /// # Errors
     ///
-    /// As for `build`, but for a lack of memory.
+    /// As for `build`, except for too little memory.
     pub fn spec(&self) -> Result<Spec, BuildError> {
         self.check()?;
         let keys = || self.keys.ok_or(BuildError::Incomplete);
@@ -151,15 +151,15 @@ impl<D: Design> Builder<D> {
             return Err(BuildError::Contradiction);
         }
         let cells = if let Some(rate) = self.rate {
-            // The formulas are for many keys: at 1 %, three of them in 29 bits are
-            // taken for others 3.5 times in a hundred.
+            // The formulas are for many keys: at a rate of 1 %, a filter of 29 bits for three keys
+            // would really have a rate of 3.5 %.
             D::cells_for_rate(keys()?, rate, self.hashes).max(BLOCK_BITS)
         } else if let Some(bits_per_key) = self.bits_per_key {
             whole(real(keys()?) * bits_per_key)
         } else {
             self.bits.ok_or(BuildError::Incomplete)?
         };
-        // Too large a number saturates.
+        // A number that is too large became the largest one.
         let cells = Some(cells).filter(|cells| *cells < u64::MAX).and_then(D::round);
         let cells = cells.ok_or(BuildError::TooLarge)?;
         let hashes = match (self.hashes, self.rate.and_then(D::hashes_for_rate)) {

@@ -1,4 +1,4 @@
-//! Counters instead of bits: keys can be removed.
+//! Filters of counters, from which keys can be removed.
 
 use super::build_error::BuildError;
 use super::design::{Counting, Layout, Spec, Standard};
@@ -9,12 +9,11 @@ use super::scheme::Hash;
 use crate::set::bitmap::Word;
 
 impl CountingBloomFilter {
-    /// Takes `key` out once; tells whether it may have been in. A key of which
-    /// a counter is 0 is not in, and nothing changes. O(hashes).
+    /// Removes `key` once; gives whether it may have been in the filter. If a counter of the key is
+    /// 0, the key is not in the filter, and nothing changes. O(hashes).
     ///
-    /// Only keys that were inserted may be removed, each as often as it was
-    /// inserted at most: to remove a false positive takes counts of other keys
-    /// away, which then may be missed.
+    /// Only remove keys that were inserted, each at most as often as it was inserted. Removing a
+    /// false positive lowers the counters of other keys, which the filter may then miss.
     ///
     /// # Examples
     ///
@@ -44,8 +43,8 @@ impl CountingBloomFilter {
 }
 
 impl<S: Storage> CountingBloomFilter<S> {
-    /// How often `key` was inserted, at most: its smallest counter. A counter
-    /// at its largest number stands for that many or more. O(hashes).
+    /// How often `key` was inserted, at most: its smallest counter. A counter at its largest number
+    /// means that many or more. O(hashes).
     #[must_use]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
         let words = self.words.words();
@@ -59,13 +58,13 @@ impl<S: Storage> CountingBloomFilter<S> {
         smallest
     }
 
-    /// The filter of bits that has the same keys: a bit for each counter that
-    /// is not 0. It equals one into which the same keys were inserted, and
-    /// joins with such. O(counters).
+    /// The filter of bits with the same keys: a bit for each counter that is not 0. It equals a
+    /// filter of bits into which the same keys were inserted, and can be joined with such filters.
+    /// O(counters).
     ///
     /// # Errors
     ///
-    /// If there is not so much memory.
+    /// If there is too little memory.
     pub fn to_bloom(&self) -> Result<BloomFilter, BuildError> {
         let spec = Spec { cell_bits: Standard::CELL_BITS, ..self.spec };
         let mut bits = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
@@ -85,8 +84,8 @@ impl<S: Storage> CountingBloomFilter<S> {
     }
 }
 
-/// Hands every counter of a key, with its largest number, to `change`. One that
-/// the key meets twice is handed over twice.
+/// Calls `change` with every counter of a key and the largest number of a counter. A counter that
+/// the key chooses twice comes twice.
 #[inline]
 pub(super) fn for_each_counter(
     spec: &Spec,

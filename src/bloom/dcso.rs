@@ -1,10 +1,9 @@
 //! Filters of DCSO's `bloom`, a Go library and program.
 //!
-//! A file is, in little-endian order, 8 bytes each: the version (1 in the
-//! lowest byte), the promised number of keys, the promised rate, the number of
-//! hash functions, of bits and of keys, then the words, then data of any kind
-//! to the end of the file. The program may pack all of it with gzip: such files
-//! are to be unpacked first.
+//! A file is, in little-endian order, 8 bytes each: the version (1 in the lowest byte), the
+//! promised number of keys, the promised rate, the number of hash functions, of bits and of keys,
+//! then the words, then data of any kind to the end of the file. The program may pack the whole
+//! file with gzip: unpack such files first.
 //!
 //! # Examples
 //!
@@ -42,7 +41,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// If `keys` is 0, `rate` not between 0 and 1, or there is not so much memory.
+/// If `keys` is 0, `rate` is not between 0 and 1, or there is too little memory.
 pub fn filter(keys: u64, rate: f64) -> Result<BloomFilter, BuildError> {
     if keys == 0 {
         return Err(BuildError::NoKeys);
@@ -68,7 +67,7 @@ const FIELDS: usize = 6;
 ///
 /// # Errors
 ///
-/// If it cannot be read or is no such file, or if there is not so much memory.
+/// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<(BloomFilter, Vec<u8>)> {
     let path = path.as_ref();
     let file = map(path)?;
@@ -110,7 +109,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     let count = usize::try_from(cells.div_ceil(64)).ok().filter(|count| *count > 0);
     let words = count.and_then(|count| rest.get(..count));
     let words = words.ok_or((32, "the number of bits is not that of the file"))?;
-    // The last word ends where the last bit is.
+    // The last word must have no bits behind the last cell.
     if words.last().is_some_and(|last| {
         let used = u32::try_from(cells % 64).unwrap_or(0);
         used > 0 && u64::from_le_bytes(*last).checked_shr(used) != Some(0)
@@ -123,7 +122,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     Ok(Parts { spec, key_count, goal, words, data })
 }
 
-/// Whether a file that begins so may be one of `bloom`'s.
+/// Whether a file that begins with these bytes may be one of DCSO's `bloom`.
 #[must_use]
 pub fn is_dcso_file(bytes: &[u8]) -> bool {
     let Some(fields) = bytes.as_chunks::<8>().0.first_chunk::<FIELDS>() else { return false };

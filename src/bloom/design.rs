@@ -1,21 +1,22 @@
-//! Where the bits of a key lie: anywhere, in one cache line, or as counters.
+//! The designs of filters: the bits of a key are anywhere, or in one cache line, or they are
+//! counters.
 
 use super::params::BLOCK_BITS;
 use super::scheme::{Hash, Scheme};
 use crate::kernel::line::LINE_WORDS;
 use crate::kernel::{Level, popcount};
 
-/// The parameters of a filter. Two filters with equal ones differ in their keys alone.
+/// The parameters of a filter. Two filters with the same parameters differ only in their keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    /// Bits, or counters.
+    /// Number of bits or counters.
     pub(super) cells: u64,
-    /// Cells that are looked at for a key.
+    /// Number of cells of a key.
     pub(super) hashes: u32,
-    /// 1 where cells are bits.
+    /// Bits of a cell: 1, or those of a counter.
     pub(super) cell_bits: u32,
     pub(super) scheme: Scheme,
-    /// The same for all filters; here, loops over keys read it once.
+    /// The same for all filters. It is here so that loops over keys read it once.
     pub(super) level: Level,
 }
 
@@ -42,7 +43,7 @@ impl Spec {
         self.hashes
     }
 
-    /// How positions follow from keys.
+    /// How the cells of a key are chosen.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
@@ -62,8 +63,8 @@ impl Spec {
     }
 }
 
-/// Keys whose memory is asked for before the first of them is looked at: while
-/// it comes, the next ones are hashed.
+/// Keys that are prefetched before the first of them is tested. While their memory comes, the next
+/// keys are hashed.
 pub(super) const GROUP: usize = 256;
 
 mod sealed {
@@ -71,45 +72,44 @@ mod sealed {
 
     /// Facts about a design that every filter of it shares.
     pub trait Layout: Send + Sync + 'static {
-        /// In files.
+        /// The number of the design in files.
         const CODE: u8;
-        /// Bytes from which it pays to ask for the memory of keys before they
-        /// are inserted; a cache holds smaller filters.
+        /// From this size on, it pays to prefetch the memory of keys before they are inserted. A
+        /// cache holds smaller filters.
         const PREFETCHED_BYTES: usize;
-        /// Calls `visit` with the cells of a key until it says no; tells
-        /// whether it never did.
+        /// Calls `visit` with the cells of a key until it returns false; gives whether it never
+        /// did.
         fn walk(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool;
-        /// The word of a cell, and a mask of it there.
+        /// The index of the word of a cell, and the mask of the cell in that word.
         fn place(spec: &Spec, cell: u64) -> (usize, u64);
-        /// Sets the cells of a key; tells whether one was not set.
+        /// Sets the cells of a key; gives whether one was not set before.
         fn insert(spec: &Spec, words: &mut [u64], hash: Hash) -> bool;
         /// Whether all cells of a key are set.
         fn contains(spec: &Spec, words: &[u64], hash: Hash) -> bool;
-        /// Answers for as many hashes as there are places for answers.
+        /// Answers for as many hashes as `found` has places.
         fn contains_group(spec: &Spec, words: &[u64], hashes: &[Hash; GROUP], found: &mut [bool]);
-        /// Asks for the memory of a key that is going to be inserted; a `T` is a
-        /// word.
+        /// Prefetches the memory of a key that is inserted later; a `T` is a word.
         fn prefetch<T>(spec: &Spec, words: &[T], hash: Hash);
-        /// Cells that are not 0.
+        /// Number of cells that are not 0.
         fn ones(spec: &Spec, words: &[u64]) -> u64;
-        /// Rate of false positives as the cells are now.
+        /// The rate of false positives with the present cells.
         fn rate(spec: &Spec, words: &[u64]) -> f64;
-        /// Rate of false positives with so many keys, in theory.
+        /// The rate of false positives with so many keys, in theory.
         fn rate_with(spec: &Spec, keys: u64) -> f64;
-        /// How far rates are apart, as a share of it.
+        /// The spread of this rate, relative to it.
         fn rate_deviation(spec: &Spec, keys: u64) -> f64;
-        /// Number of keys that leave so many cells set.
+        /// The estimated number of keys from the number of set cells.
         fn keys(spec: &Spec, ones: u64) -> f64;
-        /// The best number of hash functions for a number of keys.
+        /// The best number of hash functions for a number of cells and keys.
         fn best_hashes(cells: u64, keys: u64) -> u32;
         /// The same for a rate.
         fn hashes_for_rate(rate: f64) -> Option<u32>;
-        /// Cells for a number of keys at a rate, and maybe a number of hash
-        /// functions.
+        /// Cells for a number of keys at a rate; with a fixed number of hash functions, if one is
+        /// given.
         fn cells_for_rate(keys: u64, rate: f64, hashes: Option<u32>) -> u64;
-        /// The number of cells that is taken where this one is asked for.
+        /// The number of cells that a filter gets when this one is asked for.
         fn round(cells: u64) -> Option<u64>;
-        /// Bits of a cell where the user says nothing.
+        /// Bits of a cell if the user does not say it.
         const CELL_BITS: u32;
     }
 }
@@ -124,15 +124,15 @@ pub trait Design: Layout {
 /// A design whose cells are bits: [`Standard`] or [`Blocked`].
 pub trait Plain: Design {}
 
-/// The bits of a key lie anywhere.
+/// The bits of a key are anywhere.
 #[derive(Debug, Clone, Copy)]
 pub enum Standard {}
 
-/// The bits of a key lie in one cache line.
+/// The bits of a key are in one cache line.
 #[derive(Debug, Clone, Copy)]
 pub enum Blocked {}
 
-/// As [`Standard`], with counters for bits.
+/// Like [`Standard`], with counters instead of bits.
 #[derive(Debug, Clone, Copy)]
 pub enum Counting {}
 
@@ -155,7 +155,7 @@ pub(super) fn is_set<D: Layout>(spec: &Spec, words: &[u64], cell: u64) -> bool {
     words.get(index).is_some_and(|word| word & mask != 0)
 }
 
-/// Set bits.
+/// Number of set bits.
 pub(super) fn count_ones(words: &[u64]) -> u64 {
     popcount::ones(Level::best(), bytemuck::cast_slice(words))
 }

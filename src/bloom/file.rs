@@ -1,4 +1,4 @@
-//! Filters in files: written whole or not at all, asked where they lie.
+//! Filters in files: written whole or not at all, and asked in the mapped file.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 use super::any::AnyFilter;
@@ -16,8 +16,8 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl<D: Design, S: Storage> Filter<D, S> {
-    /// Writes a `.bloom` file, whole or not at all: what `path` named before
-    /// stays until the new file is complete.
+    /// Writes a `.bloom` file, whole or not at all. An older file at `path` stays until the new one
+    /// is complete.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
     }
 }
 
-/// Makes a file appear that `write` wrote completely.
+/// Lets `write` write a file, which appears when it is complete.
 pub(super) fn save_with(
     path: &Path,
     write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
@@ -71,7 +71,7 @@ pub(super) fn save_with(
     write_whole(Writer::open(path, Encoding::Filter, &Spool::default())?, write)
 }
 
-/// Has `write` write all of an output, which is shown then.
+/// Lets `write` write all of an output, and then shows it.
 pub(super) fn write_whole(
     mut writer: Writer<'_>,
     write: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
@@ -80,7 +80,7 @@ pub(super) fn write_whole(
     writer.commit().map(drop)
 }
 
-/// Adds the name of the file to a damage.
+/// Adds the name of the file to damage.
 pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
     move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }
@@ -113,8 +113,8 @@ pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
 }
 
 impl AnyFilter<Opened> {
-    /// Reads the whole file and holds it against its checksums. Files of other programs
-    /// have none. O(bytes).
+    /// Reads the whole file and compares it with its checksums. Files of other programs have none.
+    /// O(bytes).
     ///
     /// # Errors
     ///
@@ -133,8 +133,7 @@ impl AnyFilter<Opened> {
     }
 }
 
-/// Set bits that stand for nothing: there are none in a sound filter, whose
-/// counts would be wrong with them.
+/// The bits behind the last cell. A sound filter has none; with them, counts would be wrong.
 fn behind_the_last_cell(header: &Header, words: &[u64]) -> u64 {
     let bits = header.spec.cells.saturating_mul(header.spec.cell_bits.into());
     let whole = usize::try_from(bits / 64).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! A filter and what can be asked of it.
+//! A filter and the questions to it.
 
 use super::build_error::BuildError;
 use super::builder::Builder;
@@ -12,8 +12,8 @@ use std::marker::PhantomData;
 
 /// A Bloom filter: a set that answers "maybe" or "certainly not".
 ///
-/// `D` is its design and `S` where its bits lie: [`Memory`], or
-/// [`Opened`](super::Opened) for a file that is asked where it lies.
+/// `D` is its design. `S` is the memory of its bits: [`Memory`], or [`Opened`](super::Opened) for a
+/// file that was opened.
 pub struct Filter<D, S = Memory> {
     pub(super) spec: Spec,
     pub(super) words: S,
@@ -22,10 +22,10 @@ pub struct Filter<D, S = Memory> {
     design: PhantomData<D>,
 }
 
-/// The filter of Bloom's paper: the bits of a key lie anywhere.
+/// The filter of Bloom's paper: the bits of a key are anywhere.
 ///
-/// It takes the fewest bits, 9.6 a key for 1 %, and a cache miss for each bit
-/// that is looked at.
+/// It takes the fewest bits, 9.6 for each key at a rate of 1 %, but a cache miss for each bit that
+/// is tested.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ pub type BloomFilter<S = Memory> = Filter<Standard, S>;
 
 /// A filter with all bits of a key in one cache line: one cache miss a key.
 ///
-/// It takes some more bits: 9.9 a key for 1 %, 15.5 instead of 14.4 for 0.1 %.
+/// It takes some more bits for each key: 9.9 at a rate of 1 %, 15.5 instead of 14.4 at 0.1 %.
 ///
 /// # Examples
 ///
@@ -61,8 +61,8 @@ pub type BlockedBloomFilter<S = Memory> = Filter<Blocked, S>;
 
 /// A filter of counters, from which keys can be removed.
 ///
-/// It takes as many times the bits of a [`BloomFilter`] as a counter has; 4 if nothing
-/// else is asked for. See [`remove`](CountingBloomFilter::remove) for what may be removed.
+/// It takes as many times the bits of a [`BloomFilter`] as a counter has; the default is 4. See
+/// [`remove`](CountingBloomFilter::remove) for the keys that may be removed.
 ///
 /// # Examples
 ///
@@ -81,18 +81,17 @@ pub type CountingBloomFilter<S = Memory> = Filter<Counting, S>;
 pub struct Goal {
     /// Number of different keys.
     pub keys: u64,
-    /// Rate of false positives with all of them in.
+    /// Rate of false positives with all these keys inserted.
     pub rate: f64,
 }
 
 impl<D: Design> Filter<D> {
-    /// A filter for `keys` keys, with all of which in it answers yes to others
-    /// at a rate of `rate`.
+    /// A filter for `keys` keys. With all of them inserted, `rate` is the share of other keys to
+    /// which it answers yes.
     ///
     /// # Errors
     ///
-    /// If `keys` is 0, `rate` not between 0 and 1, or there is not so much
-    /// memory.
+    /// If `keys` is 0, `rate` not between 0 and 1, or there is too little memory.
     pub fn new(keys: u64, rate: f64) -> Result<Self, BuildError> {
         Self::builder().keys(keys).rate(rate).build()
     }
@@ -101,7 +100,7 @@ impl<D: Design> Filter<D> {
     ///
     /// # Errors
     ///
-    /// If either is 0 or too large, or there is not so much memory.
+    /// If either is 0 or too large, or there is too little memory.
     pub fn with_bits(bits: u64, hashes: u32) -> Result<Self, BuildError> {
         Self::builder().bits(bits).hashes(hashes).build()
     }
@@ -111,18 +110,18 @@ impl<D: Design> Filter<D> {
     ///
     /// # Errors
     ///
-    /// If either is not above 0, or there is not so much memory.
+    /// If either is not above 0, or there is too little memory.
     pub fn with_bits_per_key(keys: u64, bits_per_key: f64) -> Result<Self, BuildError> {
         Self::builder().keys(keys).bits_per_key(bits_per_key).build()
     }
 
-    /// For what the other constructors do not say: seed, number of hash
-    /// functions, size of counters.
+    /// A builder, for all that the other constructors cannot set: seed, number of hash functions,
+    /// size of counters.
     pub fn builder() -> Builder<D> {
         Builder::new()
     }
 
-    /// Takes all keys out. O(words).
+    /// Removes all keys. O(words).
     pub fn clear(&mut self) {
         self.words.words_mut().fill(0);
         self.key_count = 0;
@@ -143,10 +142,10 @@ impl<D: Design, S: Storage> Filter<D, S> {
 
     /// Asks for all `keys`; `found` gets an answer for each, in their order.
     ///
-    /// Keys are looked for side by side, so that their cache misses overlap. In
-    /// filters larger than the caches that is twice as fast as
-    /// [`contains`](Self::contains) for each, or more; in a standard filter in
-    /// the cache it is slower for keys that are in.
+    /// It looks for many keys side by side, so that their cache misses overlap. In filters larger
+    /// than the caches, this is at least twice as fast as [`contains`](Self::contains) for each
+    /// key. In a standard filter that fits in the cache, it is slower for keys that are in the
+    /// filter.
     ///
     /// # Examples
     ///
@@ -191,14 +190,14 @@ impl<D: Design, S: Storage> Filter<D, S> {
         self.spec.hashes
     }
 
-    /// How positions follow from keys, with the seed.
+    /// How the cells of a key are chosen, with the seed.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
         self.spec.scheme
     }
 
-    /// Number and size of the cells, number of hash functions, and scheme: what two
-    /// filters have to share to be joined.
+    /// Number and size of the cells, number of hash functions, and scheme: these must be the same
+    /// in two filters that are joined.
     #[must_use]
     pub fn spec(&self) -> Spec {
         self.spec
@@ -216,10 +215,10 @@ impl<D: Design, S: Storage> Filter<D, S> {
         size_of_val(self.words.words()) as u64
     }
 
-    /// Keys that were inserted and not known before. After a union at most so
-    /// many; an estimate of a file of Guava's or Spark's, and of keys that were inserted by
-    /// [`share`](Self::share), as `bitset bloom build` and `add` do;
-    /// [`estimated_keys`](Self::estimated_keys) looks at the bits.
+    /// Number of keys that were new when they were inserted. After a union it is an upper bound.
+    /// For a file of Guava or Spark, and for keys inserted through [`share`](Self::share), as
+    /// `bitset bloom build` and `add` do, it is an estimate.
+    /// [`estimated_keys`](Self::estimated_keys) computes an estimate from the present bits.
     #[must_use]
     pub fn key_count(&self) -> u64 {
         self.key_count
@@ -243,8 +242,8 @@ impl<D: Design, S: Storage> Filter<D, S> {
         real(self.ones()) / real(self.spec.cells)
     }
 
-    /// Number of different keys, from the share of set bits. Infinite if all
-    /// are set. O(words).
+    /// Estimates the number of different keys from the share of set bits. Infinite if all are set.
+    /// O(words).
     ///
     /// # Examples
     ///
@@ -261,8 +260,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
         D::keys(&self.spec, self.ones())
     }
 
-    /// The rate of false positives that the bits as they are now make expect.
-    /// O(words).
+    /// The rate of false positives to expect with the present bits. O(words).
     #[must_use]
     pub fn expected_rate(&self) -> f64 {
         D::rate(&self.spec, self.words.words())
@@ -289,7 +287,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
     ///
     /// # Errors
     ///
-    /// If there is not so much memory.
+    /// If there is too little memory.
     pub fn to_memory(&self) -> Result<Filter<D>, BuildError> {
         let words = Memory::copy_of(self.words.words())?;
         Ok(Filter::from_parts(self.spec, words, self.key_count, self.goal))
@@ -302,7 +300,7 @@ impl<D: Design> Filter<D> {
     ///
     /// # Errors
     ///
-    /// If there is not so much memory.
+    /// If there is too little memory.
     ///
     /// # Examples
     ///
@@ -319,23 +317,23 @@ impl<D: Design> Filter<D> {
         self.to_memory()
     }
 
-    /// The same filter among those that were opened.
+    /// The same filter, as a filter that was opened.
     pub(super) fn into_opened(self) -> Filter<D, Opened> {
         let Self { spec, words, key_count, goal, .. } = self;
         Filter::from_parts(spec, words.into(), key_count, goal)
     }
 
-    /// Files may claim any number of keys.
+    /// The sum may not overflow: a file can claim any number of keys.
     #[inline]
     pub(super) fn add_count(&mut self, new: u64) {
         self.key_count = self.key_count.saturating_add(new);
     }
 
-    /// Adds `key`; tells whether it is new: whether a bit or counter of it was
-    /// 0. O(hashes).
+    /// Adds `key`; gives whether it is new, that is, whether one of its bits or counters was 0.
+    /// O(hashes).
     ///
-    /// A counter that has reached its largest number stays there for good: how
-    /// often it was added to is no longer known.
+    /// A counter that has reached its largest number never changes again, because nobody knows how
+    /// often it was raised.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let new = D::insert(&self.spec, self.words.words_mut(), self.spec.scheme.hash(key));
@@ -343,8 +341,8 @@ impl<D: Design> Filter<D> {
         new
     }
 
-    /// Adds all `keys`; gives how many were new. Their cache misses overlap, as
-    /// those of [`contains_many`](Self::contains_many).
+    /// Adds all `keys`; gives how many were new. Their cache misses overlap as in
+    /// [`contains_many`](Self::contains_many).
     pub fn insert_many<K: Key>(&mut self, keys: &[K]) -> u64 {
         if size_of_val(self.words.words()) < D::PREFETCHED_BYTES {
             return keys.iter().map(|key| u64::from(self.insert(key))).sum();
@@ -362,8 +360,8 @@ impl<D: Design> Filter<D> {
         new
     }
 
-    /// As [`insert_many`](Self::insert_many), and `new` gets an answer for each
-    /// key, in their order: whether it is new, after those before it came in.
+    /// Adds all `keys` as [`insert_many`](Self::insert_many) does. `new` gets an answer for each
+    /// key, in their order: whether it was new after all keys before it were added.
     ///
     /// # Examples
     ///
@@ -400,8 +398,8 @@ impl<D: Design, K: Key> Extend<K> for Filter<D> {
     }
 }
 
-/// Filters are equal if they answer alike and always will: what they were made
-/// for and how many keys they counted is not compared.
+/// Two filters are equal if they answer alike now and after any further insertions. Their goals and
+/// their counts of keys are not compared.
 impl<D: Design, S: Storage, T: Storage> PartialEq<Filter<D, T>> for Filter<D, S> {
     fn eq(&self, other: &Filter<D, T>) -> bool {
         self.spec == other.spec && self.words.words() == other.words.words()

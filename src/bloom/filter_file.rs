@@ -15,11 +15,11 @@ use std::path::Path;
 pub enum FilterKind {
     /// A `.bloom` file.
     Bloom,
-    /// A file of [`guava`].
+    /// A file of Guava; see [`guava`].
     Guava,
-    /// A file of [`dcso`]'s `bloom`.
+    /// A file of DCSO's `bloom`; see [`dcso`].
     Dcso,
-    /// A file of [`spark`]'s, of either version.
+    /// A file of Spark, of either version; see [`spark`].
     Spark,
 }
 
@@ -38,7 +38,7 @@ impl FilterKind {
         }
     }
 
-    /// What a file of this kind is, in a few words.
+    /// A few words about this kind of file.
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
@@ -74,7 +74,7 @@ impl FilterKind {
     }
 }
 
-/// A filter, and what else its file has.
+/// A filter, and the other content of its file.
 ///
 /// # Examples
 ///
@@ -99,13 +99,13 @@ pub struct FilterFile<S = Memory> {
     /// The filter.
     pub filter: AnyFilter<S>,
     kind: FilterKind,
-    /// The bytes behind the filter in a file of DCSO's.
+    /// The bytes behind the filter in a file of DCSO's `bloom`.
     data: Vec<u8>,
 }
 
 impl FilterFile<Opened> {
-    /// Opens a filter file of any kind to be asked. A `.bloom` file is mapped and only its
-    /// header is read; files of others are read into memory.
+    /// Opens a filter file of any kind for questions. It maps a `.bloom` file and reads only its
+    /// header; it reads files of other programs into memory.
     ///
     /// # Errors
     ///
@@ -114,11 +114,11 @@ impl FilterFile<Opened> {
         Self::open_as(&path, FilterKind::of(&path)?)
     }
 
-    /// As [`open`](Self::open), for a file whose kind is known: no other kind is tried.
+    /// Opens a file of this kind as [`open`](Self::open) does; it tries no other kind.
     ///
     /// # Errors
     ///
-    /// If it cannot be read or is no such file, or if there is not so much memory.
+    /// If the file cannot be read or is no such file, or if there is too little memory.
     pub fn open_as(path: impl AsRef<Path>, kind: FilterKind) -> Result<Self> {
         let path = path.as_ref();
         if kind == FilterKind::Bloom {
@@ -136,18 +136,17 @@ impl FilterFile {
         Self { filter, kind, data: Vec::new() }
     }
 
-    /// Reads a filter file of any kind into memory, where the filter can be changed, after
-    /// its checksums were checked. O(bytes).
+    /// Reads a filter file of any kind into memory, where the filter can be changed. It verifies
+    /// the checksums first. O(bytes).
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is no such file or is damaged, or if there is not so much
-    /// memory.
+    /// If it cannot be read, is no such file or is damaged, or if there is too little memory.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         Self::load_as(&path, FilterKind::of(&path)?)
     }
 
-    /// As [`load`](Self::load), for a file whose kind is known: no other kind is tried.
+    /// Reads a file of this kind as [`load`](Self::load) does; it tries no other kind.
     ///
     /// # Errors
     ///
@@ -172,17 +171,17 @@ impl FilterFile {
 }
 
 impl<S: Storage> FilterFile<S> {
-    /// The kind of file that it came from, or is made for.
+    /// The kind of file that the filter came from or is for.
     pub fn kind(&self) -> FilterKind {
         self.kind
     }
 
-    /// The bytes behind the filter in a file of DCSO's; other kinds have no place for them.
+    /// The bytes behind the filter in a file of DCSO's `bloom`; other kinds have none.
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
-    /// Writes the filter, whole or not at all, as a file of this kind.
+    /// Writes the filter as a file of this kind, whole or not at all.
     ///
     /// # Errors
     ///
@@ -201,8 +200,8 @@ impl<S: Storage> FilterFile<S> {
         }
     }
 
-    /// Replaces the file at `path` by one of the same kind, and returns when it is safe
-    /// from a power cut.
+    /// Replaces the file at `path` by one of the same kind. Returns when the new file would survive
+    /// a power cut.
     ///
     /// # Errors
     ///
@@ -222,11 +221,10 @@ impl<S: Storage> FilterFile<S> {
 }
 
 impl AnyFilter<Opened> {
-    /// Opens a filter file of any kind and design, told apart by its content. A `.bloom`
-    /// file is mapped: the cost is the same for any size, and nothing is loaded before it
-    /// is asked for. Files of Guava, of DCSO's `bloom` and of Spark are read into
-    /// memory.
-    /// [`FilterFile::open_as`] opens a file of one kind only.
+    /// Opens a filter file of any kind and design, told apart by its content. It maps a `.bloom`
+    /// file: the cost is the same for any size, and a page is read when a question needs it. It
+    /// reads files of Guava, of DCSO's `bloom` and of Spark into memory. [`FilterFile::open_as`]
+    /// opens a file of one kind only.
     ///
     /// A mapped file must not be shortened in place while it is open: the kernel ends
     /// processes that read what is gone. Programs that replace it by renaming, as
@@ -234,16 +232,16 @@ impl AnyFilter<Opened> {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is no such file, or its header contradicts itself or the
-    /// file's length; or if there is not so much memory.
+    /// If it cannot be read, is no such file, or its header contradicts itself or the file's
+    /// length; or if there is too little memory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         FilterFile::open(path).map(|file| file.filter)
     }
 }
 
 impl AnyFilter {
-    /// Reads a filter file of any kind into memory, where it can be changed, after its
-    /// checksums were checked. O(bytes).
+    /// Reads a filter file of any kind into memory, where the filter can be changed. It verifies
+    /// the checksums first. O(bytes).
     ///
     /// # Errors
     ///

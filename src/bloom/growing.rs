@@ -1,8 +1,8 @@
-//! A filter that grows with its keys: a row of filters, each larger than the one
-//! before it.
+//! A filter that grows with its keys. It is a row of filters, its layers; each is larger than the
+//! one before.
 //!
-//! Layer `i` keeps half of the rate of the layer before it, so that all of them
-//! together keep the promised one, however many there are.
+//! Layer `i` has half of the rate of the layer before it. So all layers together keep the promised
+//! rate, however many there are.
 //!
 //! # Source
 //!
@@ -14,27 +14,27 @@ use super::design::{Plain, Spec};
 use super::filter::Filter;
 use crate::error::{Error, Result};
 
-/// Each layer has room for so many times the keys of the one before it.
+/// Each layer has room for this many times the keys of the one before it.
 const GROWTH: u64 = 4;
 
-/// A filter without a largest number of keys.
+/// A filter for any number of keys.
 pub(crate) struct Growing<D> {
     layers: Vec<Filter<D>>,
-    /// Keys that the last layer still takes.
+    /// Keys that the last layer can still take.
     room: u64,
     next_keys: u64,
     next_rate: f64,
     /// The parameters of the first layer.
     first: Builder<D>,
-    /// Bytes that further layers may take.
+    /// Bytes that new layers may take.
     budget_bytes: u64,
     found: Vec<bool>,
 }
 
 impl<D: Plain> Growing<D> {
-    /// One that begins with the keys and keeps the rate that `first` says.
+    /// A filter whose first layer has the keys of `first`; all layers together keep its rate.
     pub(crate) fn new(first: Builder<D>, budget_bytes: u64) -> Result<Self> {
-        first.spec()?; // says what is wrong with it
+        first.spec()?; // reports what is wrong with it
         let known = first.expected_keys().zip(first.wanted_rate());
         let (keys, rate) = known.ok_or(BuildError::Incomplete)?;
         let mut growing = Self {
@@ -50,7 +50,7 @@ impl<D: Plain> Growing<D> {
         Ok(growing)
     }
 
-    /// Adds a layer for `needed` keys or more, as large as fits.
+    /// Adds a layer for at least `needed` keys, as large as fits in the budget.
     fn grow(&mut self, needed: u64) -> Result<()> {
         let mut keys = self.next_keys.max(needed);
         let spec = |keys| self.first.keys(keys).rate(self.next_rate).spec();
@@ -71,12 +71,12 @@ impl<D: Plain> Growing<D> {
         Ok(())
     }
 
-    /// Different keys, but for the rate.
+    /// Number of different keys, except those that looked known by a false positive.
     pub(crate) fn key_count(&self) -> u64 {
         self.layers.iter().map(Filter::key_count).sum()
     }
 
-    /// Adds all `keys`; `new` tells of each whether it is new.
+    /// Adds all `keys`; `new` gets for each whether it is new.
     pub(crate) fn insert_each(&mut self, keys: &[&[u8]], new: &mut Vec<bool>) -> Result<()> {
         if self.room < keys.len() as u64 {
             self.grow(keys.len() as u64)?;

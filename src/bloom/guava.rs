@@ -44,36 +44,35 @@ use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// The rate of false positives where Guava is given none.
+/// The rate of false positives that Guava takes by default.
 pub const DEFAULT_RATE: f64 = 0.03;
 
-/// How Guava finds the number of hash functions.
+/// How Guava computes the number of hash functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HashRule {
-    /// Of current versions: −log₂ p, rounded.
+    /// In current versions: −log₂ p, rounded.
     #[default]
     FromRate,
-    /// Of older versions, as 31.1: (m/n) ln 2, rounded.
+    /// In older versions, such as 31.1: (m/n) ln 2, rounded.
     FromBits,
 }
 
-/// The choices that Guava leaves: the strategy and the number of hash functions.
+/// The choices in Guava: the strategy and the number of hash functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// `MURMUR128_MITZ_32` instead of `MURMUR128_MITZ_64`, which is what
-    /// `BloomFilter.create` takes.
+    /// `MURMUR128_MITZ_32` instead of `MURMUR128_MITZ_64`, the default of `BloomFilter.create`.
     pub mitz_32: bool,
-    /// The number of hash functions.
+    /// How the number of hash functions is computed.
     pub hash_rule: HashRule,
 }
 
-/// The filter that `BloomFilter.create(funnel, keys, rate)` makes. As there, 0
-/// keys are taken for 1.
+/// The filter that `BloomFilter.create(funnel, keys, rate)` makes. Like Guava, it takes 0 keys as
+/// 1.
 ///
 /// # Errors
 ///
-/// If `rate` is not between 0 and 1, if Guava cannot make such a filter, or if
-/// there is not so much memory.
+/// If `rate` is not between 0 and 1, if Guava cannot make such a filter, or if there is too little
+/// memory.
 pub fn filter(keys: u64, rate: f64, options: Options) -> Result<BloomFilter, BuildError> {
     check_rate(rate)?;
     let keys = keys.max(1);
@@ -96,11 +95,11 @@ pub fn filter(keys: u64, rate: f64, options: Options) -> Result<BloomFilter, Bui
     Ok(filter)
 }
 
-/// The number of words is a signed number of 32 bits.
+/// The number of words is a signed number of 32 bits in the file.
 pub(super) const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER_BYTES: usize = 6;
 
-/// −n ln p / (ln 2)², cut off.
+/// −n ln p / (ln 2)², rounded down.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(super) fn optimal_bits(keys: u64, rate: f64) -> u64 {
     (-real(keys) * rate.ln() / (LN_2 * LN_2)) as u64
@@ -127,8 +126,8 @@ pub const fn int(number: i32) -> [u8; 4] {
     number.to_le_bytes()
 }
 
-/// The key of a text as `Funnels.unencodedCharsFunnel()` has it: the bytes of
-/// its UTF-16 code units, the low one first.
+/// The key of a text in `Funnels.unencodedCharsFunnel()`: the bytes of its UTF-16 code units, the
+/// low byte first.
 #[must_use]
 pub fn unencoded_chars(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -139,13 +138,13 @@ pub fn unencoded_chars(text: &str) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// If it cannot be read or is no such file, or if there is not so much memory.
+/// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
     load_as(path.as_ref(), parse)
 }
 
-/// Reads a file that `parse` takes for parameters and big-endian words. The number of its keys
-/// is estimated: the file does not count them.
+/// Reads a file from which `parse` gets parameters and big-endian words. The file does not count
+/// its keys, so their number is estimated.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(super) fn load_as(
     path: &Path,
@@ -190,7 +189,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     Ok((Spec::new(cells, hashes.into(), cell_bits, scheme), words))
 }
 
-/// Whether a file that begins so, and has this length, may be one of Guava's.
+/// Whether a file that begins with these bytes and has this length may be one of Guava's.
 #[must_use]
 pub fn is_guava_file(bytes: &[u8], file_len: u64) -> bool {
     let Some(&[strategy, hashes, ref count @ ..]) = bytes.first_chunk::<HEADER_BYTES>() else {

@@ -14,7 +14,7 @@ const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .
 const NAME_BYTES: usize = 16;
 const HEADER_LEN: u64 = HEADER_BYTES as u64;
 
-/// The number of hash functions that the field at `offset` says.
+/// The number of hash functions in the field at `offset`.
 pub(crate) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
     let hashes = u32::try_from(field).ok().filter(|hashes| (1..=MAX_HASHES).contains(hashes));
     hashes.ok_or((offset, "there can be no such number of hash functions"))
@@ -40,7 +40,7 @@ impl Header {
         HEADER_LEN.checked_add(len).map(|_| Section { offset: HEADER_LEN, len })
     }
 
-    /// Where the checksums lie.
+    /// The place of the checksums.
     pub(super) fn checksums(&self) -> Option<Section> {
         let payload = self.payload()?;
         let offset = payload.offset.checked_add(payload.len)?;
@@ -78,7 +78,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// The damage, and its byte.
+    /// The damage, and the byte where it is.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([design, cell_bits, block_log, _], rest) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG {
@@ -116,7 +116,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Checks that there is such a filter.
+    /// Checks that there can be such a filter.
     fn check_spec(&self) -> Result<(), Damage> {
         let Spec { cells, cell_bits, scheme, .. } = self.spec;
         let own = matches!(scheme, Scheme::Xxh3 { .. });

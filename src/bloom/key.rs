@@ -1,18 +1,18 @@
-//! Types that can be keys.
+//! The types of keys.
 
-/// A key of a filter: something that gives bytes.
+/// A key of a filter: a type whose values give bytes.
 ///
-/// A filter knows bytes only. A number is the same key as its 8 little-endian bytes,
-/// whatever its type; a negative one has those of its two's complement. So `5_u32`,
-/// `5_i64` and `[5, 0, 0, 0, 0, 0, 0, 0]` are one key. Text is the key of its UTF-8 bytes.
+/// A filter knows only bytes. A number of any type is the same key as its 8 little-endian bytes; a
+/// negative number has those of its two's complement. So `5_u32`, `5_i64` and `[5, 0, 0, 0, 0, 0,
+/// 0, 0]` are one key. Text is the key of its UTF-8 bytes.
 ///
 /// # Implementing it
 ///
-/// [`with_bytes`](Self::with_bytes) hands the bytes that stand for the key to `visit`, and
-/// gives what that gives. Equal keys must give equal bytes, in every process and for as
-/// long as there are files of filters: else an inserted key is not found. Keys with equal
-/// bytes are one key; where a key has several parts, let the bytes tell where a part ends,
-/// or `("ab", "c")` and `("a", "bc")` are one.
+/// [`with_bytes`](Self::with_bytes) calls `visit` with the bytes of the key, and returns its
+/// result. Equal keys must give equal bytes, in every process and as long as there are files of
+/// filters; if not, an inserted key is not found. Keys with equal bytes are one key. If a key has
+/// several parts, the bytes must show where a part ends, or `("ab", "c")` and `("a", "bc")` are one
+/// key.
 ///
 /// # Examples
 ///

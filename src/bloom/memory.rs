@@ -1,4 +1,4 @@
-//! Where the words of a filter lie.
+//! The memory of the words of a filter.
 
 use super::build_error::BuildError;
 use crate::kernel::sys::{CacheLines, Machine};
@@ -12,12 +12,12 @@ pub trait Storage: fmt::Debug {
     fn words(&self) -> &[u64];
 }
 
-/// Words that this process owns, beginning at a cache line.
+/// Words that this process owns. They begin at a cache line.
 #[derive(Debug)]
 pub struct Memory(CacheLines);
 
-/// Bytes from which on the size is held against the machine's: the kernel
-/// promises more than it has.
+/// From this size on, the size is compared with the memory of the machine: the kernel promises more
+/// than it has.
 const CHECKED_BYTES: u64 = 64 << 20;
 
 impl Memory {
@@ -54,10 +54,10 @@ impl Storage for Memory {
     }
 }
 
-/// Words of a filter file that was opened: they are asked where they lie in the mapped file.
+/// Words of a filter file that was opened. They are asked in the mapped file.
 ///
-/// Only `.bloom` files can be asked so. The words of other programs' files are read into
-/// the memory of this process: their bytes lie in another order, or at odd places.
+/// This works only for `.bloom` files. The words of other programs' files are read into the memory
+/// of this process, because their bytes have another order or are not aligned.
 #[derive(Debug)]
 pub struct Opened(Place);
 
@@ -68,7 +68,7 @@ enum Place {
 }
 
 impl Opened {
-    /// The words in these bytes of a file, if they are words.
+    /// The words at `payload` in a mapped file; none if there are no whole, aligned words.
     pub(super) fn mapped(file: Mmap, payload: Range<usize>) -> Option<Self> {
         words_in(&file, payload.clone())?;
         Some(Self(Place::Mapped { file, payload }))
@@ -89,7 +89,7 @@ impl From<Memory> for Opened {
     }
 }
 
-/// The payload begins at a multiple of 8, and a map at a page.
+/// The words of the payload: it begins at a multiple of 8, and a map at a page.
 fn words_in(file: &[u8], payload: Range<usize>) -> Option<&[u64]> {
     bytemuck::try_cast_slice(file.get(payload)?).ok()
 }

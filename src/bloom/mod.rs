@@ -1,9 +1,7 @@
-//! Bloom filters: sets that answer "maybe" or "certainly not", in a few bits a
-//! key.
+//! Bloom filters: sets that answer "maybe" or "certainly not", in a few bits for each key.
 //!
-//! A filter is a bitmap behind `k` hash functions: a key sets the `k` bits that
-//! they name, and is missing for certain if one of its bits is not set. There
-//! are three designs:
+//! A filter is a bitmap and `k` hash functions. A key sets the `k` bits that they choose; if one of
+//! its bits is not set, the key is certainly not in the filter. There are three designs:
 //!
 //! | | bits a key for 1 % | for 0.1 % | cache misses a key |
 //! |---|--:|--:|--:|
@@ -14,7 +12,7 @@
 //! Flow: a key → its hashes (`scheme`) → cells (`anywhere`, `blocked`) → `true` or `false`;
 //! filter files → `file` → filters. Read `scheme` and `filter` first.
 //!
-//! All positions have 64 bits: filters of 10^11 keys keep their promise.
+//! The number of a cell has 64 bits, so filters of 10^11 keys keep their rate.
 //!
 //! ```
 //! use bitsort::bloom::BloomFilter;
@@ -26,13 +24,12 @@
 //! # Ok::<(), bitsort::bloom::BuildError>(())
 //! ```
 //!
-//! Filters of one size, hash function and seed join to the filter of all their
-//! keys ([`union_assign`](BloomFilter::union_assign)). They are saved in files
-//! that are asked where they lie, and read and written in the formats of [`guava`]
-//! and [`dcso`]; [`AnyFilter::open`] opens them all. What size gives what rate is in
-//! [`params`]. [`LineTools`](crate::lines::LineTools) fill them with the lines of files
-//! and ask them, and [`lines::index`](crate::lines::index) searches a file of keys
-//! through the filters of its blocks.
+//! Filters with the same size, hash function and seed can be joined to the filter of all their keys
+//! ([`union_assign`](BloomFilter::union_assign)). They are saved in files that are asked without
+//! being loaded, and read and written in the formats of [`guava`], [`dcso`] and [`spark`];
+//! [`AnyFilter::open`] opens all of them. [`params`] computes rates from sizes.
+//! [`LineTools`](crate::lines::LineTools) fill them with the lines of files and ask them, and
+//! [`lines::index`](crate::lines::index) searches a file of keys through the filters of its blocks.
 //!
 //! # Cost
 //!

@@ -1,8 +1,8 @@
-//! The Bloom filters in a Parquet file, which are asked without the rows.
+//! The Bloom filters in a Parquet file. They answer without the rows.
 //!
-//! A column may have a split-block filter in each row group. `bitsort` writes them with its
-//! Parquet files if it is asked to ([`Sort::table_filter`](crate::sort::Sort::table_filter)).
-//! Takes the feature `columnar`.
+//! A column may have a split-block filter in each row group. `bitsort` writes them with its Parquet
+//! files if it is asked to ([`Sort::table_filter`](crate::sort::Sort::table_filter)). Needs the
+//! feature `columnar`.
 
 use crate::error::{Error, Result};
 use crate::io::table::ColumnFilters;
@@ -42,24 +42,23 @@ impl ParquetFilter {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is damaged, or if it has no such column, or no filter of it;
-    /// or if the build has no feature `columnar`.
+    /// If the file cannot be read or is damaged, if it has no such column or no filter for it, or
+    /// if the build lacks the feature `columnar`.
     pub fn open(path: impl AsRef<Path>, column: Option<&Column>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(Error::io("open", path))?;
         ColumnFilters::open(file, &path.display().to_string(), column).map(Self)
     }
 
-    /// Whether a row of the file may have this value in the column, which is written as text:
-    /// `false` is certain. None if the column cannot have such a value. Numbers are decimal;
-    /// those of columns without a sign go up to 2^64 − 1. A row group without a filter may have
-    /// any value.
+    /// Whether a row of the file may have the value of this text in the column; `false` is certain.
+    /// None if the column cannot have such a value. Numbers are decimal, up to 2^64 − 1 in unsigned
+    /// columns. A row group without a filter may have any value.
     #[must_use]
     pub fn contains_text(&self, text: &[u8]) -> Option<bool> {
         self.0.key(text).map(|key| self.0.contains(&key))
     }
 
-    /// The values that the column can have, in words.
+    /// What a value of the column must be, in words.
     #[must_use]
     pub fn expected(&self) -> &'static str {
         self.0.expected()

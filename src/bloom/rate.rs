@@ -1,4 +1,4 @@
-//! The rate of false positives, measured.
+//! Measures the rate of false positives.
 
 use super::design::Design;
 use super::filter::Filter;
@@ -8,13 +8,13 @@ use super::params::real;
 /// The answers to probes with keys that are not in the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeasuredRate {
-    /// Keys that were asked for.
+    /// Number of keys that were asked for.
     pub probes: u64,
-    /// Answers that were yes.
+    /// Number of answers that were yes.
     pub false_positives: u64,
 }
 
-/// How sure an interval is.
+/// The confidence of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
     /// 95 %.
@@ -34,13 +34,13 @@ impl Confidence {
 }
 
 impl MeasuredRate {
-    /// False positives a probe; not a number without probes.
+    /// Share of false positives; not a number without probes.
     #[must_use]
     pub fn rate(&self) -> f64 {
         real(self.false_positives) / real(self.probes)
     }
 
-    /// The rates between which the true one lies, at this confidence.
+    /// The interval that has the true rate, with this confidence.
     ///
     /// # Examples
     ///
@@ -74,17 +74,16 @@ impl MeasuredRate {
 const BATCH: u64 = 4096;
 
 impl<D: Design, S: Storage> Filter<D, S> {
-    /// How far the rates of filters like this one are apart with `keys` keys, as a share of
-    /// [`rate_with`](Filter::rate_with): the standard deviation; see
-    /// [`params`](super::params).
+    /// The spread of the rates of filters like this one with `keys` keys, divided by
+    /// [`rate_with`](Filter::rate_with): the standard deviation; see [`params`](super::params).
     #[must_use]
     pub fn rate_deviation(&self, keys: u64) -> f64 {
         D::rate_deviation(&self.spec(), keys)
     }
 
-    /// Asks for `probes` random keys of 16 bytes and counts the answers that
-    /// are yes. That one of them was inserted is as good as impossible, unless
-    /// somebody inserted the keys of the same `seed`.
+    /// Asks for `probes` random keys of 16 bytes and counts the answers that are yes. It is
+    /// practically impossible that one of these keys was inserted, unless somebody inserted the
+    /// keys of the same `seed`.
     ///
     /// # Examples
     ///
@@ -118,8 +117,7 @@ impl<D: Design, S: Storage> Filter<D, S> {
     }
 }
 
-/// Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*
-/// (2014).
+/// The generator of Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
 struct SplitMix(u64);
 
 impl SplitMix {

@@ -1,14 +1,14 @@
-//! From a key to its hash, and from the hash to positions in a filter.
+//! Computes the hash of a key, and from the hash the cells of the key.
 
 use super::key::Key;
 use crate::kernel::line::{MULTIPLIER, reduce};
 use std::fmt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// How the positions of a key are found.
+/// How the cells of a key are chosen.
 ///
-/// [`Scheme::Xxh3`] is this crate's own; filters of the others are what Guava,
-/// DCSO's `bloom` and Spark read and write.
+/// [`Scheme::Xxh3`] is this crate's own. Guava, DCSO's `bloom` and Spark read and write filters of
+/// the others.
 ///
 /// # Examples
 ///
@@ -23,24 +23,24 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheme {
-    /// XXH3 of 64 bits, seeded; further positions are derived from it.
+    /// XXH3 of 64 bits with a seed. The further cells are derived from this hash.
     Xxh3 {
-        /// Filters of different seeds have different false positives.
+        /// Filters with different seeds have different false positives.
         seed: u64,
     },
-    /// Guava's `MURMUR128_MITZ_32`. Positions stay below 2^31: filters of more
-    /// than some 10^8 keys have far more false positives than they promise.
+    /// Guava's `MURMUR128_MITZ_32`. Numbers of cells stay below 2^31: filters of more than some
+    /// 10^8 keys have far more false positives than they promise.
     GuavaMitz32,
     /// Guava's `MURMUR128_MITZ_64`.
     GuavaMitz64,
     /// FNV-1 of 64 bits, multiplied again and again modulo a prime.
     Dcso,
-    /// Murmur3 of 32 bits as Spark computes it, twice. Positions stay below 2^31: filters of
+    /// Murmur3 of 32 bits as Spark computes it, twice. Numbers of cells stay below 2^31: filters of
     /// more than some 4·10^7 keys have far more false positives than they promise.
     SparkV1,
-    /// The same hash, and positions of 64 bits.
+    /// The same hash, with numbers of cells of 64 bits.
     SparkV2 {
-        /// Of the hash.
+        /// The seed of the hash.
         seed: i32,
     },
 }
@@ -72,7 +72,7 @@ impl Scheme {
         }
     }
 
-    /// The seed; 0 where there is none; a negative one of 32 bits by its bits.
+    /// The seed; 0 for schemes without one. A negative seed of 32 bits is given by its bits.
     #[must_use]
     pub const fn seed(self) -> u64 {
         match self {
@@ -118,12 +118,12 @@ impl Scheme {
     }
 }
 
-/// Keys whose memory is on its way while one is inserted.
+/// Keys that are prefetched while one is inserted.
 const AHEAD: usize = 32;
 
 impl Scheme {
-    /// Calls `visit` for every key twice: first to ask for its memory, and when
-    /// that was done for some keys behind it, to use it.
+    /// Calls `visit` twice for every key: first to prefetch its memory; then, after some more keys
+    /// were prefetched, to use it.
     #[inline]
     pub(super) fn hash_ahead<K: Key>(self, keys: &[K], mut visit: impl FnMut(bool, Hash)) {
         let mut ring = [Hash([0; 2]); AHEAD];
@@ -154,7 +154,7 @@ fn fnv1_64(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The hash of a key, and that with the first one as its seed; numbers with a sign.
+/// The hash of a key, and the hash with the first one as its seed; both as signed numbers.
 #[inline(never)] // as above
 fn spark_hash(bytes: &[u8], seed: i32) -> Hash {
     let first = spark_murmur3(bytes, seed.cast_unsigned());
@@ -162,8 +162,8 @@ fn spark_hash(bytes: &[u8], seed: i32) -> Hash {
     Hash([first, second].map(|hash| i64::from(hash.cast_signed()).cast_unsigned()))
 }
 
-/// `Murmur3_x86_32.hashUnsafeBytes` of Spark: each byte behind the last whole 4 is mixed in as
-/// a number of its own with a sign, which no other program does.
+/// `Murmur3_x86_32.hashUnsafeBytes` of Spark. Unlike other programs, it mixes in each byte behind
+/// the last whole word of 4 bytes as a signed number of its own.
 fn spark_murmur3(bytes: &[u8], seed: u32) -> u32 {
     let (words, tail) = bytes.as_chunks::<4>();
     let words = words.iter().map(|word| u32::from_le_bytes(*word));
@@ -179,29 +179,29 @@ fn spark_murmur3(bytes: &[u8], seed: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-/// The hashes of a key from which a scheme computes its cells.
+/// The hashes from which a scheme computes the cells of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hash(pub(crate) [u64; 2]);
 
-/// The positions of a key, one after the other.
+/// The cells of a key, one after the other.
 pub(super) trait Walk: Copy {
-    /// At the first position.
+    /// At the first cell.
     fn start(hash: Hash) -> Self;
-    /// The position, in `0..len`.
+    /// The number of the cell, in `0..len`.
     fn position(self, len: u64) -> u64;
-    /// At the next position.
+    /// At the next cell.
     fn next(self) -> Self;
 }
 
-/// Double hashing with a rotation before each step, so that positions are no
-/// arithmetic progression: those have more false positives in small filters
-/// (0.90 % instead of 0.84 % with 51 keys in 512 bits). The high bits count.
+/// Double hashing with a rotation before each step, so that the cells are not at equal distances:
+/// such cells give more false positives in small filters (0.90 % instead of 0.84 % with 51 keys in
+/// 512 bits). The high bits decide.
 ///
 /// # Source
 ///
-/// Kirsch and Mitzenmacher, *Less Hashing, Same Performance* (2006). Rates were
-/// held against those of independent positions; steps of a linear congruential
-/// generator are as good and 8 % slower in the cache.
+/// Kirsch and Mitzenmacher, *Less Hashing, Same Performance* (2006). The rates were compared with
+/// those of independent cells. Steps of a linear congruential generator give the same rates, and
+/// are 8 % slower in the cache.
 #[derive(Clone, Copy)]
 pub(super) struct XxhWalk {
     at: u64,
@@ -253,7 +253,7 @@ fn halves(hash: u64) -> [u32; 2] {
     bytemuck::cast(hash)
 }
 
-/// Guava's second strategy: h1 + i h2 without the sign.
+/// Guava's second strategy: h1 + i h2, without the sign bit.
 #[derive(Clone, Copy)]
 pub(super) struct Mitz64Walk {
     at: u64,
@@ -275,8 +275,8 @@ impl Walk for Mitz64Walk {
     }
 }
 
-/// DCSO's: powers of a multiplier modulo the largest prime below 2^64; the
-/// product is cut to 64 bits before.
+/// DCSO's strategy: powers of a multiplier modulo the largest prime below 2^64; the product is cut
+/// to 64 bits before.
 #[derive(Clone, Copy)]
 pub(super) struct DcsoWalk(u64);
 
@@ -340,8 +340,8 @@ impl Walk for SparkV2Walk {
     }
 }
 
-/// Calls `visit` with the `hashes` positions of a key until it says no; tells
-/// whether it never did.
+/// Calls `visit` with the `hashes` cells of a key until it returns false; gives whether it never
+/// did.
 #[inline]
 pub(super) fn walk<W: Walk>(
     hash: Hash,
@@ -350,7 +350,7 @@ pub(super) fn walk<W: Walk>(
     mut visit: impl FnMut(u64) -> bool,
 ) -> bool {
     let mut walk = W::start(hash);
-    // The first is apart: of keys that are not in, half get no further.
+    // The first cell is apart, because half of the keys that are not in the filter end there.
     if !visit(walk.position(len)) {
         return false;
     }

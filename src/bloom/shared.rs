@@ -1,4 +1,4 @@
-//! A filter that several threads fill at once.
+//! A filter that several threads fill at the same time.
 
 use super::design::{Plain, Spec};
 use super::filter::Filter;
@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A filter that is lent to several threads: [`Filter::share`] makes it.
 ///
-/// Bits are set one by one and never taken back, so that no order between
-/// threads matters: what a thread inserted it finds, and others find it once
-/// they are synchronized with it. At the end the number of keys is estimated from
-/// the bits, which are the same whatever thread set them.
+/// Bits are set one by one and never cleared, so the order of the threads does not matter. A thread
+/// finds the keys that it inserted, and other threads find them after they synchronize with it. At
+/// the end the number of keys is estimated from the bits, which do not depend on the threads that
+/// set them.
 #[derive(Debug)]
 pub struct SharedFilter<'a, D: Plain> {
     spec: Spec,
     words: &'a [AtomicU64],
     key_count: &'a mut u64,
-    /// Keys that the bits spoke of before.
+    /// Estimated number of keys before.
     before: u64,
     design: PhantomData<D>,
 }
@@ -36,8 +36,8 @@ fn keys_of<D: Plain>(spec: &Spec, ones: u64) -> u64 {
 }
 
 impl<D: Plain> Filter<D> {
-    /// Lends the filter to several threads. O(words), and so again when the lent filter is
-    /// dropped: [`key_count`](Self::key_count) grows then by what the bits speak of.
+    /// Lends the filter to several threads. O(words), and O(words) again when the lent filter is
+    /// dropped: [`key_count`](Self::key_count) then grows by the estimated number of new keys.
     ///
     /// # Examples
     ///
@@ -69,8 +69,8 @@ impl<D: Plain> Filter<D> {
 }
 
 impl<D: Plain> SharedFilter<'_, D> {
-    /// Adds `key`; tells whether it is new: whether this call set a bit. Of two
-    /// threads that insert a new key at once, one or both are told so.
+    /// Adds `key`; gives whether it is new, that is, whether this call set a bit. If two threads
+    /// insert a new key at the same time, one or both get `true`.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.set(self.spec.scheme.hash(key))
     }
@@ -91,8 +91,8 @@ impl<D: Plain> SharedFilter<'_, D> {
         new
     }
 
-    /// Whether `key` may be in the filter; `false` is certain of keys that this
-    /// thread inserted, or that others did before they were synchronized.
+    /// Whether `key` may be in the filter. `false` is certain for keys that this thread inserted,
+    /// or that others inserted before they synchronized with it.
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         D::walk(&self.spec, self.spec.scheme.hash(key), |cell| {
@@ -106,7 +106,7 @@ impl<D: Plain> SharedFilter<'_, D> {
         D::walk(&self.spec, hash, |cell| {
             let (index, mask) = D::place(&self.spec, cell);
             let word = &self.words[index];
-            // Reading first is cheaper than locking a line that has the bit.
+            // Reading first is cheaper than locking a line that already has the bit.
             new |= word.load(Ordering::Relaxed) & mask == 0
                 && word.fetch_or(mask, Ordering::Relaxed) & mask == 0;
             true
@@ -119,7 +119,7 @@ impl<D: Plain> Drop for SharedFilter<'_, D> {
     fn drop(&mut self) {
         let words = self.words.iter().map(|word| word.load(Ordering::Relaxed));
         let after = keys_of::<D>(&self.spec, words.map(|word| u64::from(word.count_ones())).sum());
-        let more = after.saturating_sub(self.before); // bits are only set
+        let more = after.saturating_sub(self.before); // bits are never cleared
         *self.key_count = self.key_count.saturating_add(more);
     }
 }

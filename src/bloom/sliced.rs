@@ -1,17 +1,15 @@
-//! Filters of many blocks, bit by bit: bit 0 of all of them, then bit 1 of all,
-//! and so on.
+//! The filters of many blocks, stored by bits: bit 0 of all of them, then bit 1 of all, and so on.
 //!
-//! To ask the filters of 512 blocks takes k cache lines, not 512: the bits of a
-//! key are in k lines, and the blocks that have them all are what is left when
-//! these are joined by "and". The filters of a group have one size for that. It
-//! follows from the keys of all its blocks, so that a block with far more keys
-//! than the others does not make all filters large.
+//! A question to the filters of 512 blocks reads k cache lines, not 512: the bits of a key are in k
+//! lines, and the "and" of these lines gives the blocks that have all of them. For this, all
+//! filters of a group have one size. It follows from the keys of all blocks of the group, so a
+//! block with far more keys than the others does not make all filters large.
 
 use super::params::{self, real};
 use super::scheme::{Hash, Walk, XxhWalk};
 use crate::set::bitmap::Word;
 
-/// The most blocks of a group: the bits of a cache line.
+/// Most blocks of a group: the bits of a cache line.
 pub(crate) const MAX_BLOCKS: usize = 512;
 const LINE_WORDS: usize = MAX_BLOCKS / 64;
 
@@ -21,17 +19,17 @@ pub(crate) type Blocks = [u64; LINE_WORDS];
 /// The size and the hash functions of the filters of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Filters, 1 to 512.
+    /// Number of filters, 1 to 512.
     pub(crate) blocks: usize,
-    /// Bits of each, at least 1.
+    /// Bits of each filter, at least 1.
     pub(crate) bits: u64,
-    /// Bits that a key has.
+    /// Number of bits of a key.
     pub(crate) hashes: u32,
 }
 
 impl Shape {
-    /// Filters for blocks of so many keys, of which a share of `rate` answers
-    /// yes to a key that is in none.
+    /// Filters for blocks with these numbers of keys. A key that is in no block gets yes from a
+    /// share of `rate` of the filters.
     pub(crate) fn for_rate(keys: &[u64], hashes: u32, rate: f64) -> Self {
         let most = keys.iter().copied().max().unwrap_or(0).max(1);
         let enough = |bits: u64| {
@@ -57,8 +55,7 @@ impl Shape {
         bits.div_ceil(MAX_BLOCKS as u64).checked_mul(LINE_WORDS as u64)
     }
 
-    /// Calls `visit` with the number of the first bit of each row that a key is
-    /// in.
+    /// Calls `visit` with the first bit of each row that a key has.
     #[inline]
     fn rows(self, hash: Hash, mut visit: impl FnMut(u64) -> bool) {
         let mut walk = XxhWalk::start(hash);
@@ -80,7 +77,7 @@ impl Shape {
         });
     }
 
-    /// The blocks that may have a key, of those in `among`.
+    /// Those of the blocks `among` that may have a key.
     #[inline]
     pub(crate) fn candidates(self, words: &[u64], hash: Hash, among: &Blocks) -> Blocks {
         let mut left = *among;
@@ -105,7 +102,7 @@ impl Shape {
         left
     }
 
-    /// The blocks from `first` to before `end`.
+    /// The blocks from `first` up to `end`.
     pub(crate) fn range(self, first: usize, end: usize) -> Blocks {
         let below = |end: usize, word: usize| {
             let bits = end.min(self.blocks).saturating_sub(word * 64).min(64);
@@ -115,7 +112,7 @@ impl Shape {
     }
 }
 
-/// 64 bits that begin anywhere; 0 where there are none.
+/// 64 bits from any bit on; 0 behind the end.
 #[inline]
 fn word_at(words: &[u64], bit: u64) -> u64 {
     let word = |index: u64| {

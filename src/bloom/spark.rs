@@ -11,9 +11,9 @@
 //! | a string | the text |
 //! | binary | the bytes |
 //!
-//! Version 2 is what Spark makes from 4.1 on; [`filter`] makes it. Version 1 computes the
-//! places of bits in 32 bits: of more than [`MOST_KEYS_V1`] keys it finds far more that are not
-//! in than it promises.
+//! Spark writes version 2 from 4.1 on; [`filter`] makes it too. Version 1 computes the numbers of
+//! cells in 32 bits: with more than [`MOST_KEYS_V1`] keys it has far more false positives than it
+//! promises.
 //!
 //! # Examples
 //!
@@ -46,18 +46,18 @@ use byteorder::{BigEndian, WriteBytesExt};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// The rate of false positives where Spark is given none.
+/// The rate of false positives that Spark takes by default.
 pub const DEFAULT_RATE: f64 = 0.03;
-/// Keys from which filters of version 1 are much worse than they promise.
+/// With more keys than this, filters of version 1 are much worse than they promise.
 pub const MOST_KEYS_V1: u64 = 40_000_000;
 
-/// The filter of version 2 that `BloomFilter.create(keys, rate)` makes; 0 is the seed that Spark
-/// takes if it is given none.
+/// The filter of version 2 that `BloomFilter.create(keys, rate)` makes; Spark's default for the
+/// seed is 0.
 ///
 /// # Errors
 ///
 /// If `keys` is 0, if `rate` is not between 0 and 1, if Spark cannot make such a filter, or if
-/// there is not so much memory.
+/// there is too little memory.
 pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError> {
     check_rate(rate)?;
     if keys == 0 {
@@ -85,7 +85,7 @@ pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError
 ///
 /// # Errors
 ///
-/// If it cannot be read or is no such file, or if there is not so much memory.
+/// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
     load_as(path.as_ref(), parse)
 }
@@ -116,7 +116,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     Ok((Spec::new(cells, hashes, Standard::CELL_BITS, scheme), words))
 }
 
-/// Whether bytes are those of a file of Spark's, as far as its header and its length say.
+/// Whether bytes may be a file of Spark, by their header and their length.
 #[must_use]
 pub fn is_spark_file(bytes: &[u8]) -> bool {
     parse(bytes).is_ok()

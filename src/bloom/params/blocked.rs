@@ -1,10 +1,10 @@
-//! Filters in which all bits of a key lie in one block: blocked and split-block
-//! designs. Names are those of [`params`](super).
+//! Filters whose bits of a key are in one block: blocked and split-block designs. Names are those
+//! of [`params`](super).
 
 use super::{BLOCK_BITS, power, real};
 
-/// The most hash functions that are tried for a blocked filter: more than fit
-/// in a line do no good.
+/// Most hash functions that are tried for a blocked filter. More do not help in a block of this
+/// size.
 const MAX_BLOCKED_HASHES: u32 = 40;
 
 /// Rate of false positives of a blocked filter: all `k` bits of a key lie in
@@ -38,7 +38,8 @@ fn rate_blocked_at(c: f64, k: u32) -> f64 {
     poisson_mean(bins / c, |i| power_of_fill(i * f64::from(k), k))
 }
 
-/// E\[(set bits / 512)^`exponent`\] of a block in which so many bits were set.
+/// E\[(set bits / 512)^`exponent`\] of a block in which `balls` bits were set, some of them more
+/// than once.
 fn power_of_fill(balls: f64, exponent: u32) -> f64 {
     let bins = real(BLOCK_BITS);
     let empty = (balls * (-1.0 / bins).ln_1p()).exp();
@@ -52,8 +53,8 @@ fn power_of_fill(balls: f64, exponent: u32) -> f64 {
     power(mean, exponent) * (1.0 + pairs * variance / (mean * mean))
 }
 
-/// How far the rates of blocked filters of the same `m`, `n` and `k` are apart: their
-/// standard deviation, as a share of [`rate_blocked`].
+/// The spread of the rates of blocked filters with the same `m`, `n` and `k`: their standard
+/// deviation, divided by [`rate_blocked`].
 ///
 /// # Source
 ///
@@ -76,13 +77,13 @@ pub fn rate_deviation_blocked(m: u64, n: u64, k: u32) -> f64 {
 ///
 /// # Source
 ///
-/// The minimum of [`rate_blocked`], looked for upwards from 1.
+/// The first minimum of [`rate_blocked`], from 1 upwards.
 #[must_use]
 pub fn hashes_blocked(m: u64, n: u64) -> u32 {
     best_blocked(real(m) / real(n.max(1))).0
 }
 
-/// The best k at `c` bits a key, and its rate: the first minimum.
+/// The best `k` with `c` bits for each key, and its rate: the first minimum.
 fn best_blocked(c: f64) -> (u32, f64) {
     let mut best = (1, rate_blocked_at(c, 1));
     for k in 2..=MAX_BLOCKED_HASHES {
@@ -95,7 +96,7 @@ fn best_blocked(c: f64) -> (u32, f64) {
     best
 }
 
-/// Bits a key of a blocked filter at a rate of `p` with the best `k`.
+/// Bits for each key of a blocked filter at a rate of `p` with the best `k`.
 ///
 /// # Examples
 ///
@@ -113,7 +114,7 @@ pub fn bits_per_key_blocked(p: f64) -> f64 {
     solve(p, |c| best_blocked(c).1)
 }
 
-/// Bits a key of a blocked filter at a rate of `p` with `k` hash functions.
+/// Bits for each key of a blocked filter at a rate of `p` with `k` hash functions.
 ///
 /// # Source
 ///
@@ -123,8 +124,8 @@ pub fn bits_per_key_blocked_with_hashes(p: f64, k: u32) -> f64 {
     solve(p, |c| rate_blocked_at(c, k))
 }
 
-/// Number of keys in a blocked filter of `m` bits of which `ones` are set.
-/// Infinite if all bits are set.
+/// Estimated number of keys in a blocked filter of `m` bits, `ones` of which are set. Infinite if
+/// all bits are set.
 ///
 /// # Source
 ///
@@ -153,7 +154,7 @@ fn rate_split_block_at(c: f64) -> f64 {
     poisson_mean(256.0 / c, |i| power(-(i * (-1.0_f64 / 32.0).ln_1p()).exp_m1(), 8))
 }
 
-/// Bits a key of a split-block filter at a rate of `p`.
+/// Bits for each key of a split-block filter at a rate of `p`.
 ///
 /// # Examples
 ///
@@ -171,8 +172,8 @@ pub fn bits_per_key_split_block(p: f64) -> f64 {
     solve(p, rate_split_block_at)
 }
 
-/// The bits a key at which a falling rate is `p`; infinite if a block of 512 bits
-/// does not tell keys apart that well, however few are in it.
+/// The bits for each key at which a falling rate is `p`; infinite if a block of 512 bits never has
+/// so low a rate, however few keys it has.
 fn solve(p: f64, rate: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.5, 1.0);
     while rate(high) > p && high < 1e6 {
@@ -193,11 +194,11 @@ fn solve(p: f64, rate: impl Fn(f64) -> f64) -> f64 {
     high
 }
 
-/// The mean of `value` over a Poisson distribution. It is summed from its mode
-/// outwards, where no term underflows.
+/// The mean of `value` over a Poisson distribution. The sum begins at the mode and goes outwards,
+/// where no term underflows.
 fn poisson_mean(mean: f64, value: impl Fn(f64) -> f64) -> f64 {
     const NEGLIGIBLE: f64 = 1e-18;
-    const NARROW: f64 = 1e6; // from here on the value is that of the mean
+    const NARROW: f64 = 1e6; // from here on, the mean is the value at the mean
     let mode = mean.floor();
     if mean > NARROW {
         return value(mean);

@@ -1,8 +1,7 @@
 //! The mathematics of Bloom filters.
 //!
-//! Here, and nowhere else, names are those of the literature: `n` keys, `m`
-//! bits, `k` hash functions (bits that are looked at for a key), `p` rate of
-//! false positives, `c = m / n` bits a key.
+//! Only here, names are those of the literature: `n` keys, `m` bits, `k` hash functions (bits that
+//! are tested for a key), `p` rate of false positives, `c = m / n` bits for each key.
 //!
 //! # Sources
 //!
@@ -26,16 +25,17 @@ pub use blocked::{
 
 /// Bits of a block of a blocked filter: a cache line.
 pub const BLOCK_BITS: u64 = 512;
-/// The most hash functions that this crate takes.
+/// Most hash functions of a filter.
 pub const MAX_HASHES: u32 = 255;
 
-/// A number as a real one; above 2^53 the last digits do not matter here.
+/// A number as a floating-point one. Above 2^53 its last digits are lost, which does not matter
+/// here.
 #[expect(clippy::cast_precision_loss, reason = "rates and sizes need no more digits")]
 pub(super) const fn real(number: u64) -> f64 {
     number as f64
 }
 
-/// The number next above a positive real one; at most 2^64 − 1.
+/// A positive floating-point number, rounded up; at most 2^64 − 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(super) const fn whole(number: f64) -> u64 {
     number.ceil() as u64
@@ -66,7 +66,7 @@ pub fn bits(n: u64, p: f64) -> u64 {
     whole(real(n) * bits_per_key(p))
 }
 
-/// Bits a key at a rate of `p` with the best `k`: c = −ln p / (ln 2)².
+/// Bits for each key at a rate of `p` with the best `k`: c = −ln p / (ln 2)².
 ///
 /// # Examples
 ///
@@ -180,8 +180,8 @@ pub fn rate_approximate(m: u64, n: u64, k: u32) -> f64 {
     power(-(-f64::from(k) * real(n) / real(m)).exp_m1(), k)
 }
 
-/// How far the rates of filters of the same `m`, `n` and `k` are apart: their standard
-/// deviation, as a share of [`rate`].
+/// The spread of the rates of filters with the same `m`, `n` and `k`: their standard deviation,
+/// divided by [`rate`].
 ///
 /// # Examples
 ///
@@ -204,15 +204,14 @@ pub fn rate_deviation(m: u64, n: u64, k: u32) -> f64 {
     f64::from(k) * (variance.max(0.0) / real(m)).sqrt() / (1.0 - empty).max(f64::MIN_POSITIVE)
 }
 
-/// The rate of a filter of which `fill` of the bits are set: fill^k.
+/// The rate of a filter with this share of its bits set: fill^k.
 #[must_use]
 pub fn rate_of_fill(fill: f64, k: u32) -> f64 {
     power(fill, k)
 }
 
-/// Number of keys in a filter of `m` bits of which `ones` are set:
-/// n* = ln(1 − ones/m) / (k ln(1 − 1/m)), close to −(m/k) ln(1 − ones/m).
-/// Infinite if all bits are set.
+/// Estimated number of keys in a filter of `m` bits, `ones` of which are set: n* = ln(1 − ones/m) /
+/// (k ln(1 − 1/m)), close to −(m/k) ln(1 − ones/m). Infinite if all bits are set.
 ///
 /// # Source
 ///
