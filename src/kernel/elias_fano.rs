@@ -1,8 +1,8 @@
-//! Ascending numbers as low bits, packed, and high parts in unary.
+//! Elias–Fano: ascending numbers as packed low bits and unary high parts.
 //!
-//! Number `i` of a sequence has its lowest `low_bits` bits at bit `i * low_bits` of the
-//! lows. The rest of it, its high part `h`, is bit `h + i` of the uppers: each one stands
-//! for a number, each zero before it for a step of the high part.
+//! Number `i` of a sequence has its lowest `low_bits` bits at bit `i * low_bits` of the lows. The
+//! rest, its high part `h`, sets bit `h + i` of the uppers: each one bit stands for a number, and
+//! each zero bit before it raises the high part by one.
 //!
 //! Source: Elias, "Efficient storage and retrieval by content and address of static
 //! files", J. ACM 21 (1974); Fano, MIT Project MAC Memorandum 61 (1971).
@@ -17,7 +17,7 @@ use super::task::{Task, run};
 pub(crate) fn select(word: u64, index: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;
-    // Set bits of each byte and of all bytes below it.
+    // The number of set bits in each byte and all lower bytes.
     let mut sums = word - (word >> 1 & 0x5555_5555_5555_5555);
     sums = (sums & 0x3333_3333_3333_3333) + (sums >> 2 & 0x3333_3333_3333_3333);
     sums = ((sums + (sums >> 4)) & 0x0F0F_0F0F_0F0F_0F0F).wrapping_mul(ONES);
@@ -37,24 +37,24 @@ pub(crate) fn select(word: u64, index: u32) -> u32 {
     place + rest.trailing_zeros()
 }
 
-/// Of more numbers that share their high parts the low bits are searched, not read.
+/// If more numbers share a high part, their low bits are searched, not compared one by one.
 const FEW: usize = 16;
 
-/// A number that is looked for.
+/// A number that a search looks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted {
     /// A bit of the uppers at or before its high part.
     pub(crate) place: usize,
-    /// Zeros from there to its high part.
+    /// Number of zeros from there to its high part.
     pub(crate) zeros: u32,
     pub(crate) high: usize,
     pub(crate) low: u64,
-    /// Numbers of the sequence.
+    /// Number of numbers in the sequence.
     pub(crate) count: usize,
 }
 
-/// [`Sequence::find_with`] of a processor that selects a bit at once: those before AVX-512 may
-/// take a hundred cycles.
+/// [`Sequence::find_with`] for processors that select a bit in one instruction. Processors before
+/// AVX-512 may take a hundred cycles for it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,popcnt,lzcnt")]
 fn find_with_bmi2(sequence: Sequence<'_>, wanted: Wanted) -> Option<Result<usize, usize>> {
@@ -66,7 +66,7 @@ fn find_with_bmi2(sequence: Sequence<'_>, wanted: Wanted) -> Option<Result<usize
 /// A sequence in borrowed bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sequence<'a> {
-    /// The lows, and at least eight bytes behind them.
+    /// The lows, with at least eight bytes behind them.
     pub(crate) lows: &'a [u8],
     pub(crate) uppers: &'a [[u8; 8]],
     /// At most 63.
@@ -91,15 +91,15 @@ impl Sequence<'_> {
         low & !(u64::MAX << self.low_bits)
     }
 
-    /// The uppers from bit `place` on, and zeros; none behind their end.
+    /// The uppers from bit `place` on, filled with zeros; none behind their end.
     #[inline]
     fn word(self, place: usize) -> Option<u64> {
         let word = self.uppers.get(place >> 6)?;
         Some(u64::from_le_bytes(*word) & u64::MAX << (place & 63))
     }
 
-    /// The place behind the next `count` bits that are `wanted`, from `place` on; `select` is
-    /// [`select`].
+    /// The place behind the next `count` bits that are `wanted`, from `place` on. `select` selects
+    /// a bit in a word.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn behind(
@@ -127,19 +127,20 @@ impl Sequence<'_> {
         }
     }
 
-    /// The place behind `count` zeros from `place` on, if there are as many.
+    /// The place behind `count` zeros from `place` on; none if there are fewer.
     #[inline]
     pub(crate) fn behind_zeros(self, place: usize, count: u32) -> Option<usize> {
         self.behind(place, count, false, select)
     }
 
-    /// The place of the one that has `count` ones before it from `place` on, if there is one.
+    /// The place of the one bit that has `count` one bits before it, from `place` on; none if there
+    /// are fewer.
     #[inline]
     pub(crate) fn one(self, place: usize, count: u32) -> Option<usize> {
         Some(self.behind(place, count + 1, true, select)? - 1)
     }
 
-    /// Number of ones from `place` to the next zero, or to the end.
+    /// Number of one bits from `place` to the next zero, or to the end.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn ones_at(self, mut place: usize) -> usize {
@@ -155,7 +156,7 @@ impl Sequence<'_> {
         place - start
     }
 
-    /// The index of a number, or where it would be; `None` if the uppers are not those of
+    /// The index of a number, or the index where it would be. `None` if the uppers do not have
     /// `wanted.count` numbers.
     #[inline]
     pub(crate) fn find(self, level: Level, wanted: Wanted) -> Option<Result<usize, usize>> {
@@ -176,7 +177,7 @@ impl Sequence<'_> {
         select: impl Fn(u64, u32) -> u32,
     ) -> Option<Result<usize, usize>> {
         let place = self.behind(wanted.place, wanted.zeros, false, select)?;
-        // As many zeros as the high part lie before the place.
+        // The zeros before the place are as many as the high part says.
         let first = place.checked_sub(wanted.high)?;
         let mut end = first + self.ones_at(place);
         if end > wanted.count {
@@ -200,7 +201,7 @@ impl Sequence<'_> {
         Some(Err(end))
     }
 
-    /// Fills `out` with the places of ones, from bit `place` on. Gives how many there were.
+    /// Fills `out` with the places of one bits, from bit `place` on. Gives how many there were.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn places(self, place: usize, out: &mut [u64]) -> usize {
@@ -222,8 +223,8 @@ impl Sequence<'_> {
         found
     }
 
-    /// Makes the places in `out` of the ones from `index` on the numbers, plus `base`: `N` of
-    /// them at a time.
+    /// Replaces the places in `out` by the numbers from `index` on, plus `base`: `N` of them at a
+    /// time.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn join_all<const N: usize>(self, base: u64, index: usize, out: &mut [u64]) {
@@ -236,7 +237,7 @@ impl Sequence<'_> {
             let bytes = self.lows[bit >> 3..][..8].as_chunks().0[0];
             let lows = u64::from_le_bytes(bytes) >> (bit & 7);
             for (number, slot) in (0..).zip(chunk) {
-                // Of damaged bits there may be fewer zeros than the index says.
+                // With damaged bits there may be fewer zeros than the index says.
                 let high = slot.wrapping_sub(next as u64 + number);
                 *slot = base.wrapping_add(high << bits | (lows >> (number * bits) & mask));
             }
@@ -255,9 +256,8 @@ impl Sequence<'_> {
         }
     }
 
-    /// Fills `out` with the numbers from `index` on, whose first one is looked for from bit
-    /// `place` on, each plus `base`, wrapping. Gives how many there were, and whether these
-    /// ascend.
+    /// Fills `out` with the numbers from `index` on, each plus `base`, wrapping. It looks for the
+    /// first one from bit `place` on. Gives how many there were, and whether they ascend.
     ///
     /// # Panics
     ///
@@ -273,8 +273,8 @@ impl Sequence<'_> {
         run(level, Decode { sequence: self, base, index, place, out })
     }
 
-    /// Writes how many numbers have a high part below `2^log`, below twice as much, and so on,
-    /// as the uppers have it; of fewer zeros than that, nothing.
+    /// Writes how many numbers have a high part below `2^log`, below twice as much, and so on, by
+    /// counting the uppers. Writes nothing if they have fewer zeros.
     pub(crate) fn sample(self, level: Level, log: u32, samples: &mut [u16]) {
         run(level, Sample { sequence: self, log, samples });
     }
@@ -321,7 +321,7 @@ impl Task for Decode<'_, '_> {
         let Self { sequence, base, index, place, out } = self;
         let found = sequence.places(place, out);
         let out = &mut out[..found];
-        // As many lows as one load has, whatever the bit where it begins.
+        // As many lows as are in one load, at whatever bit it begins.
         match sequence.low_bits {
             ..=7 => sequence.join_all::<8>(base, index, out),
             8..=14 => sequence.join_all::<4>(base, index, out),
@@ -334,12 +334,12 @@ impl Task for Decode<'_, '_> {
     }
 }
 
-/// Writes `numbers`, which ascend and are at least `base`, less it: all of their lows and
-/// uppers.
+/// Writes the lows and uppers of `numbers`, which ascend; `base` is at most the first one, and is
+/// subtracted from each.
 ///
 /// # Panics
 ///
-/// If lows or uppers have not the room.
+/// If the lows or the uppers have too little room.
 pub(crate) fn encode(
     level: Level,
     numbers: &[u64],
@@ -356,7 +356,7 @@ pub(crate) fn encode(
 struct EncodeLows<'a> {
     numbers: &'a [u64],
     base: u64,
-    /// At least one.
+    /// Number of low bits, at least one.
     low_bits: u32,
     lows: &'a mut [u64],
 }
@@ -369,7 +369,7 @@ impl Task for EncodeLows<'_> {
     fn run(self) {
         let low = |number: u64| number.wrapping_sub(self.base) & !(u64::MAX << self.low_bits);
         let mut bits = Bits { words: self.lows, word: 0, used: 0, index: 0 };
-        // So many lows fill at most a word.
+        // As many lows as fit in a word.
         match self.low_bits {
             ..=8 => bits.put_all::<8>(self.numbers, self.low_bits, low),
             9..=16 => bits.put_all::<4>(self.numbers, self.low_bits, low),
@@ -380,7 +380,7 @@ impl Task for EncodeLows<'_> {
     }
 }
 
-/// Words that are filled bit by bit.
+/// Words that are filled from the lowest bit on.
 struct Bits<'a> {
     words: &'a mut [u64],
     word: u64,
@@ -389,7 +389,7 @@ struct Bits<'a> {
 }
 
 impl Bits<'_> {
-    /// The `low` of each number, `N` of them at a time.
+    /// Appends the `low` of each number, `N` of them at a time.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn put_all<const N: usize>(&mut self, numbers: &[u64], bits: u32, low: impl Fn(u64) -> u64) {
@@ -407,12 +407,12 @@ impl Bits<'_> {
         }
     }
 
-    /// At least one bit and at most 64.
+    /// Appends `bits` bits, at least one and at most 64.
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     #[inline(always)]
     fn put(&mut self, value: u64, bits: u32) {
         let word = self.word | value << self.used;
-        // A word is stored until it is full, so that nothing is to be foreseen.
+        // The word is stored even if it is not full, so that there is no branch to predict.
         self.words[self.index] = word;
         let used = self.used + bits;
         self.used = used & 63;
@@ -467,10 +467,10 @@ impl Task for EncodeUppers<'_> {
     }
 }
 
-/// Numbers whose bits are mostly less than a word apart.
+/// In so many numbers, bits are mostly less than a word apart.
 const TOGETHER: usize = 8;
 
-/// Sets the `bits` from `place` on.
+/// Sets the bits of `bits` from `place` on.
 #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
 #[inline(always)]
 fn set(uppers: &mut [u64], place: u64, bits: u64) {

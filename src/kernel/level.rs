@@ -1,4 +1,4 @@
-//! Which vector instructions this CPU has, found out once.
+//! Finds out, once, which vector instructions this CPU has.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ pub(crate) struct Level(Isa);
 /// Instruction sets that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Isa {
-    /// Whatever the compiler's target has.
+    /// The instructions of the compiler's target.
     Scalar,
     /// AVX2 and BMI1/2, POPCNT, LZCNT: x86-64-v3.
     #[cfg(target_arch = "x86_64")]
@@ -44,7 +44,7 @@ impl Level {
                     }
                 }
             }
-            // Big-endian, elements of a register are numbered otherwise.
+            // On a big-endian processor, the elements of a register have other numbers.
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             if std::arch::is_aarch64_feature_detected!("neon") {
                 levels.push(Self(Isa::Neon));
@@ -65,7 +65,7 @@ impl Level {
         })
     }
 
-    /// The name as `BITSORT_SIMD` takes it.
+    /// The name in `BITSORT_SIMD`.
     pub(crate) const fn name(self) -> &'static str {
         match self.0 {
             Isa::Scalar => "scalar",
@@ -78,7 +78,7 @@ impl Level {
         }
     }
 
-    /// Whether loops over many values at once are known to pay. They do not with the
+    /// Whether loops over many values at once are known to be faster. They are not with the
     /// instructions that every x86-64 has; with NEON nobody has measured them.
     pub(crate) fn is_vector(self) -> bool {
         match self.0 {
@@ -90,7 +90,7 @@ impl Level {
         }
     }
 
-    /// For dispatchers.
+    /// The instruction set, for dispatchers.
     pub(super) const fn isa(self) -> Isa {
         self.0
     }

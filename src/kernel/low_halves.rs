@@ -1,4 +1,4 @@
-//! Values → their low 16 bits.
+//! Takes the low 16 bits of values.
 
 use super::Level;
 use super::decimal::Low;

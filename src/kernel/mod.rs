@@ -1,7 +1,7 @@
 //! Vector kernels, each with a scalar twin, and the calls of the operating system.
 //!
-//! Flow: slices of bytes, words or values → **here** → slices or numbers. Read `level` and
-//! `parse/mod.rs` first.
+//! In: slices of bytes, words or values. Out: slices or numbers. Read `level` and `parse/mod.rs`
+//! first.
 //!
 //! # Rules of the house
 //! 1. A kernel is a folder: `mod.rs` has its contract and dispatch, `scalar.rs`
@@ -9,11 +9,11 @@
 //! 2. A kernel is a safe `#[target_feature]` function on slices; inside it only
 //!    loads and stores are unsafe, outside it only its dispatcher.
 //!    A loop that the compiler vectorizes is a `task::Task`.
-//! 3. Dispatch happens once a block, on a [`Level`] that cannot be forged.
-//! 4. What an unsafe block relies on is checked in the same function or made
-//!    so by a private field, never left to a caller. In `parse` the ends of lines
+//! 3. Dispatch happens once a block, on a [`Level`] that only a check of the CPU can make.
+//! 4. The function of an unsafe block checks all that the block relies on, or
+//!    a private field guarantees it; it is never left to a caller. In `parse` the ends of lines
 //!    are found and used by one loop around the kernels; `stream` has a fence that
-//!    its callers owe.
+//!    its callers must call.
 
 pub(crate) mod arrays;
 pub(crate) mod decimal;

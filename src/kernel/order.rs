@@ -1,18 +1,18 @@
-//! Values that are nearly in order are put in order, but for few.
+//! Sorts values that are almost in order, all but a few.
 //!
-//! Rounds of odd-even transposition (N. Habermann: Parallel neighbor-sort, 1972):
-//! neighbours that are out of order change places, those of even and odd places
-//! in one round, those of odd and even places in the next. Each round brings a
-//! value one place nearer to its own, and has no branch to be guessed wrong.
+//! Rounds of odd-even transposition (N. Habermann: Parallel neighbor-sort, 1972): neighbours that
+//! are out of order change places; in one round the neighbours at even and odd places, in the next
+//! those at odd and even places. Each round brings a value one place nearer to its own, and has no
+//! branches to mispredict.
 
 use super::Level;
 use super::task::{Task, run};
 
-/// Values on which all rounds are done while they are in the first-level cache.
+/// Values on which all rounds are done at once: they stay in the first-level cache.
 const BLOCK: usize = 1024;
 
-/// `rounds` rounds of odd-even transposition: in order are then all values that
-/// began at most about half as many places away.
+/// Does `rounds` rounds of odd-even transposition. Afterwards all values are in order that were at
+/// most about half as many places away.
 pub(crate) fn transpose<T: Copy + Ord>(level: Level, rounds: usize, values: &mut [T]) {
     run(level, Transpose { rounds, values });
 }
@@ -31,7 +31,7 @@ impl<T: Copy + Ord> Task for Transpose<'_, T> {
         let Self { rounds, values } = self;
         let end = values.len();
         for block in (0..end + rounds).step_by(BLOCK) {
-            // Each round ends a place before the one that it follows.
+            // Each round ends one place before the round that it follows.
             for round in 0..rounds {
                 let from = if block > round { block - round } else { round % 2 };
                 let to = (block + BLOCK).saturating_sub(round).min(end);

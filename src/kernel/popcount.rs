@@ -1,4 +1,4 @@
-//! Set bits of little-endian words, counted.
+//! Counts the set bits of little-endian words.
 
 use super::Level;
 #[cfg(target_arch = "aarch64")]
@@ -6,7 +6,7 @@ use super::level::Isa;
 use super::task::{Task, run};
 use super::words::{self, Op};
 
-/// Set bits of `words`.
+/// Number of set bits of `words`.
 pub(crate) fn ones(level: Level, words: &[[u8; 8]]) -> u64 {
     #[cfg(target_arch = "aarch64")]
     if level.isa() == Isa::Neon {
@@ -17,7 +17,7 @@ pub(crate) fn ones(level: Level, words: &[[u8; 8]]) -> u64 {
     run(level, Ones(words))
 }
 
-/// Bits set in `a` and in `b`, as far as both reach.
+/// Number of bits that are set in both `a` and `b`, up to the end of the shorter one.
 pub(crate) fn common_ones(level: Level, a: &[[u8; 8]], b: &[[u8; 8]]) -> u64 {
     words::count(level, Op::And, a, b)
 }

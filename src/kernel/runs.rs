@@ -1,4 +1,4 @@
-//! Where runs of neighbouring values begin, counted; and whether values ascend.
+//! Counts the runs of values, and checks whether values ascend.
 
 use super::Level;
 use super::task::{Task, run};
@@ -35,7 +35,7 @@ impl Task for Ascend<'_> {
     #[inline(always)]
     fn run(self) -> bool {
         let Some((_, behind)) = self.0.split_first() else { return true };
-        // To the end, whatever is found: vectors have no early exit.
+        // It reads to the end in any case, because vectors have no early exit.
         let falls = self.0.iter().zip(behind).fold(0, |falls, (&value, &next)| {
             falls | u16::from(u16::from_le_bytes(value) >= u16::from_le_bytes(next))
         });

@@ -1,7 +1,7 @@
-//! Work counted in steps, in builds with debug assertions: tests hold how it grows with
-//! the input, which times cannot show.
+//! Counts work in steps, in builds with debug assertions. Tests check how the number of steps grows
+//! with the input; times could not show that.
 //!
-//! A step is a container that is looked at, or some words or values that are gone through.
+//! A step is a container that is read, or some words or values that are passed.
 
 #[cfg(debug_assertions)]
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ pub(crate) fn count(steps: usize) {
     let _ = steps; // a release build does not count
 }
 
-/// The steps so far, where they are counted.
+/// The steps so far, in builds that count them.
 #[cfg(feature = "cli")]
 pub(crate) fn taken() -> Option<u64> {
     #[cfg(debug_assertions)]

@@ -1,13 +1,12 @@
-//! Cache lines written past the caches.
+//! Writes cache lines past the caches.
 //!
-//! A store reads the line that it changes into the cache first. Lines that are
-//! written whole, and read much later, need neither the reading nor the room.
+//! An ordinary store first reads the line that it changes into the cache. Lines that are written
+//! whole and read much later need neither the read nor the room in the cache.
 
 /// Bytes of a cache line.
 pub(crate) const LINE: usize = 64;
 
-/// Copies a whole line, which nobody may read or write before this thread calls
-/// [`fence`].
+/// Copies a whole line. Nobody may read or write it before this thread calls [`fence`].
 #[inline]
 pub(crate) fn copy_line(from: &[u8; LINE], to: &mut [u8; LINE]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -27,8 +26,8 @@ pub(crate) fn copy_line(from: &[u8; LINE], to: &mut [u8; LINE]) {
     *to = *from;
 }
 
-/// Makes the lines that this thread copied visible: to itself, and to other
-/// threads once these are synchronized with it.
+/// Makes the lines that this thread copied visible: to itself, and to other threads after they
+/// synchronize with it.
 #[inline]
 pub(crate) fn fence() {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

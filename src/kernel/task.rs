@@ -6,12 +6,12 @@
 use super::Level;
 use super::level::Isa;
 
-/// A loop. `run` is `#[inline(always)]` in every one, so that it is compiled
-/// for the instructions of its caller.
+/// A loop. Its `run` is `#[inline(always)]`, so that it is compiled for the instructions of its
+/// caller.
 pub(super) trait Task {
     /// The result.
     type Output;
-    /// Does it.
+    /// Runs the loop.
     fn run(self) -> Self::Output;
 }
 

@@ -1,15 +1,15 @@
-//! Threads that work on one job: pools of rayon.
+//! Threads that work on one job, in pools of rayon.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Does `job` on each of `items`, each in a thread of its own, and gives the results in
-/// the order of the items.
+/// Calls `job` with each of `items`, each in a thread of its own. Gives the results in the order of
+/// the items.
 ///
-/// If the system refuses threads, then fewer of them take one item after the other. So an
-/// item may wait for items before it, and never for one behind it. The items of a job that
-/// claims its work bit by bit are nothing but threads: see [`in_threads`].
+/// If the system refuses threads, fewer threads take one item after the other. So an item may wait
+/// for earlier items, and never for a later one. If a job claims its work bit by bit, its items are
+/// only threads: see [`in_threads`].
 pub(crate) fn on_each<I: Send, T: Send>(items: Vec<I>, job: impl Fn(I) -> T + Sync) -> Vec<T> {
     let pool = pool(items.len());
     let (mut left, mut done) = (Some(items), Vec::new());
@@ -25,12 +25,12 @@ pub(crate) fn on_each<I: Send, T: Send>(items: Vec<I>, job: impl Fn(I) -> T + Sy
     }
 }
 
-/// Runs `job`, which enters a pool, and does nothing else until it ends. Does not run it
-/// if that takes a thread which the system refuses.
+/// Runs `job`, which enters a pool, and does nothing else until it ends. If this needs another
+/// thread and the system refuses it, `job` does not run.
 ///
-/// A thread of a pool that waits for another pool takes further items of its own pool
-/// meanwhile. Such an item may need a lock that the thread holds: then it waits for ever.
-/// So another thread waits there.
+/// A thread of a pool that waits for another pool runs other items of its own pool meanwhile. Such
+/// an item may need a lock that the thread holds, and would then wait forever. So another thread
+/// waits instead.
 fn wait_for(job: &mut (dyn FnMut() + Send)) {
     if rayon::current_thread_index().is_none() {
         return job();
@@ -43,13 +43,13 @@ fn wait_for(job: &mut (dyn FnMut() + Send)) {
     });
 }
 
-/// Does `job` in so many threads at once; gives what each gave.
+/// Calls `job` in so many threads at once; gives all results.
 pub(crate) fn in_threads<T: Send>(threads: usize, job: impl Fn() -> T + Sync) -> Vec<T> {
     on_each(vec![(); threads.max(1)], |()| job())
 }
 
-/// Does `job` in so many threads, in which `rayon::join` and its kin share work; `job` is told
-/// that there is more than one.
+/// Calls `job` in a pool of so many threads, in which `rayon::join` and similar calls share work.
+/// `job` gets whether there is more than one thread.
 pub(crate) fn within_threads<T: Send>(threads: usize, job: impl FnOnce(bool) -> T + Send) -> T {
     match pool(threads) {
         Some(pool) => pool.install(|| job(true)),
@@ -57,9 +57,9 @@ pub(crate) fn within_threads<T: Send>(threads: usize, job: impl FnOnce(bool) -> 
     }
 }
 
-/// Sorts values, in up to so many threads.
+/// Sorts values in up to so many threads.
 pub(crate) fn sort<T: Ord + Send>(threads: usize, values: &mut [T]) {
-    /// Fewer are sorted before threads have begun.
+    /// Fewer values are sorted before threads have started.
     const FEW: usize = 1 << 14;
     let threads = if values.len() < FEW { 1 } else { threads };
     within_threads(threads, |shared| {
@@ -67,8 +67,8 @@ pub(crate) fn sort<T: Ord + Send>(threads: usize, values: &mut [T]) {
     });
 }
 
-/// A pool of so many threads, or of half as many until the system starts them all; `None`
-/// for one thread: that is the caller's.
+/// A pool of so many threads; if the system refuses them, of half as many, and so on. `None` for
+/// one thread, which is the caller's.
 fn pool(threads: usize) -> Option<ThreadPool> {
     let halves = std::iter::successors(Some(threads), |threads| Some(threads / 2));
     halves

@@ -1,5 +1,5 @@
-//! 32 values merged with 32 by a bitonic network, after Inoue and Taura
-//! (VLDB 2015); values that come twice are told by their neighbours.
+//! Merges 32 values with 32 others by a bitonic network, after Inoue and Taura (VLDB 2015). A value
+//! that comes twice is found by comparing neighbours.
 
 use super::Low;
 use std::arch::x86_64::{
@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 
 /// Values of a register.
 const LANES: usize = 32;
-/// Stands where there is no value; taken out of the arrays beforehand.
+/// Fills lanes without a value. The arrays that are merged do not have this value any more.
 const TOP: Low = [0xFF, 0xFF];
 
 const fn lanes(first: u16, step: u16) -> [u16; LANES] {
@@ -33,7 +33,7 @@ fn constant(lanes: &[u16; LANES]) -> __m512i {
     unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
 }
 
-/// The values from `start` on, then [`TOP`].
+/// The values from `start` on, and [`TOP`] in the other lanes.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn load(values: &[Low], start: usize) -> __m512i {
@@ -48,7 +48,7 @@ fn load(values: &[Low], start: usize) -> __m512i {
     unsafe { _mm512_mask_loadu_epi16(none, mask, rest.as_ptr().cast()) }
 }
 
-/// The lower half and the upper half of two ascending registers, ascending.
+/// The lower half and the upper half of the values of two ascending registers, each ascending.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn merged(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
@@ -57,7 +57,7 @@ fn merged(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     (ascending(_mm512_min_epu16(a, b)), ascending(_mm512_max_epu16(a, b)))
 }
 
-/// A bitonic register, sorted.
+/// The values of a bitonic register, sorted.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn ascending(mut v: __m512i) -> __m512i {
@@ -68,19 +68,19 @@ fn ascending(mut v: __m512i) -> __m512i {
     halves(v, _mm512_rol_epi32::<16>(v), 0xAAAA_AAAA)
 }
 
-/// The smaller one of each pair, where `upper` says so the larger one.
+/// The smaller value of each pair; in lanes of `upper` the larger one.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn halves(v: __m512i, partners: __m512i, upper: u32) -> __m512i {
     _mm512_mask_blend_epi16(upper, _mm512_min_epu16(v, partners), _mm512_max_epu16(v, partners))
 }
 
-/// Values on their way out: each waits for the one behind it.
+/// Writes merged values. Each waits for the next one, to be compared with it.
 struct Output<'o> {
     both: bool,
     out: &'o mut [Low],
     count: usize,
-    /// The values before.
+    /// The values of the register before.
     before: __m512i,
 }
 
@@ -105,7 +105,7 @@ impl Output<'_> {
     }
 }
 
-/// Without the value 65535, and whether it was there.
+/// The values without 65535, and whether it was there.
 fn without_top(values: &[Low]) -> (&[Low], bool) {
     match values {
         [rest @ .., TOP] => (rest, true),
@@ -123,7 +123,7 @@ pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize 
         values.get(at).map_or(1 << 16, |&low| u32::from(u16::from_le_bytes(low)))
     };
     let (mut i, mut j) = (0, 0);
-    // The upper half of what was merged last.
+    // The upper half of the values that were merged last.
     let mut rest = None;
     while i < a.len() || j < b.len() {
         let values;

@@ -1,10 +1,9 @@
-//! Two ascending arrays of 16-bit values.
+//! Filters and merges two ascending arrays of 16-bit values.
 //!
-//! Contract of every implementation, for arrays that ascend: [`filter`] writes
-//! the values of `a` that are in `b`, or those that are not; [`merge`] writes
-//! the values of either, or of one only; [`common`] counts what `filter` would
-//! write. Whatever the order of the values, nothing is written behind the room
-//! that is asked for, and nothing panics.
+//! Contract of every implementation, for arrays that ascend: [`filter`] writes the values of `a`
+//! that are in `b`, or those that are not; [`merge`] writes the values of either, or of one only;
+//! [`common`] counts what `filter` would write. If the values do not ascend, the result is wrong,
+//! but nothing is written outside of the room in `out`, and nothing panics.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -20,11 +19,11 @@ use super::level::Isa;
 /// A little-endian value.
 pub(crate) type Low = [u8; 2];
 
-/// Room that is needed behind the values that may be written.
+/// Elements of `out` behind the result that may be overwritten.
 pub(crate) const SLACK: usize = 128;
 
-/// Writes the values of `a` that are in `b` (`keep`) or are not (not `keep`) to
-/// the front of `out`; gives how many.
+/// Writes the values of `a` that are in `b` (`keep`) or are not (not `keep`) to the front of `out`;
+/// gives how many there are.
 ///
 /// # Panics
 ///
@@ -53,8 +52,8 @@ pub(crate) fn common(level: Level, a: &[Low], b: &[Low]) -> usize {
     }
 }
 
-/// Writes the values of either (`both`) or of one only (not `both`) to the front
-/// of `out`; gives how many.
+/// Writes the values of either array (`both`) or of exactly one (not `both`) to the front of `out`;
+/// gives how many there are.
 ///
 /// # Panics
 ///

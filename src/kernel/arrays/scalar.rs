@@ -1,4 +1,4 @@
-//! One value at a time, without a branch on what the values are.
+//! One value at a time, without branches that depend on values.
 
 use super::Low;
 

@@ -1,8 +1,8 @@
-//! 8 values against 8 with one instruction, the string comparison of SSE 4.2,
-//! after Schlegel, Willhalm and Lehner (ADMS 2011).
+//! Compares 8 values with 8 others in one instruction, the string comparison of SSE 4.2, after
+//! Schlegel, Willhalm and Lehner (ADMS 2011).
 //!
-//! Steps without a branch on the values: a wrong guess costs more than a step.
-//! 32 against 32 by rotation takes 64 instructions of AVX-512, and is slower.
+//! Steps have no branches that depend on values: a misprediction costs more than a step. Comparing
+//! 32 with 32 values by rotation takes 64 instructions of AVX-512, and is slower.
 
 use super::Low;
 use std::arch::x86_64::{
@@ -10,13 +10,13 @@ use std::arch::x86_64::{
     _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128,
 };
 
-/// Values that are compared with as many by one instruction.
+/// Values that one instruction compares with as many others.
 const BLOCK: usize = 8;
-/// Values of a step. The next step waits for the last values of this one: half
-/// as many take half as long again.
+/// Values of a step. The next step waits for the last values of this one; with half as many values,
+/// the whole takes half as long again.
 const PAIR: usize = 2 * BLOCK;
 
-/// Where the bytes of the values chosen by a mask come from.
+/// For each mask, a shuffle that moves the bytes of the chosen values to the front.
 static CHOSEN: [[u8; 16]; 256] = {
     let mut table = [[0x80; 16]; 256];
     let mut mask = 0;
@@ -43,7 +43,7 @@ fn load(block: &[Low; BLOCK]) -> __m128i {
     unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
-/// A bit for each value of `a` that is in `b`. A 0 ends the values.
+/// A bit for each value of `a` that is in `b`. The instruction takes a 0 as the end of the values.
 #[target_feature(enable = "sse4.2")]
 #[inline]
 fn matches(a: __m128i, b: __m128i) -> u32 {
@@ -56,7 +56,7 @@ fn last(pair: &[Low; PAIR]) -> u16 {
     u16::from_le_bytes(*last)
 }
 
-/// Without the value 0, and whether it was there.
+/// The values without 0, and whether it was there.
 fn without_zero(values: &[Low]) -> (&[Low], bool) {
     match values {
         [[0, 0], rest @ ..] => (rest, true),
@@ -79,12 +79,11 @@ fn both(pair: &[Low; PAIR]) -> [__m128i; 2] {
     [load(&blocks[0]), load(&blocks[1])]
 }
 
-/// Values in pairs; what is less than a pair at the end is filled up with 0, which no
-/// comparison finds.
+/// Values in pairs of blocks. At the end, 0 fills the last pair; no comparison finds it.
 struct Pairs<'a> {
     whole: &'a [[Low; PAIR]],
     rest: [Low; PAIR],
-    /// Values of the rest.
+    /// Number of values in the last pair.
     rest_len: usize,
 }
 
@@ -100,7 +99,7 @@ impl<'a> Pairs<'a> {
         self.whole.len() + usize::from(self.rest_len > 0)
     }
 
-    /// Pair `index`, and its last value; behind the rest come no others.
+    /// Pair `index`, and its last value.
     #[inline]
     fn get(&self, index: usize) -> (&[Low; PAIR], u16) {
         match self.whole.get(index) {
@@ -126,8 +125,7 @@ pub(super) fn common(a: &[Low], b: &[Low]) -> usize {
     count
 }
 
-/// Writes the values of two blocks that are chosen, one behind the other; gives the place
-/// behind them.
+/// Writes the chosen values of two blocks one behind the other; gives the place behind them.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn put(values: [__m128i; 2], chosen: u32, out: &mut [Low], mut end: usize) -> usize {
@@ -152,7 +150,7 @@ pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize
     let (pairs, others) = (a.count(), b.count());
     let (mut i, mut j) = (0, 0);
     let flip = if keep { 0 } else { 0xFFFF };
-    // Values of pair `i` that were found in pairs before `j`.
+    // The values of pair `i` that were found in earlier pairs of the other array.
     let mut found = 0;
     while i < pairs && j < others {
         let ((ours, end), (theirs, other_end)) = (a.get(i), b.get(j));
@@ -160,7 +158,7 @@ pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize
         found |= pair(values, both(theirs));
         let is_done = end <= other_end;
         let inside = if i < a.whole.len() { 0xFFFF } else { (1 << a.rest_len) - 1 };
-        // Written in any case, counted when the pair is done.
+        // Write in any case; count when the pair is done.
         let behind = put(values, (found ^ flip) & inside, out, count);
         count = if is_done { behind } else { count };
         found = if is_done { 0 } else { found };

@@ -1,13 +1,12 @@
-//! Sorted values → decimal lines.
+//! Writes sorted values as decimal lines.
 //!
-//! Contract: `base + low` of every element, in order, as decimal digits and a
-//! terminator. Values with one number of digits are written by code made for
-//! that number, so that the digits' places are constants.
+//! Contract: `base + low` for every element, in order, as decimal digits and a terminator. There is
+//! code for each number of digits, so that the places of the digits are constants.
 //!
-//! Neighbours in a sorted sequence share their high digits: those are made
-//! once and stored again for each value, and the last four come from a table;
-//! this is bound by its stores. Where neighbours are far apart sixteen digits are
-//! made for each value, in groups of four from the table.
+//! Neighbours in a sorted sequence share their high digits. These are computed once and stored
+//! again for each value; the last four digits come from a table. Stores limit the speed. If
+//! neighbours are far apart, sixteen digits are computed for each value, in groups of four from the
+//! table.
 
 mod table;
 
@@ -15,15 +14,15 @@ use table::FOUR_DIGITS;
 
 /// Longest line: 20 digits and a terminator.
 pub(crate) const MAX_LINE: usize = 21;
-/// Bytes behind the last line that may be written over.
+/// Bytes behind the last line that may be overwritten.
 pub(crate) const SLACK: usize = 32;
-/// Mean distance of neighbours above which the high digits are not kept:
-/// half of them would have to be made anew.
+/// If neighbours are farther apart than this on average, high digits are not kept: half of them
+/// would have to be computed again.
 const FAR: u64 = 5_000;
 
-/// The part of a value that varies within a partition.
+/// The low bits of a value, which differ within a partition.
 pub(crate) trait Low: Copy {
-    /// As a `u64`.
+    /// The bits as a `u64`.
     fn widen(self) -> u64;
 }
 
@@ -44,8 +43,8 @@ pub(crate) fn digit_count(value: u64) -> usize {
     value.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// Writes the lines of `base + low`, all `lows` sorted either way; gives the
-/// number of bytes.
+/// Writes the lines of `base + low` for all `lows`, which are sorted up or down; gives how many
+/// bytes it wrote.
 ///
 /// # Panics
 ///
@@ -77,7 +76,7 @@ pub(crate) fn lines<L: Low>(base: u64, lows: &[L], terminator: u8, out: &mut [u8
     written
 }
 
-/// [`lines`] of values that all have `D` digits.
+/// Writes [`lines`] of values that all have `D` digits.
 fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) -> usize {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return 0 };
     let distance = first.widen().abs_diff(last.widen()) / run.len() as u64;
@@ -89,7 +88,7 @@ fn run_of<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mu
     run.len() * (D + 1)
 }
 
-/// Writes lines that have few digits in common with the line before, or few digits at all.
+/// Writes lines with few digits, or with few digits in common with the line before.
 fn far<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) {
     for (low, at) in run.iter().zip((0..).step_by(D + 1)) {
         if let Some(line) = out[at..].first_chunk_mut::<32>() {
@@ -99,11 +98,11 @@ fn far<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [
     }
 }
 
-/// Writes lines of five digits or more, of which many have those of the line
-/// before but for the last four.
+/// Writes lines of five digits or more. Many have the digits of the line before, except for the
+/// last four.
 fn near<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut [u8]) {
     let mut kept = [0_u8; 16];
-    // Whatever the first value is, its high digits are not kept yet.
+    // Not the first value: its high digits are not kept yet.
     let mut kept_from = run.first().map_or(0, |first| base + first.widen()).wrapping_add(1);
     for (index, low) in run.iter().enumerate() {
         let value = base + low.widen();
@@ -128,15 +127,15 @@ fn near<const D: usize, L: Low>(base: u64, run: &[L], terminator: u8, out: &mut 
     }
 }
 
-/// Writes the `D` digits of `value` to the front of `line`, and what falls
-/// behind them is overwritten later.
+/// Writes the `D` digits of `value` to the front of `line`. The bytes behind them are overwritten
+/// later.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "remainders below 10,000")]
 fn all_digits<const D: usize>(value: u64, line: &mut [u8; 32]) {
     const {
         assert!(D >= 1 && D <= 20);
     }
-    // Groups of four, the highest one of `D - 4 * (groups - 1)` digits.
+    // Groups of four digits; the highest group has `D - 4 * (groups - 1)`.
     let low = value % 100_000_000;
     let groups = D.div_ceil(4);
     let lead = D - 4 * (groups - 1);

@@ -23,9 +23,9 @@ pub(super) fn have_bits(
     }
 }
 
-/// Up to eight bits. A loop over keys calls it for each, so it takes no more than
-/// it needs, and the line is found here, where registers are free: of 57
-/// instructions a key 44 are left, and 2 keys more wait for their lines at a time.
+/// Up to eight bits. A loop over keys calls it for each key, so it does only what it needs, and
+/// finds the line itself, where registers are free: this takes 44 instead of 57 instructions for
+/// each key, and 2 more keys wait for their lines at a time.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn has_few(lines: &[[u64; LINE_WORDS]], hash: u64, powers: &[u64; LINE_WORDS]) -> bool {
     let (line, _) = place_of(lines.len(), hash);
@@ -40,8 +40,7 @@ pub(super) fn has_more(lines: &[[u64; LINE_WORDS]], hash: u64, count: u32) -> bo
     lines.get(line).is_some_and(|line| has_bits(line, first_powers(count), hash, count))
 }
 
-/// The first step has no mask: it looks at the first bit again where there are
-/// fewer than eight.
+/// The first step has no mask: if there are fewer than eight bits, it tests the first bit again.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn has_bits(line: &[u64; LINE_WORDS], powers: &[u64; LINE_WORDS], hash: u64, count: u32) -> bool {
@@ -51,7 +50,7 @@ fn has_bits(line: &[u64; LINE_WORDS], powers: &[u64; LINE_WORDS], hash: u64, cou
     let mut left = count;
     loop {
         let missing = missing(line, bits) & wanted_here;
-        // Up to eight bits are no branch that the answer decides.
+        // Up to eight bits need no branch that depends on the answer.
         if left <= 8 || missing != 0 {
             return missing == 0;
         }
@@ -67,7 +66,7 @@ fn products(hash: u64, powers: &[u64; LINE_WORDS]) -> __m512i {
     _mm512_mullo_epi64(_mm512_set1_epi64(hash.cast_signed()), load(powers))
 }
 
-/// Eight bits further.
+/// The next eight bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn next(bits: __m512i) -> __m512i {
@@ -79,13 +78,13 @@ fn next(bits: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 fn missing(line: __m512i, bits: __m512i) -> u8 {
     let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<61>(bits), line);
-    // Rotated, by the place modulo 64, to the lowest bit.
+    // Rotate each bit, by its place modulo 64, to the lowest place.
     let rotated = _mm512_rorv_epi64(words, _mm512_srli_epi64::<55>(bits));
     _mm512_testn_epi64_mask(rotated, _mm512_set1_epi64(1))
 }
 
-/// What a hash is multiplied with for the first of `count` bits: for the very first
-/// again, in lanes that have no bit.
+/// The multipliers of a hash for the first of `count` bits. Lanes without a bit get the multiplier
+/// of the very first bit.
 #[inline]
 pub(super) fn first_powers(count: u32) -> &'static [u64; LINE_WORDS] {
     const FIRST: [[u64; LINE_WORDS]; LINE_WORDS] = {
@@ -104,7 +103,7 @@ pub(super) fn first_powers(count: u32) -> &'static [u64; LINE_WORDS] {
     &FIRST[(count as usize).clamp(1, LINE_WORDS) - 1]
 }
 
-/// The lanes of the bits that are left, 8 at the most.
+/// The lanes of the bits that are left, at most 8.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn wanted(left: u32) -> u8 {
@@ -112,14 +111,12 @@ fn wanted(left: u32) -> u8 {
     _mm512_cmplt_epu64_mask(lanes, _mm512_set1_epi64(left.into()))
 }
 
-/// The line is loaded once and stored once: a scalar store that a later load may
-/// or may not need holds up what comes behind it.
+/// Loads the line once and stores it once: a scalar store delays later loads that may need it.
 ///
-/// The bits of eight lanes are one product of bit matrices: where `rows` says in
-/// which of the 8 words the bit of each lane is, and `columns` in which of its 64
-/// places, they are `transposed(rows) × columns`, of which an instruction
-/// multiplies 8 × 8 bits a lane. So few instructions leave room for more keys that
-/// wait for their lines side by side.
+/// The bits of eight lanes come from one product of bit matrices. `rows` says in which of the 8
+/// words the bit of each lane is, and `columns` at which of the 64 places. The bits of the line are
+/// `transposed(rows) × columns`; one instruction multiplies 8 × 8 bits in each lane. So few
+/// instructions leave room for more keys that wait for their lines side by side.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vbmi,gfni")]
 pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> bool {
@@ -165,11 +162,11 @@ pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> b
 /// Byte `i` has bit `i` set.
 const DIAGONAL: u64 = 0x8040_2010_0804_0201;
 
-/// From where each byte comes when byte `j` of word `i` goes to byte `i` of word `j`.
+/// The source of each byte, if byte `j` of word `i` goes to byte `i` of word `j`.
 const TRANSPOSED: [u64; LINE_WORDS] = bytes_from(false, true);
-/// The same, to byte `7 - i`.
+/// The same, if it goes to byte `7 - i`.
 const TRANSPOSED_REVERSED: [u64; LINE_WORDS] = bytes_from(true, true);
-/// From where each byte comes when byte 0 of word `i` goes to byte `7 - i` of every word.
+/// The source of each byte, if byte 0 of word `i` goes to byte `7 - i` of every word.
 const FIRSTS_REVERSED: [u64; LINE_WORDS] = bytes_from(true, false);
 
 const fn bytes_from(reversed: bool, of_own: bool) -> [u64; LINE_WORDS] {

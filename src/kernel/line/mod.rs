@@ -1,9 +1,8 @@
-//! Bits of a cache line, looked at together.
+//! Tests and sets several bits of a cache line together.
 //!
-//! A key of a blocked Bloom filter has some bits in one line: the high 9 bits of
-//! `hash × M`, `hash × M²`, … modulo 2^64. With AVX-512 eight of them
-//! are looked at in a dozen instructions instead of eighty: four times as many
-//! keys are on their way to a large filter at a time.
+//! A key of a blocked Bloom filter has some bits in one line: the high 9 bits of `hash × M`, `hash
+//! × M²`, … modulo 2^64. With AVX-512, a dozen instructions test eight of them, instead of eighty.
+//! So four times as many keys of a large filter wait for their lines at a time.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -24,15 +23,15 @@ pub(crate) const MULTIPLIER: u64 = 0xD134_2543_DE82_EF95;
 /// The number of a key's line among others, and the key's hash.
 pub(crate) type Place = (usize, u64);
 
-/// The place of `hash` among so many lines. The line comes from the high bits of
-/// the hash; multiplied by an odd number, the low ones count for the bits.
+/// The place of `hash` among so many lines. The high bits of the hash choose the line. The low bits
+/// decide the bits in the line, because the hash is multiplied by odd numbers.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "less than `lines`")]
 pub(crate) fn place_of(lines: usize, hash: u64) -> Place {
     (reduce(hash, lines as u64) as usize, hash)
 }
 
-/// Takes `hash`, a number of 64 bits, to `0..len` without a division.
+/// Maps `hash`, a number of 64 bits, to `0..len` without a division.
 ///
 /// # Source
 ///
@@ -42,8 +41,8 @@ pub(crate) fn reduce(hash: u64, len: u64) -> u64 {
     ((u128::from(hash) * u128::from(len)) >> 64) as u64
 }
 
-/// Whether all of the `count` bits, at least one, of `hash` are set in its line.
-/// They are not if there are no lines.
+/// Whether all of the `count` bits of `hash`, at least one, are set in its line. False if there are
+/// no lines.
 #[inline]
 pub(crate) fn has_bits(level: Level, lines: &[[u64; LINE_WORDS]], hash: u64, count: u32) -> bool {
     match level.isa() {
@@ -60,8 +59,7 @@ pub(crate) fn has_bits(level: Level, lines: &[[u64; LINE_WORDS]], hash: u64, cou
     }
 }
 
-/// The same for many places; `found` gets an answer for each, as far as both
-/// reach.
+/// The same for many places. `found` gets an answer for each; the shorter of both decides how many.
 pub(crate) fn have_bits(
     level: Level,
     lines: &[[u64; LINE_WORDS]],
@@ -82,7 +80,7 @@ pub(crate) fn have_bits(
     }
 }
 
-/// Sets the `count` bits of `hash` in its line; tells whether one was not set.
+/// Sets the `count` bits of `hash` in its line; gives whether one was not set before.
 #[inline]
 pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> bool {
     match level.isa() {
@@ -93,7 +91,7 @@ pub(crate) fn set_bits(level: Level, line: &mut [u64; LINE_WORDS], hash: u64, co
     }
 }
 
-/// The word of a bit, and its place there.
+/// The index of the word of a bit, and its place in the word.
 #[inline]
 pub(crate) const fn split(bit: u64) -> [usize; 2] {
     [(bit >> 61) as usize, (bit >> 55 & 63) as usize]

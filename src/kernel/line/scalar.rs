@@ -15,8 +15,7 @@ pub(super) fn set_bits(line: &mut [u64; LINE_WORDS], hash: u64, count: u32) -> b
     changed != 0
 }
 
-/// All bits are looked at: they are there with the first, and which one is not
-/// set nobody can predict.
+/// Tests all bits: they come with the first one, and nobody can predict which one is not set.
 #[inline]
 pub(super) fn has_bits(line: &[u64; LINE_WORDS], hash: u64, count: u32) -> bool {
     let (mut bit, mut all) = (hash, 1);

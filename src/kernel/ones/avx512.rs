@@ -1,4 +1,4 @@
-//! Compression: 16 positions at a time, those of set bits moved together.
+//! Finds the positions of set bits by compression, 16 positions at a time.
 
 use super::{GROUP, SLACK};
 use crate::kernel::places::avx512::set_bits;
@@ -23,8 +23,8 @@ pub(super) fn ones(words: &[u64], first: u32, positions: &mut [u32]) -> usize {
         let all = load(group);
         let some = _mm512_test_epi64_mask(all, all);
         if some & some.wrapping_sub(1) == 0 {
-            // At most one, as mostly at 1 bit in 1000. Looking for two or three
-            // costs more in wrong guesses than it saves.
+            // Mostly there is at most one, with 1 bit in 1000. Tests for two or three would cost
+            // more mispredictions than they save.
             if some != 0 {
                 let index = some.trailing_zeros();
                 let start = base.wrapping_add(64 * index);
@@ -57,8 +57,8 @@ pub(super) fn load(group: &[u64; GROUP]) -> __m512i {
     unsafe { _mm512_loadu_si512(group.as_ptr().cast()) }
 }
 
-/// Writes the positions of a group to the front of `positions` by stores that seldom
-/// touch two cache lines; none if a word has more than [`FEW`] set bits.
+/// Writes the positions of a group to the front of `positions`, by stores that seldom touch two
+/// cache lines. Writes none if a word has more than [`FEW`] set bits.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt")]
 #[inline]
 #[expect(clippy::cast_possible_wrap, reason = "a small constant")]

@@ -1,4 +1,4 @@
-//! Words of a bitmap → positions of their set bits.
+//! Finds the positions of the set bits of words.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -11,13 +11,14 @@ pub(super) use scalar::take;
 use super::level::Isa;
 use super::{Level, task};
 
-/// Words looked at together.
+/// Words that are read together.
 const GROUP: usize = 8;
-/// Room that [`ones`] needs behind the positions it writes: of a group of full words.
+/// Elements behind the result that [`ones`] may overwrite: as many as a group of full words has
+/// bits.
 pub(crate) const SLACK: usize = 64 * GROUP;
 
-/// Writes `first + i` for every set bit `i` of `words`, counted across all of
-/// them, to the front of `positions`; gives how many there were.
+/// Writes `first + i` for every set bit `i` of `words` to the front of `positions`; gives how many
+/// there were. Bits are numbered across all words.
 ///
 /// # Panics
 ///
@@ -32,8 +33,8 @@ pub(crate) fn ones(level: Level, words: &[u64], first: u32, positions: &mut [u32
     }
 }
 
-/// Writes `i` modulo 2^16, little-endian, for every set bit `i` of `words`, counted
-/// across all of them, to the front of `lows`; gives how many there were.
+/// Writes `i` modulo 2^16, little-endian, for every set bit `i` of `words` to the front of `lows`;
+/// gives how many there were. Bits are numbered across all words.
 ///
 /// # Panics
 ///

@@ -1,12 +1,12 @@
-//! Positions a few at a time without asking how many a word has: the branch on
-//! the count of a sparse word is what a plain loop misses.
+//! Takes a few positions at a time before it asks how many a word has: in a plain loop, the branch
+//! on the number of bits of a sparse word is often mispredicted.
 
 use super::{GROUP, SLACK};
 use crate::kernel::task::Task;
 
-/// Bits taken from a word before its count is looked at.
+/// Bits that are taken from a word before the first test of their number.
 const FEW: usize = 3;
-/// Bits taken from a word that has more, before its count is looked at again.
+/// Bits that are taken from a fuller word before the next test.
 const MORE: usize = 8;
 
 /// The type of a position in the output.
@@ -22,7 +22,7 @@ impl Position for u32 {
     }
 }
 
-/// Its lower half, little-endian.
+/// The lower half of the position, little-endian.
 impl Position for [u8; 2] {
     #[expect(clippy::inline_always, reason = "as below")]
     #[inline(always)]
@@ -50,7 +50,7 @@ impl<P: Position> Task for Ones<'_, P> {
         let mut base = first;
         let (groups, rest) = words.as_chunks::<GROUP>();
         for group in groups {
-            // All words at once: any one of them is often empty.
+            // All words of a group together: a single one is often empty.
             if group.iter().fold(0, |all, word| all | word) != 0 {
                 found += some(group, base, &mut positions[found..]);
             }
@@ -84,7 +84,7 @@ fn some<P: Position>(words: &[u64; GROUP], first: u32, positions: &mut [P]) -> u
     found
 }
 
-/// Writes the positions of the lowest of `bits`, one a slot; gives the others.
+/// Writes the positions of the lowest of `bits`, one into each slot; gives the other bits.
 #[expect(clippy::inline_always, reason = "as above")]
 #[inline(always)]
 pub(in crate::kernel) fn take<P: Position>(bits: u64, base: u32, slots: &mut [P]) -> u64 {

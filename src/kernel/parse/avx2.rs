@@ -1,4 +1,4 @@
-//! Four lines at a time in 256-bit registers; the method of the 512-bit kernel.
+//! Parses four lines at a time in 256-bit registers, by the method of the 512-bit kernel.
 
 use super::ParseSink;
 use super::windows::{self, Ends};
@@ -37,9 +37,9 @@ pub(super) fn parse<L: ParseSink>(
     )
 }
 
-/// Parses lines `index..index + 4` into `slot`; false if one of them is not 1
-/// to 20 digits (and `\r` if so announced). One for each sink, so that it has one
-/// caller, and the compiler puts it there.
+/// Parses lines `index..index + 4` into `slot`; false if one of them is not 1 to 20 digits (and
+/// `\r` if `carriage_return`). It is generic in the sink, so that it has one caller and the
+/// compiler inlines it there.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[inline]
 fn group<L>(
@@ -54,7 +54,7 @@ fn group<L>(
     let before = unsafe { _mm_loadu_si128(marks.as_ptr().cast()) };
     // SAFETY: the last four marks are, too.
     let after = unsafe { _mm_loadu_si128(marks.as_ptr().wrapping_add(1).cast()) };
-    // Length 0 (or -1) wraps round to a huge one.
+    // A length of 0 (or -1) wraps to a huge one.
     let behind = _mm_set1_epi32(2 + i32::from(carriage_return));
     let less_one = _mm_sub_epi32(_mm_sub_epi32(after, before), behind);
     if _mm_testz_si128(less_one, _mm_set1_epi32(!15)) == 0 {
@@ -66,7 +66,8 @@ fn group<L>(
     true
 }
 
-/// As [`group`], of lines that may have more than 16 digits, by their ends and lengths.
+/// Does the same as [`group`] for lines that may have more than 16 digits, given their ends and
+/// lengths.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[inline(never)]
 fn wide(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i, slot: &mut [u64; GROUP]) -> bool {
@@ -94,9 +95,9 @@ fn wide(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i, slot: &mut [u64; 
     true
 }
 
-/// Values of the last digits, up to 16, of what ends at `ends`; none if there is
-/// anything else. The low byte of each line's `less_one` is one less than its length,
-/// or negative.
+/// The values of the last digits, up to 16, of the lines that end at `ends`; none if there are
+/// other bytes. The low byte of each line's `less_one` is its length minus one, which may be
+/// negative.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn last_digits(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i) -> Option<__m256i> {
@@ -115,8 +116,8 @@ fn last_digits(bytes: &[u8], ends: [usize; GROUP], less_one: __m128i) -> Option<
     join(even, odd)
 }
 
-/// Two-digit values of two lines, and anything but 0 where a byte was no digit. Bytes
-/// `lower` and `upper` of both halves of `less_one` are those of the lines.
+/// The two-digit values of two lines, and a nonzero value where a byte was no digit. `lower` and
+/// `upper` are the places of the lines' bytes in both halves of `less_one`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn pairs(chunk: __m256i, less_one: __m256i, lower: i8, upper: i8) -> (__m256i, __m256i) {

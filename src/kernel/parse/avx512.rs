@@ -1,8 +1,8 @@
-//! Eight lines at a time in 512-bit registers.
+//! Parses eight lines at a time in 512-bit registers.
 //!
-//! A line's last 16 bytes are loaded so that its digits stand at the end of a
-//! 128-bit lane; what lies before the line is masked to zero; three
-//! multiply-adds join the digits to pairs, fours and eights.
+//! The last 16 bytes of a line are loaded, so that its digits are at the end of a 128-bit lane. The
+//! bytes before the line are set to zero. Three multiply-adds join the digits to pairs, fours and
+//! eights.
 
 use super::ParseSink;
 use super::windows::{self, Ends, WINDOW_BYTES};
@@ -80,14 +80,14 @@ fn find_ends(bytes: &[u8], window: Range<usize>, terminator: u8, ends: &mut Ends
     }
 }
 
-/// A window holds at most one terminator a byte, so this is never reached.
+/// A window has at most one terminator for each byte, so this never happens.
 #[cold]
 fn full() -> ! {
     unreachable!("a window has no more lines than bytes")
 }
 
-/// Parses lines `index..index + 8` into `slot`; false if one of them is
-/// not 1 to 20 digits (and `\r` if so announced).
+/// Parses lines `index..index + 8` into `slot`; false if one of them is not 1 to 20 digits (and
+/// `\r` if `carriage_return`).
 #[target_feature(
     enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt"
 )]
@@ -115,7 +115,7 @@ fn group(
     let after_ends = unsafe { _mm256_loadu_si256(after.as_ptr().cast()) };
     #[expect(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "1 or 2")]
     let behind = _mm256_set1_epi32(1 + tail as i32);
-    // Length 0 (or −1) wraps round to a huge one.
+    // A length of 0 (or −1) wraps to a huge one.
     let less_one = _mm256_sub_epi32(
         _mm256_sub_epi32(_mm256_sub_epi32(after_ends, before), behind),
         _mm256_set1_epi32(1),
@@ -138,7 +138,7 @@ fn group(
         let Some(high) = join(last.load(0, 16), last.load(1, 16), even, odd) else {
             return false;
         };
-        // 1844 · 10^16 is the last multiple below 2^64.
+        // 1844 · 10^16 is the largest multiple of 10^16 below 2^64.
         let too_large = _mm512_cmpgt_epu64_mask(high, _mm512_set1_epi64(1844));
         let scaled = _mm512_mullo_epi64(high, _mm512_set1_epi64(10_000_000_000_000_000));
         result = _mm512_add_epi64(scaled, low);
@@ -180,8 +180,8 @@ impl Tails<'_> {
     }
 }
 
-/// Values of eight right-aligned digit strings, four in `even` and four in
-/// `odd`, whose lengths (0 to 16) stand in every byte of their lanes.
+/// The values of eight right-aligned strings of digits, four in `even` and four in `odd`. Every
+/// byte of a lane of the lengths has the length of that line (0 to 16).
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn join(even: __m512i, odd: __m512i, even_length: __m512i, odd_length: __m512i) -> Option<__m512i> {
@@ -198,7 +198,7 @@ fn join(even: __m512i, odd: __m512i, even_length: __m512i, odd_length: __m512i) 
     Some(_mm512_add_epi64(scaled, _mm512_srli_epi64::<32>(eights)))
 }
 
-/// Two-digit values of four lines, and which bytes were no digits.
+/// The two-digit values of four lines, and a bit for each byte that was no digit.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
 fn pairs(chunk: __m512i, length: __m512i) -> (__m512i, u64) {
@@ -216,8 +216,8 @@ fn min16(lengths: __m512i) -> __m512i {
     std::arch::x86_64::_mm512_min_epu8(lengths, _mm512_set1_epi8(16))
 }
 
-/// Indices that copy the low byte of each 32-bit `2 · lane + parity` all over
-/// its 128-bit lane.
+/// Indices that copy the low byte of each 32-bit element `2 · lane + parity` to all bytes of its
+/// 128-bit lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn broadcast_bytes(parity: i32) -> __m512i {

@@ -1,11 +1,10 @@
-//! Lines of digits → values.
+//! Parses lines of decimal digits.
 //!
-//! Contract of every implementation: the lines of `bytes[start..end]` that end
-//! in `terminator` are handed to the [`ParseSink`] in order. A line of 1 to 19
-//! digits, and nothing else save one `\r` before its terminator, comes as a
-//! value. Every other line is *odd* and comes as its range, without the
-//! terminator; longer all-digit lines may come either way. Bytes behind the
-//! last terminator are left alone: the result is where they begin.
+//! Contract of every implementation: the lines of `bytes[start..end]` that end in `terminator` are
+//! handed to the [`ParseSink`] in order. A line of 1 to 19 digits, and nothing else, except one
+//! `\r` before its terminator, comes as a value. Every other line is *odd* and comes as its range,
+//! without the terminator; longer lines of digits may come either way. Bytes behind the last
+//! terminator are not parsed: the result is their start.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -1,9 +1,9 @@
-//! Four lines at a time in 128-bit registers.
+//! Parses four lines at a time in 128-bit registers.
 //!
-//! As in the other kernels a line's last 16 bytes are loaded so that its digits stand
-//! at the end of a register. Of two registers side by side, elements of even places
-//! go to one and those of odd places to another: these are tens and ones of the digits
-//! of two lines, then hundreds and ones of their pairs, and so on.
+//! As in the other kernels, the last 16 bytes of a line are loaded, so that its digits are at the
+//! end of a register. Each step takes two registers and puts their elements at even places into one
+//! register and those at odd places into another: first tens and ones of two lines, then hundreds
+//! and ones of their pairs, and so on.
 
 use super::ParseSink;
 use super::windows::{self, Ends};
@@ -41,8 +41,8 @@ pub(super) fn parse<L: ParseSink>(
     )
 }
 
-/// Parses lines `index..index + 4` into `slot`; false if one of them is not 1 to 20
-/// digits (and `\r` if so announced).
+/// Parses lines `index..index + 4` into `slot`; false if one of them is not 1 to 20 digits (and
+/// `\r` if `carriage_return`).
 #[target_feature(enable = "neon")]
 #[inline]
 fn group(
@@ -57,7 +57,7 @@ fn group(
     let before = unsafe { vld1q_u32(marks.as_ptr()) };
     // SAFETY: the last four marks are, too.
     let after = unsafe { vld1q_u32(marks.as_ptr().wrapping_add(1)) };
-    // Length 0 (or -1) wraps round to a huge one.
+    // A length of 0 (or -1) wraps to a huge one.
     let behind = vdupq_n_u32(2 + u32::from(carriage_return));
     let less_one = vsubq_u32(vsubq_u32(after, before), behind);
     if vmaxvq_u32(less_one) > 15 {
@@ -66,7 +66,8 @@ fn group(
     last_digits(bytes, ends, less_one, slot)
 }
 
-/// As [`group`], of lines that may have more than 16 digits, by their ends and lengths.
+/// Does the same as [`group`] for lines that may have more than 16 digits, given their ends and
+/// lengths.
 #[target_feature(enable = "neon")]
 #[inline(never)]
 fn wide(bytes: &[u8], ends: [usize; GROUP], less_one: uint32x4_t, slot: &mut [u64; GROUP]) -> bool {
@@ -86,9 +87,9 @@ fn wide(bytes: &[u8], ends: [usize; GROUP], less_one: uint32x4_t, slot: &mut [u6
     })
 }
 
-/// Puts the values of the last digits, up to 16, of what ends at `ends` into `slot`;
-/// false if there is anything else. The low byte of each line's `less_one` is one less
-/// than its length, or negative.
+/// Puts the values of the last digits, up to 16, of the lines that end at `ends` into `slot`; false
+/// if there are other bytes. The low byte of each line's `less_one` is its length minus one, which
+/// may be negative.
 #[target_feature(enable = "neon")]
 #[inline]
 fn last_digits(
@@ -120,7 +121,7 @@ fn last_digits(
     true
 }
 
-/// The digits of a line, and 0 before it; more than 9 where a byte is no digit.
+/// The digits of a line, with 0 before it; more than 9 where a byte is no digit.
 #[target_feature(enable = "neon")]
 #[inline]
 fn digits(chunk: uint8x16_t, less_one: int8x16_t) -> uint8x16_t {

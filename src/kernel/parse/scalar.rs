@@ -1,9 +1,9 @@
-//! Eight digits at a time in ordinary registers.
+//! Parses eight digits at a time in ordinary registers.
 
 use super::{ParseSink, check_span};
 use std::ops::{ControlFlow, Range};
 
-/// Values gathered before they are handed over.
+/// Values that are handed over together.
 const BATCH: usize = 256;
 
 pub(super) fn parse<L: ParseSink>(
@@ -50,15 +50,15 @@ pub(super) fn parse<L: ParseSink>(
     start
 }
 
-/// The value of the line at `start` and where the next one begins, if it is 1
-/// to 19 digits and its terminator is there.
+/// The value of the line at `start` and the start of the next line, if the line is 1 to 19 digits
+/// and its terminator is there.
 pub(super) fn plain_line(bytes: &[u8], start: usize, terminator: u8) -> Option<(u64, usize)> {
     let mut at = start;
     let mut value = 0_u64;
     while let Some(eight) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let Some(part) = eight_digits(*eight) else { break };
         if at - start > 8 {
-            return None; // 24 digits or more: not this parser's
+            return None; // 24 digits or more
         }
         value = value * 100_000_000 + part;
         at += 8;

@@ -1,19 +1,19 @@
-//! The loop around the vector kernels: a window's terminators, then its lines in
-//! groups, then those left over one by one.
+//! The loop around the vector kernels. It finds the terminators of a window, parses the lines in
+//! groups, and parses the remaining lines one by one.
 
 use super::{ParseSink, check_span, scalar};
 use crate::kernel::ones::take;
 use std::ops::{ControlFlow, Range};
 
-/// Bytes looked at for terminators before their lines are parsed: their
-/// positions and values stay in the first-level cache.
+/// Bytes that are searched for terminators before their lines are parsed. The positions of the
+/// terminators and the values stay in the first-level cache.
 pub(super) const WINDOW_BYTES: usize = 2048;
 
-/// Terminators of one window, and those carried over from the one before.
+/// The terminators of a window, and those left from the window before.
 pub(super) struct Ends {
-    /// `positions[0]` is the byte before the next line; the ends of lines follow.
+    /// `positions[0]` is the byte before the next line. The ends of lines follow.
     pub(super) positions: [u32; WINDOW_BYTES + 128],
-    /// How many of them are filled.
+    /// Number of filled positions.
     pub(super) count: usize,
 }
 
@@ -51,11 +51,10 @@ impl Ends {
         self.count = count;
     }
 
-    /// The bytes before and behind four lines from line `index` on, and where their
-    /// digits end; none if they are to end in `\r` and one of them does not.
+    /// The bytes before and behind four lines from line `index` on, and the ends of their digits;
+    /// none if `carriage_return` is set and one of the lines does not end in `\r`.
     ///
-    /// They are in ordinary registers: from vectors the compiler would take them out again, one
-    /// by one.
+    /// They are in ordinary registers: from a vector, the compiler would extract them one by one.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
     pub(super) fn four(
@@ -78,14 +77,14 @@ impl Ends {
         self.count -= lines;
     }
 
-    /// Where line `index` lies, without its terminator.
+    /// The place of line `index`, without its terminator.
     pub(super) fn line(&self, index: usize) -> Range<usize> {
         self.positions[index] as usize + 1..self.positions[index + 1] as usize
     }
 }
 
-/// Puts `at` plus the places of set bits into `positions` from `count` on; gives how
-/// many there are then.
+/// Writes `at` plus the places of set bits to `positions`, from `count` on; gives the new number of
+/// positions.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "to be compiled for the caller's instructions")]
 #[expect(clippy::cast_possible_truncation, reason = "blocks are below 4 GiB")]
@@ -93,18 +92,18 @@ fn append(mask: u64, at: usize, positions: &mut [u32], count: usize) -> usize {
     let (mut rest, mut from) = (mask, count);
     let behind = count + mask.count_ones() as usize;
     while from < behind {
-        // Four without asking how many there are: fewer branches missed.
+        // Take four without asking how many there are: this saves mispredictions.
         rest = take(rest, at as u32, &mut positions[from..from + 4]);
         from += 4;
     }
     behind
 }
 
-/// Parses as [`parse`](super::parse) says. `find_ends` appends the terminators of
-/// a range of the bytes; `group` parses `GROUP` lines from the one that is given on,
-/// which all end in `\r` or not as it is told, or says no.
+/// Parses as [`parse`](super::parse) says. `find_ends` appends the terminators in a range of the
+/// bytes. `group` parses `GROUP` lines from an index on; its flag says whether all of them end in
+/// `\r`. It gives false if it cannot parse them.
 ///
-/// Inlined into the kernels, whose features both closures have.
+/// It is inlined into the kernels, so that both closures keep the instructions of the kernel.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the closures could not be inlined here alone")]
 pub(super) fn parse<const GROUP: usize, L: ParseSink>(
@@ -127,8 +126,8 @@ pub(super) fn parse<const GROUP: usize, L: ParseSink>(
         scanned = window_end;
         let last = scanned == span.end;
 
-        let mut filled = 0; // values in hand
-        let mut index = 0; // lines of this window that are done
+        let mut filled = 0; // values that are not handed over yet
+        let mut index = 0; // lines of this window that are parsed
         let line_count = ends.count - 1;
         while index + GROUP <= line_count || (last && index < line_count) {
             if index + GROUP <= line_count {
@@ -142,7 +141,7 @@ pub(super) fn parse<const GROUP: usize, L: ParseSink>(
                 let ends_in_return = first.len() > 1 && bytes[first.end - 1] == b'\r';
                 if ends_in_return != carriage_return {
                     carriage_return = ends_in_return;
-                    continue; // the same lines once more
+                    continue; // try the same lines again
                 }
             }
             for _ in 0..GROUP.min(line_count - index) {

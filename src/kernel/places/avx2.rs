@@ -1,11 +1,11 @@
-//! 32 bytes in a 256-bit register.
+//! Compares 32 bytes in a 256-bit register.
 
 use super::BLOCK;
 use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8,
 };
 
-/// Bit `i` is set where byte `i` is `byte`.
+/// Bit `i` is set if byte `i` is `byte`.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in crate::kernel) fn mask(block: &[u8; BLOCK], byte: u8) -> u64 {

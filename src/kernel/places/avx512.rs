@@ -1,4 +1,4 @@
-//! 64 bytes in a 512-bit register.
+//! Compares 64 bytes in a 512-bit register.
 
 use super::BLOCK;
 use std::arch::x86_64::{
@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm512_mask_compress_epi8, _mm512_set1_epi8,
 };
 
-/// Bit `i` is set where byte `i` is `byte`.
+/// Bit `i` is set if byte `i` is `byte`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 pub(in crate::kernel) fn mask(block: &[u8; BLOCK], byte: u8) -> u64 {
@@ -15,11 +15,11 @@ pub(in crate::kernel) fn mask(block: &[u8; BLOCK], byte: u8) -> u64 {
     _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()))
 }
 
-/// The places of the set bits of `mask`, a byte each, then something.
+/// The places of the set bits of `mask`, one in each byte. The bytes behind them have no meaning.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
 pub(in crate::kernel) fn set_bits(mask: u64) -> __m512i {
-    // Not zeros behind them: Zen 4 would wait for what the register held before.
+    // Not zeros behind them: with zeros, Zen 4 would wait for the old content of the register.
     _mm512_mask_compress_epi8(iota(), mask, iota())
 }
 

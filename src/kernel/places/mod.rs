@@ -1,6 +1,6 @@
-//! Where a byte is among others, 64 looked at together.
+//! Finds the places of a byte in a slice, 64 bytes at a time.
 //!
-//! A call for each place costs more than the bytes between places of short lines.
+//! In short lines, a call for each place would cost more than comparing the bytes between places.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -13,7 +13,7 @@ mod scalar;
 use super::Level;
 use super::level::Isa;
 
-/// Bytes that are looked at together.
+/// Bytes that are compared together.
 pub(super) const BLOCK: usize = 64;
 
 /// The places of `byte` in `bytes`, ascending.
@@ -26,7 +26,7 @@ pub(crate) fn places(level: Level, bytes: &[u8], byte: u8) -> impl Iterator<Item
     masks.enumerate().flat_map(|(block, mask)| Ones(mask).map(move |bit| block * BLOCK + bit))
 }
 
-/// The bits of a word that are set.
+/// The set bits of a word.
 struct Ones(u64);
 
 impl Iterator for Ones {
@@ -40,7 +40,7 @@ impl Iterator for Ones {
     }
 }
 
-/// Bit `i` is set where byte `i` is `byte`.
+/// Bit `i` is set if byte `i` is `byte`.
 #[inline]
 fn mask(level: Level, block: &[u8; BLOCK], byte: u8) -> u64 {
     match level.isa() {

@@ -1,4 +1,4 @@
-//! 16 bytes in a 128-bit register.
+//! Compares 16 bytes in a 128-bit register.
 
 use super::BLOCK;
 use std::arch::aarch64::{
@@ -6,10 +6,10 @@ use std::arch::aarch64::{
     vreinterpretq_u64_u8,
 };
 
-/// Bit `i` is set where byte `i` is `byte`.
+/// Bit `i` is set if byte `i` is `byte`.
 ///
-/// Each byte that is equal keeps one bit, another one than its seven neighbours;
-/// sums of neighbours bring eight of them together.
+/// Each equal byte keeps one bit, a different one among eight neighbours. Sums of neighbours put
+/// eight of these bits into one byte.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in crate::kernel) fn mask(block: &[u8; BLOCK], byte: u8) -> u64 {

@@ -1,12 +1,12 @@
-//! Eight bytes in a word.
+//! Compares eight bytes in a word.
 
 use super::BLOCK;
 
-/// Eight bytes at a time: a byte of `differs` is 0 where they are equal, and only
-/// then has no bit after the low seven were added to and it was joined with itself.
+/// Eight bytes at a time. A byte of `differs` is 0 if the bytes are equal. Only then it has no high
+/// bit after its low seven bits are added to 0x7F and the byte itself is joined by OR.
 pub(super) fn mask(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-    /// Gathers the highest bits of all bytes in the highest byte.
+    /// Moves the highest bits of all bytes to the highest byte.
     const GATHER: u64 = 0x0002_0408_1020_4081;
     let (words, _) = block.as_chunks::<8>();
     (0..).zip(words).fold(0, |mask, (index, &word)| {

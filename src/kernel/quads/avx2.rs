@@ -1,4 +1,5 @@
-//! An address in one register: its shape is looked up, which puts the digits in place.
+//! Parses an address in one register. A table of shapes tells how to move its digits to their
+//! places.
 
 use super::Quads;
 use std::arch::x86_64::{
@@ -9,22 +10,22 @@ use std::arch::x86_64::{
 };
 use std::ops::Range;
 
-/// Bytes of the longest address and what stands behind it.
+/// Bytes of the longest address and the byte behind it.
 const WINDOW: usize = 16;
 
-/// The places of the three dots of an address, and of what stands behind it.
+/// The shape of an address: the places of its three dots and of the byte behind it.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Shape {
     /// A bit for each place; 0 for no shape.
     ends: u32,
-    /// Of each octet, where the hundreds, the tens and the ones are.
+    /// For each octet, the places of its hundreds, tens and ones.
     digits: [u8; WINDOW],
-    /// What an octet of so many digits is at least.
+    /// The least value of an octet with so many digits.
     least: [i32; 4],
 }
 
-/// No two of the shapes have the same slot.
+/// The slot of a shape in the table. No two shapes have the same slot.
 #[inline]
 const fn slot(ends: u32) -> usize {
     (ends.wrapping_mul(0x1946_3011) >> 24) as usize
@@ -60,7 +61,7 @@ static SHAPES: [Shape; 256] = {
     shapes
 };
 
-/// The address at `at`, and where it ends.
+/// The address at `at`, and its end.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 #[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
@@ -85,7 +86,7 @@ fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let octets = _mm_madd_epi16(_mm_maddubs_epi16(digits, weights), _mm_set1_epi16(1));
     let above = _mm_cmpgt_epi32(octets, _mm_set1_epi32(255));
     let wrong = _mm_or_si128(above, _mm_cmpgt_epi32(least, octets));
-    // An end of no shape is that of no slot: they have a dot less, and are not 0.
+    // Ends that are no shape never equal those of the slot; an empty slot has 0.
     let is_shape = (shape.ends == ends) & (dots & ends == ends & !(1 << (end & 31))) & (ends != 0);
     let lasts = _mm_setr_epi8(12, 8, 4, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
     let address = _mm_cvtsi128_si32(_mm_shuffle_epi8(octets, lasts)).cast_unsigned();
@@ -93,8 +94,9 @@ fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     is_address.then_some((address, at + end as usize))
 }
 
-/// The last address of `first`, or of the block that it begins if `/` stands at `at`, and where
-/// they end. Whether a line is a block is random: it is not guessed.
+/// The last address of a line that begins with `first`: `first` itself, or the last address of its
+/// block if there is `/` at `at`; and its end. No branch depends on whether it is a block, because
+/// that is random.
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
 fn last(first: u32, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
@@ -112,8 +114,9 @@ fn last(first: u32, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     is_plain.then_some((first | others, end))
 }
 
-/// A bit for each of the 64 bytes at `at`, the first one the lowest: whether it is `wanted`.
-/// Of 128 bits at a time, so that the narrow instructions of a line wait for no wide ones.
+/// A bit for each of the 64 bytes at `at`, the first one the lowest; it is set if the byte is
+/// `wanted`. It loads 128 bits at a time, so that the narrow loads of a line never wait for wide
+/// ones.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 fn places(bytes: &[u8], at: usize, wanted: u8) -> Option<u64> {
@@ -129,7 +132,7 @@ fn places(bytes: &[u8], at: usize, wanted: u8) -> Option<u64> {
     Some(places)
 }
 
-/// The ends of lines are found first: then lines are parsed that do not wait for each other.
+/// It finds the ends of lines first, so that parsing a line does not wait for the line before.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
 pub(super) fn parse(
     quads: Quads<'_>,

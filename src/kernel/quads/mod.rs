@@ -1,4 +1,4 @@
-//! Lines of IPv4 addresses, blocks and ranges of them → ranges.
+//! Parses lines of IPv4 addresses, CIDR blocks and ranges of addresses. Each gives a range.
 //!
 //! A *plain* line is four octets with dots between, and nothing else; or such an address, `/`
 //! and the length of a prefix behind which it has no bits; or two addresses, the first not
@@ -24,8 +24,8 @@ pub(crate) struct Quads<'b> {
     pub(crate) takes_ranges: bool,
 }
 
-/// Calls `take` with the first and the last address of each plain line of `span`, and where it
-/// ends, up to the first line that is not plain or not complete; gives where that one begins.
+/// Calls `take` with the first and the last address and the end of each plain line of `span`, up to
+/// the first line that is not plain or not complete. Gives the start of that line.
 ///
 /// # Panics
 ///
@@ -47,8 +47,8 @@ pub(crate) fn parse(
     }
 }
 
-/// The last address of the block at `at`, which is the length of a prefix of `first`, and where
-/// it ends.
+/// The last address of the block of `first` whose prefix length is at `at`; and the end of that
+/// length.
 #[inline]
 fn block(first: u64, bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let digit = |at: usize| bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10);

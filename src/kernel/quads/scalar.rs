@@ -1,4 +1,4 @@
-//! All octets of an address in ordinary registers.
+//! Parses all octets of an address in ordinary registers.
 
 use super::{Quads, block};
 use std::ops::Range;
@@ -37,22 +37,22 @@ fn line(quads: Quads<'_>, at: usize) -> Option<(u64, u64, usize)> {
     is_whole.then_some((first, last, at))
 }
 
-/// A bit for each of eight bytes, the first one the lowest: whether it is no digit.
+/// A bit for each of eight bytes, the first one the lowest; it is set if the byte is no digit.
 #[inline]
 fn no_digits(bytes: [u8; 8]) -> u32 {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
-    // The upper bit of a byte is set if it is above 9.
+    // The highest bit of a byte is set if the byte is above 9.
     let above = ((values & (EACH * 0x7F)) + EACH * 0x76) | values;
     let flags = above >> 7 & EACH;
     (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
 }
 
-/// Bytes of the longest address and what stands behind it.
+/// Bytes of the longest address and the byte behind it.
 const WINDOW: usize = 16;
 
-/// Finds the ends of all four numbers at once, and makes each of its last three digits,
-/// whatever their count is: lengths change from line to line, and would be guessed wrong.
+/// Finds the ends of all four numbers at once, and computes three digits of each, however many it
+/// has: lengths change from line to line, so a branch on them would be mispredicted.
 #[inline]
 #[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
 fn address(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
@@ -66,7 +66,7 @@ fn address(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
         let length = end.wrapping_sub(start);
         let digits = bytes.get(at + start as usize..)?.first_chunk()?;
         let digits = u32::from_le_bytes(*digits) ^ 0x3030_3030;
-        // The last digit moves to the upper byte; the bytes behind it move out.
+        // Shift the last digit to the highest byte, and the bytes behind it out.
         let last = digits.wrapping_shl(32_u32.wrapping_sub(length.wrapping_mul(8)));
         let value = (last >> 24) + 10 * (last >> 16 & 0xFF) + 100 * (last >> 8 & 0xFF);
         let leads_with_zero = (length > 1) & (digits.trailing_zeros() >= 8);

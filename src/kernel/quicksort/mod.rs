@@ -1,6 +1,6 @@
-//! Values → the same, sorted, where they are.
+//! Sorts values in place.
 //!
-//! Contract of every implementation: what [`slice::sort_unstable`] does.
+//! Contract of every implementation: the same result as [`slice::sort_unstable`].
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -13,7 +13,7 @@ use super::decimal::Low;
 #[cfg(target_arch = "x86_64")]
 use super::level::Isa;
 
-/// A type whose values are sorted.
+/// A type of values that can be sorted.
 pub(crate) trait Sortable: Low + Ord + Default + bytemuck::Pod + Send {}
 
 impl Sortable for u32 {}
@@ -28,8 +28,8 @@ pub(crate) fn is_fast(level: Level) -> bool {
     }
 }
 
-/// Sorts `values`; in all threads of the pool that this runs in, if `shared`. `done` takes how
-/// many more are in their places, and may end the sort by false: then the order means nothing.
+/// Sorts `values`; with `shared`, in all threads of the pool in which it runs. `done` gets how many
+/// more values are in their places. It can end the sort by `false`; the order then has no meaning.
 pub(crate) fn sort<T: Sortable>(
     level: Level,
     shared: bool,

@@ -19,12 +19,12 @@ unsafe impl bytemuck::Zeroable for CacheLine {}
 #[expect(unsafe_code, reason = "the derive macro would write the same")]
 unsafe impl bytemuck::Pod for CacheLine {}
 
-/// Words in whole cache lines, on huge pages where the kernel grants them, so
-/// that access anywhere misses the cache but not the table of pages.
+/// Words in whole cache lines. They are on huge pages if the kernel gives them, so that random
+/// access misses the cache but not the table of pages.
 #[derive(Debug)]
 pub(crate) struct CacheLines(Vec<CacheLine>);
 
-/// Bytes from which on huge pages are asked for: two of them.
+/// From this size on, huge pages are asked for: two of them.
 #[cfg(any(target_os = "linux", test))]
 const HUGE_BYTES: usize = 4 << 20;
 
@@ -45,14 +45,14 @@ impl CacheLines {
         bytemuck::cast_slice(&self.0)
     }
 
-    /// The words, to be written.
+    /// The words, for writing.
     #[inline]
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         bytemuck::cast_slice_mut(&mut self.0)
     }
 }
 
-/// Asks for huge pages before the memory is touched. A refusal costs time only.
+/// Asks for huge pages before the memory is touched. If the kernel refuses, that only costs time.
 fn advise_huge_pages<T>(memory: &mut [T]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     {
@@ -72,7 +72,7 @@ fn advise_huge_pages<T>(memory: &mut [T]) {
     let _ = memory;
 }
 
-/// Words for several threads at once.
+/// The words for several threads at a time.
 #[expect(unsafe_code, reason = "the standard library's own way is not stable yet")]
 pub(crate) fn atomic_words(words: &mut [u64]) -> &[AtomicU64] {
     const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };

@@ -1,13 +1,13 @@
-//! Streams that whoever started this process had closed.
+//! Finds out which standard streams were closed when this process started.
 //!
-//! Before `main` the standard library opens `/dev/null` in their place, so that no
-//! file takes their number. Results written there would be lost without a word,
-//! and no input would be taken for an empty one.
+//! Before `main`, the standard library opens `/dev/null` in their place, so that no other file gets
+//! their number. Without this check, results written there would be lost without an error, and a
+//! missing input would look empty.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A stream by its descriptor.
+/// A standard stream by its descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standard {
     Input = 0,
@@ -15,11 +15,11 @@ pub(crate) enum Standard {
 }
 
 impl Standard {
-    /// The error that using it would have been.
+    /// The error that the closed stream would have given.
     ///
     /// # Errors
     ///
-    /// If it was closed when the process began.
+    /// If the stream was closed when the process started.
     pub(crate) fn check(self) -> io::Result<()> {
         if CLOSED.load(Ordering::Relaxed) & 1 << self as u8 == 0 {
             return Ok(());
@@ -28,10 +28,10 @@ impl Standard {
     }
 }
 
-/// A bit for each stream.
+/// A bit for each closed stream.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Looks before the standard library does.
+/// Runs before the standard library does.
 #[cfg(all(feature = "cli", any(target_os = "linux", target_os = "macos"), not(miri)))]
 mod early {
     use super::{CLOSED, Ordering, Standard};

@@ -1,22 +1,22 @@
-//! Room on disks.
+//! Free room on disks.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Bytes that this user may still write in the file systems of these folders,
-/// each counted once.
+/// Bytes that this user may still write in the file systems of these folders. Each file system
+/// counts once.
 ///
 /// # Errors
 ///
-/// The first folder that cannot be asked, and why.
+/// The first folder whose file system cannot be asked, and the reason.
 pub(crate) fn free_bytes(folders: &[PathBuf]) -> Result<u64, String> {
     let free = folders.iter().map(|folder| {
         let asked = || -> io::Result<_> {
             let device = std::fs::metadata(folder)?.dev();
             let status = rustix::fs::statvfs(folder)?;
-            // More than a number can say is enough for all.
+            // A product that is too large to count is enough for any output.
             Ok((device, status.f_bavail.saturating_mul(status.f_frsize)))
         };
         asked().map_err(|error| format!("cannot look for room in {}: {error}", folder.display()))

@@ -1,9 +1,9 @@
-//! Files as only some systems have them.
+//! Features of files that only some systems have.
 //!
-//! Linux makes files without a name, gives them one later, opens a file that is
-//! open once more, and writes past its page cache. Other systems say no here, and
-//! callers go on with a [`NamedFile`](super::NamedFile) and ordinary writes. `--cfg plain_unix` has
-//! Linux say no as well, so that the tests can run on what is left.
+//! Linux can create files without a name and name them later, open an open file again, and write
+//! past its page cache. On other systems these functions give none, and callers use a
+//! [`NamedFile`](super::NamedFile) and ordinary writes. With `--cfg plain_unix` they give none on
+//! Linux too, so that tests can run without these features.
 
 pub(super) use system::path_of;
 pub(crate) use system::{Nameless, open_direct};
@@ -17,7 +17,7 @@ mod system {
     use std::os::fd::AsRawFd;
     use std::path::{Path, PathBuf};
 
-    /// A file that has no name yet: not even a kill leaves anything of it.
+    /// A file that has no name yet: even a killed process leaves nothing of it.
     #[derive(Debug)]
     pub(crate) struct Nameless {
         file: File,
@@ -26,9 +26,9 @@ mod system {
     }
 
     impl Nameless {
-        /// A new file for `folder`; the process's mask takes from the permissions
-        /// `mode`. None if its file system has no such files, or
-        /// the file could not get a name later.
+        /// A new file for `folder`, with the permissions `mode` without those that the process's
+        /// mask removes. None if the file system has no such files, or the file could not get a
+        /// name later.
         pub(crate) fn create_in(folder: &Path, mode: u32) -> io::Result<Option<Self>> {
             let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             match rustix::fs::open(folder, flags, Mode::from_raw_mode(mode)) {
@@ -53,15 +53,15 @@ mod system {
         }
     }
 
-    /// A second descriptor of a file, whose aligned writes go past the page cache;
-    /// none where that cannot be had.
+    /// A second descriptor of a file, whose aligned writes go past the page cache; none if that is
+    /// impossible.
     pub(crate) fn open_direct(file: &File) -> Option<File> {
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
         rustix::fs::open(path_of(file)?, flags, Mode::empty()).ok().map(File::from)
     }
 
-    /// A path that opens the same file from its beginning, as long as it is open
-    /// here; none where `/proc` is not mounted.
+    /// A path that opens the same file from its beginning, as long as it is open here; none if
+    /// `/proc` is not mounted.
     pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         path.exists().then_some(path)
@@ -74,7 +74,7 @@ mod system {
     use std::io;
     use std::path::Path;
 
-    /// There are no such files here.
+    /// There are no such files on this system.
     #[derive(Debug)]
     pub(crate) enum Nameless {}
 
@@ -93,12 +93,12 @@ mod system {
         }
     }
 
-    /// `F_NOCACHE` of macOS is a wish about one descriptor, without the speed.
+    /// `F_NOCACHE` of macOS is only a request, and gives no speed.
     pub(crate) fn open_direct(_file: &File) -> Option<File> {
         None
     }
 
-    /// `/dev/fd` gives the open file itself, wherever it was read up to.
+    /// `/dev/fd` opens the file at its present position, not at its beginning.
     pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
         None
     }

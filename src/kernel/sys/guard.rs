@@ -1,9 +1,10 @@
-//! Mapped files that another process cuts: a question to one fails, and the process goes on.
+//! Guards mapped files that another process cuts: a question to such a file fails, and the process
+//! goes on.
 //!
-//! The kernel sends SIGBUS where bytes are read that a file has no longer. Once
-//! [`guard_mapped_files`] was called, the handler puts zeros in their place and marks the map.
-//! An answer that was computed from zeros is wrong. So a question looks at the mark before it
-//! gives its answer.
+//! The kernel sends SIGBUS when a process reads bytes that the file no longer has. After
+//! [`guard_mapped_files`] was called, a handler puts zeros in their place and marks the map. An
+//! answer that was computed from zeros is wrong, so a question checks the mark before it gives its
+//! answer.
 
 use memmap2::Mmap;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -12,34 +13,35 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The handlers that were there each time before this one was installed. It is installed again
-/// when a file is opened, because a library that watches for crashes may have come meanwhile.
+/// The earlier handlers, one for each time that this one was installed. It is installed again when
+/// a file is opened, because a library that watches for crashes may have replaced it meanwhile.
 static BEFORE: [OnceLock<libc::sigaction>; 8] = [const { OnceLock::new() }; 8];
 
-/// How many times this handler was installed.
+/// Number of times that this handler was installed.
 static FRONTS: AtomicUsize = AtomicUsize::new(0);
 
-/// Held by the thread that installs it.
+/// Locked by the thread that installs the handler.
 static FRONT: Mutex<()> = Mutex::new(());
 
-/// The thread on which the signal was handed on, and is not handled yet; 0 if there is none.
+/// The thread whose signal was handed on to an earlier handler that has not returned; 0 if there is
+/// none.
 static HANDED: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether any map lost bytes.
 static ANY_LOST: AtomicBool = AtomicBool::new(false);
 
-/// A map, as the handler sees it.
+/// A map, as the handler knows it.
 #[derive(Debug)]
 struct Entry {
     /// First address; 0 while there is no map.
     start: AtomicUsize,
-    /// The address behind the last one.
+    /// Address behind the map.
     end: AtomicUsize,
     lost: AtomicBool,
 }
 
-/// Entries are never freed, so that the handler can go through them at any time; another map
-/// takes one when its map is gone.
+/// Entries are never freed, so that the handler can go through them at any time. When a map is
+/// gone, another one takes its entry.
 struct Chunk {
     entries: [Entry; 64],
     next: OnceLock<&'static Chunk>,
@@ -53,7 +55,7 @@ impl Chunk {
 
 static FIRST: Chunk = Chunk::new();
 
-/// Entries without a map, and the last chunk. No handler takes the lock.
+/// Entries without a map, and the last chunk. The handler never takes this lock.
 struct Free {
     entries: Vec<&'static Entry>,
     last: Option<&'static Chunk>,
@@ -66,7 +68,7 @@ impl Entry {
     const FREE: Self =
         Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0), lost: AtomicBool::new(false) };
 
-    /// One for a map at these addresses.
+    /// An entry for a map at these addresses.
     fn take(start: usize, end: usize) -> &'static Self {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if free.entries.is_empty() {
@@ -77,7 +79,7 @@ impl Entry {
             free.last = Some(chunk);
             free.entries.extend(&chunk.entries);
         }
-        let entry = free.entries.pop().unwrap_or(&FIRST.entries[0]); // there is one
+        let entry = free.entries.pop().unwrap_or(&FIRST.entries[0]); // there is one now
         entry.lost.store(false, Ordering::Relaxed);
         entry.end.store(end, Ordering::Release);
         entry.start.store(start, Ordering::Release);
@@ -90,7 +92,7 @@ impl Entry {
     }
 }
 
-/// A mapped file, which knows whether bytes of it were lost.
+/// A mapped file that knows whether bytes of it were lost.
 #[derive(Debug)]
 pub(crate) struct Map {
     bytes: Mmap,
@@ -103,14 +105,14 @@ impl Map {
         let range = bytes.as_ptr_range();
         let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
         if is_guarded {
-            // A refusal leaves it as it was, and a hole ends the process.
+            // If this fails, the handler stays where it was, and lost bytes end the process.
             let _ = come_to_front();
         }
         let entry = is_guarded.then(|| Entry::take(range.start.addr(), range.end.addr()));
         Self { bytes, entry }
     }
 
-    /// Whether bytes were read that the file had no longer. They read as zeros since.
+    /// Whether bytes were read that the file no longer has. They are zeros now.
     pub(crate) fn is_lost(&self) -> bool {
         self.entry.is_some_and(|entry| entry.lost.load(Ordering::Acquire))
     }
@@ -133,7 +135,7 @@ impl Drop for Map {
     }
 }
 
-/// Whether any map ever lost bytes: else there is no need to look at each of many.
+/// Whether any map ever lost bytes. If not, a caller need not check many maps one by one.
 pub(crate) fn any_was_lost() -> bool {
     ANY_LOST.load(Ordering::Acquire)
 }
@@ -141,8 +143,8 @@ pub(crate) fn any_was_lost() -> bool {
 /// The error of a map that lost bytes.
 pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk failed";
 
-/// Has questions to mapped sets fail where another process cuts their file, or its disk fails;
-/// without it, the kernel ends the process by SIGBUS. It is for files that are opened later.
+/// Makes questions to mapped files fail if another process cuts the file, or its disk fails.
+/// Without it, the kernel ends the process by SIGBUS. It affects files that are opened later.
 ///
 /// It handles the signal for the whole process. A signal that is not about these files goes to the
 /// handler that was there before. The Python package calls this when it is imported. O(1); a second
@@ -176,7 +178,7 @@ pub fn guard_mapped_files() -> io::Result<()> {
     come_to_front()
 }
 
-/// Sees to it that the handler is the first one, unless it was put there too often.
+/// Makes this handler the first one again, unless it was installed too often.
 fn come_to_front() -> io::Result<()> {
     let _one = FRONT.lock().unwrap_or_else(PoisonError::into_inner);
     // SAFETY: of a `sigaction` all bits may be 0: no flags, the empty mask.
@@ -195,9 +197,9 @@ fn come_to_front() -> io::Result<()> {
     }
     let mut action = before;
     action.sa_sigaction = handler;
-    // What a handler that it is handed on to sends comes at once: `hand_on` tells it apart.
+    // With NODEFER, a signal that an earlier handler sends comes at once; `hand_on` recognizes it.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-    place.get_or_init(|| before); // the handler needs it
+    place.get_or_init(|| before); // the handler needs this
     FRONTS.fetch_add(1, Ordering::AcqRel);
     // SAFETY: `lost` has the signature that SA_SIGINFO asks for.
     #[expect(unsafe_code, reason = "no safe way to see a signal's address")]
@@ -207,7 +209,7 @@ fn come_to_front() -> io::Result<()> {
 
 /// Handles the signal, on the thread that read.
 ///
-/// It loads, stores and makes system calls: it allocates nothing and takes no lock.
+/// It only loads, stores and makes system calls. It allocates nothing and takes no lock.
 extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: with SA_SIGINFO the kernel passes a valid structure.
     #[expect(unsafe_code, reason = "what the kernel passes")]
@@ -222,28 +224,28 @@ extern "C" fn lost(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::
         if let Some(end) = mark(address)
             && fill(address, end).is_ok()
         {
-            return; // the thread reads again, now zeros
+            return; // the thread reads again and gets zeros
         }
     }
     hand_on(signal, info, context);
 }
 
-/// Whether a signal comes from the kernel, which met the hole, and not from a process.
+/// Whether the kernel sent a signal because of lost bytes, and not a process.
 pub(super) fn is_of_the_kernel(code: i32) -> bool {
     /// `SI_USER` of macOS, where codes of processes begin.
     const FROM_A_PROCESS: i32 = 0x1_0001;
     if cfg!(target_vendor = "apple") { code < FROM_A_PROCESS } else { code > 0 }
 }
 
-/// Marks the map at an address; gives where it ends.
+/// Marks the map that has an address; gives the end of the map.
 fn mark(address: usize) -> Option<usize> {
     let mut chunk = Some(&FIRST);
     while let Some(Chunk { entries, next }) = chunk {
         for entry in entries {
             let start = entry.start.load(Ordering::Acquire);
             let end = entry.end.load(Ordering::Acquire);
-            // The map is there for as long as somebody reads it, so that its entry stays as it
-            // is. Another one that changes meanwhile is told apart by its two looks.
+            // A map exists as long as somebody reads it, so its entry does not change. Another
+            // entry that changes at the same time differs between the two loads.
             if start != 0
                 && (start..end).contains(&address)
                 && entry.start.load(Ordering::Acquire) == start
@@ -258,8 +260,8 @@ fn mark(address: usize) -> Option<usize> {
     None
 }
 
-/// Puts zeros in the place of the page with this address and of all behind it in the map: what
-/// is behind a hole is refused in any case, and one signal is enough.
+/// Puts zeros in the place of the page that has this address and of all pages behind it in the map.
+/// A question to any of these pages fails in any case, and so one signal is enough.
 fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
     let page = rustix::param::page_size();
     let start = address / page * page;
@@ -278,7 +280,7 @@ fn fill(address: usize, end: usize) -> rustix::io::Result<()> {
     .map(drop)
 }
 
-/// Calls the handler that was there before this one. If that one calls this handler again, as
+/// Calls the handler that was there before this one. If that handler calls this one again, as
 /// Python's `faulthandler` does, the signal ends the process.
 fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: every thread has such a number, which is not 0.
@@ -311,7 +313,7 @@ fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
     }
 }
 
-/// Ends the process by the signal, once the handler is done.
+/// Ends the process by the signal, after the handler has returned.
 fn end_by(signal: i32) {
     // SAFETY: of a `sigaction` all bits may be 0: the default action is 0, too.
     #[expect(unsafe_code, reason = "a structure of C")]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Limits of the machine as this process meets them.
+/// Limits of the machine for this process.
 ///
 /// # Examples
 ///
@@ -20,18 +20,18 @@ pub struct Machine {
     pub threads: usize,
     /// Memory of the machine, or the control group's limit if that is smaller.
     pub memory_bytes: u64,
-    /// Bytes of it that are free. macOS does not tell: then half of it.
+    /// Free bytes of this memory. macOS does not tell: there it is half of the memory.
     pub available_bytes: u64,
 }
 
-/// Assumed where the system does not tell.
+/// Assumed if the system does not tell.
 const UNKNOWN_MEMORY: u64 = 2 << 30;
 
-/// Several parts of one command ask in turn, and each question reads some twenty files.
+/// Several parts of a command ask one after the other, and each question reads some twenty files.
 const FRESH: Duration = Duration::from_millis(50);
 
 impl Machine {
-    /// Asks the operating system, or says again what it answered less than 50 ms ago.
+    /// Asks the operating system, or repeats its answer if that is less than 50 ms old.
     #[must_use]
     pub fn detect() -> Self {
         static LATEST: Mutex<Option<(Instant, Machine)>> = Mutex::new(None);
@@ -44,7 +44,7 @@ impl Machine {
 
     fn ask() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        // Linux alone has this file.
+        // Only Linux has this file.
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let total = kib_field(&meminfo, "MemTotal:").or_else(physical_bytes);
         let total = total.unwrap_or(UNKNOWN_MEMORY);
@@ -58,21 +58,21 @@ impl Machine {
         Self { threads, memory_bytes, available_bytes: available.min(free).min(reservable) }
     }
 
-    /// The default memory limit: half of the available memory, so
-    /// that the page cache keeps room; 64 MiB at the least.
+    /// The default memory limit: half of the available memory, so that the page cache has room; at
+    /// least 64 MiB.
     #[must_use]
     pub fn default_memory_limit(&self) -> u64 {
         (self.available_bytes / 2).max(64 << 20)
     }
 }
 
-/// The value of `Name:   1234 kB`, in bytes.
+/// The value of the line `Name:   1234 kB`, in bytes.
 fn kib_field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Memory of the machine, where the system tells.
+/// Memory of the machine, if the system tells.
 fn physical_bytes() -> Option<u64> {
     // SAFETY: it takes a number, and answers -1 to one that it does not know.
     #[expect(unsafe_code, reason = "a function of C")]
@@ -81,8 +81,8 @@ fn physical_bytes() -> Option<u64> {
     pages.checked_mul(rustix::param::page_size() as u64)
 }
 
-/// Tightest memory limit on the way from this process's control group to the
-/// root, with the memory in use there that cannot be reclaimed.
+/// The smallest memory limit between this process's control group and the root, and the used memory
+/// there that cannot be reclaimed.
 fn control_group() -> Option<(u64, u64)> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     groups.lines().filter_map(group_limit).min()
@@ -98,7 +98,7 @@ fn group_limit(line: &str) -> Option<(u64, u64)> {
         }
         _ => return None,
     };
-    // Inside a container the path may not exist: then the root is the group.
+    // In a container the path may not exist: then the root is the group.
     let mut folder = PathBuf::from(root).join(path.trim_start_matches('/'));
     let number = |folder: &Path, file: &str| -> Option<u64> {
         fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
@@ -110,7 +110,7 @@ fn group_limit(line: &str) -> Option<(u64, u64)> {
                 .ok()
                 .and_then(|stat| stat_field(&stat, "inactive_file"))
                 .unwrap_or(0);
-            // The system does not tell how much is in use: assume all.
+            // If the system does not tell how much is used, assume all.
             let in_use = number(&folder, used).unwrap_or(bytes).saturating_sub(cached);
             if tightest.is_none_or(|(other, _)| bytes < other) {
                 tightest = Some((bytes, in_use));
@@ -127,8 +127,7 @@ fn stat_field(stat: &str, name: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
-/// Largest resident size this process ever had, in bytes, where the system
-/// tells.
+/// Largest resident size of this process so far, in bytes, if the system tells.
 pub(crate) fn peak_resident_bytes() -> Option<u64> {
     match fs::read_to_string("/proc/self/status") {
         Ok(status) => kib_field(&status, "VmHWM:"),
@@ -136,8 +135,7 @@ pub(crate) fn peak_resident_bytes() -> Option<u64> {
     }
 }
 
-/// The same on any Unix. On Linux it would count what this process was before it
-/// became this program.
+/// The same on any Unix. On Linux it would also count the program that this process ran before.
 fn peak_by_usage() -> Option<u64> {
     // SAFETY: of an `rusage` all bits may be 0: it has numbers alone.
     #[expect(unsafe_code, reason = "a structure of C")]

@@ -1,8 +1,7 @@
-//! A clear end for a process that reads a mapped file which another program cut.
+//! Ends a program with a message if another program cuts a file that it has mapped.
 //!
-//! The kernel sends SIGBUS where a file was shortened after it was mapped, or its
-//! disk cannot be read. There is no way on: the process says which file it was,
-//! and exits as after any other error.
+//! The kernel sends SIGBUS if a file was shortened after it was mapped, or its disk cannot be read.
+//! The program cannot go on: it says which file it was, and exits as after any other error.
 
 use super::guard::is_of_the_kernel;
 use super::remove_names;
@@ -13,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// Status of a program that met trouble.
+/// Exit status after an error.
 const TROUBLE: i32 = 2;
 
-/// Memory that the handler needs. It cannot allocate any itself.
+/// Memory for the handler, which cannot allocate any itself.
 struct Notice {
     /// Name of the program.
     program: &'static str,
@@ -24,17 +23,15 @@ struct Notice {
     maps: Mutex<Vec<u8>>,
 }
 
-/// Bytes of a list of some ten thousand maps; they exist once they are used.
+/// Room for a list of some ten thousand maps. Only used pages exist.
 const MAPS_BYTES: usize = 1 << 20;
 
 static NOTICE: OnceLock<Notice> = OnceLock::new();
 
-/// Makes `program` say so when a file that it has mapped loses bytes that it
-/// reads.
+/// Makes `program` print such a message when a mapped file loses bytes.
 ///
-/// The handler of the standard library is replaced: it would put the default
-/// back first, and another thread that meets the same hole would end the process
-/// before a word is written.
+/// This replaces the handler of the standard library. That one would first restore the default, and
+/// another thread that reads lost bytes would end the process before the message is written.
 pub(crate) fn watch_maps(program: &'static str) -> io::Result<()> {
     NOTICE.get_or_init(|| Notice { program, maps: vec![0; MAPS_BYTES].into() });
     // SAFETY: of a `sigaction` all bits may be 0: no flags, the empty mask.
@@ -51,9 +48,8 @@ pub(crate) fn watch_maps(program: &'static str) -> io::Result<()> {
 
 /// Handles the signal, on the thread that read.
 ///
-/// It allocates nothing and waits for nobody: broken memory has the kernel send
-/// the same signal, wherever a thread is. One that somebody else sent takes its
-/// usual course.
+/// It allocates nothing and waits for nobody: if memory is broken, the kernel sends the same signal
+/// to any thread. A signal from another process has its usual effect.
 extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const libc::c_void) {
     remove_names();
     // SAFETY: with SA_SIGINFO the kernel passes a valid structure.
@@ -73,7 +69,7 @@ extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const l
             let parts: [&[u8]; 4] = [notice.program.as_bytes(), b": cannot read ", file, REASON];
             let _ = rustix::io::writev(io::stderr(), &parts.map(IoSlice::new));
         } else {
-            // Another thread says it, and ends the process.
+            // Another thread writes the message and ends the process.
             std::thread::sleep(Duration::from_secs(1));
         }
     }
@@ -82,7 +78,7 @@ extern "C" fn lost(signal: i32, info: *const libc::siginfo_t, _context: *const l
 
 const REASON: &[u8] = b": it was shortened while it was read, or its disk failed\n";
 
-/// Reads the kernel's list of maps, which Linux has; gives its bytes.
+/// Reads the kernel's list of maps, which only Linux has; gives how many bytes it read.
 fn read_maps(maps: &mut [u8]) -> rustix::io::Result<usize> {
     let file = rustix::fs::open(c"/proc/self/maps", OFlags::RDONLY, Mode::empty())?;
     let mut len = 0;
@@ -102,20 +98,19 @@ fn mapped_at(maps: &[u8], address: usize) -> Option<&[u8]> {
         let (start, end) = range.split_once('-')?;
         let bound = |digits| usize::from_str_radix(digits, 16).ok();
         let inside = (bound(start)?..bound(end)?).contains(&address);
-        // Behind permissions, offset, device and inode.
+        // The name is behind permissions, offset, device and inode.
         let name = fields.nth(4)?.trim_ascii_start();
         (inside && !name.is_empty()).then_some(name)
     })
 }
 
-/// Whether the process ends by a fault of its own.
+/// Whether the process ends because of a panic.
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 const NO_MEMORY: &[u8] = b": the system gives no more memory: allow the process more (ulimit -v)\n";
 
-/// Has `program` say so, and exit as after any other error, where the system refuses
-/// memory that the standard library cannot do without: it would abort. A panic ends the
-/// process as ever.
+/// Makes `program` print a message and exit as after any other error, if the system refuses memory
+/// that the standard library must have. The library would abort. A panic ends the process as usual.
 pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -128,7 +123,7 @@ pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
         remove_names();
         if !PANICKED.load(Ordering::Relaxed) {
             let parts = [program.as_bytes(), NO_MEMORY].map(IoSlice::new);
-            let _ = rustix::io::writev(io::stderr(), &parts); // there is nobody else to tell
+            let _ = rustix::io::writev(io::stderr(), &parts); // nothing else can be done
             signal_hook::low_level::exit(TROUBLE);
         }
     };
@@ -137,8 +132,8 @@ pub(crate) fn watch_memory(program: &'static str) -> io::Result<()> {
     unsafe { signal_hook::low_level::register(libc::SIGABRT, tell) }.map(drop)
 }
 
-/// Whether a thread panics because the system gave no memory for the stack on which the
-/// standard library handles signals. It does so before the thread begins its work, and aborts.
+/// Whether a thread panics because there is no memory for the stack on which the standard library
+/// handles signals. The library panics before the thread begins its work, and aborts.
 fn of_no_memory(info: &PanicHookInfo<'_>) -> bool {
     info.location().is_some_and(|location| location.file().ends_with("stack_overflow.rs"))
 }

@@ -1,4 +1,4 @@
-//! Files as memory.
+//! Maps files into memory.
 
 use memmap2::Mmap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Everything that asks the operating system.
+//! Calls of the operating system.
 
 mod cache_lines;
 mod closed;

@@ -1,7 +1,7 @@
-//! Temporary files with names, for systems and file systems that have none without.
+//! Temporary files with names, for systems and file systems without nameless files.
 //!
-//! Whoever drops such a file removes its name. A process that a signal ends drops
-//! nothing: it calls [`remove_names`] before. Only a kill leaves a name behind.
+//! Dropping such a file removes its name. A process that a signal ends drops nothing, so it first
+//! calls [`remove_names`]. Only a kill leaves a name behind.
 
 use std::ffi::{CString, c_char};
 use std::fs::{File, Permissions};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, atomic::AtomicBool};
 use tempfile::NamedTempFile;
 
-/// A file under a temporary name, which goes with it.
+/// A file with a temporary name, which is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct NamedFile {
     file: NamedTempFile,
@@ -22,13 +22,14 @@ pub(crate) struct NamedFile {
 }
 
 impl NamedFile {
-    /// A new file in `folder`; the process's mask takes from the permissions `mode`.
+    /// A new file in `folder`, with the permissions `mode` without those that the process's mask
+    /// removes.
     ///
     /// # Errors
     ///
     /// If the system refuses.
     pub(crate) fn create_in(folder: &Path, mode: u32) -> io::Result<Self> {
-        // The same name from everywhere, if somebody changes the folder meanwhile.
+        // Use an absolute name, in case somebody changes the folder of the process meanwhile.
         let folder = folder.canonicalize()?;
         let file = tempfile::Builder::new()
             .prefix(".bitsort-")
@@ -48,24 +49,24 @@ impl NamedFile {
         self.file.path()
     }
 
-    /// Gives the file the name `destination`, in place of what had it before.
+    /// Gives the file the name `destination`. It replaces a file that had this name.
     ///
     /// # Errors
     ///
-    /// If the system refuses; the temporary name is removed then.
+    /// If the system refuses. The temporary name is removed then.
     pub(crate) fn rename(self, destination: &Path) -> io::Result<()> {
         let Self { file, listed } = self;
         let renamed = file.persist(destination);
-        drop(listed); // not before there is nothing left under that name
+        drop(listed); // only now nothing is left under that name
         renamed.map(drop).map_err(|refused| refused.error)
     }
 }
 
-/// Names that [`remove_names`] finds, each owned by who takes it out of its slot. A
-/// handler of signals can do that: it waits for nobody and frees nothing.
+/// The names for [`remove_names`]. Whoever takes a name out of its slot owns it. A signal handler
+/// can do this: it waits for nobody and frees nothing.
 static NAMES: [AtomicPtr<c_char>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
 
-/// Names at a time; further ones are removed only when they are dropped.
+/// Most names at a time. Further names are removed only when they are dropped.
 const SLOTS: usize = 64;
 
 /// The slot of a name.
@@ -103,7 +104,7 @@ impl Drop for Listed {
 
 /// Removes the names of all temporary files, before the process ends.
 ///
-/// It makes system calls alone, so that handlers of signals may call it.
+/// It only makes system calls, so signal handlers may call it.
 #[cfg(feature = "cli")]
 pub(crate) fn remove_names() {
     for slot in &NAMES {
@@ -112,12 +113,12 @@ pub(crate) fn remove_names() {
             // SAFETY: as in `Listed::drop`; it is not freed here, as the process ends.
             #[expect(unsafe_code, reason = "a handler of signals may not free")]
             let name = unsafe { std::ffi::CStr::from_ptr(name) };
-            let _ = rustix::fs::unlink(name); // there is nothing else to do about it
+            let _ = rustix::fs::unlink(name); // nothing else can be done
         }
     }
 }
 
-/// Has a signal remove them if `condition` is set when it comes.
+/// Makes a signal remove them, if `condition` is set when it comes.
 #[cfg(feature = "cli")]
 pub(crate) fn remove_names_on(signal: i32, condition: Arc<AtomicBool>) -> io::Result<()> {
     let action = move || {

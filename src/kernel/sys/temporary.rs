@@ -1,4 +1,4 @@
-//! Temporary files that are read more than once.
+//! Temporary files that can be read more than once.
 
 use super::files::path_of;
 use super::named::NamedFile;
@@ -6,18 +6,18 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A temporary file that this process can open again by a path, from its beginning.
-/// It goes when it is dropped.
+/// A temporary file that this process can open again by a path, from its beginning. It is removed
+/// when this is dropped.
 #[derive(Debug)]
 pub(crate) enum TemporaryFile {
-    /// Not even a kill leaves anything.
+    /// Even a killed process leaves nothing.
     Nameless(File, PathBuf),
-    /// Where an open file has no path of its own.
+    /// For systems on which an open file has no path of its own.
     Named(NamedFile),
 }
 
 impl TemporaryFile {
-    /// A new one in `folder`.
+    /// A new file in `folder`.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl TemporaryFile {
         }
     }
 
-    /// The file, to be written.
+    /// The file, for writing.
     pub(crate) fn file(&self) -> &File {
         match self {
             Self::Nameless(file, _) => file,
@@ -38,7 +38,7 @@ impl TemporaryFile {
         }
     }
 
-    /// Opens the file, as long as this lives.
+    /// A path that opens the file, as long as this lives.
     pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Nameless(_, path) => path,

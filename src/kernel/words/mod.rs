@@ -1,4 +1,4 @@
-//! Words of two bitmaps, joined bit by bit, and counted.
+//! Joins the words of two bitmaps bit by bit, and counts bits.
 
 #[cfg(target_arch = "aarch64")]
 pub(super) mod neon;
@@ -15,7 +15,7 @@ pub(crate) enum Op {
     And,
     /// Values in either.
     Or,
-    /// Values in one of the two.
+    /// Values in exactly one of the two.
     Xor,
     /// Values of the first that are not in the second.
     AndNot,
@@ -34,11 +34,11 @@ impl Op {
     }
 }
 
-/// A word, as bits.
+/// A word of a bitmap.
 pub(crate) trait Lane: bytemuck::NoUninit {
-    /// Its bits.
+    /// The bits of the word.
     fn bits(self) -> u64;
-    /// A word of the lowest bits.
+    /// The word of the lowest bits of `bits`.
     fn of(bits: u64) -> Self;
 }
 
@@ -67,7 +67,7 @@ impl Lane for u64 {
     }
 }
 
-/// Little-endian, of any alignment.
+/// A little-endian word of any alignment.
 impl Lane for [u8; 8] {
     #[inline]
     fn bits(self) -> u64 {
@@ -80,7 +80,7 @@ impl Lane for [u8; 8] {
     }
 }
 
-/// Where the joined words go.
+/// Takes the joined words.
 trait Target<L> {
     type Output;
     fn take(self, a: &[L], b: &[L], join: impl Fn(u64, u64) -> u64) -> Self::Output;
@@ -109,7 +109,7 @@ impl<L: Lane, T: Target<L>> Task for Join<'_, L, T> {
     }
 }
 
-/// Only a number.
+/// Only counts.
 struct Count;
 
 impl<L: Lane> Target<L> for Count {
@@ -136,7 +136,7 @@ impl<L: Lane> Target<L> for New {
     }
 }
 
-/// Words that are there.
+/// Existing words.
 struct Into<'t, L>(&'t mut [L]);
 
 impl<L: Lane> Target<L> for Into<'_, L> {
@@ -151,7 +151,7 @@ impl<L: Lane> Target<L> for Into<'_, L> {
     }
 }
 
-/// The second set; the first is where the result goes.
+/// The second set. The result replaces the first one.
 struct Assign<'t, L>(Op, &'t mut [L], &'t [L]);
 
 impl<L: Lane> Task for Assign<'_, L> {
@@ -178,7 +178,7 @@ fn assign<L: Lane>(words: &mut [L], other: &[L], join: impl Fn(u64, u64) -> u64)
     }
 }
 
-/// Set bits of `a op b`, as far as both reach.
+/// Number of set bits of `a op b`, up to the end of the shorter one.
 pub(crate) fn count<L: Lane>(level: Level, op: Op, a: &[L], b: &[L]) -> u64 {
     #[cfg(target_arch = "aarch64")]
     if level.isa() == Isa::Neon {
@@ -190,17 +190,17 @@ pub(crate) fn count<L: Lane>(level: Level, op: Op, a: &[L], b: &[L]) -> u64 {
     run(level, Join { op, a, b, target: Count })
 }
 
-/// The words of `a op b`, as far as both reach.
+/// The words of `a op b`, up to the end of the shorter one.
 pub(crate) fn joined<L: Lane>(level: Level, op: Op, a: &[L], b: &[L]) -> Vec<L> {
     run(level, Join { op, a, b, target: New })
 }
 
-/// Writes the words of `a op b` to the front of `out`, as far as all reach.
+/// Writes the words of `a op b` to the front of `out`, up to the end of the shortest one.
 pub(crate) fn join_into<L: Lane>(level: Level, op: Op, a: &[L], b: &[L], out: &mut [L]) {
     run(level, Join { op, a, b, target: Into(out) });
 }
 
-/// Makes `words` the words of `words op other`, as far as both reach.
+/// Replaces `words` by `words op other`, up to the end of the shorter one.
 pub(crate) fn join_assign<L: Lane>(level: Level, op: Op, words: &mut [L], other: &[L]) {
     run(level, Assign(op, words, other));
 }

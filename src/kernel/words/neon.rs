@@ -1,7 +1,7 @@
-//! Set bits counted byte by byte in 128-bit registers.
+//! Counts set bits byte by byte in 128-bit registers.
 //!
-//! The compiler joins words by itself as well as can be. But it widens the counts of
-//! each 16 bytes to 64 bits at once; here they are added up as bytes first.
+//! The compiler joins words as well by itself. But it widens the counts of each 16 bytes to 64 bits
+//! at once; here they are first added as bytes.
 
 use super::Op;
 use std::arch::aarch64::{
@@ -9,12 +9,12 @@ use std::arch::aarch64::{
     veorq_u8, vld1q_u8, vorrq_u8, vpadalq_u32, vpaddlq_u8, vpaddlq_u16,
 };
 
-/// Bytes looked at together.
+/// Bytes that are counted together.
 const BLOCK: usize = 64;
-/// Blocks whose counts fit in bytes: each adds 32 at most.
+/// Blocks whose counts fit in bytes: each adds at most 32.
 const ROUND: usize = 7;
 
-/// Set bits of `a op b`, as far as both reach.
+/// Number of set bits of `a op b`, up to the end of the shorter one.
 #[target_feature(enable = "neon")]
 pub(in crate::kernel) fn count(op: Op, a: &[u8], b: &[u8]) -> u64 {
     match op {
@@ -25,13 +25,13 @@ pub(in crate::kernel) fn count(op: Op, a: &[u8], b: &[u8]) -> u64 {
     }
 }
 
-/// Set bits of `bytes`.
+/// Number of set bits of `bytes`.
 #[target_feature(enable = "neon")]
 pub(in crate::kernel) fn ones(bytes: &[u8]) -> u64 {
     total(bytes, bytes, |byte, _| byte)
 }
 
-/// Set bits of what `join` makes of both; of two zeros it makes zero.
+/// Number of set bits of `join` of both. `join` must give zero for two zeros.
 #[inline]
 #[target_feature(enable = "neon")]
 fn total(a: &[u8], b: &[u8], join: impl Fn(uint8x16_t, uint8x16_t) -> uint8x16_t) -> u64 {
@@ -49,7 +49,7 @@ fn total(a: &[u8], b: &[u8], join: impl Fn(uint8x16_t, uint8x16_t) -> uint8x16_t
     vaddvq_u64(vpadalq_u32(total, vpaddlq_u16(vpaddlq_u8(last))))
 }
 
-/// Set bits of a block, in 16 sums of four bytes each.
+/// The set bits of a block, as 16 sums of four bytes each.
 #[inline]
 #[target_feature(enable = "neon")]
 fn block(

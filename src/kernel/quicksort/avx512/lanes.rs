@@ -1,4 +1,4 @@
-//! What the lanes of a register do, for both widths of values.
+//! Operations on the lanes of a register, for values of 32 and 64 bits.
 
 use crate::kernel::quicksort::Sortable;
 use std::arch::x86_64::{
@@ -19,7 +19,7 @@ pub(super) const fn count<T>() -> usize {
     BYTES / size_of::<T>()
 }
 
-/// A mask of the lowest `lanes` lanes, 16 at most.
+/// A mask of the lowest `lanes` lanes; at most 16.
 #[expect(clippy::cast_possible_truncation, reason = "16 at most")]
 pub(super) fn lowest(lanes: usize) -> u16 {
     u16::MAX.checked_shr(16 - lanes as u32).unwrap_or(0)
@@ -29,7 +29,7 @@ const fn is_wide<T>() -> bool {
     size_of::<T>() == size_of::<u64>()
 }
 
-/// The numbers of the lanes, each combined with `xor`.
+/// The numbers of the lanes, each XORed with `xor`, for values of 64 bits.
 const fn wide_numbers(xor: u64) -> [u64; BYTES / 8] {
     let mut lanes = [xor; BYTES / 8];
     let mut lane = 0;
@@ -40,7 +40,7 @@ const fn wide_numbers(xor: u64) -> [u64; BYTES / 8] {
     lanes
 }
 
-/// The same of narrow lanes.
+/// The same for values of 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "16 lanes")]
 const fn narrow_numbers(xor: u32) -> [u32; BYTES / 4] {
     let mut lanes = [xor; BYTES / 4];
@@ -94,7 +94,7 @@ pub(super) fn ordered<T>(a: __m512i, b: __m512i, mask: u16) -> __m512i {
     }
 }
 
-/// The mask of 8 lanes.
+/// The mask for 8 lanes.
 fn byte(mask: u16) -> u8 {
     mask.to_le_bytes()[0]
 }
@@ -124,7 +124,7 @@ fn narrow(lanes: [u32; BYTES / 4]) -> __m512i {
     unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
 }
 
-/// Lane `i` gets the value of lane `i - by`, counted round.
+/// Lane `i` gets the value of lane `i - by`, modulo the number of lanes.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn rotated<T>(a: __m512i, by: usize) -> __m512i {
@@ -138,7 +138,7 @@ pub(super) fn rotated<T>(a: __m512i, by: usize) -> __m512i {
     }
 }
 
-/// The lanes whose value is lower than `b` has there.
+/// The lanes in which `a` is below `b`.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn below<T>(a: __m512i, b: __m512i) -> u16 {
@@ -149,7 +149,7 @@ pub(super) fn below<T>(a: __m512i, b: __m512i) -> u16 {
     }
 }
 
-/// The lanes whose value is at most what `b` has there.
+/// The lanes in which `a` is at most `b`.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn up_to<T>(a: __m512i, b: __m512i) -> u16 {
@@ -189,7 +189,7 @@ pub(super) fn store<T: Sortable>(values: &mut [T], at: usize, register: __m512i)
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), register) }
 }
 
-/// As many values as there are, the others of the lanes are the highest.
+/// All of the values; the other lanes get the highest value.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn load_few<T: Sortable>(values: &[T]) -> __m512i {
@@ -204,7 +204,7 @@ pub(super) fn load_few<T: Sortable>(values: &[T]) -> __m512i {
     }
 }
 
-/// The lowest lanes, as many as there is room for.
+/// Stores the lowest lanes, as many as there is room for.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub(super) fn store_few<T: Sortable>(to: &mut [T], register: __m512i) {

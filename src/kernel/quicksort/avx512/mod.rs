@@ -1,5 +1,5 @@
-//! A quicksort after Blacher, Giesen and Kühne (2021): registers are split at a pivot by
-//! compression, into both ends of the slice; few values are sorted in registers.
+//! A quicksort after Blacher, Giesen and Kühne (2021). Compression splits registers at a pivot and
+//! writes them to both ends of the slice. A few values are sorted in registers.
 
 mod lanes;
 mod network;
@@ -9,12 +9,12 @@ use super::Sortable;
 use network::sort_few;
 use split::{Side, split};
 
-/// So many values are sorted in one go, by one thread.
+/// Up to this many values are sorted by one thread.
 const TOGETHER: usize = 1 << 16;
-/// Most registers of values that decide on a pivot.
+/// Most registers of values from which a pivot is chosen.
 const SAMPLE: usize = 4;
 
-/// Sorts `values`; if `shared`, parts of them in other threads.
+/// Sorts `values`; with `shared`, in several threads.
 #[target_feature(enable = "avx512f,bmi2,popcnt")]
 pub(super) fn sort<T: Sortable>(
     shared: bool,
@@ -56,8 +56,8 @@ fn sort_parts<T: Sortable>(
     }
 }
 
-/// Sorts `values`, after so many bad splits by the sort of the standard library: so the time
-/// is never quadratic.
+/// Sorts `values`. After so many bad splits, the sort of the standard library takes over, so the
+/// time is never quadratic.
 #[target_feature(enable = "avx512f,bmi2,popcnt")]
 fn sort_within<T: Sortable>(mut values: &mut [T], mut splits: u32) {
     while values.len() > network::most::<T>() {
@@ -72,8 +72,8 @@ fn sort_within<T: Sortable>(mut values: &mut [T], mut splits: u32) {
     sort_few(values);
 }
 
-/// Splits `values` into lower ones and others; where a pivot is the lowest value, into those
-/// that are equal to it, of which this gives the number, and others.
+/// Splits `values` into those below the pivot and all others. If the pivot is the lowest value, it
+/// splits them into those equal to it, whose number it gives, and all others.
 #[target_feature(enable = "avx512f,bmi2,popcnt")]
 fn parts<T: Sortable>(values: &mut [T]) -> (&mut [T], usize, &mut [T]) {
     let pivot = pivot(values);

@@ -1,9 +1,9 @@
-//! Few values, sorted in registers, without a branch that depends on them.
+//! Sorts a few values in registers, without branches that depend on values.
 //!
-//! A network sorts each lane across the registers. Then neighbouring groups of lanes are merged
-//! by bitonic networks (K. Batcher, 1968), until one group has all lanes: the values stand row
-//! by row then. Within a merge a sequence lies folded, so that each value meets the one in the
-//! mirrored lane of the mirrored row.
+//! A network sorts each lane across the registers. Then bitonic networks (K. Batcher, 1968) merge
+//! neighbouring groups of lanes, until one group has all lanes; the values are then in order row by
+//! row. During a merge a sequence is folded: each value meets the one in the mirrored lane of the
+//! mirrored row.
 
 use super::lanes::{count, higher, load, load_few, lower, ordered, store, store_few, swapped};
 use crate::kernel::quicksort::Sortable;
@@ -12,7 +12,7 @@ use std::arch::x86_64::{__m512i, _mm512_set1_epi64};
 /// Most registers.
 const ROWS: usize = 16;
 
-/// Most values that [`sort_few`] takes.
+/// Most values that [`sort_few`] can sort.
 pub(super) const fn most<T>() -> usize {
     ROWS * count::<T>()
 }
@@ -68,8 +68,8 @@ fn in_rows<T: Sortable, const R: usize>(
     }
 }
 
-/// Merges pairs of groups of lanes, of which lane `i` of one is mirrored by lane
-/// `i ^ MIRROR` of the other.
+/// Merges pairs of groups of lanes. Lane `i` of one group is the mirror of lane `i ^ MIRROR` of the
+/// other.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn merge<T, const R: usize, const MIRROR: u32>(rows: &mut [__m512i; R]) {
@@ -108,7 +108,7 @@ fn half_cleaned<T, const DISTANCE: u32>(row: __m512i) -> __m512i {
     ordered::<T>(row, swapped::<T, DISTANCE>(row), const { upper(DISTANCE) })
 }
 
-/// A mask of the lanes that have this bit in their numbers.
+/// A mask of the lanes whose numbers have this bit.
 const fn upper(bit: u32) -> u16 {
     let mut mask = 0;
     let mut lane = 0;

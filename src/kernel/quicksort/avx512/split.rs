@@ -1,4 +1,4 @@
-//! Values → the low ones in front of the high ones, where they are.
+//! Moves low values before high ones, in place.
 
 use super::lanes::{
     below, count, load, load_few, lowest, packed, rotated, splat, store, store_few, up_to,
@@ -9,39 +9,39 @@ use std::arch::x86_64::__m512i;
 /// Registers that are read at once.
 const TOGETHER: usize = 4;
 
-/// Which values are low.
+/// Which values count as low.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Those below the pivot.
+    /// Values below the pivot.
     Below,
-    /// Those up to the pivot.
+    /// Values up to the pivot.
     UpTo,
 }
 
-/// A split under way: between the places of low and of high values there is as much room as
-/// values have been read and not yet been written.
+/// A split in progress. Between the low and the high values there is room for as many values as
+/// were read and not written yet.
 struct Split<'v, T> {
     values: &'v mut [T],
     side: Side,
     pivot: __m512i,
-    /// Where the next low value goes.
+    /// Place of the next low value.
     low: usize,
-    /// Behind where the next high value goes.
+    /// Place behind the next high value.
     high: usize,
-    /// From `left` on and before `right` lie the values that are not read yet.
+    /// The values that were not read yet are from `left` up to `right`.
     left: usize,
     right: usize,
 }
 
-/// Puts the low values in front; gives how many they are. There are at least twice
-/// [`TOGETHER`] registers of values.
+/// Moves the low values to the front; gives how many there are. `values` has at least twice
+/// [`TOGETHER`] registers.
 #[target_feature(enable = "avx512f,bmi2,popcnt")]
 #[inline]
 pub(super) fn split<T: Sortable>(side: Side, values: &mut [T], pivot: T) -> usize {
     let (lanes, len) = (count::<T>(), values.len());
     let block = TOGETHER * lanes;
     let whole = len / lanes * lanes;
-    // Room for both sides: these are read first, and written last.
+    // These are read first and written last, so both sides have room.
     let first: [_; TOGETHER] = std::array::from_fn(|row| load(values, row * lanes));
     let last: [_; TOGETHER] = std::array::from_fn(|row| load(values, whole - block + row * lanes));
     let (tail, in_tail) = (load_few(&values[whole..]), lowest(len - whole));
@@ -68,7 +68,7 @@ pub(super) fn split<T: Sortable>(side: Side, values: &mut [T], pivot: T) -> usiz
 }
 
 impl<T: Sortable> Split<'_, T> {
-    /// Takes `len` values from the side that has less room: so both have room for them.
+    /// Takes `len` values from the side with less room, so that both sides have room for them.
     #[inline]
     fn next(&mut self, len: usize) -> usize {
         if self.left - self.low <= self.high - self.right {
@@ -90,8 +90,7 @@ impl<T: Sortable> Split<'_, T> {
         }
     }
 
-    /// Writes a register to each side: the values that belong to the other one are written over
-    /// later.
+    /// Writes a register to both sides. Values that belong to the other side are overwritten later.
     #[target_feature(enable = "avx512f,bmi2,popcnt")]
     #[inline]
     fn put(&mut self, row: __m512i) {
