@@ -1,17 +1,17 @@
-//! Density → colour.
+//! Chooses the colour of a density.
 
 /// Red, green and blue.
 pub(super) type Rgb = [u8; 3];
 
-/// Of what no value is in.
+/// The colour of a cell without values.
 pub(super) const EMPTY: Rgb = [244, 244, 240];
-/// Of text and lines.
+/// The colour of text and lines.
 pub(super) const INK: Rgb = [40, 40, 48];
-/// Behind everything.
+/// The colour of the background.
 pub(super) const PAPER: Rgb = [255, 255, 255];
 
-/// From the least density to the greatest, evenly apart; lighter is denser, and
-/// even without colour the order shows.
+/// Colours from the least density to the greatest, at equal distances. Denser cells are lighter, so
+/// the order shows even without colour.
 const SCALE: [Rgb; 6] =
     [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
 
@@ -39,7 +39,7 @@ pub(super) fn of(density: f64, least: f64) -> Rgb {
     at(place_of(density, least))
 }
 
-/// Where a density is on the scale from `least` to 1.
+/// The place of a density on the scale from `least` to 1.
 pub(super) fn place_of(density: f64, least: f64) -> f64 {
     if least >= 1.0 { 1.0 } else { 1.0 - density.log10() / least.log10() }
 }

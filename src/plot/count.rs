@@ -1,18 +1,17 @@
-//! A set → the counts of a map's cells.
+//! Counts the values of a set in the cells of a map.
 
 use super::{MAX_ORDER, Map};
 use crate::error::{Error, Result};
 use crate::set::{AsSet, Damage, Operand, SetView};
 
-/// The order where none is asked for.
+/// The default order.
 const DEFAULT_ORDER: u32 = 9;
 
 impl Map {
-    /// A map of a set. Its universe is the smallest square, 4 to some power from 0 on, that
-    /// has all values; its side has 2^`order` cells, 2^9 if nothing is said, or fewer in a
-    /// smaller universe.
+    /// A map of a set. Its universe is the smallest square, 4 to some power from 0 on, that has all
+    /// values; its side has 2^`order` cells, by default 2^9, or fewer in a smaller universe.
     ///
-    /// O(containers) where a cell has whole containers, else O(values).
+    /// O(containers) if a cell has whole containers, else O(values).
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Where everything is in the picture, in pixels; PNG and SVG share it.
+//! The places of everything in the picture, in pixels. PNG and SVG share it.
 
 use super::Map;
 use super::cell_of;
@@ -18,10 +18,10 @@ pub(super) const BAR_TOP: u32 = TOP + 30;
 pub(super) const BAR_HEIGHT: u32 = 400;
 /// Pixels between labels of the legend.
 const MIN_DISTANCE: u32 = 14;
-/// Squares a side that are labelled with their first value.
+/// Number of squares on each side that are labelled with their first value.
 const SQUARES: u32 = 4;
 
-/// A text and its left end, at mid height.
+/// A text, and its left end at half of its height.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Label {
     pub(super) x: u32,
@@ -54,7 +54,7 @@ pub(super) fn labels(map: &Map) -> Vec<Label> {
     labels
 }
 
-/// Densities of the legend, and where they are on the scale.
+/// The densities in the legend, and their places on the scale.
 fn ticks(map: &Map) -> Vec<(f64, String)> {
     let least = map.least_density();
     let decades = (-least.log10()).floor();
@@ -66,7 +66,7 @@ fn ticks(map: &Map) -> Vec<(f64, String)> {
         ticks.push((colour::place_of(10_f64.powi(exponent), least), text));
         exponent -= step;
     }
-    // The other end, unless it is as good as a decade.
+    // The other end, unless it is too near to a decade.
     if ticks.last().is_none_or(|&(place, _)| tick_y(0.0).abs_diff(tick_y(place)) > MIN_DISTANCE) {
         ticks.push((0.0, format!("{least:.0e}")));
     }
@@ -113,7 +113,7 @@ pub(super) fn lines(map: &Map) -> Vec<((u32, u32), (u32, u32))> {
         .collect()
 }
 
-/// A value in few characters; or the network of so many bits that begins with it.
+/// A value in few characters; with `network_bits`, the network of so many bits that begins with it.
 fn short(value: u64, network_bits: Option<u32>) -> String {
     if let (Some(bits), Ok(address)) = (network_bits, u32::try_from(value)) {
         let length = u32::BITS.saturating_sub(bits);

@@ -33,10 +33,10 @@ fn cell_of(order: u32, distance: u64) -> (u32, u32) {
     fast_hilbert::h2xy(distance, order as u8)
 }
 
-/// The largest order: a cell is a pixel then.
+/// The largest order: a cell is then one pixel.
 pub const MAX_ORDER: u32 = 10;
 
-/// What is drawn.
+/// The data of the picture.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Map {
@@ -46,7 +46,7 @@ pub struct Map {
     pub cell_bits: u32,
     /// Values in each cell, along the curve; `4^order` of them.
     pub counts: Vec<u64>,
-    /// What is written above it.
+    /// The text above the map.
     pub title: String,
     /// Whether values are written as IPv4 addresses.
     pub ipv4: bool,
@@ -77,7 +77,7 @@ impl Map {
         self.counts[cell] as f64 / 2_f64.powi(self.cell_bits.cast_signed())
     }
 
-    /// What is written below it.
+    /// The text below the map.
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn summary(&self) -> String {
         let bits = self.cell_bits + 2 * self.order;
@@ -86,7 +86,7 @@ impl Map {
         format!("{count} values of a universe of 2^{bits}, density {share:.2e}")
     }
 
-    /// The smallest density above none that a cell can have.
+    /// The smallest density of a cell with a value.
     fn least_density(&self) -> f64 {
         2_f64.powi(-self.cell_bits.cast_signed())
     }

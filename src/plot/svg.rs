@@ -14,7 +14,7 @@ fn hex([r, g, b]: Rgb) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // XML has no way to say most control characters.
+    // XML cannot have most control characters.
     let text = text.replace(char::is_control, "?");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -63,8 +63,8 @@ pub(super) fn encode(map: &Map) -> io::Result<String> {
             let (x, y) = (label.x, label.y + 4);
             let size = if label.large { 20 } else { 13 };
             let text = escape(&label.text);
-            // A pale edge keeps text readable over the map: an element of its own, below
-            // the text, as not every program knows `paint-order`.
+            // A light edge keeps text readable over the map. It is an element of its own below the
+            // text, because not every program knows `paint-order`.
             for edge in [" stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\"", ""] {
                 writeln!(
                     out,
