@@ -1,7 +1,7 @@
 //! The kernels, for the benchmarks of this repository; exists with the feature `_benching` only.
 //!
 //! A benchmark measures one kernel at every [`Kernels::available`]. This is no part of the
-//! interface: it may change with any version.
+//! interface: it may change in any version.
 
 use crate::kernel::Level;
 use crate::kernel::decimal;
@@ -95,7 +95,7 @@ impl Text {
     }
 }
 
-/// What a parser found, in a form that is cheap to make and depends on every value.
+/// The result of a parser, in a form that is cheap to make and depends on every value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// Number of lines that are a value.

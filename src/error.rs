@@ -1,4 +1,4 @@
-//! Everything that can go wrong, with the place where it did.
+//! The errors of this crate, with their places.
 
 use crate::number::Malformed;
 use crate::progress::Progress;
@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that can go wrong in this crate.
 ///
-/// `Display` states one fact and leaves its `source()` to whoever prints.
+/// `Display` states one fact. It leaves `source()` to the code that prints the error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,18 +1,18 @@
-//! What fuzz targets need of rooms that are private; exists under `cfg(fuzzing)` only.
+//! Access to private rooms for fuzz targets; exists under `cfg(fuzzing)` only.
 
 use crate::kernel::Level;
 use crate::kernel::parse::{Lines, PADDING, parse};
 use crate::number::{Line, LineSink, Malformed, Notation, RangeSink, block_ranges, block_values};
 use std::ops::{ControlFlow, Range};
 
-/// What one kernel made of a text.
+/// The lines that one kernel found in a text.
 #[derive(Debug, Default)]
 pub struct Parsed {
     /// Its instruction set.
     pub level: &'static str,
-    /// Where each line ends, and its value if the kernel took it for plain digits.
+    /// The end of each line, and its value if the kernel took it for plain digits.
     pub lines: Vec<(usize, Option<u64>)>,
-    /// Behind the last complete line.
+    /// The place behind the last complete line.
     pub end: usize,
 }
 

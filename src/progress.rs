@@ -1,21 +1,21 @@
-//! How far a run has come, and the wish to end it: shared between the threads
-//! that work and the one that shows.
+//! The progress of a run, and a flag to cancel it. The working threads and the thread that shows
+//! the progress share it.
 
 use crate::kernel::steps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-/// What a run is doing.
+/// The present work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Looking at the inputs before a plan is made.
+    /// Sampling the inputs for a plan.
     Survey,
     /// Reading, parsing and partitioning.
     Load,
     /// Finishing partitions, formatting and writing.
     Emit,
-    /// Going over sets, from their smallest value to their largest.
+    /// Reading sets from their smallest value to their largest.
     Walk,
 }
 

@@ -1,4 +1,4 @@
-//! Which column has the values, and other bytes, as typed.
+//! The options for columns of values and keys.
 
 use super::notation::NotationArgs;
 use crate::lines::{Group, LineTools};
@@ -68,7 +68,7 @@ impl NumberArgs {
 }
 
 impl ColumnArgs {
-    /// The column, if one was chosen.
+    /// The column, if one was given.
     pub(super) fn column(&self) -> Option<Column> {
         self.column.as_deref().map(typed_column)
     }
@@ -119,7 +119,7 @@ impl KeyColumnArgs {
     }
 }
 
-/// A column as typed.
+/// Parses a column.
 pub(super) fn typed_column(typed: &str) -> Column {
     match typed.parse() {
         Ok(number) => Column::Number(number),
@@ -151,7 +151,7 @@ impl FromStr for Byte {
     }
 }
 
-/// As it can be typed.
+/// The form in which a user types it.
 impl fmt::Display for Byte {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

@@ -1,4 +1,4 @@
-//! What a program says last, and its exit status.
+//! Prints errors, and gives the exit status.
 
 use super::generate;
 use super::hints::hint;
@@ -12,30 +12,30 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The answer is no: an input is not sorted, a set lacks a value, a promise is broken.
+/// The answer is no: for example, an input is not sorted, or a set lacks a value.
 pub(super) const NO: u8 = 1;
-/// Something went wrong.
+/// The run failed.
 pub(super) const TROUBLE: u8 = 2;
 
-/// What was typed; or, where that is a request for help or makes no sense, the
-/// status to exit with after saying so.
+/// Parses the arguments. If they ask for help or are wrong, prints a text and gives the exit
+/// status.
 pub(super) fn parse<A: clap::Parser>(program: &str) -> Result<A, ExitCode> {
     parse_with(program, |_| None)
 }
 
-/// The same, with advice on what makes no sense.
+/// The same, with advice for wrong arguments.
 pub(super) fn parse_with<A: clap::Parser>(
     program: &str,
     advice: impl FnOnce(&clap::Error) -> Option<&'static str>,
 ) -> Result<A, ExitCode> {
-    // Alone it needs no table of all commands and flags, which takes a millisecond.
+    // `--version` alone needs no table of all commands and flags, which takes a millisecond.
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|word| word == "--version") && words.next().is_none() {
         let told = print_line(format_args!("{program} {}", generate::version()));
         return Err(told.map_or_else(|error| fail(program, &error), |()| ExitCode::SUCCESS));
     }
     A::try_parse().map_err(|told| {
-        // Help and versions go to standard output, and may not arrive there.
+        // Help goes to standard output, which may be closed.
         let open = if told.use_stderr() { Ok(()) } else { Standard::Output.check() };
         match open.and_then(|()| told.print()).and_then(|()| io::stdout().flush()) {
             Err(cause) if !told.use_stderr() => fail(program, &Error::io("write", "-")(cause)),
@@ -50,21 +50,20 @@ pub(super) fn parse_with<A: clap::Parser>(
     })
 }
 
-/// Lets this process open as many files as it may: many inputs are open at once.
+/// Lets this process open as many files as the system allows: many inputs are open at once.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// `OPEN_MAX` of macOS, which refuses more though it names no maximum.
+    /// The maximum of macOS, which it does not report.
     const OPEN_MAX: u64 = 10_240;
     let limit = getrlimit(Resource::Nofile);
     let raise_to = |files| setrlimit(Resource::Nofile, Rlimit { current: files, ..limit });
     if raise_to(limit.maximum).is_err() && limit.current.is_some_and(|now| now < OPEN_MAX) {
-        // A refusal shows when a file cannot be opened.
+        // A refusal shows later, when a file cannot be opened.
         let _ = raise_to(Some(OPEN_MAX));
     }
 }
 
-/// Runs `job`, which signals end as an error would; gives the status to exit
-/// with.
+/// Runs `job`, which a signal ends like an error; gives the exit status.
 pub(super) fn run(
     program: &'static str,
     job: impl FnOnce(&Arc<Progress>) -> Result<ExitCode>,
@@ -86,7 +85,7 @@ pub(super) fn run(
     }
 }
 
-/// Tells of an error; gives the status to exit with. A reader that went away is no error.
+/// Prints an error; gives the exit status. It is no error if the reader of the output has gone.
 fn fail(program: &str, error: &Error) -> ExitCode {
     if error.is_closed_pipe() {
         return ExitCode::SUCCESS;
@@ -95,7 +94,7 @@ fn fail(program: &str, error: &Error) -> ExitCode {
     ExitCode::from(TROUBLE)
 }
 
-/// Prints an error as one line, with a hint where there is one.
+/// Prints an error on one line, and a hint if there is one.
 pub(super) fn tell_error(program: &str, error: &Error) {
     let mut parts = vec![format!("{program}: {error}")];
     let mut cause = error.source();
@@ -109,7 +108,7 @@ pub(super) fn tell_error(program: &str, error: &Error) {
     }
 }
 
-/// Prints to standard error; if even that fails there is nobody to tell.
+/// Prints to standard error. If that fails, nothing more can be done.
 pub(super) fn say(message: &str) {
     let _ = writeln!(io::stderr(), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Manual pages, completions of shells, and what `--version` says.
+//! Writes manual pages, completions for shells, and the text of `--version`.
 
 use super::stdout::stdout;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ fn described() -> String {
     format!("{version}\nfeatures: {features}\nSIMD: {}", Level::best().name())
 }
 
-/// Writes it to standard output.
+/// Writes the page or the completions to standard output.
 pub(super) fn write(mut command: Command, what: Generate) -> Result<()> {
     let mut out = Vec::new();
     let shell = match what {
@@ -60,7 +60,7 @@ pub(super) fn write(mut command: Command, what: Generate) -> Result<()> {
     stdout()?.write_all(&out).map_err(Error::io("write", "-"))
 }
 
-/// When options were changed last.
+/// Date of the last change of options.
 const MANUAL_DATE: &str = "2026-11-22";
 
 /// One page, with a section for each command.

@@ -1,5 +1,5 @@
-//! From what went wrong to what the user can do next. Errors state facts; flags and commands
-//! are named here alone.
+//! Gives a hint for an error: what the user can do next. Errors state facts; only this file names
+//! flags and commands.
 
 use crate::error::{DataChange, Error, FolderFault};
 use crate::number::{Line, Malformed, Notation};
@@ -8,7 +8,7 @@ use crate::set::keyed::KeyedSets;
 use std::io;
 use std::path::Path;
 
-/// What the user of `program` can do next, where there is such a thing.
+/// What the user of `program` can do next, if anything.
 pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     Some(match error {
         Error::MalformedLine { input, .. } if KeyedSets::is_at(Path::new(input)) => {
@@ -49,7 +49,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
         }
         Error::FilterFull { .. } => "raise --mem or --rate, or see --exact",
-        // It has no filters.
+        // `bitsort` has no filters.
         Error::OutOfMemory { .. } if program == "bitsort" => "lower --mem or --threads",
         Error::OutOfMemory { .. } => {
             "lower --mem; of a filter, the keys or the demands on its rate"
@@ -81,7 +81,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     })
 }
 
-/// The same for an action on a file that the system refused.
+/// The hint for an action on a file that the system refused.
 fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
     if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
         return Some(
@@ -103,13 +103,13 @@ fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// Whether a line that was taken for another number is an address.
+/// Whether the text of a malformed line may be an address.
 fn may_be_address(excerpt: &str) -> bool {
     let line = Notation::CIDR.parse_line(excerpt.as_bytes());
     matches!(line, Line::Value(_) | Line::Range { .. })
 }
 
-/// Whether a file that was taken for text is a set; one that cannot be opened is none.
+/// Whether a file that was read as text is a set. False if it cannot be opened.
 fn is_set_file(path: &Path) -> bool {
     path != Path::new("-") && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }

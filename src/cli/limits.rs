@@ -1,4 +1,4 @@
-//! How much of the machine a program may use.
+//! The share of the machine that a program may use.
 
 use crate::kernel::sys::Machine;
 use crate::size::{ByteSize, ParseByteSizeError};
@@ -13,7 +13,7 @@ pub(super) enum MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The size that this is on `machine`.
+    /// The size in bytes on `machine`.
     pub(super) fn on(self, machine: &Machine) -> ByteSize {
         match self {
             Self::Size(size) => size,

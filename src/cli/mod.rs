@@ -1,9 +1,9 @@
 //! The command-line programs: the only room that prints and exits.
 //!
-//! Flow: arguments → `args` → jobs of the library → answers on standard output; errors → `hints`,
-//! `exit`. Read `bitsort/job.rs` and `bitset/mod.rs` first.
+//! In: arguments. Out: answers on standard output, and an exit status. Flow: `args` → jobs of the
+//! library → answers; errors → `hints`, `exit`. Read `bitsort/job.rs` and `bitset/mod.rs` first.
 
-// Circle: `exit`, `signals`: a run watches signals, and what ends by one says so.
+// Circle: `exit`, `signals`: a run watches for signals, and a signal ends a run with a message.
 
 pub mod bitset;
 pub mod bitsort;

@@ -1,4 +1,4 @@
-//! How numbers are written, as typed.
+//! The options for the notation of numbers.
 
 use crate::error::{Error, Result};
 use crate::number::{Line, Malformed, Notation};
@@ -29,7 +29,7 @@ impl From<AsArg> for NotationArgs {
     }
 }
 
-/// Notations that can be typed.
+/// The notations that a user can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Written {
     /// Decimal digits
@@ -44,7 +44,7 @@ enum Written {
 }
 
 impl NotationArgs {
-    /// Refuses two kinds of output.
+    /// Refuses contradictory forms of output.
     pub(super) fn check(self) -> Result<()> {
         if self.ranges && self.written == Written::Cidr {
             return Err(Error::usage(
@@ -65,7 +65,7 @@ impl NotationArgs {
         if self.ranges { notation.with_ranges() } else { notation }
     }
 
-    /// How sets are read: block lists may have what they want.
+    /// How sets are read: block lists may always have blocks and ranges.
     pub(super) fn set(self) -> Notation {
         match self.written {
             Written::Ipv4 | Written::Cidr => Notation::CIDR,
@@ -78,7 +78,7 @@ impl NotationArgs {
         matches!(self.written, Written::Ipv4 | Written::Cidr)
     }
 
-    /// A value that was typed as it stands on a line.
+    /// Parses a value of the command line, which has the same form as on a line.
     pub(super) fn value(self, text: &str) -> Result<u64, String> {
         match self.output().without_ranges().parse_line(text.as_bytes()) {
             Line::Value(value) => Ok(value),
@@ -88,7 +88,7 @@ impl NotationArgs {
         }
     }
 
-    /// The values that were typed as they stand on a line of a set.
+    /// Parses the values of an operand, which has the same form as a line of a set.
     pub(super) fn range(self, text: &str) -> Result<[u64; 2], String> {
         match self.set().parse_line(text.as_bytes()) {
             Line::Value(value) => Ok([value, value]),
@@ -98,7 +98,7 @@ impl NotationArgs {
         }
     }
 
-    /// A value as it is printed.
+    /// The text of a value.
     pub(super) fn text(self, value: u64) -> Result<String> {
         let notation = self.output().without_ranges();
         let too_large = Error::ValueTooLarge { value, format: notation.name() };

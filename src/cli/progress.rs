@@ -29,7 +29,7 @@ pub(super) struct Bar {
 const INTERVAL: Duration = Duration::from_millis(100);
 
 impl Bar {
-    /// Shows `progress` if `when` says so.
+    /// Shows `progress` if `when` allows it.
     pub(super) fn show(progress: &Arc<Progress>, when: When) -> Option<Self> {
         let wanted = match when {
             When::Auto => io::stderr().is_terminal(),
@@ -43,7 +43,7 @@ impl Bar {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let draw = move || draw(&progress, &stopped, when);
-        // A bar that cannot be drawn is no reason not to run.
+        // A run goes on without a bar if it cannot be drawn.
         let thread = thread::Builder::new().name("progress".into()).spawn(draw).ok()?;
         Some(Self { stop, thread: Some(thread) })
     }
@@ -55,7 +55,7 @@ fn draw(progress: &Progress, stopped: &AtomicBool, when: When) {
         bar.set_style(style.progress_chars("=> "));
     }
     let (mut shown, mut since) = (Phase::Survey, Instant::now());
-    // Once more at the end: short runs are shown, and how runs ended.
+    // Draw once more at the end, for short runs and for the last state.
     let mut is_last = false;
     while !is_last {
         is_last = stopped.load(Ordering::Relaxed);
@@ -90,7 +90,7 @@ const fn name(phase: Phase) -> &'static str {
     }
 }
 
-/// How far a phase is, and how fast, in what it counts.
+/// The state and the speed of a phase, in its own units.
 fn message(phase: Phase, done: u64, total: u64, passed: Duration) -> String {
     let millis = passed.max(INTERVAL).as_millis();
     let rate = u64::try_from(u128::from(done) * 1000 / millis).unwrap_or(u64::MAX);
@@ -106,7 +106,7 @@ impl Drop for Bar {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            let _ = thread.join(); // a bar that failed is no reason to fail
+            let _ = thread.join(); // a failed bar is no failure of the run
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Formats of sets as typed: the names are those of the library.
+//! The option for a format of sets. The names are those of the library.
 
 use crate::set::SetFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

@@ -1,5 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP end a run as an error would. A second one ends the
-//! process at once, as does one that finds it waiting for somebody else.
+//! SIGINT, SIGTERM and SIGHUP end a run like an error. A second signal ends the process at once. So
+//! does a first one if the run does not end soon, because it waits for a pipe or a terminal.
 
 use super::exit::say;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A run that works looks for signals every few milliseconds.
+/// A working run checks for signals every few milliseconds.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Remembers which signal came.
@@ -30,38 +30,38 @@ impl Signals {
         let signals = Self { program, came: Arc::default() };
         let wake = signals.register(cancel).map_err(Error::io("watch signals of", program))?;
         if signals.came.load(Ordering::Relaxed) != 0 {
-            signals.end(); // one that came before all was ready for it
+            signals.end(); // for a signal that came before this was ready
         }
         let watched = signals.clone();
-        // Without it a run still ends, though not while it waits for a pipe.
+        // Without this thread a run still ends, but not while it waits for a pipe.
         let _ = thread::Builder::new().name("signals".into()).spawn(move || watched.wait(wake));
         Ok(signals)
     }
 
-    /// Gives what a signal can be waited for with.
+    /// Registers the signals; gives a pipe that wakes when one comes.
     fn register(&self, cancel: &Arc<AtomicBool>) -> io::Result<PipeReader> {
         let (wake, woken) = io::pipe()?;
         let again = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = usize::try_from(signal).unwrap_or_default();
-            // First: from here on the signal no longer ends the process by itself.
+            // First: from now on the signal no longer ends the process by itself.
             flag::register_usize(signal, Arc::clone(&self.came), number)?;
             flag::register(signal, Arc::clone(cancel))?;
-            // In this order: the first signal finds the flag unset.
+            // The order matters: the first signal must find the flag unset.
             remove_names_on(signal, Arc::clone(&again))?;
             flag::register_conditional_default(signal, Arc::clone(&again))?;
             flag::register(signal, Arc::clone(&again))?;
             pipe::register(signal, woken.try_clone()?)?;
         }
-        // A file that may not grow further is an error like others.
+        // Makes a file that may not grow further an ordinary error.
         flag::register(SIGXFSZ, Arc::default())?;
         watch_maps(self.program)?;
         watch_memory(self.program)?;
         Ok(wake)
     }
 
-    /// Ends the process if it does not end by itself soon after a signal: it
-    /// waits for a pipe or a terminal then.
+    /// Ends the process if it does not end by itself soon after a signal, because it waits for a
+    /// pipe or a terminal.
     fn wait(&self, mut wake: PipeReader) {
         if wake.read_exact(&mut [0]).is_ok() {
             thread::sleep(GRACE);
@@ -69,13 +69,13 @@ impl Signals {
         }
     }
 
-    /// Says so, and ends the process as the signal would have, if one came: so
-    /// that whoever started it sees why it ended.
+    /// If a signal came, prints so and ends the process as the signal would have, so that the
+    /// caller sees why it ended.
     pub(super) fn end(&self) {
         remove_names();
         say(&format!("{}: interrupted; output files are as they were", self.program));
         if let Ok(signal @ 1..) = i32::try_from(self.came.load(Ordering::Relaxed)) {
-            let _ = low_level::emulate_default_handler(signal); // else the status says it
+            let _ = low_level::emulate_default_handler(signal); // if it fails, the exit status tells
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A report as text or JSON.
+//! Prints a report as text or JSON.
 
 use crate::kernel::steps;
 use crate::kernel::sys::peak_resident_bytes;
@@ -78,13 +78,13 @@ fn json(report: &Report) -> String {
     .to_string()
 }
 
-/// What a command that is no sort did.
+/// The work of a command other than a sort.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Counts, by what they count, in the order in which they are shown; those of
-    /// bytes end in `_bytes`.
+    /// Counts with their names, in the order in which they are shown. Names of counts of bytes end
+    /// in `_bytes`.
     pub(super) counts: Vec<(&'static str, u64)>,
-    /// Of input, in all passes.
+    /// Bytes of input, over all passes.
     pub(super) read_bytes: u64,
     pub(super) memory_limit_bytes: u64,
     pub(super) threads: usize,
@@ -92,7 +92,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// What is said of it.
+    /// The text of the work in this format.
     pub(super) fn render(mut self, format: StatsFormat) -> String {
         self.counts.push(("read_bytes", self.read_bytes));
         let peak = peak_resident_bytes();

@@ -1,4 +1,4 @@
-//! Standard output: what cannot be written there is an error, as of any file.
+//! Standard output. As with any file, it is an error if it cannot be written.
 
 use crate::error::{Error, Result};
 use crate::kernel::sys::Standard;
@@ -9,13 +9,13 @@ use std::io::{self, BufWriter, Stdout, Write};
 ///
 /// # Errors
 ///
-/// If it was closed when the program began.
+/// If it was closed when the program started.
 pub(super) fn stdout() -> Result<Stdout> {
     Standard::Output.check().map_err(Error::io("write", "-"))?;
     Ok(io::stdout())
 }
 
-/// Prints text that has its newlines.
+/// Prints a text that has its own newlines.
 pub(super) fn print(text: impl Display) -> Result<()> {
     write!(stdout()?, "{text}").map_err(Error::io("write", "-"))
 }
@@ -25,7 +25,7 @@ pub(super) fn print_line(line: impl Display) -> Result<()> {
     print(format_args!("{line}\n"))
 }
 
-/// For lines of any number; what is left is to be flushed.
+/// A buffered output for many lines. The caller must flush it.
 pub(super) fn buffered() -> Result<BufWriter<Stdout>> {
     Ok(BufWriter::with_capacity(1 << 16, stdout()?))
 }

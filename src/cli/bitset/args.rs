@@ -1,4 +1,4 @@
-//! Commands and flags as typed.
+//! The commands and flags of `bitset`.
 
 use super::choices::{ForeignChoice, OverlapChoice, binding};
 use super::target::{Limits, Target};
@@ -299,7 +299,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// What of those operands that are no sets has the values.
+    /// How numbers are found in those operands that are not sets.
     pub(super) fn numbers(&self) -> NumberArgs {
         match self {
             Self::Build { numbers, .. }

@@ -1,4 +1,4 @@
-//! Names of formats, numbers and bindings as typed.
+//! Parses names of formats, numbers and bindings.
 
 use crate::set::SetFormat;
 use crate::set::foreign::{BitOrder, ForeignFormat};
@@ -8,14 +8,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// What `convert` is told that a file holds.
+/// What a file holds, as `convert --from` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignChoice {
     /// A bitmap without a head.
     Raw(BitOrder),
-    /// A table of Spark's, whatever the names of its columns.
+    /// A table of Spark, with any names of columns.
     SparkBitmap,
-    /// Bytes of a format that has a name.
+    /// Bytes of a format with a name.
     Bytes(ForeignFormat),
 }
 
@@ -24,7 +24,7 @@ impl ForeignChoice {
         matches!(self, Self::Bytes(ForeignFormat::ClickHouse32 | ForeignFormat::ClickHouse64))
     }
 
-    /// Parses names, and lists them in help texts.
+    /// Parses the names, and lists them in help texts.
     pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
         let raw = [
             ("bitmap-lsb", BitOrder::LeastFirst, "least"),
@@ -70,7 +70,7 @@ impl From<OverlapChoice> for OverlapBy {
     }
 }
 
-/// The file may have any name. One without a name of its own is a file of sets by key.
+/// A file may have any name. Without a name for the set, it is a `.sets` file.
 pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
     let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
     let name = halves.next().and_then(|name| str::from_utf8(name).ok());

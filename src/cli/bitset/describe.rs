@@ -1,4 +1,4 @@
-//! Sets described.
+//! Describes and verifies sets.
 
 use super::PROGRAM;
 use super::keyed;
@@ -22,17 +22,17 @@ const BARS: usize = 16;
 /// Width of the longest bar.
 const BAR_WIDTH: usize = 40;
 
-/// What a walk over all containers finds.
+/// The facts about a set that a walk over all containers finds.
 #[derive(Debug, Default)]
 struct Survey {
-    /// The smallest value and the largest.
+    /// The smallest and the largest value.
     ends: Option<(u64, u64)>,
     arrays: u64,
     bitmaps: u64,
     run_containers: u64,
     runs: u64,
     containers: u64,
-    /// Of files of the set.
+    /// The sizes of files of the set.
     sizes: Sizes,
     /// Values in equal ranges between the smallest and the largest.
     histogram: [u64; BARS],
@@ -61,7 +61,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
         let (first, last) = (key << 16 | u64::from(low), key << 16 | u64::from(high));
         let (len, runs) = (container.len(), container.run_count());
         found.containers += 1;
-        // A run may go on from the container before.
+        // A run may continue one of the container before.
         let goes_on = before.is_some_and(|before| before.checked_add(1) == Some(first));
         found.runs += runs as u64 - u64::from(goes_on);
         before = Some(last);
@@ -71,7 +71,7 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
             Container::Runs(_) => found.run_containers += 1,
         }
         found.sizes.add(key, container, len, last);
-        // Ranges are cut inside of a container where they are narrow.
+        // Narrow ranges of the histogram may end inside of a container.
         let mut from = first;
         while from <= last {
             let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
@@ -105,7 +105,7 @@ fn kind(set: &SetFile) -> &'static str {
     }
 }
 
-/// Prints sizes of sets, how their values lie, and a histogram of them.
+/// Prints the sizes of sets, the distribution of their values, and a histogram.
 pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
     for (number, path) in paths.iter().enumerate() {
         if KeyedSets::is_at(path) {
@@ -130,7 +130,7 @@ pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<
     Ok(())
 }
 
-/// Share of the numbers from the smallest value to the largest that are values.
+/// The share of the numbers between the smallest and the largest value that are in the set.
 #[expect(clippy::cast_precision_loss, reason = "a proportion")]
 fn density(set: &SetFile, found: &Survey) -> f64 {
     let Some((min, max)) = found.ends else { return 0.0 };
@@ -252,7 +252,7 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     ))
 }
 
-/// Reads whole files, all of them whatever becomes of one.
+/// Reads whole files. If one fails, it goes on with the others.
 pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     let mut failed = 0;
     for path in paths {
@@ -276,7 +276,7 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
     Err(Error::usage(format!("{failed} of {} files are not whole, or no sets", paths.len())))
 }
 
-/// Gives the number of sets, if there may be many, and that of values.
+/// Gives the number of sets, if the file may have several, and the number of values.
 fn verify_one(source: &Source, path: &Path) -> Result<(Option<usize>, u64)> {
     let _bar = source.bar(true);
     if KeyedSets::is_at(path) {

@@ -1,4 +1,4 @@
-//! Sets of other programs.
+//! Reads sets of other programs.
 
 use super::PROGRAM;
 use super::choices::ForeignChoice;
@@ -16,7 +16,7 @@ use crate::set::plan::Plan;
 use crate::set::{AsSet, SetFile};
 use std::path::{Path, PathBuf};
 
-/// Says what files are.
+/// Prints the kinds of files.
 pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     for path in files {
         if path.is_dir() {
@@ -32,10 +32,10 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
                     print_line(format_args!("{}: {}", path.display(), kind.about()))?;
                     continue;
                 }
-                // No filter either.
+                // It is no filter either.
                 Err(_) => " (convert --from bitmap-lsb or bitmap-msb)".to_owned(),
             },
-            // A damaged file of this kind is one, too.
+            // A damaged file of this kind still has this kind.
             Foreign::Bits => match SetFile::open(path) {
                 Ok(set) => format!(", {}", set.representation().name()),
                 Err(_) => String::new(),
@@ -122,8 +122,8 @@ fn spark(source: &Source, path: &Path, target: &Target) -> Result<()> {
     write(source, target, &spark::read_table(path, source.memory().bytes())?)
 }
 
-/// The deletion vector that was asked for; without a number the only one, or all of a file of
-/// Delta Lake's, which are told.
+/// The deletion vector of the wanted number. Without a number, the only one, or all of a file of
+/// Delta Lake, with a note.
 fn one_of_several<'b>(
     bytes: &'b [u8],
     found: Foreign,
@@ -166,7 +166,7 @@ fn one_of_several<'b>(
 /// Vectors that a message lists.
 const LISTED: usize = 20;
 
-/// The data files of vectors, in lines.
+/// The data files of vectors, one on each line.
 fn list(parts: &[Part]) -> String {
     let line = |(index, part): (usize, &Part)| {
         let file = part.data_file.as_ref()?;

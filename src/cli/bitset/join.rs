@@ -25,7 +25,7 @@ pub(super) enum How {
     AtLeast(usize),
 }
 
-/// Joins sets into the target, or counts what would be there.
+/// Joins sets into the target, or counts the values of the result.
 pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::AtLeast(0) {
         return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
@@ -50,13 +50,13 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     deliver(source, plan, &args.target, args.count)
 }
 
-/// Lists of ranges that are joined as such, or sets of any kind.
+/// Lists of ranges that are joined as ranges, or sets of any kind.
 enum Lists {
     Joined(Op, Vec<Sort>),
     Found(Vec<Found>),
 }
 
-/// More lists would each get too little of the memory.
+/// With more lists, each would get too little memory.
 const MOST_LISTS: usize = 16;
 
 fn lists(source: &Source, how: How, paths: &[PathBuf]) -> Result<Lists> {
@@ -95,7 +95,7 @@ pub(super) fn eval(
 ) -> Result<()> {
     let expression = Expression::parse_in(text, source.notation().output());
     let expression = expression.map_err(|error| misunderstood(text, &error))?;
-    // A file of sets by key has no name of its own.
+    // A `.sets` file has no name of its own.
     let (files, bindings): (Vec<_>, Vec<_>) =
         bindings.iter().partition(|(name, _)| name.is_empty());
     let files = files.iter().map(|(_, path)| KeyedSets::open(path)).collect::<Result<Vec<_>>>()?;
@@ -128,7 +128,7 @@ pub(super) fn eval(
     deliver(source, joined.into(), target, count)
 }
 
-/// No set has this name.
+/// The error for a name without a set.
 fn unknown(name: &str, files: &[KeyedSets]) -> Error {
     let shown = KeyName(name.as_bytes());
     Error::usage(match files {
@@ -138,7 +138,7 @@ fn unknown(name: &str, files: &[KeyedSets]) -> Error {
     })
 }
 
-/// Quotes the place where an expression cannot be understood, not all of it.
+/// The error for an expression. It quotes the place of the error, not all of the text.
 fn misunderstood(text: &str, error: &ParseExpressionError) -> Error {
     const AROUND: usize = 20;
     let (before, behind) = text.split_at_checked(error.offset).unwrap_or((text, ""));
@@ -166,7 +166,7 @@ fn deliver(source: &Source, plan: Plan<'_>, target: &Target, count: bool) -> Res
 
 fn tell_count(source: &Source, count: u128) -> Result<()> {
     if let Ok(count) = u64::try_from(count) {
-        source.note("values", count); // all numbers below 2^64 are one more than fits
+        source.note("values", count); // the count does not fit if the set has all numbers below 2^64
     }
     print_line(count)
 }

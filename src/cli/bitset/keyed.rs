@@ -1,4 +1,4 @@
-//! Files of sets by key.
+//! Commands for `.sets` files.
 
 use super::Answer;
 use super::args::{GroupArgs, OverlapArgs};
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Builds a file of sets from rows.
+/// Builds a `.sets` file from rows.
 pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
     let mut group = columns.of(source.group(skip_invalid));
@@ -37,7 +37,7 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     Ok(())
 }
 
-/// A line for each set of a file: its key, cardinality, bytes, and how it is represented.
+/// Prints a line for each set of a file: key, cardinality, bytes and representation.
 pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     let sets = KeyedSets::open(path)?;
     let mut out = buffered()?;
@@ -63,7 +63,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
     out.flush().map_err(Error::io("write", "-"))
 }
 
-/// Reads a whole file; gives its sets and values.
+/// Verifies a whole file; gives the numbers of its sets and values.
 pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
     let sets = KeyedSets::open(path)?;
     sets.verify_watched(source.progress())?;
@@ -74,7 +74,7 @@ pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
     Ok((sets.len(), values))
 }
 
-/// Joins files of sets, if all are such and the target is one; says whether it did.
+/// Joins `.sets` files, if all inputs and the target are `.sets` files; gives whether it did.
 pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Result<bool> {
     let Some(output) = &target.output else { return Ok(false) };
     let is_sets = output.extension().and_then(OsStr::to_str) == Some("sets");
@@ -137,7 +137,7 @@ fn text_of(pair: &Pair, a: &str, b: &str) -> String {
     format!("{a}\t{b}\t{}\t{:.6}{lift}", pair.intersection, pair.jaccard)
 }
 
-/// Prints the keys of the sets that have values; says no if there are none of one.
+/// Prints the keys of the sets that have given values. The answer is no if one value is in no set.
 pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
     /// Ids whose keys are looked up together.
     const SOME: usize = 1 << 12;

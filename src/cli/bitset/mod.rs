@@ -36,7 +36,7 @@ pub fn main() -> ExitCode {
     exit::run(PROGRAM, |progress| run(args, progress).map(ExitCode::from))
 }
 
-/// What the exit status says.
+/// The answer of a command, for the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Done, or yes.

@@ -1,4 +1,4 @@
-//! A map of a set's universe.
+//! Draws a map of a set's universe.
 
 use super::source::Source;
 use crate::error::{Error, Result};

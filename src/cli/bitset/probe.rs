@@ -1,4 +1,4 @@
-//! Streams of values asked against a set.
+//! Asks a set for streams of values.
 
 use super::Answer;
 use super::args::FilterArgs;
@@ -9,7 +9,7 @@ use crate::lines::{Answered, Keep};
 use std::io::Write;
 use std::path::Path;
 
-/// Says whether values are in the set.
+/// Prints whether values are in the set.
 pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
     let typed = values.iter().map(|text| source.value(text));
     let values = typed.collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,4 @@
-//! Questions with one answer, or a list of them.
+//! Questions with one answer or a list of answers.
 
 use super::Answer;
 use super::source::Source;
@@ -11,8 +11,8 @@ use crate::set::plan::Plan;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Counts the values of sets, or those in a range: two numbers behind the sets, unless
-/// there are files of these names.
+/// Counts the values of sets, or those in a range: the last two operands are the range if they are
+/// numbers and no files of these names exist.
 pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
     let number = |path: &PathBuf| {
         if path.exists() { None } else { source.notation().value(path.to_str()?).ok() }

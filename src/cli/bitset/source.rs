@@ -1,4 +1,4 @@
-//! Where sets come from and go to.
+//! Opens and writes the sets of a command.
 
 use super::target::{Limits, Target};
 use crate::cli::columns::NumberArgs;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Standard input where no files are named.
+/// The files, or standard input if none are named.
 pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
     if files.is_empty() { vec![PathBuf::from("-")] } else { files }
 }
@@ -31,7 +31,7 @@ pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Refuses standard input that is more than one of the sets.
+/// Refuses standard input as more than one of the sets.
 fn check_stdin(paths: &[PathBuf]) -> Result<()> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Error::usage("standard input can be one set only"));
@@ -49,13 +49,13 @@ pub(in crate::cli) struct Source {
     done: Mutex<Done>,
 }
 
-/// What a command did, to be told at the end.
+/// Facts about the work of a command, for `--stats`.
 #[derive(Default)]
 struct Done {
-    /// Of a sort that is all of the command.
+    /// The report of a sort, if the command only sorts.
     report: Option<Report>,
     counts: Vec<(&'static str, u64)>,
-    /// The command has told it in words of its own.
+    /// Whether the command has printed a text of its own instead.
     is_told: bool,
 }
 
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// Tells what a command did in words of its own.
+    /// Prints a text instead of the noted counts.
     pub(in crate::cli) fn tell_as(&self, words: &str) {
         say(words);
         self.done().is_told = true;
@@ -99,7 +99,7 @@ impl Source {
         self.limits.stats
     }
 
-    /// Prints what was noted, if that was asked for.
+    /// Prints the noted counts, if `--stats` was given.
     pub(super) fn tell(&self) {
         let Some(format) = self.limits.stats else { return };
         let Done { report, counts, is_told } = std::mem::take(&mut *self.done());
@@ -124,7 +124,7 @@ impl Source {
         self.numbers.format.notation
     }
 
-    /// A value that was typed.
+    /// Parses a value of the command line.
     pub(super) fn value(&self, text: &str) -> Result<u64> {
         let value = self.notation().value(text);
         value.map_err(|reason| {
@@ -142,7 +142,7 @@ impl Source {
         }
     }
 
-    /// Where temporary files go.
+    /// The folder for temporary files.
     pub(in crate::cli) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -187,7 +187,7 @@ impl Source {
         }
     }
 
-    /// Threads to use for what is no sort.
+    /// Number of threads for work other than a sort.
     pub(in crate::cli) fn threads(&self) -> usize {
         self.limits.threads.unwrap_or_else(|| Machine::detect().threads).clamp(1, MAX_THREADS)
     }
@@ -212,13 +212,13 @@ impl Source {
         self.sort().open_set(path)
     }
 
-    /// Opens all of them; standard input can be but one.
+    /// Opens all of these sets. Standard input can be only one of them.
     pub(super) fn open_all(&self, paths: &[PathBuf]) -> Result<Vec<SetFile>> {
         check_stdin(paths)?;
         paths.iter().map(|path| self.open(path)).collect()
     }
 
-    /// As [`open_all`](Self::open_all), but numbers are not sorted.
+    /// Opens sets as [`open_all`](Self::open_all) does, but leaves numbers unsorted.
     pub(super) fn find_all(&self, paths: &[PathBuf]) -> Result<Vec<Found>> {
         check_stdin(paths)?;
         paths.iter().map(|path| self.sort().find(path)).collect()
@@ -248,19 +248,19 @@ impl Source {
         Ok(())
     }
 
-    /// What is done, and whether somebody wants it to end.
+    /// The progress of the command, which can also cancel it.
     pub(in crate::cli) fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// A bar, unless lines that are written to a terminal would mix with it.
+    /// A progress bar, unless it would mix with lines that are written to a terminal.
     pub(in crate::cli) fn bar(&self, into_file: bool) -> Option<Bar> {
         let Limits { quiet, progress, .. } = self.limits;
         let shown = !quiet && (into_file || !io::stdout().is_terminal());
         if shown { Bar::show(&self.progress, progress) } else { None }
     }
 
-    /// Ends a long answer when a signal came.
+    /// Ends a long answer after a signal.
     pub(in crate::cli) fn check(&self) -> Result<()> {
         Error::if_cancelled(&self.progress)
     }
@@ -270,7 +270,7 @@ impl Source {
         self.memory().command_spool(self.folder.clone())
     }
 
-    /// Writes what `produce` makes.
+    /// Writes the set that `produce` makes.
     pub(super) fn write(
         &self,
         target: &Target,

@@ -1,4 +1,4 @@
-//! Limits of a command, and where its result goes.
+//! The limits of a command, and the place of its result.
 
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
@@ -9,7 +9,7 @@ use crate::set::SetFormat;
 use std::num::NonZero;
 use std::path::PathBuf;
 
-/// Limits of what has to be sorted or written.
+/// Limits for sorting and writing.
 #[derive(Debug, clap::Args)]
 pub(super) struct Limits {
     /// Keep the peak memory, but for sets and filters, below SIZE (K, M, G, T or %)
@@ -67,7 +67,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// What was asked for, or what the name of the file suggests.
+    /// The format that `--to` names, or the name of the file suggests.
     pub(super) fn format(&self) -> SetFormat {
         if self.parts.is_some() {
             return SetFormat::Bits;

@@ -1,4 +1,4 @@
-//! Changes of set files.
+//! Changes set files.
 
 use super::Answer;
 use super::args::UpdateArgs;
@@ -18,8 +18,8 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
-/// Values that were typed, those of files, or those of standard input. What reads as a
-/// number is one; `./7` is a file.
+/// The values of operands, or of standard input without operands. An operand that is a number is a
+/// value; all others are files. `./7` is a file.
 fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     if operands.is_empty() {
         return Ok(Box::new(source.open(Path::new("-"))?));
@@ -52,7 +52,7 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     }
 }
 
-/// Adds what one line says; in memory a range takes 40 bytes for 2^16 values.
+/// Adds the values of one line. In memory a range takes 40 bytes for 2^16 values.
 fn insert(set: &mut IntegerSet, first: u64, last: u64) -> Result<()> {
     const MOST: u64 = 1 << 32;
     if last - first >= MOST {
@@ -87,7 +87,7 @@ pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
     change(source, &args.set, &*values(source, &args.values)?, &IntegerSet::new())
 }
 
-/// Prints what turns one set into the other; says no if they differ.
+/// Prints the changes that turn one set into the other. The answer is no if there are any.
 pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     let sets = source.open_all(&[a.to_path_buf(), b.to_path_buf()])?;
     let [old, new] = &sets[..] else { return Ok(Answer::Yes) };
@@ -99,14 +99,14 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     Ok((!printer.differ).into())
 }
 
-/// Lines on standard output, each with a sign before it.
+/// Writes lines to standard output, each with a sign before it.
 struct SignedLines {
     notation: Notation,
     out: BufWriter<Stdout>,
     lows: Vec<u32>,
-    /// If lines are ranges or blocks: their text, and their sign.
+    /// Only if lines stand for ranges or blocks: their text, and their sign.
     runs: Option<(RunText, u8)>,
-    /// A line, or the lines of a run.
+    /// The text of a line, or of the lines of a run.
     text: Vec<u8>,
     gone: Scratch,
     new: Scratch,
@@ -134,7 +134,7 @@ impl SignedLines {
         self.out.flush().map_err(Error::io("write", "-"))
     }
 
-    /// Prints lines that were made.
+    /// Prints lines that were encoded.
     fn print(&mut self, sign: u8, encoded: std::result::Result<usize, u64>) -> Result<()> {
         let format = self.notation.name();
         let bytes = encoded.map_err(|value| Error::ValueTooLarge { value, format })?;
@@ -155,7 +155,7 @@ impl SignedLines {
         self.print(sign, encoded)
     }
 
-    /// Prints the runs of a container of values that differ.
+    /// Prints the runs of the values in `differs`.
     fn print_runs(&mut self, key: u64, differs: Container<'_>, old: Container<'_>) -> Result<()> {
         self.gone.join(Op::And, differs, old);
         self.new.join(Op::AndNot, differs, old);
@@ -173,7 +173,7 @@ impl SignedLines {
         Ok(())
     }
 
-    /// Prints the values of a container of values that differ.
+    /// Prints the values in `differs`.
     fn print_values(&mut self, key: u64, differs: Container<'_>, old: Container<'_>) -> Result<()> {
         let count = differs.positions(0, &mut self.lows);
         for index in 0..count {
@@ -186,11 +186,11 @@ impl SignedLines {
     }
 }
 
-/// Prints the values that are in one of two sets.
+/// Prints the values that are in exactly one of two sets.
 struct Printer<'s> {
     old: &'s SetFile,
     cursor: Cursor<'s>,
-    /// The key of the container that the cursor met.
+    /// The key of the container at which the cursor is.
     met: Option<u64>,
     lines: SignedLines,
     differ: bool,
@@ -215,10 +215,10 @@ impl ValueSink for Printer<'_> {
     }
 }
 
-/// What the lines of changes say.
+/// The changes that the lines of a file say.
 enum Words {
     Values(Changes),
-    /// Those of ranges: what goes, and what comes.
+    /// Changes of ranges: the values to remove, and the values to add.
     Ranges(IntegerSet, IntegerSet),
 }
 
@@ -236,7 +236,7 @@ impl Words {
     }
 }
 
-/// Does what `diff` printed.
+/// Makes the changes that `diff` printed.
 pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Result<()> {
     let path = changes.unwrap_or(Path::new("-"));
     let (name, file) = (path.display(), open_file(path)?);

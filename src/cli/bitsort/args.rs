@@ -1,4 +1,4 @@
-//! Flags as typed.
+//! The flags of `bitsort`.
 
 use super::gnu::GnuArgs;
 use crate::cli::bloom;
@@ -161,7 +161,7 @@ pub(super) struct SortArgs {
     pub(super) generate: Option<Generate>,
 }
 
-/// What is written.
+/// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputFormat {
     Values(Format),
@@ -172,7 +172,7 @@ pub(super) enum OutputFormat {
 }
 
 impl SortArgs {
-    /// What was asked for, or what the name of the output suggests.
+    /// The format that `--to` names, or the name of the output suggests.
     pub(super) fn output_format(&self) -> OutputFormat {
         let of_name = || self.output.as_deref().and_then(TableFormat::of_name);
         self.to
@@ -182,7 +182,7 @@ impl SortArgs {
 }
 
 impl From<SetFormat> for OutputFormat {
-    /// Values and tables may have copies; other formats are those of sets.
+    /// Values and tables may have copies; all other formats are sets.
     fn from(format: SetFormat) -> Self {
         match format {
             SetFormat::Values(format) => Self::Values(format),

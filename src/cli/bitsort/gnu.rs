@@ -1,4 +1,4 @@
-//! What people type who know GNU sort: what is taken, and what there is instead.
+//! Options of GNU sort: those that are accepted, and advice for the others.
 
 use clap::error::{ContextKind, ContextValue};
 
@@ -18,14 +18,14 @@ pub(super) struct GnuArgs {
     sort: Option<Order>,
 }
 
-/// An order that can be asked for.
+/// An order that `--sort` accepts.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Order {
     /// From the smallest number to the largest
     Numeric,
 }
 
-/// What there is instead of an option of GNU sort that was typed.
+/// The replacement for an option of GNU sort that was typed.
 pub(super) fn advice(told: &clap::Error) -> Option<&'static str> {
     match told.get(ContextKind::InvalidArg)? {
         ContextValue::String(typed) => instead(typed.split('=').next()?),

@@ -1,5 +1,4 @@
-//! Flags and the machine's limits → a run; the one place where defaults are
-//! decided.
+//! Makes a run from the flags and the limits of the machine. Only this file decides defaults.
 
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::error::{Error, Result};
@@ -14,7 +13,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Refuses what is no folder; `action` is the verb of the error.
+/// Refuses a path that is no folder; `action` is the verb of the error.
 fn check_folder(action: &'static str, folder: &Path) -> Result<()> {
     let found = fs::metadata(folder).map_err(Error::io(action, folder))?;
     if found.is_dir() {
@@ -24,7 +23,7 @@ fn check_folder(action: &'static str, folder: &Path) -> Result<()> {
 }
 
 impl SortArgs {
-    /// The run that was asked for.
+    /// The sort that the flags describe.
     pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
         let mut sort = Sort::new()
             .distinct(self.unique)
@@ -39,7 +38,7 @@ impl SortArgs {
             .invalid(self.invalid_lines()?);
         sort = match self.output_format() {
             OutputFormat::Values(format) => sort.to_format(format),
-            OutputFormat::Set(_) => sort, // which is told as what it is built into
+            OutputFormat::Set(_) => sort, // the caller says what set it becomes
             OutputFormat::Table(format) => sort.to_table(format),
         };
         if let Some(rate) = self.bloom {
@@ -72,8 +71,8 @@ impl SortArgs {
         Ok(self.columns.of(sort))
     }
 
-    /// How numbers are written. Of a set it does not matter how many lines there were for a
-    /// value; of a list with copies, a range would have to be taken apart.
+    /// The notation of the output. With a set as output, a line may stand for several values; with
+    /// copies, it may not, because a range would have to be taken apart.
     fn notation(&self) -> Result<Notation> {
         self.notation.check()?;
         if matches!(self.output_format(), OutputFormat::Set(_)) {

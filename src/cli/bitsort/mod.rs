@@ -45,7 +45,7 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
     built.map(|(_, report)| report)
 }
 
-/// The plan of the sort with its output.
+/// The plan of the sort, with the memory of its output.
 fn explain(args: &SortArgs, sort: Sort) -> Result<Explanation> {
     match (args.output_format(), &args.output) {
         (OutputFormat::Set(format), output) => {

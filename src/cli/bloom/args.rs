@@ -1,4 +1,4 @@
-//! Subcommands and flags as typed.
+//! The subcommands and flags of `bitset bloom`.
 
 use super::count::Count;
 use super::index::IndexCommand;
@@ -250,7 +250,7 @@ impl From<LineArgs> for KeyArgs {
 }
 
 impl KeyArgs {
-    /// Refuses what is said of lines if keys are typed.
+    /// Refuses options for lines if keys are given as operands.
     pub(super) fn check_typed(self, typed: bool) -> Result<()> {
         if typed && (self.lines.crlf || self.lines.skip_empty) {
             return Err(Error::usage("--crlf and --skip-empty are for lines, not for typed keys"));
@@ -258,7 +258,7 @@ impl KeyArgs {
         Ok(())
     }
 
-    /// Whether anything is said of keys.
+    /// Whether no option for keys was given.
     pub(super) fn is_default(self) -> bool {
         let LineArgs { zero, crlf, skip_empty } = self.lines;
         !(zero || crlf || skip_empty) && self.funnel == FunnelChoice::Bytes

@@ -1,4 +1,4 @@
-//! Filters made and changed.
+//! Makes and changes filters.
 
 use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
 use super::count::Count;
@@ -43,7 +43,7 @@ pub(super) fn build(
     Ok(())
 }
 
-/// Where the keys of a change are.
+/// Where the keys of a change come from.
 enum Keys {
     Typed(Vec<Vec<u8>>),
     Files(Vec<PathBuf>),
@@ -114,13 +114,12 @@ pub(super) fn remove(source: &Source, args: ChangeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Removes keys; gives how many were not in.
+/// Removes keys; gives how many were not in the filter.
 fn remove_all<K: Key>(filter: &mut CountingBloomFilter, keys: &[K]) -> u64 {
     keys.iter().map(|key| u64::from(!filter.remove(key))).sum()
 }
 
-/// Changes a filter file: a new one takes its place. Changes of one file wait
-/// for each other.
+/// Changes a filter file: replaces it by a new one. Changes of one file wait for each other.
 fn change(
     source: &Source,
     path: &Path,

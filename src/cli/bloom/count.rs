@@ -1,9 +1,8 @@
-//! Numbers of keys, as typed.
+//! Parses numbers of keys.
 
 use std::str::FromStr;
 
-/// A number of keys: digits, with K, M, G or T for thousands of thousands, or as
-/// 1e9.
+/// A number of keys: digits, maybe with K, M, G or T for powers of a thousand, or in the form 1e9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count(pub(super) u64);
 

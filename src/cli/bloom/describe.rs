@@ -1,4 +1,4 @@
-//! Filters described and checked.
+//! Describes and verifies filters.
 
 use super::args::KeyArgs;
 use super::{open, open_checked, tools};
@@ -18,8 +18,8 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let (filter, spec) = (&opened.filter, opened.filter.spec());
     let (fill, estimated, expected) =
         (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
-    // Files of Guava and Spark do not tell how many keys they have. A filter that was made of
-    // such a file does not tell it either.
+    // Files of Guava and Spark do not say how many keys they have. A filter made from such a file
+    // does not say it either.
     let uncounted = matches!(
         spec.scheme(),
         Scheme::GuavaMitz32 | Scheme::GuavaMitz64 | Scheme::SparkV1 | Scheme::SparkV2 { .. }
@@ -79,7 +79,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     ))
 }
 
-/// A share, with three digits that say something.
+/// A share in percent, with three significant digits.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let mut least = 999.5;
@@ -103,7 +103,7 @@ pub(super) struct Probing {
 
 const MIN_PROBES: u64 = 1_000_000;
 const MAX_PROBES: u64 = 200_000_000;
-/// False positives that say enough about a rate.
+/// False positives that are enough to estimate a rate.
 const ENOUGH: f64 = 100.0;
 
 impl Probing {
@@ -114,7 +114,7 @@ impl Probing {
     }
 }
 
-/// Random keys that are asked for between two looks for signals.
+/// Random keys that are asked for between two checks for a signal.
 const PROBES_AT_A_TIME: u64 = 1 << 20;
 
 fn measure<S: Storage>(
@@ -131,7 +131,7 @@ fn measure<S: Storage>(
             break;
         }
         source.check()?;
-        // Far apart: rounds of random numbers do not meet.
+        // Far apart, so that the random numbers of two rounds do not overlap.
         let seed = seed.wrapping_add(round << 40);
         let measured = filter.measured_rate(batch, seed);
         source.progress().advance(batch);
@@ -141,8 +141,8 @@ fn measure<S: Storage>(
     Ok(sum)
 }
 
-/// Checks a filter file, its promise, and maybe that keys are in; says no if
-/// the promise is broken or a key is missing.
+/// Verifies a filter file and its rate, and that given keys are in it. The answer is no if the rate
+/// is too high or a key is missing.
 pub(super) fn verify(
     source: &Source,
     path: &Path,
@@ -179,18 +179,18 @@ pub(super) fn verify(
     Ok(found.is_kept().into())
 }
 
-/// Standard deviations by which the rate of a filter may be higher than that of most
-/// others of its size and keys.
+/// Standard deviations by which the rate of a filter may be above the mean of filters with its size
+/// and number of keys.
 const LUCK: f64 = 3.0;
 
-/// What became of a promise.
+/// The result of a verification.
 struct Verified {
-    /// Rate of false positives.
+    /// The promised rate of false positives.
     promised: f64,
-    /// The rate of a filter whose few keys have bad luck.
+    /// The highest rate that chance can explain.
     allowed: f64,
     measured: MeasuredRate,
-    /// Keys that should be in, and are not; nothing if none were named.
+    /// Number of keys that should be in the filter and are not; none if no keys were given.
     missing: Option<u64>,
 }
 
@@ -199,8 +199,8 @@ impl Verified {
         self.measured.interval(Confidence::Percent99)
     }
 
-    /// Whether the rate may be the promised one, but for luck, or is lower; and no key
-    /// is missing, which a filter promises without a word.
+    /// Whether the rate is at most the promised one, except for chance; and no key is missing,
+    /// which every filter promises.
     fn is_kept(&self) -> bool {
         let (low, _) = self.interval();
         low <= self.allowed && self.missing.unwrap_or(0) == 0
@@ -246,7 +246,7 @@ impl Verified {
     }
 }
 
-/// Number of lines that are not in; `None` if there are no files.
+/// Number of lines that are not in the filter; `None` without files.
 fn missing_keys<S: Storage + Sync>(
     source: &Source,
     filter: &AnyFilter<S>,

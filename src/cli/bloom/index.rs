@@ -1,4 +1,4 @@
-//! Files of keys that are searched through an index.
+//! Commands for files of keys with an index.
 
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::columns::Byte;
@@ -24,7 +24,7 @@ Examples:
   bitset bloom index build log --append                    what came since then
   bitset bloom index get log < keys --stats                many keys, and what it took";
 
-/// What the user typed.
+/// The commands of `bitset bloom index`.
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 #[command(after_help = EXAMPLES)]
@@ -96,7 +96,7 @@ pub(super) struct GetArgs {
 }
 
 impl IndexCommand {
-    /// Whether it reads much and prints nothing meanwhile.
+    /// Whether the command reads much and prints nothing meanwhile.
     fn writes_file(&self) -> bool {
         matches!(self, Self::Build(_) | Self::Verify { .. })
     }
@@ -147,7 +147,7 @@ pub(super) fn run(source: &Source, command: IndexCommand) -> Result<Answer> {
 }
 
 fn build(source: &Source, mut args: BuildArgs) -> Result<()> {
-    // A row is a row of nothing else: what follows the word is the file.
+    // `row` takes no further word: the next one is the file.
     if args.data.is_none() && args.key.len() == 2 && args.key[0] == "row" {
         args.data = args.key.pop().map(PathBuf::from);
     }
@@ -227,7 +227,7 @@ fn summary(total: &LookupReport, keys: u64, found: u64) -> String {
     )
 }
 
-/// The rule as it is typed.
+/// The rule in the form in which a user types it.
 fn typed(rule: &KeyRule) -> String {
     match rule {
         KeyRule::Columns(columns) => {

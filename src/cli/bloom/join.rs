@@ -1,4 +1,4 @@
-//! Filters joined, and written for other programs.
+//! Joins filters, and writes them for other programs.
 
 use super::args::{JoinArgs, KindChoice};
 use super::{check_is_file, open_checked};
@@ -8,12 +8,12 @@ use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// The keys of any of the filters.
+/// Writes a filter of the keys of any of the filters.
 pub(super) fn merge(source: &Source, args: &JoinArgs) -> Result<()> {
     join(source, args, |ours, theirs| ours.union_assign(&theirs.filter))
 }
 
-/// The keys of all of the filters, and maybe others.
+/// Writes a filter of the keys of all filters, and maybe some others.
 pub(super) fn intersect(source: &Source, args: &JoinArgs) -> Result<()> {
     join(source, args, |ours, theirs| ours.intersection_assign(&theirs.filter))
 }
@@ -51,7 +51,7 @@ pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoic
     Ok(())
 }
 
-/// Says that the data behind a filter of DCSO's goes no further.
+/// Prints a note that the data behind a filter of DCSO's `bloom` is left out.
 fn tell_of_data(file: &FilterFile<Opened>, path: &Path) {
     if !file.data().is_empty() {
         say(&format!("bitset: the data behind the filter of {} is left out", path.display()));

@@ -63,7 +63,7 @@ pub(super) fn run(source: &Source, args: BloomArgs) -> Result<Answer> {
     Ok(Answer::Yes)
 }
 
-/// Opens a filter to be asked.
+/// Opens a filter for questions.
 fn open(filter: &Path) -> Result<FilterFile<Opened>> {
     check_is_file(filter)?;
     let file = FilterFile::open(filter)?;
@@ -71,7 +71,7 @@ fn open(filter: &Path) -> Result<FilterFile<Opened>> {
     Ok(file)
 }
 
-/// Says that a filter is worse than it promises.
+/// Prints a note if a filter is worse than it promises.
 fn tell_of_version(file: &FilterFile<Opened>, path: &Path) {
     let keys = file.filter.key_count();
     if file.filter.spec().scheme() == Scheme::SparkV1 && keys > spark::MOST_KEYS_V1 {
@@ -83,7 +83,7 @@ fn tell_of_version(file: &FilterFile<Opened>, path: &Path) {
     }
 }
 
-/// Opens a filter whose words are copied or vouched for, after its checksums.
+/// Opens a filter and verifies its checksums, for commands that copy its words or report on it.
 fn open_checked(filter: &Path) -> Result<FilterFile<Opened>> {
     let file = open(filter)?;
     file.filter.verify(filter)?;
@@ -108,7 +108,7 @@ impl From<FunnelChoice> for Funnel {
     }
 }
 
-/// What of a key on the command line is hashed.
+/// The bytes of a key on the command line that filters hash.
 fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
     let funnel = Funnel::from(funnel);
     let bytes = key.as_bytes();
@@ -124,7 +124,7 @@ fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
     if zero { tools.terminator(0) } else { tools }
 }
 
-/// Where lines go: standard output, or a file that appears at the end.
+/// The output of lines: standard output, or a file that appears at the end.
 struct Out(Writer<'static>);
 
 impl Out {
@@ -137,7 +137,7 @@ impl Out {
         .map(Self)
     }
 
-    /// Writes what comes next.
+    /// Writes the next bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.0
             .write_all(bytes)

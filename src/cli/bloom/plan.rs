@@ -1,4 +1,4 @@
-//! What filters would take.
+//! Computes sizes of filters.
 
 use super::args::{DesignChoice, PlanArgs};
 use super::describe::percent;
@@ -31,7 +31,7 @@ impl DesignChoice {
         }
     }
 
-    /// The rate that a filter has with so many keys in.
+    /// The rate of a filter with so many keys.
     fn rate(self, spec: &Spec, keys: u64) -> f64 {
         match self {
             Self::Blocked => params::rate_blocked(spec.cells(), keys, spec.hashes()),
@@ -40,7 +40,7 @@ impl DesignChoice {
     }
 }
 
-/// Prints the sizes of filters, or what `common` would take.
+/// Prints the sizes of filters, or the cost of `common`.
 pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
     if args.common {
         for keys in &args.keys {
@@ -134,10 +134,10 @@ impl Row {
     }
 }
 
-/// Bytes of a line in memory or in a temporary file besides its own.
+/// Bytes of a line beside its text, in memory or in a temporary file.
 const OVERHEAD_BYTES: u64 = 12;
 
-/// Says what `common` would do with such files.
+/// Describes how `common` would compare two such files.
 pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Result<String> {
     let size = |bytes| ByteSize::from_bytes(bytes).to_string();
     let plan = Plan::new(facts, rate, memory);
@@ -162,7 +162,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Re
     } else {
         String::new()
     };
-    // Both files, and what they share.
+    // Both files, and the lines that they share.
     let spilled = smaller.lines.saturating_mul(line_bytes(smaller)).saturating_mul(2);
     let survivors = plan.survivors.saturating_mul(line_bytes(larger));
     Ok(format!(

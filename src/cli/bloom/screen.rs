@@ -1,4 +1,4 @@
-//! Streams of lines held against filters, and against each other.
+//! Tests streams of lines with filters, and compares files of lines.
 
 use super::args::{ContainsArgs, FilterArgs, FunnelChoice, LineArgs, PlainChoice, TargetArgs};
 use super::{Out, check_is_file, open, plan, tools, typed_key};
@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Answers whether it may have a key.
+/// The filter or filters that are asked.
 enum Asked {
     /// A filter of a file of its own.
     Filter(FilterFile<Opened>),
@@ -41,7 +41,7 @@ impl Asked {
         ParquetFilter::open(path, column).map(Self::Column)
     }
 
-    /// The answer for a key that was typed.
+    /// The answer for a key on the command line.
     fn typed(&self, key: &OsStr, funnel: FunnelChoice) -> Result<bool> {
         match self {
             Self::Filter(file) => Ok(file.filter.contains(&typed_key(key, funnel)?)),
@@ -70,7 +70,7 @@ impl Asked {
     }
 }
 
-/// Says whether keys may be in the filter, or in a column of a Parquet file.
+/// Prints whether keys may be in the filter, or in a column of a Parquet file.
 pub(super) fn contains(source: &Source, args: ContainsArgs) -> Result<Answer> {
     let ContainsArgs { filter, keys, files, column, kind } = args;
     let column = column.as_deref().map(typed_column);
@@ -122,8 +122,8 @@ fn tell(key: &[u8], found: bool, end: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(end.as_bytes());
 }
 
-/// Copies the lines that may be in the filter, if these are `wanted`, or those that
-/// are not. With a column a line is a record, and its field there is the key.
+/// Copies the lines that may be in the filter if `wanted`, else the lines that are certainly not.
+/// With a column, a line is a record, and the key is its field there.
 pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     let FilterArgs { filter, files, invert, columns, keys, target } = args;
     let tools = columns.of_lines(tools(source, keys));
@@ -140,12 +140,12 @@ pub(super) fn filter(source: &Source, args: FilterArgs) -> Result<()> {
     out.commit(source)
 }
 
-/// Lines that were copied, if somebody wants to know.
+/// Number of lines that were copied, for `--stats`; 0 if it is not asked for.
 fn copied_lines(source: &Source, tools: &LineTools, bytes: &[u8]) -> u64 {
     if source.stats().is_some() { tools.job().rules.count(bytes) } else { 0 }
 }
 
-/// How large the filter of `dedup` is.
+/// The size of the filter of `dedup`.
 pub(super) struct DedupSize {
     pub(super) keys: Option<u64>,
     pub(super) rate: f64,
@@ -153,8 +153,7 @@ pub(super) struct DedupSize {
     pub(super) seed: u64,
 }
 
-/// Copies each line the first time that it comes: by a filter of that size, or
-/// exactly.
+/// Copies each line the first time that it comes, by a filter of this size or exactly.
 pub(super) fn dedup(
     source: &Source,
     files: Vec<PathBuf>,
@@ -196,7 +195,7 @@ impl DedupSize {
     }
 }
 
-/// What `common` gives.
+/// The output of `common`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Print,
@@ -224,7 +223,7 @@ pub(super) fn common(
     }
     let (mut count, terminator) = (0, tools.job().rules.terminator);
     common.run(|lines| {
-        // Keys already, of which carriage returns are gone.
+        // The lines are keys already, without carriage returns.
         count += memchr_iter(terminator, lines).count() as u64;
         if how == How::Print { out.write(lines) } else { Ok(()) }
     })?;

@@ -1,4 +1,4 @@
-//! Filters of the size that was asked for.
+//! Makes filters of the wanted size.
 
 use super::args::{DesignChoice, KindChoice, SizeArgs};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
@@ -6,7 +6,7 @@ use crate::bloom::{BuildError, check_rate, dcso, guava, spark};
 use crate::bloom::{FilterFile, FilterKind};
 use crate::error::{Error, Result};
 
-/// The rate of who asks for none.
+/// The default rate.
 const DEFAULT_RATE: f64 = 0.01;
 
 impl From<KindChoice> for FilterKind {
@@ -20,14 +20,14 @@ impl From<KindChoice> for FilterKind {
     }
 }
 
-/// How large a filter is wanted.
+/// How the size of a filter is given.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Size {
     Rate(f64),
     BitsPerKey(f64),
 }
 
-/// What is known of a filter for so many keys.
+/// A builder for a filter of so many keys.
 pub(super) fn builder<D: Design>(keys: u64, size: Size) -> Builder<D> {
     let builder = Filter::builder().keys(keys);
     match size {
@@ -62,7 +62,7 @@ pub(super) fn check_counter_bits(design: DesignChoice, bits: Option<u32>) -> Res
 }
 
 impl SizeArgs {
-    /// Refuses what contradicts itself before anything is read.
+    /// Refuses contradictions before anything is read.
     pub(super) fn check(&self, to: KindChoice) -> Result<()> {
         check_counter_bits(self.design, self.counter_bits)?;
         let own = self.bits_per_key.is_some() || self.hashes.is_some() || self.seed != 0;
@@ -72,7 +72,7 @@ impl SizeArgs {
             ));
         }
         match to {
-            // A filter of one key shows whether the numbers are in their ranges.
+            // A filter for one key shows whether the numbers are in their ranges.
             KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
             KindChoice::Guava | KindChoice::Dcso | KindChoice::Spark => {
                 Ok(check_rate(self.known_rate())?)
