@@ -1,4 +1,4 @@
-//! `eval`, `at_least`, `convert`.
+//! The functions `eval`, `at_least`, `convert` and `verify`.
 
 use crate::error::{invalid, raise};
 use crate::mutable::BitSet;
@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The set that an expression over named sets stands for.
+/// The set of an expression over named sets.
 ///
-/// Operators are those of Python: `-`, `&`, `^`, `|`, the tightest first, and parentheses; a
-/// range is written `10..20`, and both ends belong to it.
+/// Operators are those of Python: `-`, `&`, `^`, `|`, the tightest first, and parentheses. A range
+/// is written `10..20` and includes both ends.
 ///
 /// >>> import bitsort
 /// >>> bitsort.eval("(a | b) - 2..3", a=[1, 2, 3], b=[3, 4])
@@ -59,8 +59,8 @@ pub(crate) fn at_least<'py>(
     BitSet::wrap(py, found)
 }
 
-/// Writes the set in the file at `source`, which `open` opens, in another format; gives the
-/// bytes of the output. For formats see `AbstractBitSet.write`.
+/// Writes the set in the file at `source` in another format; returns the size of the output in
+/// bytes. `source` may be any file that `open` opens. For formats see `AbstractBitSet.write`.
 #[pyfunction]
 #[pyo3(signature = (source, output, *, format=None))]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
@@ -75,7 +75,8 @@ pub(crate) fn convert(
     write(py, &set, output, format).map(|written| written.bytes)
 }
 
-/// Reads the whole file of a set or of a Bloom filter; `bitsort.Error` tells the first damage.
+/// Reads and checks the whole file of a set or of a Bloom filter; `bitsort.Error` names the first
+/// damage.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -1,5 +1,5 @@
-//! The Arrow C data interface, by hand: arrays and streams of any library in and out, without
-//! copying what comes in. With `buffer`, the only unsafe code.
+//! The Arrow C data interface, written by hand: takes and gives arrays and streams of any library.
+//! It does not copy those that it takes. This file and `buffer` have the only unsafe code.
 //!
 //! # Why the unsafe code is sound
 //! - Structures of others are moved out of their capsules, as the interface has it: their
@@ -123,7 +123,7 @@ const EMPTY_CHUNK: Chunk = Chunk {
     private_data: ptr::null_mut(),
 };
 
-/// An item of an array of C, aligned or not.
+/// An item of a C array, aligned or not.
 ///
 /// # Safety
 ///
@@ -135,13 +135,13 @@ unsafe fn item<T: Copy>(array: *const T, index: usize) -> T {
     unsafe { place.read_unaligned() }
 }
 
-/// Columns that came through the interface.
+/// The columns that came through the interface.
 pub(crate) enum Imported {
     Numbers(Vec<Column>),
     Texts(Vec<Texts>),
 }
 
-/// How texts or bytes lie in an array.
+/// How an array stores texts or bytes.
 #[derive(Clone, Copy)]
 enum Layout {
     /// Offsets of 32 bits.
@@ -150,7 +150,7 @@ enum Layout {
     Long,
     /// Views of 16 bytes.
     View,
-    /// So many bytes each.
+    /// Items of so many bytes each.
     Fixed(usize),
 }
 
@@ -159,7 +159,7 @@ enum Layout {
 enum Content {
     Numbers(Kind),
     Texts(Layout),
-    /// Nothing but nulls.
+    /// Only nulls.
     Nulls,
 }
 
@@ -248,15 +248,15 @@ impl Texts {
     }
 }
 
-/// A chunk, and which of its arrays is meant.
+/// A chunk, and the wanted array in it.
 struct Field {
     content: Content,
     /// The child of a struct.
     child: Option<usize>,
 }
 
-/// The columns of an object with the Arrow capsule interface; nothing without it. Of a
-/// table, the column of this name, or the only one.
+/// The columns of an object with the Arrow capsule interface; none for other objects. For a table,
+/// the column of this name, or the only one.
 pub(crate) fn import(
     object: &Bound<'_, PyAny>,
     column: Option<&str>,
@@ -397,7 +397,7 @@ fn content_of(schema: &Schema) -> PyResult<Content> {
     })
 }
 
-/// The array that is meant, its length, its first row, and its buffers.
+/// The wanted array: its length, its first row and its buffers.
 struct Part {
     len: usize,
     offset: usize,
@@ -583,7 +583,7 @@ fn pair<'py>(
     PyTuple::new(py, [schema.into_any(), chunk.into_any()])
 }
 
-/// Truth values, a bit each.
+/// Truth values as bits.
 fn bits_chunk(answers: &Column, questions: Option<&[Column]>) -> PyResult<Chunk> {
     let len = answers.len();
     let mut values = Vec::with_capacity(len);

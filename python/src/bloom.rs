@@ -55,7 +55,7 @@ fn key(object: &Bound<'_, PyAny>) -> PyResult<PyKey> {
     })
 }
 
-/// Many keys, wherever they lie.
+/// Many keys, in any kind of memory.
 enum Keys {
     Texts(Vec<Texts>),
     Numbers(Numbers),
@@ -100,7 +100,7 @@ impl Keys {
         }
     }
 
-    /// Gives the keys, a block at a time.
+    /// Calls `visit` with the keys, a block at a time.
     fn each(&self, visit: &mut impl Visit) -> PyResult<()> {
         match self {
             Self::Objects(keys) => keys.chunks(BLOCK).try_for_each(|keys| visit.keys(keys)),
@@ -135,7 +135,7 @@ impl Keys {
     }
 }
 
-/// Does something with keys of whatever type.
+/// Work on keys of any type.
 trait Visit {
     fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()>;
 }
@@ -169,7 +169,7 @@ impl Visit for Asking<'_> {
     }
 }
 
-/// Where the filter is.
+/// The filter, in memory or in a file.
 enum State {
     Memory(FilterFile<Memory>),
     Opened(FilterFile<Opened>),
@@ -185,11 +185,11 @@ macro_rules! with {
     };
 }
 
-/// A Bloom filter: "no" is certain, "yes" is wrong at a rate that is known.
+/// A Bloom filter: "no" is certain, "yes" is wrong at a known rate.
 ///
-/// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is
-/// the key of 5 in an array of any width). A filter is made for a number of keys and a rate
-/// of false positives, or for so many bits a key, or for bits and hashes. Designs are
+/// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is the key
+/// of 5 in an array of any width). The size of a filter follows from a number of keys and a rate of
+/// false positives, or from a number of bits for each key, or from bits and hashes. Designs are
 /// "standard", "blocked" (one cache line a key) and "counting" (keys can be removed).
 ///
 /// >>> import bitsort
@@ -249,7 +249,8 @@ impl Bloom {
         Self::with(State::Memory(FilterFile::new(filter, kind)))
     }
 
-    /// Looks at the filter, without the interpreter's lock: somebody may change it meanwhile.
+    /// Reads the filter without the interpreter's lock; another thread may change the filter
+    /// meanwhile.
     fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> T + Send) -> T {
         py.detach(|| look(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -276,7 +277,7 @@ impl Bloom {
         other: &Bound<'_, Self>,
         join: impl FnOnce(&mut AnyFilter, &AnyFilter) -> Result<(), Mismatch> + Send,
     ) -> PyResult<()> {
-        // A copy: two filters that are joined to each other at once would wait for each other.
+        // Copy it: two filters that are joined to each other at the same time would wait forever.
         let copy = other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()));
         let copy = copy.map_err(|error| raise(error.into()))?;
         slf.get().change(slf.py(), |filter| join(filter, &copy).map_err(invalid))
@@ -314,8 +315,7 @@ impl Bloom {
         Ok(Self::of(filter, FilterKind::Bloom))
     }
 
-    /// The filter that Guava's `BloomFilter.create` makes; with `mitz_32`, by its older hash
-    /// function.
+    /// The filter of Guava's `BloomFilter.create`; with `mitz_32`, with its older hash function.
     #[staticmethod]
     #[pyo3(signature = (keys, rate=guava::DEFAULT_RATE, *, mitz_32=false))]
     fn guava(keys: u64, rate: f64, mitz_32: bool) -> PyResult<Self> {
@@ -324,14 +324,14 @@ impl Bloom {
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Guava))
     }
 
-    /// The filter that DCSO's `bloom create` makes.
+    /// The filter of DCSO's `bloom create`.
     #[staticmethod]
     fn dcso(keys: u64, rate: f64) -> PyResult<Self> {
         let filter = dcso::filter(keys, rate).map_err(|error| raise(error.into()))?;
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Dcso))
     }
 
-    /// The filter that Spark's `BloomFilter.create` makes from Spark 4.1 on.
+    /// The filter of Spark's `BloomFilter.create`, from Spark 4.1 on.
     #[staticmethod]
     #[pyo3(signature = (keys, rate=spark::DEFAULT_RATE, *, seed=0))]
     fn spark(keys: u64, rate: f64, seed: i32) -> PyResult<Self> {
@@ -339,8 +339,8 @@ impl Bloom {
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Spark))
     }
 
-    /// Opens a filter file to be asked: a `.bloom` file is mapped, one of Guava's, of DCSO's
-    /// `bloom` or of Spark's is read. They are told apart by their content.
+    /// Opens a filter file for questions. It maps a `.bloom` file, and reads a file of Guava, of
+    /// DCSO's `bloom` or of Spark. The content shows the kind.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| FilterFile::open(path))
@@ -356,8 +356,8 @@ impl Bloom {
             .map_err(raise)
     }
 
-    /// Writes the filter, whole or not at all, as a file of this kind: "bloom", "guava",
-    /// "dcso" or "spark"; of the kind it has, if nothing is said.
+    /// Writes the filter as a file of this kind, whole or not at all: "bloom", "guava", "dcso" or
+    /// "spark". The default is the kind of its own file.
     #[pyo3(signature = (path, *, kind=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
         let named = |name: &str| {
@@ -372,14 +372,14 @@ impl Bloom {
         .map_err(raise)
     }
 
-    /// Adds a key; tells whether it is new.
+    /// Adds a key; returns whether it is new.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
         self.change(py, |filter| Ok(filter.insert(&key)))
     }
 
-    /// Adds many keys: an array of numpy, Arrow numbers or texts, a set, or any iterable of
-    /// str, bytes and int; gives how many were new.
+    /// Adds many keys: a numpy array, Arrow numbers or texts, a set, or any iterable of str, bytes
+    /// and int. Returns how many were new.
     fn add_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<u64> {
         let keys = Keys::of(keys)?;
         self.change(py, |filter| {
@@ -389,12 +389,12 @@ impl Bloom {
         })
     }
 
-    /// As `add_many`, without the number; the name of `set`.
+    /// Does the same as `add_many` without returning a number; `set` has this name.
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         self.add_many(py, keys).map(drop)
     }
 
-    /// Takes a key out of a counting filter; tells whether it was there.
+    /// Removes a key from a counting filter; returns whether it was there.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
         self.change(py, |filter| match filter {
@@ -430,7 +430,7 @@ impl Bloom {
         Self::join(slf, other, AnyFilter::union_assign)
     }
 
-    /// Keeps the keys that the other filter has, too, and maybe others.
+    /// Keeps the keys that the other filter has too, and maybe some others.
     fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
         Self::join(slf, other, AnyFilter::intersection_assign)
     }

@@ -1,5 +1,5 @@
-//! Memory that Python shares: integers of other objects, read where they lie, and arrays of
-//! ours, which others read through the buffer protocol. With `arrow`, the only unsafe code.
+//! Memory shared with Python: integers of other objects, read in place; and arrays of ours, which
+//! others read through the buffer protocol. This file and `arrow` have the only unsafe code.
 //!
 //! # Why the unsafe code is sound
 //! - A [`Column`] keeps the owner of its memory alive, and the owner keeps the memory where
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-/// One bit a row: whether it has a value.
+/// A bit for each row: whether it has a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Validity {
     pub(crate) bits: *const u8,
@@ -97,7 +97,7 @@ impl Validity {
     }
 }
 
-/// Integers in memory of somebody else.
+/// Integers in the memory of another object.
 #[derive(Clone)]
 pub(crate) struct Column {
     kind: Kind,
@@ -114,7 +114,7 @@ unsafe impl Send for Column {}
 // SAFETY: as above.
 unsafe impl Sync for Column {}
 
-/// A value that is no natural number, or none at all; with its index.
+/// A value that is no natural number, or a missing one, with its index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Refused {
     Negative(usize, i64),
@@ -141,7 +141,7 @@ impl From<Refused> for PyErr {
     }
 }
 
-/// A number that is one of several types.
+/// A number of one of several types.
 trait Integer: Copy {
     /// The value; negative ones are at least 2^63.
     fn widen(self) -> u64;
@@ -179,14 +179,14 @@ impl Column {
         Self { kind, start, len, stride, validity, _owner: owner }
     }
 
-    /// The integers of an object that has the buffer protocol; nothing if it has not.
+    /// The integers of an object with the buffer protocol; none for other objects.
     pub(crate) fn of_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         // SAFETY: it is a live object.
         if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } == 0 {
             return Ok(None);
         }
         let Ok(buffer) = PyUntypedBuffer::get(object) else {
-            return Ok(None); // of objects, of times: their iterators say more
+            return Ok(None); // objects or times: an iteration over them gives a better error
         };
         let format = buffer.format().to_owned();
         if format.to_bytes().ends_with(b"O") {
@@ -214,7 +214,7 @@ impl Column {
         self.len
     }
 
-    /// Whether there is no value in a row.
+    /// Whether a row has no value.
     pub(crate) fn is_null(&self, row: usize) -> bool {
         // SAFETY: `new` says that there is a bit for each row.
         row < self.len && self.validity.is_some_and(|validity| !unsafe { validity.has(row) })
@@ -248,7 +248,7 @@ impl Column {
         if self.validity.is_some() {
             for (row, value) in copied.iter_mut().enumerate() {
                 if self.is_null(from + row) {
-                    *value = 0; // what lies there means nothing
+                    *value = 0; // the bytes of a null have no meaning
                     if !null_is_allowed {
                         return Err(Refused::Null(from + row));
                     }
@@ -264,7 +264,7 @@ impl Column {
         Ok(())
     }
 
-    /// Whether the values lie one after the other, `bytes` each, and none is null.
+    /// Whether the values are one after the other, `bytes` each, and none is null.
     pub(crate) fn is_plain(&self, bytes: usize) -> bool {
         let is_number = self.kind != Kind::Bool && self.kind.bytes() == bytes;
         is_number && self.stride == bytes.cast_signed() && self.validity.is_none()
@@ -349,7 +349,7 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
     Ok(kind)
 }
 
-/// Values of columns, one after the other: `visit` gets a block of them at a time.
+/// Calls `visit` with the values of columns, one column after the other, a block at a time.
 pub(crate) fn each_block(
     columns: &[Column],
     block: usize,
@@ -420,7 +420,7 @@ impl Drop for Memory {
 }
 
 impl Array {
-    /// Values as they are.
+    /// An array of these values.
     pub(crate) fn of_values(values: Vec<u64>) -> Self {
         Self::new(Kind::U64, values.len(), values)
     }
@@ -432,7 +432,7 @@ impl Array {
         Self { kind, memory: Arc::new(Memory::of(words)), len: len.cast_signed(), stride }
     }
 
-    /// Answers.
+    /// An array of answers.
     pub(crate) fn of_answers(answers: &[bool]) -> Self {
         let mut words = Vec::with_capacity(answers.len().div_ceil(8));
         for eight in answers.chunks(8) {
@@ -457,7 +457,7 @@ impl Array {
         &self.memory
     }
 
-    /// As a column of its own.
+    /// The array as a column.
     pub(crate) fn column(&self) -> Column {
         let owner: Arc<dyn Any + Send + Sync> = self.memory.clone();
         // SAFETY: the memory has so many values, and is the owner.
@@ -469,7 +469,7 @@ impl Array {
         let copied = self.column().copy(index, 1, true, &mut value);
         match (copied, value.first()) {
             (Ok(()), Some(value)) => *value,
-            _ => 0, // somebody wrote a negative number there
+            _ => 0, // somebody wrote a negative number into the array
         }
     }
 }
@@ -580,9 +580,9 @@ unsafe fn fill_view(
     Ok(())
 }
 
-/// The words of a plain bitmap in a file, where they are mapped: numbers of 64 bits for
-/// `memoryview` and `numpy.asarray`, which are only read. The file stays mapped as long as
-/// anybody has them. If it is cut meanwhile, words that are gone are read as 0: `check` tells.
+/// The words of a plain bitmap in a mapped file: read-only numbers of 64 bits for `memoryview` and
+/// `numpy.asarray`. The file stays mapped as long as the words are in use. If the file is cut
+/// meanwhile, lost words are 0; `check` finds that out.
 ///
 /// >>> import bitsort
 /// >>> _ = bitsort.BitSet(range(1000)).write("dense.bits", format="dense")
@@ -600,7 +600,7 @@ pub(crate) struct MappedWords {
 }
 
 impl MappedWords {
-    /// The words of a file; nothing if the set is represented otherwise.
+    /// The words of a file; none if the set has another representation.
     pub(crate) fn of(file: Arc<Mapped>) -> Option<Self> {
         let (first, words) = file.set.words()?;
         let len = words.len().cast_signed();
@@ -614,8 +614,8 @@ impl MappedWords {
         self.len.cast_unsigned()
     }
 
-    /// Raises `bitsort.Error` or `OSError` if the file was cut since it was opened: what was
-    /// computed from the words may be wrong then.
+    /// Raises `bitsort.Error` or `OSError` if the file was cut since it was opened. Results from
+    /// the words may then be wrong.
     fn check(&self) -> PyResult<()> {
         let source = Source::File(Arc::clone(&self.file));
         source.after(source.check())
@@ -634,7 +634,7 @@ impl MappedWords {
         let Some((_, words)) = this.file.set.words() else {
             return Err(PyBufferError::new_err("the file is no plain bitmap"));
         };
-        let start = words.as_ptr().cast::<u8>().cast_mut(); // nobody writes: `fill_view` sees to it
+        let start = words.as_ptr().cast::<u8>().cast_mut(); // `fill_view` makes it read-only
         // SAFETY: Python gives a view to fill; the map and the rest live as long as `slf`.
         unsafe {
             fill_view(

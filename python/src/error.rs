@@ -1,4 +1,4 @@
-//! Errors of the library → exceptions, with the same facts.
+//! Turns errors of the library into exceptions with the same facts.
 
 use bitsort::Error as Fault;
 use pyo3::create_exception;
@@ -19,8 +19,8 @@ create_exception!(
      such as `input`, `line`, `offset`, `reason`, `excerpt`, `value`."
 );
 
-/// The exception of an error: `OSError` where the system refused, `ValueError` for arguments
-/// that contradict each other, `MemoryError`, and else [`Error`].
+/// The exception for an error: `OSError` if the system refused, `ValueError` for contradictory
+/// arguments, `MemoryError`, and [`Error`] for all others.
 pub(crate) fn raise(fault: Fault) -> PyErr {
     match fault {
         Fault::Io { action, path, source } => {

@@ -16,10 +16,10 @@ use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A set in a file, which is mapped: a question touches what it needs, and nothing is
-/// loaded. `open` gives one. It has all questions and operators of `FrozenBitSet`.
+/// A set in a mapped file. A question reads only what it needs; nothing is loaded. `open` returns
+/// one. It has all questions and operators of `FrozenBitSet`.
 ///
-/// It may be used in a `with` statement; when it is closed, questions raise `ValueError`.
+/// It works in a `with` statement. After it is closed, questions raise `ValueError`.
 #[pyclass(extends = AbstractBitSet, frozen, module = "bitsort")]
 pub(crate) struct SetFile;
 
@@ -38,10 +38,9 @@ impl SetFile {
     }
 }
 
-/// Opens a set in a file: a `.bits` file, a folder of them with its manifest, or a portable
-/// roaring bitmap is mapped. Numbers, in
-/// text, binary formats, Parquet or Arrow files, are sorted into a nameless temporary file,
-/// within a memory limit; for them there are the options of `sort`.
+/// Opens a set in a file. It maps a `.bits` file, a folder of `.bits` files with its manifest, or a
+/// portable roaring bitmap. It sorts numbers in text, binary formats, Parquet or Arrow files into a
+/// nameless temporary file, within a memory limit; the options of `sort` apply to them.
 ///
 /// With `split`, a pair of an offset and a length in bytes, only the lines of a text file that
 /// begin there are taken; see `splits`.
@@ -87,8 +86,8 @@ impl SetFile {
         Ok(Self::mapped(slf)?.set.file_bytes())
     }
 
-    /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits) or
-    /// "folder", of parts that are `.bits` files.
+    /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), or "folder"
+    /// for a folder of `.bits` files.
     #[getter]
     fn kind(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.kind() {
@@ -100,8 +99,8 @@ impl SetFile {
         })
     }
 
-    /// How the values are represented: "dense", "roaring", "treemap" or "sparse", or "parts",
-    /// each in its own way.
+    /// How the values are represented: "dense", "roaring", "treemap" or "sparse"; "parts" for a
+    /// folder, whose parts may differ.
     #[getter]
     fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.representation() {
@@ -114,7 +113,7 @@ impl SetFile {
         })
     }
 
-    /// The words of a plain bitmap, without copying; None if the set is represented otherwise.
+    /// The words of a plain bitmap, without copying; None if the set has another representation.
     /// Bit `i` of word `w` is the value `words.first + 64 * w + i`.
     fn words(slf: &Bound<'_, Self>) -> PyResult<Option<MappedWords>> {
         let mapped = Self::mapped(slf)?;
@@ -122,15 +121,15 @@ impl SetFile {
         Ok(MappedWords::of(mapped))
     }
 
-    /// Reads the whole file, its checksums and the order of its values; `bitsort.Error` tells
-    /// the first damage.
+    /// Reads and checks the whole file: its checksums and the order of its values. `bitsort.Error`
+    /// names the first damage.
     fn verify(slf: &Bound<'_, Self>) -> PyResult<()> {
         let mapped = Self::mapped(slf)?;
         Source::File(Arc::clone(&mapped)).check()?;
         slf.py().detach(|| mapped.set.verify()).map_err(raise)
     }
 
-    /// Forgets the file. Iterators that were made before go on.
+    /// Closes the file. Existing iterators go on.
     fn close(slf: &Bound<'_, Self>) {
         if let Content::File(file) = &slf.as_super().get().content {
             let mut file = file.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
@@ -144,11 +143,11 @@ impl SetFile {
 
     #[pyo3(signature = (*exception))]
     fn __exit__(slf: &Bound<'_, Self>, exception: &Bound<'_, PyAny>) {
-        let _ = exception; // it goes on
+        let _ = exception; // exceptions pass through
         Self::close(slf);
     }
 
-    /// A set in a file is opened again by its name, others travel as bytes.
+    /// Pickle keeps the name of a named file, and the bytes of other sets.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {

@@ -77,7 +77,7 @@ impl FrozenBitSet {
     }
 
     fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
-        let _ = memo; // nothing lies within a set
+        let _ = memo; // a set has no other objects in it
         slf
     }
 
@@ -88,7 +88,7 @@ impl FrozenBitSet {
     }
 }
 
-/// How pickle makes the set again.
+/// How pickle restores the set.
 pub(crate) fn reduced<'py>(
     set: &Bound<'py, AbstractBitSet>,
     class: &Bound<'py, PyType>,

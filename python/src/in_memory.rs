@@ -1,4 +1,4 @@
-//! `sort` of numbers in memory: read where they lie, sorted into a new array.
+//! Sorts numbers in memory: reads them in place, and sorts them into a new array.
 
 use crate::buffer::{Array, Column, Refused, each_block};
 use crate::error::raise;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Columns, one after the other.
 struct Columns {
     parts: Vec<Column>,
-    /// The index of the first value of each.
+    /// The index of the first value of each column.
     starts: Vec<usize>,
     count: usize,
 }
@@ -29,8 +29,8 @@ impl Columns {
         Self { starts: starts.collect(), parts: columns, count }
     }
 
-    /// Gives the column of each part of `out`, whose first value has the index `from`, and the
-    /// row that the part begins with.
+    /// Calls `visit` with each column for a part of `out`, and with the row at which the part
+    /// begins. The first value of `out` has the index `from`.
     fn each_part<T>(
         &self,
         mut from: usize,
@@ -42,7 +42,7 @@ impl Columns {
             let (column, row) = (&self.parts[number], from - self.starts[number]);
             let count = out.len().min(column.len() - row);
             let (part, rest) = std::mem::take(&mut out).split_at_mut(count);
-            // `first_refusal` tells which value it was.
+            // `first_refusal` finds out which value it was.
             let refused = |_| bitsort::Error::Abandoned;
             copy(column, row, part).map_err(refused)?;
             (out, from, number) = (rest, from + count, number + 1);
@@ -50,7 +50,7 @@ impl Columns {
         Ok(())
     }
 
-    /// Why a value is refused, of the first one; otherwise `error`.
+    /// The exception for the first refused value; `error` if there is none.
     fn first_refusal(&self, error: bitsort::Error) -> PyErr {
         let refused = each_block(&self.parts, BLOCK, false, |_| Ok(()));
         refused.err().unwrap_or_else(|| raise(error))
@@ -100,7 +100,7 @@ impl ReadNumbers<u32> for Columns {
     }
 }
 
-/// Sorts numbers into a new array; gives how often each occurs, too, if they are counted.
+/// Sorts numbers into a new array. With counts, also gives how often each number occurs.
 pub(crate) fn sort(
     py: Python<'_>,
     numbers: Numbers,
@@ -137,7 +137,7 @@ fn sorted(numbers: Numbers, sort: &ArraySort, counted: bool) -> PyResult<(Array,
     Ok((Array::new(kind, len, words), counts.map(Array::of_values)))
 }
 
-/// How a number of one width is sorted, or counted.
+/// A function that sorts or counts numbers of one width.
 type How<T, R> = fn(&ArraySort, &dyn ReadNumbers<T>, &mut [T]) -> bitsort::Result<R>;
 
 fn sort_words<T>(

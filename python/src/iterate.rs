@@ -33,7 +33,7 @@ impl SetIterator {
     }
 
     fn new(source: Source, next: u64, descends: bool) -> Self {
-        // Who takes only the first values waits for few.
+        // Begin with a small batch, for callers that take only the first values.
         let state = State { batch: Vec::new().into_iter(), next: Some(next), most: 16 };
         Self { source, descends, state: Mutex::new(state) }
     }

@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyString};
 use std::path::PathBuf;
 
-/// Sets in a `.sets` file, each under a key of any bytes, which is mapped: nothing is loaded,
-/// and a set is found by a binary search. `open_sets` gives one. Where a key is asked for, text
-/// stands for its UTF-8 bytes. A set that comes of it is a `SetFile`.
+/// The sets of a mapped `.sets` file, each under a key of any bytes. Nothing is loaded; a binary
+/// search finds a set. `open_sets` returns one. If a key is text, it stands for its UTF-8 bytes.
+/// The sets are of type `SetFile`.
 #[pyclass(frozen, module = "bitsort", mapping)]
 pub(crate) struct KeyedSets(keyed::KeyedSets);
 
@@ -32,7 +32,7 @@ pub(crate) fn bytes_of<'k>(key: &'k Bound<'_, PyAny>) -> PyResult<&'k [u8]> {
 }
 
 impl KeyedSets {
-    /// What there is of a key; none if there is no such key.
+    /// The result of `find` for a key; none if there is no such key.
     fn found<T>(
         &self,
         key: &Bound<'_, PyAny>,
@@ -103,12 +103,13 @@ impl KeyedSets {
         }
     }
 
-    /// Number of values of a key's set, as the file tells it: the set is not looked at.
+    /// Number of values of a key's set, as the file says; it does not read the set.
     fn cardinality(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.found(key, |index| self.0.cardinality(index))?.ok_or_else(|| missing(key))
     }
 
-    /// Reads the whole file, its checksums and every set; `bitsort.Error` tells the first damage.
+    /// Reads and checks the whole file: its checksums and every set. `bitsort.Error` names the
+    /// first damage.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.verify()).map_err(raise)
     }

@@ -1,8 +1,8 @@
 //! The Python package: `bitsort._bitsort`, whose names `bitsort/__init__.py` hands on.
 //!
-//! Flow: object of Python → `numbers` (by `arrow` and `buffer`, where it lies) → `source`, a
-//! set in memory or in a file → the library, without the interpreter's lock (`work`) →
-//! `buffer::Array` and others, which Python reads where they lie. Read `sets` first.
+//! Flow: object of Python → `numbers`, which reads memory in place (by `arrow` and `buffer`) →
+//! `source`, a set in memory or in a file → the library, without the interpreter's lock (`work`) →
+//! `buffer::Array` and others, which Python reads in place. Read `sets` first.
 
 mod algebra;
 #[expect(unsafe_code, reason = "the Arrow C data interface; why it is sound stands there")]
@@ -33,7 +33,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// All that `bitsort` has beside its modules in Python.
+/// The names of the package, beside its modules in Python.
 #[pymodule(name = "_bitsort")]
 mod package {
     #[pymodule_export]
@@ -77,11 +77,11 @@ mod package {
     use crate::sort::{Report, explain, sort};
     use pyo3::prelude::*;
 
-    /// Says that the sets are sets, and has questions to files that were cut fail.
+    /// Registers the sets with `collections.abc`, and makes questions to files that were cut fail.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         bitsort::guard_mapped_files()?;
-        // Python has loaded this one when it starts; `collections.abc` costs ten milliseconds.
+        // Python loads this module at its start; `collections.abc` costs ten milliseconds.
         let sets = module.py().import("_collections_abc")?;
         for (interface, class) in [("Set", "AbstractBitSet"), ("MutableSet", "BitSet")] {
             sets.getattr(interface)?.call_method1("register", (module.getattr(class)?,))?;

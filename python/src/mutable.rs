@@ -1,4 +1,4 @@
-//! `BitSet`: a set in memory that changes.
+//! `BitSet`: a set in memory that can change.
 
 use crate::arrow::{Imported, import};
 use crate::error::{invalid, raise, wrong_type};
@@ -68,7 +68,7 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
     Ok(set)
 }
 
-/// Refuses ranges whose containers fill the memory: 40 bytes for each 2^16 values.
+/// Refuses ranges whose containers would fill the memory: 40 bytes for each 2^16 values.
 fn check_room(first: u64, last: u64) -> PyResult<()> {
     const MOST: u64 = 1 << 28;
     if (last - first) >> 16 > MOST {
@@ -111,14 +111,14 @@ fn values<'s>(slf: &'s Bound<'_, BitSet>) -> PyResult<&'s Mutex<Arc<IntegerSet>>
     }
 }
 
-/// A small change. Whoever still uses the set as it was has it for himself.
+/// Makes a small change. Code that still uses the old set keeps it unchanged.
 fn change<T>(slf: &Bound<'_, BitSet>, change: impl FnOnce(&mut IntegerSet) -> T) -> PyResult<T> {
     let set = values(slf)?;
     let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
     Ok(change(Arc::make_mut(&mut set)))
 }
 
-/// A large one: other threads of Python go on meanwhile.
+/// Makes a large change, without the interpreter's lock.
 fn change_detached<T: Send>(
     slf: &Bound<'_, BitSet>,
     change: impl FnOnce(&mut IntegerSet) -> T + Send,
@@ -147,12 +147,12 @@ fn assign_all(
     others: &Bound<'_, PyTuple>,
     operation: Operation,
 ) -> PyResult<()> {
-    // All are looked at before the set changes.
+    // Convert all of them before the set changes.
     let others = others.iter().map(|other| operand(&other)).collect::<PyResult<Vec<_>>>()?;
     others.iter().try_for_each(|other| assign(slf, other, operation))
 }
 
-/// An assigning operator, which takes sets of any kind only.
+/// An assigning operator, which only takes sets.
 fn assign_set(
     slf: &Bound<'_, BitSet>,
     other: &Bound<'_, PyAny>,
@@ -244,7 +244,7 @@ impl BitSet {
         if change(slf, |set| set.insert(value))? { Ok(()) } else { Err(PyKeyError::new_err(value)) }
     }
 
-    /// Takes a value out, if it is there.
+    /// Removes a value if it is in the set.
     fn discard(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match natural_or_other(value)? {
             Ok(value) => change(slf, |set| {
@@ -254,7 +254,7 @@ impl BitSet {
         }
     }
 
-    /// Takes a value out; `KeyError` if it was not there.
+    /// Removes a value; `KeyError` if it is not in the set.
     fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let found = match natural_or_other(value)? {
             Ok(value) => change(slf, |set| set.remove(value))?,
@@ -263,7 +263,7 @@ impl BitSet {
         if found { Ok(()) } else { Err(PyKeyError::new_err(value.clone().unbind())) }
     }
 
-    /// Takes the smallest value out and gives it; `KeyError` if the set is empty.
+    /// Removes the smallest value and returns it; `KeyError` if the set is empty.
     fn pop(slf: &Bound<'_, Self>) -> PyResult<u64> {
         let popped = change(slf, |set| {
             let value = set.min()?;
@@ -273,7 +273,7 @@ impl BitSet {
         popped.ok_or_else(|| PyKeyError::new_err("pop from an empty set"))
     }
 
-    /// Takes all values out.
+    /// Removes all values.
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
         let set = values(slf)?;
         let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
@@ -295,7 +295,7 @@ impl BitSet {
         slf: &Bound<'py, Self>,
         memo: &Bound<'_, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = memo; // nothing lies within a set
+        let _ = memo; // a set has no other objects in it
         Self::copy(slf)
     }
 
@@ -317,13 +317,13 @@ impl BitSet {
         assign_all(slf, others, Operation::And)
     }
 
-    /// Takes the values of all others out.
+    /// Removes the values of all others.
     #[pyo3(signature = (*others))]
     fn difference_update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
         assign_all(slf, others, Operation::AndNot)
     }
 
-    /// Keeps the values that one of the two has.
+    /// Keeps the values that are in exactly one of the two.
     fn symmetric_difference_update(
         slf: &Bound<'_, Self>,
         other: &Bound<'_, PyAny>,
@@ -364,7 +364,7 @@ impl BitSet {
         change_detached(slf, |set| set.insert_range(first..=last))
     }
 
-    /// Takes the values from `start` to before `stop` out.
+    /// Removes the values from `start` to before `stop`.
     fn remove_range(
         slf: &Bound<'_, Self>,
         start: &Bound<'_, PyAny>,
@@ -374,8 +374,7 @@ impl BitSet {
         change_detached(slf, |set| set.remove_range(first..=last))
     }
 
-    /// From `start` to before `stop`, takes out the values that are there and adds those that
-    /// are not.
+    /// From `start` to before `stop`, removes the values that are in the set and adds the others.
     fn flip_inplace(
         slf: &Bound<'_, Self>,
         start: &Bound<'_, PyAny>,
@@ -387,12 +386,12 @@ impl BitSet {
         change_detached(slf, |set| *set ^= &range)
     }
 
-    /// Brings the set into its smallest form; tells whether it changed.
+    /// Brings the set into its smallest form; returns whether it changed.
     fn optimize(slf: &Bound<'_, Self>) -> PyResult<bool> {
         change_detached(slf, IntegerSet::optimize)
     }
 
-    /// As `optimize`; pyroaring's name.
+    /// The same as `optimize`; pyroaring's name.
     fn run_optimize(slf: &Bound<'_, Self>) -> PyResult<bool> {
         Self::optimize(slf)
     }

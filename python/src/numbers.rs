@@ -1,4 +1,4 @@
-//! Natural numbers of any Python object: sets, ranges, arrays, iterables.
+//! Takes natural numbers from any Python object: sets, ranges, arrays, iterables.
 
 use crate::arrow::{Imported, import};
 use crate::buffer::{Array, Column, Kind, Refused, each_block};
@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values that are copied out of shared memory at a time.
 pub(crate) const BLOCK: usize = 1 << 16;
-/// More values are sorted by the engine, in several threads.
+/// More values are sorted by the library, in several threads.
 const MANY: usize = 1 << 18;
 
-/// Numbers, wherever they lie.
+/// Numbers in any kind of memory.
 pub(crate) enum Numbers {
     Set(Source),
-    /// First, last and step of a range that is not empty.
+    /// The first value, the last value and the step of a range that is not empty.
     Range(u64, u64, u64),
     Columns(Vec<Column>),
     Values(Vec<u64>),
@@ -31,7 +31,7 @@ pub(crate) fn natural(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     natural_or_other(value)?.map_err(|what| invalid(format!("{value} is {what}")))
 }
 
-/// The same; or why an integer is none.
+/// The same; or the reason why an integer is no natural number below 2^64.
 pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64, &'static str>> {
     if let Ok(value) = value.extract::<u64>() {
         return Ok(Ok(value));
@@ -47,7 +47,7 @@ pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64,
     Ok(Err(if index.lt(0)? { "negative" } else { "not below 2^64" }))
 }
 
-/// A number that an object of an iterable is; errors tell its index.
+/// The number of an item of an iterable; errors have its index.
 fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
     if let Ok(value) = value.extract::<u64>() {
         return Ok(value);
@@ -126,7 +126,7 @@ impl Numbers {
         }
     }
 
-    /// Gives the numbers, a block at a time.
+    /// Calls `visit` with the numbers, a block at a time.
     pub(crate) fn each(&self, mut visit: impl FnMut(&[u64]) -> PyResult<()>) -> PyResult<()> {
         match self {
             Self::Set(source) => source.each(visit),
@@ -149,7 +149,7 @@ impl Numbers {
         }
     }
 
-    /// The numbers as columns: those of arrays stay where they are.
+    /// The numbers as columns. Those of arrays are not copied.
     pub(crate) fn into_columns(self) -> PyResult<Vec<Column>> {
         let values = match self {
             Self::Columns(columns) => return Ok(columns),
@@ -206,12 +206,12 @@ impl Numbers {
     }
 }
 
-/// Ends loops of ours when somebody cancels the work.
+/// Ends loops of this package after a cancellation.
 pub(crate) fn interrupted(progress: &Progress) -> PyResult<()> {
     if progress.is_cancelled() { Err(raise(bitsort::Error::Interrupted)) } else { Ok(()) }
 }
 
-/// The outcome of a sort of columns: a refused value is why its reader failed.
+/// The result of a sort of columns. If a value was refused, that is why the reader failed.
 pub(crate) fn told<T>(sorted: bitsort::Result<T>, refused: &Mutex<Option<PyErr>>) -> PyResult<T> {
     match refused.lock().unwrap_or_else(PoisonError::into_inner).take() {
         Some(error) => Err(error),
@@ -222,7 +222,7 @@ pub(crate) fn told<T>(sorted: bitsort::Result<T>, refused: &Mutex<Option<PyErr>>
 /// The values of columns as bytes, 4 or 8 each.
 pub(crate) struct ColumnReader {
     columns: Vec<Column>,
-    /// The column and the row that come next, and the values of the columns before.
+    /// The next column and its next row, and the number of values in the columns before.
     at: (usize, usize, usize),
     values: Vec<u64>,
     bytes: Vec<u8>,
@@ -239,19 +239,19 @@ impl ColumnReader {
         Self { columns, at: (0, 0, 0), values, bytes, given: 0, narrow, refused }
     }
 
-    /// How the values lie in the bytes.
+    /// The format of the bytes.
     pub(crate) fn format(&self) -> Format {
         if self.narrow { Format::U32Le } else { Format::U64Le }
     }
 
-    /// Notes why the reader fails.
+    /// Takes note why the reader fails.
     fn refuse(&self, refused: Refused) -> io::Error {
         let error = refused.later(self.at.2).into();
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         io::ErrorKind::InvalidData.into()
     }
 
-    /// Goes on by so many rows.
+    /// Moves on by so many rows.
     fn advance(&mut self, rows: usize) {
         let (column, row, before) = self.at;
         let len = self.columns[column].len();
@@ -262,7 +262,8 @@ impl ColumnReader {
         };
     }
 
-    /// Copies values that lie as they are read; tells the bytes, none if they lie otherwise.
+    /// Copies values that already have the format of the bytes; gives how many bytes it copied,
+    /// none if they have another format.
     fn copy(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let bytes = if self.narrow { 4 } else { 8 };
         let Some(column) = self.columns.get(self.at.0).filter(|column| column.is_plain(bytes))

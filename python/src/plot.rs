@@ -9,8 +9,8 @@ use pyo3::types::PyBytes;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// A map of a set along a Hilbert curve: neighbours in value are neighbours in the picture. A
-/// notebook shows it.
+/// A map of a set along a Hilbert curve: values that are near each other are near each other in the
+/// picture. A notebook shows it.
 ///
 /// >>> import bitsort
 /// >>> bitsort.BitSet(range(0, 10000, 3)).plot(order=6)

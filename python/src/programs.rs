@@ -1,5 +1,5 @@
 //! The programs `bitsort` and `bitset`. Their launchers in the wheel load this library and call
-//! these functions: a wheel has the code once.
+//! these functions: so a wheel has the code only once.
 
 use std::process::{ExitCode, exit};
 
@@ -18,7 +18,7 @@ extern "C" fn bitset_main() {
 /// Runs a program, and ends the process as the standard library does after `main`.
 fn run(main: fn() -> ExitCode) {
     let code = main();
-    // Only the standard library sees the number in it.
+    // Only the standard library can see the number in an exit code.
     let status = (0..=u8::MAX).find(|status| ExitCode::from(*status) == code);
     exit(status.map_or(2, i32::from));
 }

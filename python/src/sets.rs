@@ -1,4 +1,4 @@
-//! `AbstractBitSet`: what sets of every kind answer.
+//! `AbstractBitSet`: the questions that sets of every kind answer.
 
 use crate::arrow::export_stream;
 use crate::buffer::Array;
@@ -25,14 +25,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Where the values are.
+/// The values, in memory or in a file.
 pub(crate) enum Content {
     Memory(Mutex<Arc<IntegerSet>>),
-    /// None, once it was closed.
+    /// A file; none after it was closed.
     File(Mutex<Option<Arc<Mapped>>>),
 }
 
-/// The base of `BitSet`, `FrozenBitSet` and `SetFile`, with all questions and operators. It
+/// The base class of `BitSet`, `FrozenBitSet` and `SetFile`, with all questions and operators. It
 /// has no instances of its own.
 ///
 /// Values are natural numbers below 2**64, in ascending order. Operators and methods take
@@ -57,7 +57,7 @@ impl AbstractBitSet {
         Self::of(Content::Memory(Mutex::new(Arc::new(set))))
     }
 
-    /// The set as it is now.
+    /// The present state of the set.
     pub(crate) fn source(&self, py: Python<'_>) -> PyResult<Source> {
         match &self.content {
             Content::Memory(set) => {
@@ -73,7 +73,7 @@ impl AbstractBitSet {
     }
 }
 
-/// A new set, of the kind of `like`: frozen or not.
+/// A new set of the same kind as `like`: frozen or not.
 pub(crate) fn wrapped<'py>(
     like: &Bound<'py, PyAny>,
     set: IntegerSet,
@@ -243,7 +243,7 @@ impl AbstractBitSet {
         let ours = slf.get().source(py)?;
         let theirs = match (operand(other), op) {
             (Ok(theirs), _) => theirs,
-            // It has what no set of ours has.
+            // It has a value that no set of ours can have.
             (Err(_), CompareOp::Eq | CompareOp::Ne) if source_of(other)?.is_none() => {
                 return matches!(op, CompareOp::Ne).into_bound_py_any(py);
             }
@@ -363,7 +363,7 @@ impl AbstractBitSet {
         join_all(slf, others, Operation::AndNot)
     }
 
-    /// Values in one of the two sets.
+    /// Values in exactly one of the two sets.
     fn symmetric_difference<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
@@ -440,8 +440,8 @@ impl AbstractBitSet {
         count(slf, other, Operation::AndNot)
     }
 
-    /// The Jaccard index: the values in both in proportion to those in either; 1 for two
-    /// empty sets.
+    /// The Jaccard index: the number of values in both sets, divided by the number in either; 1 for
+    /// two empty sets.
     #[expect(clippy::cast_precision_loss, reason = "a proportion")]
     fn jaccard(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<f64> {
         let py = slf.py();
@@ -587,8 +587,8 @@ impl AbstractBitSet {
         Ok(u128::from(found) == u128::from(last - first) + 1)
     }
 
-    /// A set in which the values from `start` to before `stop` are those that are not in
-    /// this one.
+    /// A set with the values from `start` to before `stop` that are not in this one, and all other
+    /// values of this one.
     fn flip<'py>(
         slf: &Bound<'py, Self>,
         start: &Bound<'py, PyAny>,
@@ -600,7 +600,8 @@ impl AbstractBitSet {
         wrapped(slf, Operation::Xor.compute(slf.py(), &[source, range])?)
     }
 
-    /// A set of every value plus `offset`; values that leave 0 to 2**64 − 1 are dropped.
+    /// A set of every value plus `offset`. Values that are then outside of 0 to 2**64 − 1 are
+    /// dropped.
     fn shift<'py>(slf: &Bound<'py, Self>, offset: i128) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
         let set = source.to_set(&Arc::default())?;
@@ -661,10 +662,10 @@ impl AbstractBitSet {
     /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
     /// "dense", "sparse", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
-    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`.
-    /// Without one, the name of the file tells: `.roaring`, `.txt`, `.parquet`, `.arrow`; others
-    /// become `.bits` files. With `parts`, it becomes a folder of up to so many `.bits` files,
-    /// which have about as many values each.
+    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`. Without a format, the
+    /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become
+    /// `.bits` files. With `parts`, the output is a folder of up to so many `.bits` files, with
+    /// about the same number of values each.
     #[pyo3(signature = (path, *, format=None, parts=None))]
     fn write(
         &self,
@@ -701,8 +702,8 @@ impl AbstractBitSet {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// A map of the set, which a notebook shows: neighbours in value are neighbours in the
-    /// picture.
+    /// A map of the set, which a notebook shows: values that are near each other are near each
+    /// other in the picture.
     #[pyo3(signature = (order=None, *, ipv4=false, title=None))]
     fn plot(
         &self,
@@ -720,7 +721,7 @@ impl AbstractBitSet {
         BitSet::wrap(py, set)
     }
 
-    /// A copy that never changes, and has a hash.
+    /// A copy that never changes and has a hash.
     fn frozen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let set = Operation::Or.compute(py, &[self.source(py)?])?;
         FrozenBitSet::wrap(py, set)
@@ -774,7 +775,7 @@ fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResu
     if count == 0 {
         return Ok(IntegerSet::new());
     }
-    // A set is in order, whatever the order of the indices.
+    // A set is ascending, even if the indices descend.
     let last = indices.start + (indices.slicelength.cast_signed() - 1) * indices.step;
     let first = indices.start.min(last).cast_unsigned() as u64;
     let step = indices.step.unsigned_abs() as u64;
@@ -826,8 +827,8 @@ fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResu
                 let format = "a roaring bitmap of 32 bits";
                 return Err(raise(bitsort::Error::ValueTooLarge { value, format }));
             }
-            // Behind the number of its buckets and the key of the first one, a bitmap of 64
-            // bits has one of 32 bits.
+            // A bitmap of 64 bits has its first bitmap of 32 bits behind the number of buckets and
+            // the first key.
             let bytes = set.to_roaring_bytes_with(progress).map_err(raise)?;
             Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
         }
@@ -870,8 +871,8 @@ fn stream<'py>(
     let caller = thread::current().id();
     let next = move || {
         let Some(start) = from else { return Ok(None) };
-        // Whoever takes the values may look for signals at the end only. Another thread need
-        // not look, and must not: this one may wait for it with the interpreter's lock.
+        // Only the thread that takes the values checks for signals. Another thread must not: the
+        // taking thread may wait for it and hold the interpreter's lock.
         if thread::current().id() == caller {
             Python::attach(|py| py.check_signals().map_err(|error| error.to_string()))?;
         }

@@ -139,7 +139,7 @@ impl Options {
         Ok(())
     }
 
-    /// Refuses options that say how an output looks.
+    /// Refuses options for the form of an output.
     pub(crate) fn only_for_inputs(&self) -> PyResult<()> {
         if self.to.is_some() || self.count || self.repeated || self.reverse {
             return Err(invalid("a set has no format, count, repeated or reverse"));
@@ -147,7 +147,7 @@ impl Options {
         Ok(())
     }
 
-    /// Whether an array is sorted by these in memory alone, without the engine for files.
+    /// Whether these options allow an array to be sorted in memory, without the sort for files.
     fn is_for_memory(&self) -> bool {
         let Self { memory: None, spill: None, strategy: None, column: None, .. } = self else {
             return false;
@@ -223,7 +223,7 @@ fn input(source: &Bound<'_, PyAny>) -> PyResult<Input> {
     Numbers::of(source).map(Input::Numbers)
 }
 
-/// The type of the values of an array, and of the array that comes of it.
+/// The type of the values of an array, and of the resulting array.
 pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
     let Numbers::Columns(columns) = numbers else { return Kind::U64 };
     match columns.first() {
@@ -232,7 +232,7 @@ pub(crate) fn kind_of(numbers: &Numbers) -> Kind {
     }
 }
 
-/// Where the reader of numbers says why it failed.
+/// The place where a reader of numbers stores why it failed.
 type Refusal = Arc<std::sync::Mutex<Option<PyErr>>>;
 
 fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
@@ -376,7 +376,7 @@ pub(crate) fn narrowed(words: &[u64], len: usize, bytes: usize) -> Vec<u64> {
 #[derive(Default)]
 struct Words {
     full: Vec<u64>,
-    /// Bytes that fill no word yet.
+    /// Bytes that do not fill a word yet.
     rest: [u8; 8],
     filled: usize,
 }
@@ -422,7 +422,7 @@ impl Write for Words {
     }
 }
 
-/// An array as whoever gave the source has them.
+/// The array in the form that the caller uses.
 fn for_caller<'py>(
     py: Python<'py>,
     array: Array,
@@ -460,7 +460,7 @@ pub(crate) fn explain(
     })
 }
 
-/// The account of a run.
+/// The report of a run.
 ///
 /// `lines = values + rejected + blank + headers`, and `values = written + dropped`.
 #[pyclass(frozen, get_all, module = "bitsort")]
@@ -475,7 +475,7 @@ pub(crate) struct Report {
     dropped: u64,
     /// Malformed lines.
     rejected: u64,
-    /// Lines without anything on them.
+    /// Blank lines.
     blank: u64,
     /// Header lines that were skipped.
     headers: u64,
@@ -483,7 +483,7 @@ pub(crate) struct Report {
     strategy: Option<&'static str>,
     /// Times that the input was read.
     passes: u64,
-    /// Bytes of input, each pass counted.
+    /// Bytes of input that were read, counted in each pass.
     read_bytes: u64,
     /// Bytes of output.
     written_bytes: u64,

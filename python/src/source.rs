@@ -1,4 +1,4 @@
-//! Sets in memory or in files, as the interface asks them.
+//! Sets in memory or in files, for all questions of the package.
 
 use crate::error::raise;
 use crate::numbers::{BLOCK, Numbers, interrupted};
@@ -14,21 +14,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A set as it is now: a set in memory that changes later is another one.
+/// The present state of a set: if a set in memory changes later, this stays as it is.
 #[derive(Clone)]
 pub(crate) enum Source {
     Memory(Arc<IntegerSet>),
     File(Arc<Mapped>),
 }
 
-/// A file that is mapped, and the same file open, to see whether it is as long as it was.
+/// A mapped file, and the same file open, to compare its length.
 pub(crate) struct Mapped {
     pub(crate) set: SetFile,
     file: Option<File>,
 }
 
 impl Mapped {
-    /// Watches the file that `set` maps, unless it is a nameless copy.
+    /// Watches the file of `set`, unless the set is a nameless copy.
     pub(crate) fn new(set: SetFile) -> Self {
         let opened = File::open(set.path()).ok().filter(|file| {
             let same = fs::metadata(set.path()).and_then(|named| Ok((named, file.metadata()?)));
@@ -41,7 +41,7 @@ impl Mapped {
         Self { set, file: opened }
     }
 
-    /// Refuses a file that lost bytes since it was opened, by its length.
+    /// Fails if the file is shorter than when it was opened.
     fn check(&self) -> bitsort::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let path = self.set.path();
@@ -60,7 +60,7 @@ impl Mapped {
         self.set.path()
     }
 
-    /// Whether its path leads to it, and not to the numbers that it was made of.
+    /// Whether its path leads to the set, and not to numbers from which it was made.
     pub(crate) fn has_name(&self) -> bool {
         self.file.is_some() || self.set.kind() == SetKind::Folder
     }
@@ -98,7 +98,7 @@ pub(crate) fn operand(object: &Bound<'_, PyAny>) -> PyResult<Source> {
     set_of(object.py(), numbers).map(Source::from)
 }
 
-/// The numbers as a set in memory; Ctrl-C ends it.
+/// The numbers as a set in memory. Ctrl-C cancels it.
 pub(crate) fn set_of(py: Python<'_>, numbers: Numbers) -> PyResult<IntegerSet> {
     crate::work::in_pieces(py, numbers.len(), |progress| numbers.into_set(progress, None))
 }
@@ -112,7 +112,7 @@ pub(crate) fn is_set_like(object: &Bound<'_, PyAny>) -> bool {
 }
 
 impl Source {
-    /// Refuses a file that was cut.
+    /// Fails if the file was cut.
     pub(crate) fn check(&self) -> PyResult<()> {
         match self {
             Self::Memory(_) => Ok(()),
@@ -120,7 +120,7 @@ impl Source {
         }
     }
 
-    /// Asks the set.
+    /// Asks the set a question.
     pub(crate) fn ask<'s, T>(
         &'s self,
         question: impl FnOnce(SetView<'s>) -> Result<T, Damage>,
@@ -130,12 +130,12 @@ impl Source {
         self.after(question(set.view()).map_err(|damage| raise(set.damaged(damage))))
     }
 
-    /// An answer, unless the file was cut while it was read.
+    /// The answer, unless the file was cut meanwhile.
     pub(crate) fn after<T>(&self, answer: PyResult<T>) -> PyResult<T> {
         let Self::File(mapped) = self else { return answer };
         match mapped.set.intact() {
             Ok(()) => answer,
-            // The lengths say more, where they differ.
+            // If the length of the file has changed, that error says more.
             Err(lost) => Err(raise(mapped.check().err().unwrap_or(lost))),
         }
     }
@@ -164,7 +164,7 @@ impl Source {
         self.ask(|view| view.range(..=to).rev().take(most).collect())
     }
 
-    /// Gives all values, a block at a time.
+    /// Calls `visit` with all values, a block at a time.
     pub(crate) fn each(&self, mut visit: impl FnMut(&[u64]) -> PyResult<()>) -> PyResult<()> {
         let mut from = Some(0);
         while let Some(start) = from {
@@ -209,8 +209,7 @@ impl Operation {
         }
     }
 
-    /// Its result, in memory. Two sets in memory have operators of their own, which are
-    /// faster.
+    /// The result in memory. Two sets in memory use their own operators, which are faster.
     pub(crate) fn compute(self, py: Python<'_>, sets: &[Source]) -> PyResult<IntegerSet> {
         sets.iter().try_for_each(Source::check)?;
         if let [Source::Memory(a), Source::Memory(b)] = sets {
@@ -225,7 +224,7 @@ impl Operation {
         interruptible(py, |progress| self.joined(&all(sets)).progress(progress).to_set())
     }
 
-    /// Number of values of its result.
+    /// Number of values of the result.
     pub(crate) fn count(self, py: Python<'_>, a: &Source, b: &Source) -> PyResult<u64> {
         a.check()?;
         b.check()?;
@@ -240,7 +239,7 @@ impl Operation {
         interruptible(py, |progress| self.joined(&[a, b]).progress(progress).count())
     }
 
-    /// Makes the set what the operation makes of it and another one.
+    /// Replaces the set by the result of the operation with another one.
     pub(crate) fn assign(self, set: &mut IntegerSet, other: &IntegerSet) {
         match self {
             Self::And => *set &= other,

@@ -1,4 +1,4 @@
-//! Long work without the interpreter's lock, that Ctrl-C ends.
+//! Runs long work without the interpreter's lock; Ctrl-C ends it.
 
 use crate::error::raise;
 use bitsort::{Phase, Progress};
@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often signals are looked for, and progress is told.
+/// How often signals are checked and progress is reported.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Work on fewer values is done before anybody could press Ctrl-C.
+/// Work on fewer values ends before anybody could press Ctrl-C.
 pub(crate) const FEW: u64 = 1 << 16;
 
-/// Does `job` in a thread of its own while this one looks for signals and tells `callback`
-/// how far it is. A signal's exception, or one of `callback`, cancels `progress`; the job
-/// must end soon then, and the exception goes on.
+/// Runs `job` in another thread. Meanwhile this thread checks for signals and calls `callback` with
+/// the progress. An exception of a signal or of `callback` cancels `progress`; the job must then
+/// end soon, and the exception is raised.
 pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: &Arc<Progress>,
@@ -27,7 +27,7 @@ pub(crate) fn watched<T: Send>(
     job: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
     let (sender, done) = sync_channel::<()>(1);
-    let done = Mutex::new(done); // a receiver is for one thread at a time
+    let done = Mutex::new(done); // only one thread at a time may use the receiver
     thread::scope(|scope| {
         let run = move || {
             let result = job();
@@ -60,8 +60,8 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-/// Does `job` with so many values. If these are many, Ctrl-C cancels its progress, which it
-/// must look at; few are done before anybody could press it.
+/// Runs `job`, which works on so many values. If there are many, Ctrl-C cancels its progress, which
+/// the job must check. A few are done before anybody could press Ctrl-C.
 pub(crate) fn in_pieces<T: Send>(
     py: Python<'_>,
     values: u64,
