@@ -31,7 +31,7 @@ use super::params::{is_rate, real, whole};
 use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
-use crate::io::read::map;
+use crate::io::read::{check_whole, map};
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
@@ -76,7 +76,9 @@ pub fn load(path: impl AsRef<Path>) -> Result<(BloomFilter, Vec<u8>)> {
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
         *ours = LittleEndian::read_u64(theirs);
     }
-    Ok((BloomFilter::from_parts(spec, memory, key_count, Some(goal)), data.to_vec()))
+    let data = data.to_vec();
+    check_whole(&file, path)?;
+    Ok((BloomFilter::from_parts(spec, memory, key_count, Some(goal)), data))
 }
 
 struct Parts<'a> {

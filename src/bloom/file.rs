@@ -9,8 +9,9 @@ use super::memory::{Opened, Storage};
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::page::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
-use crate::io::read::map;
+use crate::io::read::{check_whole, map};
 use crate::io::write::{Encoding, Spool, Writer};
+use crate::kernel::sys::LOST;
 use std::io::{self, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -59,6 +60,9 @@ impl<D: Design, S: Storage> Filter<D, S> {
         }
         sums.extend(xxh3_64(&sums).to_le_bytes());
         out.write_all(&sums)?;
+        if self.words.is_lost() {
+            return Err(io::Error::other(LOST));
+        }
         out.flush()
     }
 }
@@ -113,6 +117,25 @@ pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
 }
 
 impl AnyFilter<Opened> {
+    fn words(&self) -> &Opened {
+        match self {
+            Self::Standard(filter) => &filter.words,
+            Self::Blocked(filter) => &filter.words,
+            Self::Counting(filter) => &filter.words,
+        }
+    }
+
+    /// Checks that the file still has all bytes that were read. Without
+    /// [`guard_mapped_files`](crate::guard_mapped_files) it never fails. O(1).
+    ///
+    /// # Errors
+    ///
+    /// If the file lost some. [`contains`](Self::contains) then answers "maybe" for every key, and
+    /// other facts and copies of the filter are wrong; `path` is for the message.
+    pub fn intact(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.words().file().map_or(Ok(()), |file| check_whole(file, path.as_ref()))
+    }
+
     /// Reads the whole file and compares it with its checksums. Files of other programs have none.
     /// O(bytes).
     ///
@@ -120,12 +143,7 @@ impl AnyFilter<Opened> {
     ///
     /// The first damage found; `path` is for its message.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<()> {
-        let words = match self {
-            Self::Standard(filter) => &filter.words,
-            Self::Blocked(filter) => &filter.words,
-            Self::Counting(filter) => &filter.words,
-        };
-        let Some(file) = words.file() else { return Ok(()) };
+        let Some(file) = self.words().file() else { return Ok(()) };
         let damaged = damaged(path.as_ref());
         let header = Header::read(file).map_err(&damaged)?;
         let checksums = header.checksums().ok_or((0, "the checksums do not lie in the file"));

@@ -137,7 +137,9 @@ impl<D: Design, S: Storage> Filter<D, S> {
     #[must_use]
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        // Of lost bytes nobody knows which bits were set.
         D::contains(&self.spec, self.words.words(), self.spec.scheme.hash(key))
+            || self.words.is_lost()
     }
 
     /// Asks for all `keys`; `found` gets an answer for each, in their order.
@@ -169,6 +171,9 @@ impl<D: Design, S: Storage> Filter<D, S> {
                 *hash = self.spec.scheme.hash(key);
             }
             D::contains_group(&self.spec, words, &hashes, found);
+        }
+        if self.words.is_lost() {
+            found.fill(true);
         }
     }
 

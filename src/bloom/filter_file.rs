@@ -157,7 +157,9 @@ impl FilterFile {
             FilterKind::Bloom => {
                 let mapped = file::open(path)?;
                 mapped.verify(path)?;
-                (mapped.to_memory()?, Vec::new())
+                let copy = mapped.to_memory()?;
+                mapped.intact(path)?;
+                (copy, Vec::new())
             }
             FilterKind::Guava => (AnyFilter::Standard(guava::load(path)?), Vec::new()),
             FilterKind::Spark => (AnyFilter::Standard(spark::load(path)?), Vec::new()),

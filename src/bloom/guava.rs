@@ -38,7 +38,7 @@ use super::params::real;
 use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
-use crate::io::read::map;
+use crate::io::read::{check_whole, map};
 use byteorder::{BigEndian, ByteOrder, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
@@ -156,6 +156,7 @@ pub(super) fn load_as(
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
         *ours = BigEndian::read_u64(theirs);
     }
+    check_whole(&file, path)?;
     let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
     filter.key_count = filter.estimated_keys().round() as u64;
     Ok(filter)

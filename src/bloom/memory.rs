@@ -1,8 +1,7 @@
 //! The memory of the words of a filter.
 
 use super::build_error::BuildError;
-use crate::kernel::sys::{CacheLines, Machine};
-use memmap2::Mmap;
+use crate::kernel::sys::{CacheLines, Machine, Map};
 use std::fmt;
 use std::ops::Range;
 
@@ -10,6 +9,12 @@ use std::ops::Range;
 pub trait Storage: fmt::Debug {
     /// The words.
     fn words(&self) -> &[u64];
+
+    /// Whether words were read that a mapped file has no longer: see
+    /// [`guard_mapped_files`](crate::guard_mapped_files). They are zeros.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// Words that this process owns. They begin at a cache line.
@@ -63,19 +68,19 @@ pub struct Opened(Place);
 
 #[derive(Debug)]
 enum Place {
-    Mapped { file: Mmap, payload: Range<usize> },
+    Mapped { file: Map, payload: Range<usize> },
     Read(Memory),
 }
 
 impl Opened {
     /// The words at `payload` in a mapped file; none if there are no whole, aligned words.
-    pub(super) fn mapped(file: Mmap, payload: Range<usize>) -> Option<Self> {
+    pub(super) fn mapped(file: Map, payload: Range<usize>) -> Option<Self> {
         words_in(&file, payload.clone())?;
         Some(Self(Place::Mapped { file, payload }))
     }
 
     /// The whole file, if it is mapped.
-    pub(super) fn file(&self) -> Option<&[u8]> {
+    pub(super) fn file(&self) -> Option<&Map> {
         match &self.0 {
             Place::Mapped { file, .. } => Some(file),
             Place::Read(_) => None,
@@ -104,5 +109,10 @@ impl Storage for Opened {
             }
             Place::Read(memory) => memory.words(),
         }
+    }
+
+    #[inline]
+    fn is_lost(&self) -> bool {
+        self.file().is_some_and(Map::is_lost)
     }
 }

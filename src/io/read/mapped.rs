@@ -1,13 +1,13 @@
 //! Files that are mapped whole.
 
 use crate::error::{Error, Result};
-use crate::kernel::sys::map_file;
-use memmap2::Mmap;
+use crate::kernel::sys::{LOST, Map, map_file};
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// Maps the file at `path`.
-pub(crate) fn map(path: &Path) -> Result<Mmap> {
+pub(crate) fn map(path: &Path) -> Result<Map> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let metadata = file.metadata().map_err(Error::io("read", path))?;
     if metadata.is_dir() {
@@ -17,4 +17,12 @@ pub(crate) fn map(path: &Path) -> Result<Mmap> {
         return Err(Error::usage(format!("{} is no regular file", path.display())));
     }
     map_file(&file).map_err(Error::io("map", path))
+}
+
+/// Fails if the map of the file at `path` lost bytes that were read.
+pub(crate) fn check_whole(map: &Map, path: &Path) -> Result<()> {
+    if map.is_lost() {
+        return Err(Error::io("read", path)(io::Error::other(LOST)));
+    }
+    Ok(())
 }

@@ -36,7 +36,7 @@ pub(crate) use chunks::ChunkJob;
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
 pub(crate) use lines::{LineInputs, may_unpack};
-pub(crate) use mapped::map;
+pub(crate) use mapped::{check_whole, map};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
 pub(crate) use open::{Input, OpenOptions, Opened, open_all, open_file, splits};

@@ -101,7 +101,7 @@ pub(crate) struct Map {
 
 impl Map {
     /// A map that the handler is to look after, if there is one.
-    pub(crate) fn guarded(bytes: Mmap) -> Self {
+    pub(super) fn guarded(bytes: Mmap) -> Self {
         let range = bytes.as_ptr_range();
         let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
         if is_guarded {
@@ -150,11 +150,13 @@ pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk
 /// handler that was there before. The Python package calls this when it is imported. O(1); a second
 /// call does nothing.
 ///
-/// Questions to a [`SetFile`](crate::set::SetFile) and to
-/// [`KeyedSets`](crate::set::keyed::KeyedSets) fail by themselves, as algebra does. Who asks a
-/// [`SetView`](crate::set::SetView) or looks at [words](crate::set::SetFile::words) calls
-/// [`SetFile::intact`](crate::set::SetFile::intact) before the answer is used. Bloom
-/// filters and indexes are not guarded.
+/// Questions to a [`SetFile`](crate::set::SetFile), to
+/// [`KeyedSets`](crate::set::keyed::KeyedSets) and to a
+/// [`BlockIndex`](crate::lines::index::BlockIndex) fail by themselves, as algebra does. A caller
+/// that asks a [`SetView`](crate::set::SetView) or reads [words](crate::set::SetFile::words) must
+/// call [`SetFile::intact`](crate::set::SetFile::intact) before it uses the answer. A Bloom filter
+/// that was opened answers "maybe" for every key once it has met lost bytes; before a caller uses
+/// its other facts, it must call [`AnyFilter::intact`](crate::bloom::AnyFilter::intact).
 ///
 /// # Errors
 ///
@@ -341,7 +343,7 @@ mod tests {
         guard_mapped_files().unwrap();
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; 100_000]).unwrap();
-        let maps: Vec<_> = (0..200).map(|_| Map::guarded(map_file(&file).unwrap())).collect();
+        let maps: Vec<_> = (0..200).map(|_| map_file(&file).unwrap()).collect();
         file.set_len(8192).unwrap();
         assert!(maps.iter().all(|map| !map.is_lost()));
         // The last ones have entries in chunks of their own.
@@ -351,7 +353,7 @@ mod tests {
         assert!(!before.is_lost() && before[0] == 7, "each has a mark of its own");
         drop(maps);
         // The entries are taken again, without a mark.
-        let again = Map::guarded(map_file(&file).unwrap());
+        let again = map_file(&file).unwrap();
         assert!(!again.is_lost() && again[8191] == 7);
     }
 

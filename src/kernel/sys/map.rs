@@ -1,18 +1,26 @@
 //! Maps files into memory.
 
-use memmap2::Mmap;
+use super::guard::Map;
+use memmap2::{Mmap, MmapMut};
 use std::fs::File;
 use std::io;
 
 /// Maps a whole file for reading.
 #[expect(unsafe_code, reason = "no safe way to map a file")]
-pub(crate) fn map_file(file: &File) -> io::Result<Mmap> {
+pub(crate) fn map_file(file: &File) -> io::Result<Map> {
     // SAFETY: nobody here writes to the map; its bytes are only ever read as
     // bytes, of which every pattern is valid, and each use is checked against the
     // length of the map, whatever was read there before. That nobody else writes
     // to the file meanwhile is assumed, and cannot be enforced: programs of this
     // crate only ever replace files. Who shortens it gets the process a SIGBUS,
-    // which ends it (`lost.rs` lets the programs say why); who overwrites it gets
-    // wrong answers or errors.
-    unsafe { Mmap::map(file) }
+    // which ends it (`lost.rs` lets the programs say why), or which `guard.rs`
+    // handles; who overwrites it gets wrong answers or errors.
+    unsafe { Mmap::map(file) }.map(Map::guarded)
+}
+
+/// A copy of bytes in memory that is like a map of a file. If there are none, it has one byte.
+pub(crate) fn map_copy(bytes: &[u8]) -> io::Result<Map> {
+    let mut copy = MmapMut::map_anon(bytes.len().max(1))?;
+    copy[..bytes.len()].copy_from_slice(bytes);
+    copy.make_read_only().map(Map::guarded)
 }

@@ -24,7 +24,7 @@ pub(crate) use limits::peak_resident_bytes;
 
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
-pub(crate) use map::map_file;
+pub(crate) use map::{map_copy, map_file};
 pub(crate) use memory::{Pages, advise_huge_pages};
 pub(crate) use named::NamedFile;
 #[cfg(feature = "cli")]

@@ -3,12 +3,12 @@
 use super::dictionary::Dictionary;
 use super::numbering::Numbering;
 use crate::error::{Error, Result};
+use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
 use crate::set::file::{Representation, Spool, ValueSink};
 use crate::set::keyed::{Body, Head, KeyRun, SetEncoder, Stored};
 use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
-use memmap2::Mmap;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -206,7 +206,7 @@ impl List {
 
     /// Reads the list for a merge. The sets are in `bodies`, which is mapped if sets of one key may
     /// have to be joined.
-    pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Mmap>) -> Result<Listed<'b>> {
+    pub(super) fn read<'b>(self, bodies: &'b File, map: Option<&'b Map>) -> Result<Listed<'b>> {
         let block = RefCell::new(vec![0; BLOCK_BYTES]);
         Ok(Listed { entries: self.entries()?, stored: None, bodies, map, block })
     }
@@ -259,7 +259,7 @@ pub(super) struct Listed<'b> {
     entries: Entries,
     stored: Option<Stored>,
     bodies: &'b File,
-    map: Option<&'b Mmap>,
+    map: Option<&'b Map>,
     block: RefCell<Vec<u8>>,
 }
 

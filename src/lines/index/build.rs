@@ -162,6 +162,7 @@ impl Builder {
         let new = Destination::open(data.as_ref(), index.as_ref())?;
         let mut writer = Writer::new(&new.file);
         writer.copy(old.index(), kept, last, index.as_ref())?;
+        old.index().intact()?;
         let from = usize::try_from(from).unwrap_or(usize::MAX);
         self.write(old.data(), from, &recipe, writer, index.as_ref())?;
         new.commit()

@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
-use crate::kernel::sys::map_file;
-use memmap2::Mmap;
+use crate::kernel::sys::{Map, map_file};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,7 +12,7 @@ use std::time::SystemTime;
 pub(super) struct Data {
     path: PathBuf,
     file: File,
-    bytes: Mmap,
+    bytes: Map,
 }
 
 impl Data {

@@ -7,8 +7,8 @@ use crate::bloom::sliced::Shape;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
 use crate::io::page::{Section, verify_checksums};
-use crate::io::read::map;
-use memmap2::Mmap;
+use crate::io::read::{check_whole, map};
+use crate::kernel::sys::Map;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -31,7 +31,7 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub struct IndexFile {
     path: PathBuf,
-    bytes: Mmap,
+    bytes: Map,
     header: Header,
     sections: Sections,
 }
@@ -128,6 +128,11 @@ impl IndexFile {
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
         verify_checksums(&self.bytes, self.sections.checksums).map_err(damaged(&self.path))
+    }
+
+    /// Fails if the index lost bytes that were read. Filters of such bytes name no blocks.
+    pub(super) fn intact(&self) -> Result<()> {
+        check_whole(&self.bytes, &self.path)
     }
 
     pub(super) fn header(&self) -> &Header {

@@ -238,6 +238,7 @@ impl BlockIndex {
                 report.false_positives.saturating_add((report.lines == before).into());
             Ok(())
         })?;
+        self.index.intact()?;
         report.skipped = header.blocks.saturating_sub(report.read_blocks);
         Ok(report)
     }

@@ -21,7 +21,6 @@ pub(crate) use bucket::{BucketEncoder, in_order};
 pub(crate) use extent::Extent;
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};
-pub(in crate::set) use set_file::check_whole;
 pub(crate) use set_file::{Member, Sections};
 pub use set_file::{SetFile, SetKind};
 pub(crate) use sizes::Sizes;

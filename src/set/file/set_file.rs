@@ -3,7 +3,7 @@
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
 use crate::io::page::{Section, verify_checksums};
-use crate::io::read::map;
+use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, any_was_lost, map_file};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
@@ -13,9 +13,7 @@ use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape,
     SparseView, Table, TreemapView, walk,
 };
-use memmap2::Mmap;
 use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,14 +101,6 @@ pub enum SetKind {
     Folder,
 }
 
-/// Fails if the map of the file at `path` lost bytes that were read.
-pub(in crate::set) fn check_whole(map: &Map, path: &Path) -> Result<()> {
-    if map.is_lost() {
-        return Err(Error::io("read", path)(io::Error::other(LOST)));
-    }
-    Ok(())
-}
-
 impl SetFile {
     /// Opens a file.
     ///
@@ -136,7 +126,7 @@ impl SetFile {
         if matches!(manifest.try_exists(), Ok(false)) {
             return Err(FolderFault::NoManifest.of(path));
         }
-        let map = Map::guarded(map(&manifest)?);
+        let map = map(&manifest)?;
         let folder = open_parts(path, &map)?;
         let set = Self { path: path.into(), map: map.into(), content: Content::Folder(folder) };
         set.intact().map(|()| set)
@@ -175,8 +165,7 @@ impl SetFile {
         Ok(set)
     }
 
-    pub(in crate::set) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
-        let map = Map::guarded(map);
+    pub(in crate::set) fn from_map(map: Map, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
             Some(SetKind::Bits) => Content::Bits(
                 Header::read(&map)

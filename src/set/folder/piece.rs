@@ -1,13 +1,13 @@
 //! Sets as bytes: a task on a cluster sends these to the next task.
 
 use crate::error::{Error, Result};
+use crate::kernel::sys::map_copy;
 use crate::set::container::Container;
 use crate::set::file::{SetFile, Spool, ValueSink};
 use crate::set::operand::AsSet;
 use crate::set::sink::temporary_bits;
 use crate::set::view::{Damage, SetView};
 use crate::set::{Expression, IntegerSet, Joined, or};
-use memmap2::MmapMut;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -193,11 +193,7 @@ impl SetFile {
     ///
     /// As [`open`](Self::open), or if there is no memory for the copy.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let copy = MmapMut::map_anon(bytes.len()).and_then(|mut map| {
-            map.copy_from_slice(bytes);
-            map.make_read_only()
-        });
-        let copy = copy.map_err(Error::no_memory(bytes.len()))?;
+        let copy = map_copy(bytes).map_err(Error::no_memory(bytes.len()))?;
         Self::from_map(copy, Path::new(IN_MEMORY))
     }
 }

@@ -6,13 +6,12 @@ use super::format::{ENTRY_BYTES, Entry, Header, MAGIC};
 use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::verify_checksums;
-use crate::io::read::map;
+use crate::io::read::{check_whole, map};
 use crate::kernel::sys::Map;
 use crate::progress::Progress;
-use crate::set::file::{Member, Representation, SetFile, check_whole};
+use crate::set::file::{Member, Representation, SetFile};
 use crate::set::operand::Operand;
 use crate::set::view::{Damage, SetView};
-use memmap2::Mmap;
 use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::fs::File;
@@ -101,8 +100,7 @@ impl KeyedSets {
     }
 
     /// The sets of a mapped file; `path` is for messages.
-    pub(super) fn from_map(map: Mmap, path: &Path) -> Result<Self> {
-        let map = Map::guarded(map);
+    pub(super) fn from_map(map: Map, path: &Path) -> Result<Self> {
         let header =
             Header::read(&map).map_err(|(offset, what)| damaged(path, Damage { offset, what }))?;
         let sets = Self { path: path.into(), map: Arc::new(map), header };

@@ -6,11 +6,10 @@ use super::merge::{FileRun, KeyRun};
 use super::writer::KeyedWriter;
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
-use crate::kernel::sys::map_file;
+use crate::kernel::sys::{map_copy, map_file};
 use crate::progress::Progress;
 use crate::set::file::SetFile;
 use crate::set::plan::Plan;
-use memmap2::MmapMut;
 use std::path::Path;
 use std::vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -24,12 +23,7 @@ impl KeyedSets {
     ///
     /// As [`open`](Self::open), or if there is no memory for the copy.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        // An empty map is impossible; a byte more is no header either.
-        let copy = MmapMut::map_anon(bytes.len().max(1)).and_then(|mut map| {
-            map[..bytes.len()].copy_from_slice(bytes);
-            map.make_read_only()
-        });
-        let copy = copy.map_err(Error::no_memory(bytes.len()))?;
+        let copy = map_copy(bytes).map_err(Error::no_memory(bytes.len()))?;
         Self::from_map(copy, Path::new(IN_MEMORY))
     }
 }
