@@ -162,7 +162,7 @@ impl Visit for Asking<'_> {
         let mut found = Vec::new();
         match self.filter {
             State::Memory(file) => file.filter.contains_many(keys, &mut found),
-            State::Opened(file) => file.filter.contains_many(keys, &mut found),
+            State::Opened(file, _) => file.filter.contains_many(keys, &mut found),
         }
         self.found.extend(found);
         Ok(())
@@ -172,7 +172,8 @@ impl Visit for Asking<'_> {
 /// The filter, in memory or in a file.
 enum State {
     Memory(FilterFile<Memory>),
-    Opened(FilterFile<Opened>),
+    /// A file that was opened, and its name.
+    Opened(FilterFile<Opened>, PathBuf),
 }
 
 /// Evaluates an expression with the filter inside.
@@ -180,7 +181,7 @@ macro_rules! with {
     ($state:expr, $filter:ident => $body:expr) => {
         match $state {
             State::Memory(FilterFile { filter: $filter, .. }) => $body,
-            State::Opened(FilterFile { filter: $filter, .. }) => $body,
+            State::Opened(FilterFile { filter: $filter, .. }, _) => $body,
         }
     };
 }
@@ -250,9 +251,16 @@ impl Bloom {
     }
 
     /// Reads the filter without the interpreter's lock; another thread may change the filter
-    /// meanwhile.
-    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> T + Send) -> T {
-        py.detach(|| look(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
+    /// meanwhile. Fails if its file was cut.
+    fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> T + Send) -> PyResult<T> {
+        py.detach(|| {
+            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+            let seen = look(&state);
+            if let State::Opened(file, path) = &*state {
+                file.filter.intact(path).map_err(raise)?;
+            }
+            Ok(seen)
+        })
     }
 
     fn change<T: Send>(
@@ -264,7 +272,7 @@ impl Bloom {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             match &mut *state {
                 State::Memory(file) => change(&mut file.filter),
-                State::Opened(_) => {
+                State::Opened(..) => {
                     Err(invalid("a filter that was opened does not change: use Bloom.load"))
                 }
             }
@@ -278,7 +286,8 @@ impl Bloom {
         join: impl FnOnce(&mut AnyFilter, &AnyFilter) -> Result<(), Mismatch> + Send,
     ) -> PyResult<()> {
         // Copy it: two filters that are joined to each other at the same time would wait forever.
-        let copy = other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()));
+        let copy =
+            other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()))?;
         let copy = copy.map_err(|error| raise(error.into()))?;
         slf.get().change(slf.py(), |filter| join(filter, &copy).map_err(invalid))
     }
@@ -343,8 +352,8 @@ impl Bloom {
     /// DCSO's `bloom` or of Spark. The content shows the kind.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| FilterFile::open(path))
-            .map(|file| Self::with(State::Opened(file)))
+        py.detach(|| FilterFile::open(&path))
+            .map(|file| Self::with(State::Opened(file, path)))
             .map_err(raise)
     }
 
@@ -367,8 +376,8 @@ impl Bloom {
         let kind = kind.map(named).transpose()?;
         self.look(py, |state| match state {
             State::Memory(file) => file.save(path, kind.unwrap_or(file.kind())),
-            State::Opened(file) => file.save(path, kind.unwrap_or(file.kind())),
-        })
+            State::Opened(file, _) => file.save(path, kind.unwrap_or(file.kind())),
+        })?
         .map_err(raise)
     }
 
@@ -405,7 +414,7 @@ impl Bloom {
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
-        Ok(self.look(py, |state| with!(state, filter => filter.contains(&key))))
+        self.look(py, |state| with!(state, filter => filter.contains(&key)))
     }
 
     /// Which of `keys` may be in the filter; see `add_many` for keys, and
@@ -421,7 +430,7 @@ impl Bloom {
         let found = self.look(py, |state| {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)
-        })?;
+        })??;
         asker.tell(py, found, keys.columns())
     }
 
@@ -437,11 +446,11 @@ impl Bloom {
 
     /// A copy that can be changed.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let copy = self.look(py, |state| with!(state, filter => filter.to_memory()));
+        let copy = self.look(py, |state| with!(state, filter => filter.to_memory()))?;
         let kind = self.look(py, |state| match state {
             State::Memory(file) => file.kind(),
-            State::Opened(file) => file.kind(),
-        });
+            State::Opened(file, _) => file.kind(),
+        })?;
         copy.map(|filter| Self::of(filter, kind)).map_err(|error| raise(error.into()))
     }
 
@@ -455,11 +464,11 @@ impl Bloom {
                 filter.key_count(), filter.fill_ratio(), filter.estimated_keys(),
                 filter.expected_rate()
             ))
-        });
+        })?;
         let kind = self.look(py, |state| match state {
             State::Memory(file) => file.kind(),
-            State::Opened(file) => file.kind(),
-        });
+            State::Opened(file, _) => file.kind(),
+        })?;
         facts.set_item("design", design)?;
         facts.set_item("kind", kind.name())?;
         facts.set_item("cells", spec.cells())?;
@@ -477,10 +486,10 @@ impl Bloom {
         Ok(facts)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let (design, bytes, keys) = self.look(py, |state| {
             with!(state, filter => (filter.design(), filter.size_bytes(), filter.key_count()))
-        });
-        format!("<bitsort.Bloom, {design}: {keys} keys in {bytes} bytes>")
+        })?;
+        Ok(format!("<bitsort.Bloom, {design}: {keys} keys in {bytes} bytes>"))
     }
 }

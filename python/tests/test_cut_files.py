@@ -143,6 +143,25 @@ for question in (sets.keys, lambda: "a" in sets, lambda: sets["b"], lambda: sets
 """, file)
 
 
+@pytest.mark.parametrize("design", ["standard", "blocked", "counting"])
+def test_a_filter_that_was_cut(tmp_path, design):
+    path = tmp_path / "seen.bloom"
+    filled = bs.Bloom(100_000, 0.01, design=design)
+    filled.add_many(range(100_000))
+    filled.save(path)
+    run("""
+path, out = sys.argv[1:]
+seen = bs.Bloom.open(path)
+assert seen.contains_many(range(100_000)) == [True] * 100_000
+cut(path)
+for question in (lambda: 5 in seen, lambda: seen.contains_many(range(100_000)), seen.copy,
+                 seen.info, lambda: bs.Bloom(100_000, 0.01, design=DESIGN).merge(seen),
+                 lambda: seen.save(out), lambda: repr(seen)):
+    refused(question)
+assert not os.path.exists(out), "a filter of lost bytes"
+""".replace("DESIGN", repr(design)), path, tmp_path / "out.bloom")
+
+
 def test_a_handler_of_crashes_that_comes_later_keeps_its_signals(tmp_path):
     path, file = written(tmp_path, "dense")
     run("""
