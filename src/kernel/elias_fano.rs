@@ -445,6 +445,11 @@ impl Task for EncodeUppers<'_> {
         uppers.fill(0);
         let (chunks, rest) = numbers.as_chunks::<TOGETHER>();
         let high = |number: u64| number.wrapping_sub(base) >> low_bits;
+        let set_each = |uppers: &mut [u64], before: u64, numbers: &[u64]| {
+            for (place, &number) in (before..).zip(numbers) {
+                set(uppers, high(number) + place, 1);
+            }
+        };
         let mut before = 0;
         for chunk in chunks {
             let (first, last) = (high(chunk[0]), high(chunk[TOGETHER - 1]));
@@ -455,15 +460,11 @@ impl Task for EncodeUppers<'_> {
                 }
                 set(uppers, first + before, bits);
             } else {
-                for (place, &number) in (before..).zip(chunk) {
-                    set(uppers, high(number) + place, 1);
-                }
+                set_each(uppers, before, chunk);
             }
             before += TOGETHER as u64;
         }
-        for (place, &number) in (before..).zip(rest) {
-            set(uppers, high(number) + place, 1);
-        }
+        set_each(uppers, before, rest);
     }
 }
 

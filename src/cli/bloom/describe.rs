@@ -2,7 +2,9 @@
 
 use super::args::KeyArgs;
 use super::{open, open_checked, tools};
-use crate::bloom::{AnyFilter, Confidence, MeasuredRate, Scheme, Storage, check_rate};
+use crate::bloom::{
+    AnyFilter, Confidence, FilterFile, MeasuredRate, Opened, Scheme, Storage, check_rate,
+};
 use crate::cli::bitset::{Answer, Source};
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
@@ -15,35 +17,43 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Describes a filter.
 pub(super) fn info(path: &Path, json: bool) -> Result<()> {
     let opened = open(path)?;
-    let (filter, spec) = (&opened.filter, opened.filter.spec());
-    let (fill, estimated, expected) =
-        (filter.fill_ratio(), filter.estimated_keys(), filter.expected_rate());
+    let spec = opened.filter.spec();
     // Files of Guava and Spark do not say how many keys they have. A filter made from such a file
     // does not say it either.
     let uncounted = matches!(
         spec.scheme(),
         Scheme::GuavaMitz32 | Scheme::GuavaMitz64 | Scheme::SparkV1 | Scheme::SparkV2 { .. }
     );
-    let counted = (!uncounted).then_some(filter.key_count());
-    if json {
-        let known = |number: f64| number.is_finite().then_some(number);
-        return print_line(json!({
-            "file": opened.kind().name(),
-            "design": filter.design(),
-            "hash": spec.scheme().name(),
-            "seed": spec.scheme().seed(),
-            "cells": spec.cells(),
-            "cell_bits": spec.cell_bits(),
-            "hashes": spec.hashes(),
-            "bytes": filter.size_bytes(),
-            "goal_keys": filter.goal().map(|goal| goal.keys),
-            "goal_rate": filter.goal().map(|goal| goal.rate),
-            "counted_keys": counted,
-            "estimated_keys": known(estimated),
-            "fill": fill,
-            "expected_rate": expected,
-        }));
-    }
+    let counted = (!uncounted).then_some(opened.filter.key_count());
+    if json { print_line(facts(&opened, counted)) } else { print(text(&opened, counted)) }
+}
+
+/// The facts about a filter as a JSON object.
+fn facts(opened: &FilterFile<Opened>, counted: Option<u64>) -> Value {
+    let (filter, spec) = (&opened.filter, opened.filter.spec());
+    let estimated = filter.estimated_keys();
+    json!({
+        "file": opened.kind().name(),
+        "design": filter.design(),
+        "hash": spec.scheme().name(),
+        "seed": spec.scheme().seed(),
+        "cells": spec.cells(),
+        "cell_bits": spec.cell_bits(),
+        "hashes": spec.hashes(),
+        "bytes": filter.size_bytes(),
+        "goal_keys": filter.goal().map(|goal| goal.keys),
+        "goal_rate": filter.goal().map(|goal| goal.rate),
+        "counted_keys": counted,
+        "estimated_keys": estimated.is_finite().then_some(estimated),
+        "fill": filter.fill_ratio(),
+        "expected_rate": filter.expected_rate(),
+    })
+}
+
+/// The facts about a filter for people.
+fn text(opened: &FilterFile<Opened>, counted: Option<u64>) -> String {
+    let (filter, spec) = (&opened.filter, opened.filter.spec());
+    let estimated = filter.estimated_keys();
     let cells = match spec.cell_bits() {
         1 => format!("{} bits", spec.cells()),
         bits => format!("{} counters of {bits} bits", spec.cells()),
@@ -61,7 +71,7 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
         0 => String::new(),
         seed => format!(", seed {seed}"),
     };
-    print(format!(
+    format!(
         "file      {}, {} of bits\n\
          design    {}, {cells}\n\
          hash      {}{seed}, {} of them\n\
@@ -74,9 +84,9 @@ pub(super) fn info(path: &Path, json: bool) -> Result<()> {
         filter.design(),
         spec.scheme(),
         spec.hashes(),
-        percent(fill),
-        percent(expected),
-    ))
+        percent(filter.fill_ratio()),
+        percent(filter.expected_rate()),
+    )
 }
 
 /// A share in percent, with three significant digits.

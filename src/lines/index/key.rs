@@ -5,6 +5,7 @@
 //! delimiter, the field is taken as it is.
 
 use crate::error::{Error, Result};
+use crate::number::undouble;
 use std::borrow::Cow;
 
 /// The most columns that make up a key.
@@ -291,13 +292,7 @@ fn quoted(bytes: &[u8], delimiter: u8) -> Option<(Cow<'_, [u8]>, usize)> {
         return Some((content.into(), at + 2));
     }
     let mut plain = Vec::with_capacity(content.len());
-    let mut bytes = content.iter();
-    while let Some(&byte) = bytes.next() {
-        plain.push(byte);
-        if byte == b'"' {
-            bytes.next();
-        }
-    }
+    undouble(content, &mut plain);
     Some((plain.into(), at + 2))
 }
 

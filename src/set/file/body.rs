@@ -100,18 +100,8 @@ impl<'f> Roaring<'f> {
     /// Completes the payload, its table and its ranks. Also gives the checksums of some of the
     /// blocks, by their ascending numbers.
     pub(super) fn finish(self) -> io::Result<(Header, Vec<(u64, u64)>)> {
-        let mut header = Header {
-            representation: Representation::Roaring,
-            base: 0,
-            bits: 0,
-            cardinality: 0,
-            min: 0,
-            max: 0,
-            payload: Section { offset: HEADER_END, len: 0 },
-            table: Section::default(),
-            ranks: Section::default(),
-            checksums: Section::default(),
-        };
+        let payload = Section { offset: HEADER_END, len: 0 };
+        let mut header = Header::of(Representation::Roaring, payload);
         let file = self.file;
         let (mut out, ranks, buckets) = match self.state {
             State::Direct(bucket) => {

@@ -84,6 +84,23 @@ pub(crate) struct Header {
 }
 
 impl Header {
+    /// A set of this payload, before its other facts are known.
+    pub(super) fn of(representation: Representation, payload: Section) -> Self {
+        let empty = Section { offset: payload.end(), len: 0 };
+        Self {
+            representation,
+            base: 0,
+            bits: 0,
+            cardinality: 0,
+            min: 0,
+            max: 0,
+            payload,
+            table: empty,
+            ranks: empty,
+            checksums: empty,
+        }
+    }
+
     /// The page. It is never `None`, because the fields fit.
     pub(crate) fn to_bytes(self) -> Option<[u8; HEADER_BYTES]> {
         let fields = [

@@ -108,19 +108,8 @@ impl<'f> Sparse<'f> {
         io::copy(&mut table, &mut self.out)?;
         self.out.flush()?;
         let table = Section { offset: payload.end(), len: self.table_bytes };
-        let empty = Section { offset: table.end(), len: 0 };
-        let header = Header {
-            representation: Representation::Sparse,
-            base: 0,
-            bits: 0,
-            cardinality: 0,
-            min: 0,
-            max: 0,
-            payload,
-            table,
-            ranks: empty,
-            checksums: empty,
-        };
+        let ranks = Section { offset: table.end(), len: 0 };
+        let header = Header { table, ranks, ..Header::of(Representation::Sparse, payload) };
         Ok((header, self.out.take_sums()))
     }
 }

@@ -329,18 +329,11 @@ impl Dense<'_> {
         self.ranks.rewind()?;
         io::copy(&mut self.ranks, &mut self.out)?;
         self.out.flush()?;
-        let empty = Section { offset: payload.end(), len: 0 };
         Ok(Header {
-            representation: Representation::Dense,
             base: keys.start << 16,
             bits: pieces << 16,
-            cardinality: 0,
-            min: 0,
-            max: 0,
-            payload,
-            table: empty,
             ranks: Section { offset: payload.end(), len: 8 * pieces },
-            checksums: empty,
+            ..Header::of(Representation::Dense, payload)
         })
     }
 }

@@ -180,61 +180,74 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         task: Task,
         tables: &[Counted],
     ) -> Result<()> {
-        let Worker { emitter, finisher } = worker;
         let window = self.window_of(task)?;
-        emitter.begin(number, window);
-        let before = emitter.written.values;
-        let mut expected = None;
-        match task {
-            Task::Partition(partition) => {
-                let source = self.source(partition);
-                if !source.is_in_memory() {
-                    emitter.written.ways.take(Way::Spilled);
-                }
-                let mut words = self
-                    .relief
-                    .used_segment(partition)
-                    .map(|segment| segment.lock().unwrap_or_else(PoisonError::into_inner));
-                let words = words.as_mut().map(|words| &mut ***words);
-                if words.is_none() {
-                    expected = Some(source.len());
-                } else {
-                    emitter.written.ways.take(Way::Absorbed);
-                }
-                finisher.finish(&source, window.base, words, emitter)?;
-                self.context.progress.advance(source.len());
-            }
+        worker.emitter.begin(number, window);
+        let before = worker.emitter.written.values;
+        let expected = match task {
+            Task::Partition(partition) => self.partition(worker, partition, window.base)?,
             Task::Span(partition, span, count) => {
+                let Worker { emitter, finisher } = &mut *worker;
                 emitter.written.ways.take(Way::Span);
                 finisher.span(&self.source(partition), span, count, emitter)?;
-                expected = Some(count);
                 self.context.progress.advance(count);
+                Some(count)
             }
             Task::Counted(table, span, count) => {
+                let Worker { emitter, finisher } = &mut *worker;
                 emitter.written.ways.take(Way::Counted);
                 finisher.counted(tables[table].counts(), span, emitter)?;
-                expected = Some(count);
                 self.context.progress.advance(count);
+                Some(count)
             }
-            Task::Outside(side) => {
-                let source = self.outside_source(side);
-                expected = Some(source.len());
-                if source.len() > 0 {
-                    let way = if side == BELOW { Way::Below } else { Way::Above };
-                    emitter.written.ways.take(way);
-                    self.finisher::<u64>(self.layout.scratch_bytes / 2)
-                        .finish(&source, 0, None, emitter)?;
-                }
-                self.context.progress.advance(source.len());
-            }
-        }
-        let done = emitter.written.values - before;
+            Task::Outside(side) => Some(self.outside(&mut worker.emitter, side)?),
+        };
+        let done = worker.emitter.written.values - before;
         if let Some(expected) = expected.filter(|&expected| expected != done) {
             let (base, last) = (window.base, window.last);
             let what = format!("a part of {base} to {last} has {done} values, not {expected}");
             return Err(Error::Accounting { what });
         }
-        emitter.end()
+        worker.emitter.end()
+    }
+
+    /// Writes a whole partition that begins at `base`. Gives how many values it has, if it has none
+    /// in the bitmap.
+    fn partition(
+        &self,
+        worker: &mut Worker<'_, '_, E>,
+        partition: usize,
+        base: u64,
+    ) -> Result<Option<u64>> {
+        let Worker { emitter, finisher } = worker;
+        let source = self.source(partition);
+        if !source.is_in_memory() {
+            emitter.written.ways.take(Way::Spilled);
+        }
+        let mut words = self
+            .relief
+            .used_segment(partition)
+            .map(|segment| segment.lock().unwrap_or_else(PoisonError::into_inner));
+        let words = words.as_mut().map(|words| &mut ***words);
+        let is_absorbed = words.is_some();
+        if is_absorbed {
+            emitter.written.ways.take(Way::Absorbed);
+        }
+        finisher.finish(&source, base, words, emitter)?;
+        self.context.progress.advance(source.len());
+        Ok((!is_absorbed).then(|| source.len()))
+    }
+
+    /// Writes the values below or above the window; gives how many there are.
+    fn outside(&self, emitter: &mut Emitter<'_, '_>, side: usize) -> Result<u64> {
+        let source = self.outside_source(side);
+        if source.len() > 0 {
+            let way = if side == BELOW { Way::Below } else { Way::Above };
+            emitter.written.ways.take(way);
+            self.finisher::<u64>(self.layout.scratch_bytes / 2)
+                .finish(&source, 0, None, emitter)?;
+        }
+        self.context.progress.advance(source.len());
+        Ok(source.len())
     }
 }
 

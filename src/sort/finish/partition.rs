@@ -144,34 +144,11 @@ impl<E: Entry> Finisher<E> {
         let ones_of = |words: &[u64]| popcount::ones(level, bytemuck::cast_slice(words));
         let before = if persistent { ones_of(words) } else { 0 };
         let mut bits = BitmapMut::from_words_mut(0, words);
-        let mut met_again = 0;
-        let mut overflow = false;
-        let mut read = 0;
-        source.for_each_in(span.lo, span.hi, buffers, |entries| {
-            read += entries.len() as u64;
-            if selection.ignores_copies() {
-                bits.insert_all(entries);
-                return;
-            }
-            for part in entries.chunks(1024) {
-                if overflow || (met_again > room && !persistent) {
-                    overflow = true;
-                    return;
-                }
-                let mut again = [E::default(); 1024];
-                let count = bits.insert_lows(part, &mut again);
-                if duplicates.len() < met_again + count {
-                    duplicates.resize((met_again + count).next_multiple_of(1024), 0);
-                }
-                for (slot, entry) in duplicates[met_again..].iter_mut().zip(&again[..count]) {
-                    *slot = u32::narrow(entry.widen());
-                }
-                met_again += count;
-            }
-        })?;
-        if overflow {
+        let most = if persistent { usize::MAX } else { room };
+        let copies = (!selection.ignores_copies()).then_some((most, &mut *duplicates));
+        let Some((read, met_again)) = set_bits(source, span, buffers, &mut bits, copies)? else {
             return Ok(false);
-        }
+        };
         emit.written.ways.take(Way::Bitmap);
         if span.is_part && (selection.keeps_all() || selection.ignores_copies()) {
             let count = || ones_of(words) + met_again as u64;
@@ -313,4 +290,40 @@ impl<E: Entry> Finisher<E> {
         }
         Ok(())
     }
+}
+
+/// Sets the bits of the entries in a span. Gives how many entries it read, and how many of them
+/// are copies of others. These go to the vector in `copies`; none are wanted without it. If there
+/// are more copies than the number in `copies`, it gives none.
+fn set_bits<E: Entry>(
+    source: &Source<'_, '_, E>,
+    span: Span,
+    buffers: &mut ReadBuffers<E>,
+    bits: &mut BitmapMut<'_>,
+    mut copies: Option<(usize, &mut Vec<u32>)>,
+) -> Result<Option<(u64, usize)>> {
+    let (mut read, mut met_again, mut overflow) = (0, 0, false);
+    source.for_each_in(span.lo, span.hi, buffers, |entries| {
+        read += entries.len() as u64;
+        let Some((most, copies)) = &mut copies else {
+            bits.insert_all(entries);
+            return;
+        };
+        for part in entries.chunks(1024) {
+            overflow |= met_again > *most;
+            if overflow {
+                return;
+            }
+            let mut again = [E::default(); 1024];
+            let count = bits.insert_lows(part, &mut again);
+            if copies.len() < met_again + count {
+                copies.resize((met_again + count).next_multiple_of(1024), 0);
+            }
+            for (slot, entry) in copies[met_again..].iter_mut().zip(&again[..count]) {
+                *slot = u32::narrow(entry.widen());
+            }
+            met_again += count;
+        }
+    })?;
+    Ok((!overflow).then_some((read, met_again)))
 }
