@@ -29,7 +29,7 @@ const fn is_wide<T>() -> bool {
     size_of::<T>() == size_of::<u64>()
 }
 
-/// The numbers of the lanes, each XORed with `xor`, for values of 64 bits.
+/// The numbers of the lanes, each combined with `xor` by XOR, for values of 64 bits.
 const fn wide_numbers(xor: u64) -> [u64; BYTES / 8] {
     let mut lanes = [xor; BYTES / 8];
     let mut lane = 0;
