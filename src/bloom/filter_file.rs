@@ -228,8 +228,9 @@ impl AnyFilter<Opened> {
     /// reads files of Guava, of DCSO's `bloom` and of Spark into memory. [`FilterFile::open_as`]
     /// opens a file of one kind only.
     ///
-    /// A mapped file must not be shortened in place while it is open: the kernel ends
-    /// processes that read what is gone. Programs that replace it by renaming, as
+    /// A mapped file must not be shortened in place while it is open: the kernel ends processes
+    /// that read what is gone, unless they called
+    /// [`guard_mapped_files`](crate::guard_mapped_files). Programs that replace it by renaming, as
     /// [`save`](super::Filter::save) does, do no harm.
     ///
     /// # Errors

@@ -282,6 +282,24 @@ proptest! {
 }
 
 #[test]
+fn a_filter_whose_file_was_cut_answers_maybe() {
+    crate::guard_mapped_files().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.bloom");
+    filled::<Standard>(1 << 20, 4, &(0..1000).collect()).save(&path).unwrap();
+    let opened = AnyFilter::open(&path).unwrap();
+    assert!(!(2000..2100_u64).all(|key| opened.contains(&key)));
+    opened.intact(&path).unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    assert!((0..2100_u64).all(|key| opened.contains(&key)));
+    let mut found = Vec::new();
+    opened.contains_many(&[3000_u64, 3001], &mut found);
+    assert_eq!(found, [true, true]);
+    assert!(opened.intact(&path).is_err());
+    assert!(opened.write_to(Vec::new()).is_err());
+}
+
+#[test]
 fn sizes_beyond_the_file_are_refused_before_memory_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");

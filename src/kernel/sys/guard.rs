@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use std::io;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The earlier handlers, one for each time that this one was installed. It is installed again when
@@ -114,6 +114,8 @@ impl Map {
 
     /// Whether bytes were read that the file no longer has. They are zeros now.
     pub(crate) fn is_lost(&self) -> bool {
+        // The compiler must not read the mark before the bytes that the caller has read.
+        compiler_fence(Ordering::SeqCst);
         self.entry.is_some_and(|entry| entry.lost.load(Ordering::Acquire))
     }
 }
