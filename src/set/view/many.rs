@@ -5,11 +5,10 @@
 //! come together are put in the order of pieces of the set first; a piece fits
 //! the second-level cache, and is read into it once for all its values.
 
-use super::cursor::Keyed;
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
 use crate::kernel::sys::Pages;
-use crate::set::container::Container;
+use crate::set::container::{self, Container, Op};
 use std::io;
 
 /// Values whose memory is waited for at once.
@@ -32,6 +31,8 @@ const SPARSE: usize = 4;
 const NEAR_VALUES: u64 = 64;
 /// Values of a piece that is not read whose cache lines are waited for.
 const AHEAD: usize = 16;
+/// Most containers of a piece that is turned into a bitmap: it fits the second-level cache.
+const BITMAP_CONTAINERS: usize = 32;
 
 impl SetView<'_> {
     /// Whether each of `values` is in the set, into the front of `found`. From
@@ -115,8 +116,10 @@ impl Pieces {
         // Or so many that the containers of each can be found beforehand, if that can be.
         let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
         let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
+        let for_bitmaps = usize::try_from((range >> 16) / BITMAP_CONTAINERS as u64 + 1).ok();
+        let for_bitmaps = for_bitmaps.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
         let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
-        let wanted = for_bytes.max(for_keys).next_power_of_two().min(MAX_PIECES);
+        let wanted = for_bytes.max(for_keys).max(for_bitmaps).next_power_of_two().min(MAX_PIECES);
         let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
         // Never more than that, as the shift was chosen so.
         let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
@@ -261,66 +264,131 @@ impl<'a> Prober<'a> {
     }
 
     fn look_up<E: Entry>(&mut self, found: &mut [bool]) -> Result<(), Damage> {
+        let containers_of_piece = 1_usize << (self.pieces.shift - 16).min(usize::BITS - 1);
+        if let Some(fewest) = self.fewest_for_bitmap(containers_of_piece) {
+            return self.look_up_in_bitmaps::<E>(containers_of_piece, fewest, found);
+        }
         if let Shape::Sparse(sparse) = self.view.0
             && self.len as u64 * NEAR_VALUES > sparse.len()
         {
             return self.walk_to::<E>(sparse, found);
         }
-        let entries: &[E] = bytemuck::cast_slice(self.entries.words());
-        let Pieces { base, shift, count, .. } = self.pieces;
-        let containers_of_piece = 1_u64 << (shift - 16);
         let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Folder(_));
-        if has_parts || containers_of_piece > MAX_CONTAINERS as u64 {
-            let end = self.ends[count - 1];
-            let mut values = [0; BATCH];
-            let mut is_in = [false; BATCH];
-            for entries in entries[..end].chunks(BATCH) {
-                for (value, entry) in values.iter_mut().zip(entries) {
-                    *value = base.wrapping_add(entry.offset()); // as it was subtracted
-                }
-                self.view.batch(&values[..entries.len()], &mut is_in)?;
-                for (entry, is_in) in entries.iter().zip(is_in) {
-                    found[entry.place()] = is_in;
-                }
-            }
-            return Ok(());
+        let entries: &[E] = bytemuck::cast_slice(self.entries.words());
+        let Pieces { base, count, .. } = self.pieces;
+        if has_parts || containers_of_piece > MAX_CONTAINERS {
+            return self.look_up_in_batches(&entries[..self.ends[count - 1]], found);
         }
-        let mut cursor = Ahead { cursor: self.view.cursor(), ahead: None };
-        let mut containers = vec![None; usize::try_from(containers_of_piece).unwrap_or(0)];
+        let mut cursor = Ahead::new(self.view);
+        let mut containers = vec![None; containers_of_piece];
         let mut start = 0;
-        for (piece, &end) in (0_u64..).zip(&self.ends[..count]) {
+        for (piece, &end) in self.ends[..count].iter().enumerate() {
             let entries = &entries[start..end];
             start = end;
             if entries.is_empty() {
                 continue;
             }
-            let first_key = (base >> 16) + piece * containers_of_piece;
+            let first_key = (base >> 16) + (piece * containers_of_piece) as u64;
             let bytes = cursor.fill(first_key, &mut containers)?;
             let is_sparse = entries.len() * SPARSE <= bytes / 64;
-            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let find = |entry: E| {
-                let offset = entry.offset();
-                let index = (offset >> 16) as usize & (containers.len() - 1);
-                (containers[index], offset as u16)
-            };
-            let ask = |&entry: &E| {
-                if let (Some(container), low) = find(entry) {
-                    container.prefetch(low);
-                }
-            };
-            if is_sparse {
-                entries.iter().take(AHEAD).for_each(ask);
+            look_up_in_containers(&containers, entries, is_sparse, found);
+        }
+        Ok(())
+    }
+
+    /// Looks values up in the set itself, in order.
+    fn look_up_in_batches<E: Entry>(
+        &self,
+        entries: &[E],
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let (mut values, mut is_in) = ([0; BATCH], [false; BATCH]);
+        for entries in entries.chunks(BATCH) {
+            for (value, entry) in values.iter_mut().zip(entries) {
+                *value = self.pieces.base.wrapping_add(entry.offset()); // as it was subtracted
             }
-            for (number, &entry) in entries.iter().enumerate() {
-                if is_sparse && let Some(ahead) = entries.get(number + AHEAD) {
-                    ask(ahead);
-                }
-                if let (Some(container), low) = find(entry) {
-                    found[entry.place()] = container.contains(low);
-                }
+            self.view.batch(&values[..entries.len()], &mut is_in)?;
+            for (entry, is_in) in entries.iter().zip(is_in) {
+                found[entry.place()] = is_in;
             }
         }
         Ok(())
+    }
+
+    /// How many values of a piece, on the average, are looked up sooner if the piece is turned
+    /// into a bitmap first; none if pieces are too large, or there are fewer values.
+    fn fewest_for_bitmap(&self, containers_of_piece: usize) -> Option<usize> {
+        /// Words that are cleared in the time of looking up a value elsewhere.
+        const WORDS: usize = 32;
+        /// Bytes of containers that are read in that time.
+        const BYTES: usize = 8;
+        if matches!(self.view.0, Shape::Dense(_)) || containers_of_piece > BITMAP_CONTAINERS {
+            return None;
+        }
+        let fewest = containers_of_piece * container::WORDS / WORDS
+            + self.view.bytes() / self.pieces.count / BYTES;
+        (self.len / self.pieces.count >= fewest).then_some(fewest)
+    }
+
+    /// Turns each piece into a bitmap, unless fewer than half of `fewest` values ask for it.
+    fn look_up_in_bitmaps<E: Entry>(
+        &self,
+        containers_of_piece: usize,
+        fewest: usize,
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let entries: &[E] = bytemuck::cast_slice(self.entries.words());
+        let Pieces { base, count, .. } = self.pieces;
+        let mut cursor = Ahead::new(self.view);
+        let mut words = vec![[0; 8]; containers_of_piece * container::WORDS];
+        let mut start = 0;
+        for (piece, &end) in self.ends[..count].iter().enumerate() {
+            let entries = &entries[start..end];
+            start = end;
+            if entries.len() < fewest / 2 {
+                self.look_up_in_batches(entries, found)?;
+                continue;
+            }
+            words.fill([0; 8]);
+            cursor.set_bits((base >> 16) + (piece * containers_of_piece) as u64, &mut words)?;
+            for entry in entries {
+                let bit = usize::try_from(entry.offset()).unwrap_or(usize::MAX);
+                let word = u64::from_le_bytes(words[(bit / 64) & (words.len() - 1)]);
+                found[entry.place()] = word >> (bit % 64) & 1 == 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks values of a piece up in its containers.
+fn look_up_in_containers<E: Entry>(
+    containers: &[Option<Container<'_>>],
+    entries: &[E],
+    is_sparse: bool,
+    found: &mut [bool],
+) {
+    #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
+    let find = |entry: E| {
+        let offset = entry.offset();
+        let index = (offset >> 16) as usize & (containers.len() - 1);
+        (containers[index], offset as u16)
+    };
+    let ask = |&entry: &E| {
+        if let (Some(container), low) = find(entry) {
+            container.prefetch(low);
+        }
+    };
+    if is_sparse {
+        entries.iter().take(AHEAD).for_each(ask);
+    }
+    for (number, &entry) in entries.iter().enumerate() {
+        if is_sparse && let Some(ahead) = entries.get(number + AHEAD) {
+            ask(ahead);
+        }
+        if let (Some(container), low) = find(entry) {
+            found[entry.place()] = container.contains(low);
+        }
     }
 }
 
@@ -358,13 +426,35 @@ fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// A cursor, and the container that was met too early.
+/// A cursor, and the key of the container that it met too early.
 struct Ahead<'a> {
     cursor: Cursor<'a>,
-    ahead: Option<Keyed<'a>>,
+    ahead: Option<u64>,
 }
 
 impl<'a> Ahead<'a> {
+    fn new(view: SetView<'a>) -> Self {
+        Self { cursor: view.cursor(), ahead: None }
+    }
+
+    /// Goes to the first container from `first_key` on.
+    fn go_to(&mut self, first_key: u64) -> Result<(), Damage> {
+        if self.ahead.is_none_or(|key| key < first_key) {
+            self.cursor.seek(first_key)?;
+            self.ahead = self.cursor.advance()?;
+        }
+        Ok(())
+    }
+
+    /// The number of the container that was met, from `first_key` on, if it is below `count`.
+    fn number(&self, first_key: u64, count: usize) -> Result<Option<usize>, Damage> {
+        let Some(key) = self.ahead else { return Ok(None) };
+        let Some(number) = key.checked_sub(first_key) else {
+            return Err(Damage::of("the keys of the containers do not ascend"));
+        };
+        Ok(usize::try_from(number).ok().filter(|&number| number < count))
+    }
+
     /// Fills in the containers from `first_key` on; gives their bytes.
     fn fill(
         &mut self,
@@ -373,28 +463,24 @@ impl<'a> Ahead<'a> {
     ) -> Result<usize, Damage> {
         containers.fill(None);
         let mut bytes = 0;
-        if self.ahead.is_none_or(|(key, _)| key < first_key) {
-            self.cursor.seek(first_key)?;
-            self.ahead = self.next()?;
+        self.go_to(first_key)?;
+        while let Some(number) = self.number(first_key, containers.len())? {
+            containers[number] = self.cursor.lent().ok();
+            bytes += self.cursor.here().bytes().len();
+            self.ahead = self.cursor.advance()?;
         }
-        let mut ahead = self.ahead; // here, not in memory that was written just now
-        while let Some((key, container)) = ahead {
-            let index = key.checked_sub(first_key).and_then(|index| usize::try_from(index).ok());
-            match index.and_then(|index| containers.get_mut(index)) {
-                Some(slot) => *slot = Some(container),
-                None if key >= first_key => break,
-                None => return Err(Damage::of("the keys of the containers do not ascend")),
-            }
-            bytes += container.bytes().len();
-            ahead = self.next()?;
-        }
-        self.ahead = ahead;
         Ok(bytes)
     }
 
-    fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
-        let Some(key) = self.cursor.advance()? else { return Ok(None) };
-        Ok(self.cursor.lent().ok().map(|container| (key, container)))
+    /// Sets the bits of the values of containers from `first_key` on in `words`, all 0.
+    fn set_bits(&mut self, first_key: u64, words: &mut [[u8; 8]]) -> Result<(), Damage> {
+        self.go_to(first_key)?;
+        let (bitmaps, _) = words.as_chunks_mut();
+        while let Some(number) = self.number(first_key, bitmaps.len())? {
+            self.cursor.here().join_in(Op::Or, &mut bitmaps[number]);
+            self.ahead = self.cursor.advance()?;
+        }
+        Ok(())
     }
 }
 
