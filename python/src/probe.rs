@@ -142,7 +142,11 @@ struct Block<'a> {
 enum Values<'a> {
     Listed(&'a [u64]),
     /// Rows of a column from `from` on; `before` rows are in columns before it.
-    Rows { column: &'a Column, from: usize, before: usize },
+    Rows {
+        column: &'a Column,
+        from: usize,
+        before: usize,
+    },
 }
 
 fn answers(

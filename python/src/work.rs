@@ -120,7 +120,10 @@ pub(crate) fn in_threads<I: Send, S>(
         }
         work();
     });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), |(_, error)| Err(error))
+    failed
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), |(_, error)| Err(error))
 }
 
 fn tell(callback: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<()> {

@@ -127,3 +127,13 @@ pub(crate) struct TableOptions<'a> {
     /// Pieces that are read at the same time.
     pub(crate) threads: u64,
 }
+
+#[cfg(feature = "columnar")]
+impl TableOptions<'_> {
+    /// Bytes of a column of a piece, at most. It takes as many again where it is unpacked, and
+    /// for a dictionary of its own.
+    fn piece_bytes(self) -> u64 {
+        let columns = 1 + u64::from(self.keys.is_some());
+        self.memory_bytes / self.threads.max(1) / (3 * columns)
+    }
+}
