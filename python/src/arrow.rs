@@ -583,13 +583,19 @@ fn pair<'py>(
     PyTuple::new(py, [schema.into_any(), chunk.into_any()])
 }
 
+/// Truth values that are packed together: they stay in the first-level cache. A multiple of 8.
+const BLOCK: usize = 1 << 11;
+
 /// Truth values as bits.
 fn bits_chunk(answers: &Column, questions: Option<&[Column]>) -> PyResult<Chunk> {
     let len = answers.len();
-    let mut values = Vec::with_capacity(len);
-    answers.copy(0, len, true, &mut values)?;
-    let bits: Vec<u8> =
-        values.chunks(8).map(|eight| packed(eight.iter().map(|value| *value != 0))).collect();
+    let mut bits = Vec::with_capacity(len.div_ceil(8));
+    let mut values = Vec::with_capacity(BLOCK);
+    for from in (0..len).step_by(BLOCK) {
+        values.clear();
+        answers.copy(from, BLOCK, true, &mut values)?;
+        bits.extend(values.chunks(8).map(|eight| packed(eight.iter().map(|value| *value != 0))));
+    }
     let asked = questions.unwrap_or_default();
     let known: Option<Vec<bool>> = asked.iter().any(Column::has_nulls).then(|| {
         asked.iter().flat_map(|part| (0..part.len()).map(|row| !part.is_null(row))).collect()

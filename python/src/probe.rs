@@ -1,19 +1,24 @@
 //! Many values asked for at once, and answers of the same kind.
 
 use crate::arrow::export_answers;
-use crate::buffer::{Array, Column, each_block};
+use crate::buffer::{Array, Column};
 use crate::error::raise;
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
-use crate::work::{FEW, watched};
+use crate::work::{FEW, in_threads, watched};
 use bitsort::Progress;
 use bitsort::set::AsSet;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView, PyRange, PyTuple};
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
-/// Values that a set is asked for at once: it answers many several times faster.
-const BLOCK: usize = 1 << 22;
+/// Most values that a thread asks a set for at once: it answers many several times faster.
+const BLOCK: usize = 1 << 24;
+/// The same of all threads: each value takes some 16 bytes meanwhile.
+const MOST: usize = 1 << 25;
+const MAX_THREADS: usize = 16;
 
 /// The library that gave the questions, and gets the answers.
 pub(crate) enum Asker {
@@ -127,6 +132,23 @@ pub(crate) fn contains_many<'py>(
     asker.tell(py, found, columns)
 }
 
+/// Questions that lie together, and the room for their answers.
+struct Block<'a> {
+    of: Values<'a>,
+    answers: &'a mut [bool],
+}
+
+/// Where the values of a block lie.
+enum Values<'a> {
+    Listed(&'a [u64]),
+    /// Rows of a column from `from` on; `before` rows are in columns before it.
+    Rows {
+        column: &'a Column,
+        from: usize,
+        before: usize,
+    },
+}
+
 fn answers(
     source: &Source,
     numbers: &Numbers,
@@ -134,21 +156,46 @@ fn answers(
     null_is_allowed: bool,
 ) -> PyResult<Vec<bool>> {
     let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
-    let (mut found, mut done) = (vec![false; len], 0);
-    let set = source.as_set();
-    let mut ask = |values: &[u64]| {
+    let mut found = vec![false; len];
+    let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    let block = (MOST / threads).min(BLOCK);
+    let ask = |values: &[u64], answers: &mut [bool]| {
         source.check()?;
         crate::numbers::interrupted(progress)?;
-        let answers = &mut found[done..done + values.len()];
-        done += values.len();
+        let set = source.as_set();
         let asked = set.view().contains_many(values, answers);
         source.after(asked.map_err(|damage| raise(set.damaged(damage))))
     };
+    let mut rest = &mut found[..];
+    let mut take = |count: usize| rest.split_off_mut(..count).unwrap_or_default();
+    let mut blocks = Vec::new();
     match numbers {
-        Numbers::Columns(columns) => each_block(columns, BLOCK, null_is_allowed, ask)?,
-        Numbers::Values(values) => values.chunks(BLOCK).try_for_each(&mut ask)?,
-        other => other.each(&mut ask)?,
+        Numbers::Columns(columns) => {
+            let mut before = 0;
+            for column in columns {
+                for from in (0..column.len()).step_by(block) {
+                    let answers = take(block.min(column.len() - from));
+                    blocks.push(Block { of: Values::Rows { column, from, before }, answers });
+                }
+                before += column.len();
+            }
+        }
+        Numbers::Values(values) => blocks.extend(values.chunks(block).map(|values| {
+            let answers = take(values.len());
+            Block { of: Values::Listed(values), answers }
+        })),
+        other => other.each(|values| ask(values, take(values.len())))?,
     }
+    let threads = threads.min(blocks.len());
+    in_threads(threads, blocks, Vec::new, |values, Block { of, answers }| match of {
+        Values::Listed(values) => ask(values, answers),
+        Values::Rows { column, from, before } => {
+            values.clear();
+            let copied = column.copy(from, answers.len(), null_is_allowed, values);
+            copied.map_err(|refused| refused.later(before))?;
+            ask(values, answers)
+        }
+    })?;
     if let (Numbers::Columns(columns), true) = (numbers, null_is_allowed) {
         let rows = columns.iter().flat_map(|part| (0..part.len()).map(|row| part.is_null(row)));
         if columns.iter().any(Column::has_nulls) {

@@ -84,6 +84,48 @@ pub(crate) fn interruptible<T: Send>(
     watched(py, &progress, None, move || job(theirs).map_err(raise))
 }
 
+/// Does `job` on each of `items` in so many threads, each with a `scratch` of its own; the error
+/// of the first item that has one.
+///
+/// The threads end with the call: a process that forks has none of a pool.
+pub(crate) fn in_threads<I: Send, S>(
+    threads: usize,
+    items: Vec<I>,
+    scratch: impl Fn() -> S + Sync,
+    job: impl Fn(&mut S, I) -> PyResult<()> + Sync,
+) -> PyResult<()> {
+    let items = Mutex::new(items.into_iter().enumerate());
+    let failed: Mutex<Option<(usize, PyErr)>> = Mutex::new(None);
+    let work = || {
+        let mut scratch = scratch();
+        loop {
+            if failed.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                return;
+            }
+            let next = items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((number, item)) = next else { return };
+            if let Err(error) = job(&mut scratch, item) {
+                // Items are taken in order, so none before the first that fails is left out.
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                if failed.as_ref().is_none_or(|(first, _)| number < *first) {
+                    *failed = Some((number, error));
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Fewer threads do the work, too.
+            let _ = thread::Builder::new().name("bitsort".into()).spawn_scoped(scope, work);
+        }
+        work();
+    });
+    failed
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), |(_, error)| Err(error))
+}
+
 fn tell(callback: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<()> {
     let (phase, done, total) = progress.snapshot();
     let phase = match phase {

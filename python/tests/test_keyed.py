@@ -118,3 +118,25 @@ def test_columns_of_arrow_files_in_dictionaries(tmp_path, deltas, encoded):
     bs.group_files([tmp_path / "rows.arrow"], tmp_path / "out.sets", key="tag", column="id")
     sets = bs.open_sets(tmp_path / "out.sets")
     assert {key: set(sets[key]) for key in sets} == wanted
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_a_dictionary_takes_half_of_the_memory_for_reading(tmp_path, compression):
+    out = tmp_path / "out.sets"
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+
+    def group(count):
+        tags = pa.array([f"{number:0100}" for number in range(count)])
+        keys = pa.DictionaryArray.from_arrays(pa.array(range(count), pa.int32()), tags)
+        rows = pa.RecordBatch.from_arrays([keys, pa.array(range(count))], ["tag", "id"])
+        with pa.ipc.new_file(tmp_path / "rows.arrow", rows.schema, options=options) as file:
+            file.write_batch(rows)
+        bs.group_files([tmp_path / "rows.arrow"], out, key="tag", column="id", mem="64M", threads=2)
+
+    with pytest.raises(MemoryError, match="takes [0-9]+ bytes, and [0-9]+ are there for it"):
+        group(120_000)
+    assert not out.exists()
+    group(40_000)
+    sets = bs.open_sets(out)
+    assert len(sets) == 40_000
+    assert set(sets[f"{777:0100}"]) == {777}

@@ -107,6 +107,37 @@ fn representations(
     files.chain(in_memory(set).into_iter().map(|set| Box::new(set) as Box<dyn AsSet>)).collect()
 }
 
+/// So many questions that each piece of the set is turned into a bitmap, or all but some pieces.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn very_many_questions_are_answered_as_the_model_says() {
+    let mut random = fastrand::Rng::with_seed(9);
+    let folder = tempfile::tempdir().unwrap();
+    for (base, bits) in [(0, 22), (1 << 40 | 77_777, 23), (u64::MAX - (1 << 24) + 1, 24)] {
+        let values = (0..30_000).map(|_| base + (random.u64(..) >> (64 - bits)));
+        let run = base + (1 << 21)..base + (1 << 21) + 100_000;
+        let set: BTreeSet<u64> = values.chain(run).collect();
+        let sorted: Vec<u64> = set.iter().copied().collect();
+        let asked: Vec<u64> = (0..40_000)
+            .map(|number| match number % 8 {
+                0 => random.u64(..),
+                1..4 => base + (random.u64(..) >> (64 - bits)),
+                // More than others from the front: some pieces are asked for less than half.
+                4 => sorted[random.usize(..sorted.len())].wrapping_add(1),
+                _ => sorted[random.usize(..sorted.len() / 3)],
+            })
+            .collect();
+        let expected: Vec<bool> = asked.iter().map(|value| set.contains(value)).collect();
+        for x in representations(&set, folder.path(), "x") {
+            for count in [asked.len(), 5000] {
+                let mut is_in = vec![false; count];
+                x.as_set().view().contains_many(&asked[..count], &mut is_in).unwrap();
+                assert!(is_in == expected[..count], "{bits} bits, {count} values");
+            }
+        }
+    }
+}
+
 fn found(set: &IntegerSet) -> BTreeSet<u64> {
     set.iter().collect()
 }

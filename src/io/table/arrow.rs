@@ -2,8 +2,7 @@
 
 use super::bytes::{FileBytes, too_large};
 use super::columns::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
-use super::{Keys, Rows};
-use crate::number::Column;
+use super::{Keys, Rows, TableOptions};
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
@@ -202,10 +201,10 @@ impl Outline {
 
 impl ArrowTable {
     pub(super) fn open(
-        bytes: FileBytes,
-        wanted: Option<&Column>,
-        keys: Option<&Column>,
+        mut bytes: FileBytes,
+        options: TableOptions<'_>,
     ) -> Result<Opened<Self>, Refused> {
+        let TableOptions { column: wanted, keys, .. } = options;
         let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
         let outline = if head.starts_with(MAGIC) {
             Outline::of_file(&bytes)?
@@ -239,20 +238,27 @@ impl ArrowTable {
             return Err(Refused::Column(what.to_owned()));
         }
         let places = Arc::new(with_places(&schema));
-        let limit_bytes = bytes.limit_bytes / 2 / (encoded as u64).max(1);
-        let reader = |column: usize| -> io::Result<Reader> {
+        let mut left = options.memory_bytes / 2;
+        let mut reader = |column: usize| -> io::Result<Reader> {
             let decoder = FileDecoder::new(Arc::clone(&places), version);
             let decoder = decoder.with_projection(vec![column]);
             let dictionary = match schema.field(column).data_type() {
                 DataType::Dictionary(_, values) => {
                     let id = encodings.get(column).copied().flatten();
-                    Some(read_dictionary(&bytes, id, values, &dictionaries, limit_bytes)?)
+                    let bytes = FileBytes { limit_bytes: left, ..bytes.clone() };
+                    let (dictionary, taken) = read_dictionary(&bytes, id, values, &dictionaries)?;
+                    left -= taken;
+                    Some(dictionary)
                 }
                 _ => None,
             };
             Ok(Reader { decoder, dictionary })
         };
-        let (values, keys) = (reader(column)?, keys.map(reader).transpose()?);
+        let (values, keys) = (reader(column)?, keys.map(&mut reader).transpose()?);
+        // All threads have the dictionaries together, and share what these leave.
+        let taken = options.memory_bytes / 2 - left;
+        let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
+        bytes.limit_bytes = options.piece_bytes();
         Ok(Opened { table: Self { bytes, values, keys, batches }, rows })
     }
 
@@ -287,16 +293,21 @@ impl ArrowTable {
     }
 }
 
-/// Reads the dictionary of this number, which stays in memory. Passes over others.
+/// Reads the dictionary of this number, which stays in memory, and passes over others. Also gives
+/// the bytes that the dictionary takes, packed and unpacked together: at most the limit of `bytes`.
 fn read_dictionary(
     bytes: &FileBytes,
     id: Option<i64>,
     values: &DataType,
     blocks: &[Block],
-    limit_bytes: u64,
-) -> io::Result<Dictionary> {
+) -> io::Result<(Dictionary, u64)> {
     let schema = Arc::new(Schema::new(vec![Field::new("values", values.clone(), true)]));
-    let (mut parts, mut all) = (Vec::new(), 0_u64);
+    let (mut parts, mut taken) = (Vec::new(), 0_u64);
+    let mut take = |more: u64| {
+        taken = taken.saturating_add(more);
+        let is_fine = taken <= bytes.limit_bytes;
+        is_fine.then_some(taken).ok_or_else(|| too_large("a dictionary", taken, bytes.limit_bytes))
+    };
     for block in blocks {
         let (at, head_bytes, whole) = place_of(block)?;
         let found = framed(bytes, at)?.ok_or_else(|| invalid("a dictionary is missing"))?;
@@ -309,12 +320,11 @@ fn read_dictionary(
         if found.head_bytes != head_bytes {
             return Err(invalid("the footer does not fit its dictionaries"));
         }
-        all = all.saturating_add(whole);
-        if all > limit_bytes && at.saturating_add(whole) <= bytes.len {
-            return Err(too_large("a dictionary", all, limit_bytes));
+        if at.saturating_add(whole) <= bytes.len {
+            take(whole)?;
         }
         let buffer = Buffer::from_vec(bytes.at(at, whole)?);
-        check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?;
+        take(check(&buffer, head_bytes, MessageHeader::DictionaryBatch, bytes.limit_bytes)?)?;
         let values = batch.data().ok_or_else(|| invalid("a dictionary has no values"))?;
         let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // `of_stream` has checked it
         let (body, none) = (buffer.slice(head_bytes), HashMap::new());
@@ -328,16 +338,18 @@ fn read_dictionary(
     if parts.is_empty() {
         return Err(invalid("a column has no dictionary"));
     }
-    Ok(parts.into())
+    let taken = take(0)?;
+    Ok((parts.into(), taken))
 }
 
-/// Refuses buffers that lie outside of their message, or that take too much after unpacking.
+/// Refuses buffers that lie outside of their message, or that take too much after unpacking. Gives
+/// the bytes that all packed buffers take after unpacking.
 fn check(
     buffer: &Buffer,
     head_bytes: u64,
     kind: MessageHeader,
     limit_bytes: u64,
-) -> io::Result<()> {
+) -> io::Result<u64> {
     let prefix = if buffer.starts_with(&CONTINUATION) { 8 } else { 4 };
     let head = usize::try_from(head_bytes).unwrap_or(usize::MAX);
     let metadata = buffer.get(prefix..head).ok_or_else(|| invalid("a message is cut off"))?;
@@ -350,6 +362,7 @@ fn check(
     };
     let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
     let body = buffer.get(head..).unwrap_or_default();
+    let mut all = 0_u64;
     for place in batch.buffers().iter().flatten() {
         let range = usize::try_from(place.offset()).ok().zip(usize::try_from(place.length()).ok());
         let bytes = range.and_then(|(at, len)| body.get(at..at.checked_add(len)?));
@@ -357,12 +370,14 @@ fn check(
         if batch.compression().is_some()
             && let Some(unpacked) = bytes.first_chunk::<8>()
             && let Ok(unpacked) = u64::try_from(i64::from_le_bytes(*unpacked))
-            && unpacked > limit_bytes
         {
-            return Err(too_large("a buffer", unpacked, limit_bytes));
+            if unpacked > limit_bytes {
+                return Err(too_large("a buffer", unpacked, limit_bytes));
+            }
+            all = all.saturating_add(unpacked);
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 impl Part {

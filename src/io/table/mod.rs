@@ -130,3 +130,13 @@ pub(crate) struct TableOptions<'a> {
     /// Pieces that are read at the same time.
     pub(crate) threads: u64,
 }
+
+#[cfg(feature = "columnar")]
+impl TableOptions<'_> {
+    /// The most bytes of a column of a piece. The column takes as many again after unpacking, and
+    /// as many for a dictionary of its own.
+    fn piece_bytes(self) -> u64 {
+        let columns = 1 + u64::from(self.keys.is_some());
+        self.memory_bytes / self.threads.max(1) / (3 * columns)
+    }
+}

@@ -58,15 +58,12 @@ impl Table {
         format: TableFormat,
         options: TableOptions<'_>,
     ) -> Result<Self> {
-        // A piece takes its packed bytes, its unpacked bytes and a dictionary.
         let has_keys = options.keys.is_some();
-        let columns = 1 + u64::from(has_keys);
-        let limit_bytes = options.memory_bytes / options.threads.max(1) / (3 * columns);
-        let file = FileBytes::of(file, limit_bytes).map_err(Error::io("read", name))?;
+        let file = FileBytes::of(file, options.piece_bytes()).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options.column, options.keys)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows)),
-            TableFormat::Arrow => ArrowTable::open(file, options.column, options.keys)
+            TableFormat::Arrow => ArrowTable::open(file, options)
                 .map(|opened| (Content::Arrow(opened.table), opened.rows)),
         };
         let name = name.to_owned();

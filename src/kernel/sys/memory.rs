@@ -48,6 +48,16 @@ impl Pages {
         Ok(Self(Some(map)))
     }
 
+    /// Makes this at least so many words; what they hold is lost.
+    pub(crate) fn make_room(&mut self, words: usize) -> io::Result<()> {
+        if self.words().len() < words {
+            *self = Self::default(); // given back first
+            // Somewhat more than asked for lasts; what is not touched costs nothing.
+            *self = Self::zeroed(words.saturating_add(words / 8))?;
+        }
+        Ok(())
+    }
+
     /// The memory as bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()

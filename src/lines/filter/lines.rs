@@ -17,12 +17,12 @@ type Span = u64;
 pub(super) struct Lines<'a> {
     notation: Notation,
     skip_invalid: bool,
-    /// Has the values to be looked up: of all lines that have one, or of those
-    /// that passed the screen.
     prober: Prober<'a>,
     pub(super) screen: Option<Queue<'a, Span>>,
     pub(super) screened_in_vain: bool,
     passed: Passed<Span>,
+    /// Those to be looked up: of all lines that have one, or of those that passed the screen.
+    values: Pages,
     /// Where the lines of these values lie.
     spans: Pages,
     looked_up: usize,
@@ -80,10 +80,10 @@ impl LineSink for Lines<'_> {
         self.unanswered += values.len() as u64;
         self.counts.lines += values.len() as u64;
         if self.screen.is_none() {
-            self.prober.push(values);
-            let slots = &mut self.spans.words_mut()[self.looked_up..][..ends.len()];
-            spans(ends, &mut self.next, slots);
-            self.looked_up += ends.len();
+            let places = self.looked_up..self.looked_up + values.len();
+            self.looked_up = places.end;
+            self.values.words_mut()[places.clone()].copy_from_slice(values);
+            spans(ends, &mut self.next, &mut self.spans.words_mut()[places]);
             return;
         }
         for (values, ends) in values.chunks(BATCH).zip(ends.chunks(BATCH)) {
@@ -131,6 +131,7 @@ impl<'a> Lines<'a> {
             screen: None,
             screened_in_vain: false,
             passed: Passed::default(),
+            values: Pages::default(),
             spans: Pages::default(),
             looked_up: 0,
             kept: Vec::new(),
@@ -152,12 +153,8 @@ impl<'a> Lines<'a> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let count = bytes / 2 + 1; // a digit and a newline, at least
         let failed = || Error::no_memory(16 * count);
-        self.prober.reserve(count).map_err(failed())?;
-        if self.spans.words().len() < count {
-            self.spans = Pages::default();
-            self.spans = Pages::zeroed(count).map_err(failed())?;
-        }
-        Ok(())
+        self.values.make_room(count).map_err(failed())?;
+        self.spans.make_room(count).map_err(failed())
     }
 
     /// Begins a block, whose lines begin at `start`.
@@ -171,9 +168,10 @@ impl<'a> Lines<'a> {
     #[inline]
     fn take_passed(&mut self) {
         let Passed { values, tags, len } = &self.passed;
-        self.prober.push(&values[..*len]);
-        self.spans.words_mut()[self.looked_up..][..*len].copy_from_slice(&tags[..*len]);
-        self.looked_up += len;
+        let places = self.looked_up..self.looked_up + *len;
+        self.looked_up = places.end;
+        self.values.words_mut()[places.clone()].copy_from_slice(&values[..*len]);
+        self.spans.words_mut()[places].copy_from_slice(&tags[..*len]);
     }
 
     /// Takes the records of a block; gives where they begin, behind a header.
@@ -238,7 +236,7 @@ impl<'a> Lines<'a> {
     pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
         self.drain();
         self.found.resize(self.looked_up, false);
-        self.prober.answer(&mut self.found)?;
+        self.prober.answer(&self.values.words()[..self.looked_up], &mut self.found)?;
         let found = self.found.iter().map(|&found| u64::from(found)).sum();
         let asked = mem::take(&mut self.unanswered);
         self.counts.asked += asked;
@@ -277,13 +275,12 @@ impl<'a> Lines<'a> {
     /// Forgets the lines that were answered.
     fn forget(&mut self) {
         (self.looked_up, self.kept_count) = (0, 0);
-        self.prober.clear();
     }
 
     fn tell(&self, out: &mut Vec<u8>) -> Result<()> {
         let mut digits = [0; decimal::MAX_LINE + decimal::SLACK];
         let too_large = |value| Error::ValueTooLarge { value, format: self.notation.name() };
-        for (&value, &found) in self.prober.values().iter().zip(&self.found) {
+        for (&value, &found) in self.values.words().iter().zip(&self.found) {
             let encoded = self.notation.encode(0, &[value], b'\t', &mut digits);
             out.extend_from_slice(&digits[..encoded.map_err(too_large)?]);
             out.extend_from_slice(if found { b"true\n" } else { b"false\n" });

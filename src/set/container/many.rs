@@ -121,7 +121,7 @@ fn few(containers: &[Container<'_>]) -> bool {
 
 impl Container<'_> {
     /// Sets the bits of the values in `words`, or flips them.
-    pub(super) fn join_in(self, op: Op, words: &mut super::BitmapWords) {
+    pub(crate) fn join_in(self, op: Op, words: &mut super::BitmapWords) {
         match self {
             Self::Array(values) => {
                 for &low in values {

@@ -5,12 +5,10 @@
 //! come together are put in the order of pieces of the set first; a piece fits
 //! the second-level cache, and is read into it once for all its values.
 
-use super::cursor::Keyed;
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
 use crate::kernel::sys::Pages;
-use crate::set::container::Container;
-use std::io;
+use crate::set::container::{self, Container, Op};
 
 /// Values whose memory is waited for at once.
 const BATCH: usize = 64;
@@ -32,12 +30,14 @@ const SPARSE: usize = 4;
 const NEAR_VALUES: u64 = 64;
 /// Values of a piece that is not read whose cache lines are waited for.
 const AHEAD: usize = 16;
+/// Most containers of a piece that is turned into a bitmap: it fits the second-level cache.
+const BITMAP_CONTAINERS: usize = 32;
 
 impl SetView<'_> {
     /// Whether each of `values` is in the set, into the front of `found`. From
     /// some ten thousand values on they are answered several times faster than
     /// one by one where a set is larger than the caches; the more the better.
-    /// At most 256 MiB of memory.
+    /// At most 192 MiB of memory.
     ///
     /// # Errors
     ///
@@ -52,16 +52,8 @@ impl SetView<'_> {
             return self.batches(values, found);
         }
         let mut prober = Prober::new(self)?;
-        for (values, found) in values.chunks(MANY).zip(found.chunks_mut(MANY)) {
-            prober.clear();
-            if prober.reserve(values.len()).is_err() {
-                self.batches(values, found)?; // slower, in no memory
-                continue;
-            }
-            prober.push(values);
-            prober.answer(found)?;
-        }
-        Ok(())
+        let mut batches = values.chunks(MANY).zip(found.chunks_mut(MANY));
+        batches.try_for_each(|(values, found)| prober.answer(values, found))
     }
 
     /// Bytes of the containers, about.
@@ -83,13 +75,13 @@ impl SetView<'_> {
 pub(crate) struct Prober<'a> {
     view: SetView<'a>,
     pieces: Pieces,
-    /// Values of each piece, then where it ends among the entries; what lies
-    /// outside of the set comes behind all pieces.
+    /// Values asked for of each piece, then where it begins or ends among the offsets; what
+    /// lies outside of the set comes behind all pieces.
     ends: Vec<usize>,
-    /// Those asked for.
-    values: Pages,
-    len: usize,
-    entries: Pages,
+    /// In the order of their pieces.
+    offsets: Pages,
+    /// In the same order.
+    answers: Vec<bool>,
 }
 
 /// How the range of a set is cut.
@@ -115,8 +107,10 @@ impl Pieces {
         // Or so many that the containers of each can be found beforehand, if that can be.
         let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
         let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
+        let for_bitmaps = usize::try_from((range >> 16) / BITMAP_CONTAINERS as u64 + 1).ok();
+        let for_bitmaps = for_bitmaps.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
         let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
-        let wanted = for_bytes.max(for_keys).next_power_of_two().min(MAX_PIECES);
+        let wanted = for_bytes.max(for_keys).max(for_bitmaps).next_power_of_two().min(MAX_PIECES);
         let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
         // Never more than that, as the shift was chosen so.
         let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
@@ -141,41 +135,24 @@ impl Pieces {
     }
 }
 
-/// A value, less the base, with its place.
-trait Entry: bytemuck::Pod {
-    fn new(offset: u64, place: u32) -> Self;
-    fn offset(self) -> u64;
-    fn place(self) -> usize;
+/// A value less the base.
+trait Offset: bytemuck::Pod + Into<u64> + Ord {
+    /// # Panics
+    ///
+    /// Not where the pieces have such offsets.
+    fn of(offset: u64) -> Self;
 }
 
-/// For offsets below 2^32.
-impl Entry for u64 {
-    fn new(offset: u64, place: u32) -> Self {
-        offset << 32 | Self::from(place)
-    }
-
-    fn offset(self) -> u64 {
-        self >> 32
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the low half is meant")]
-    fn place(self) -> usize {
-        self as u32 as usize
+impl Offset for u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "what lies outside is not looked up")]
+    fn of(offset: u64) -> Self {
+        offset as Self
     }
 }
 
-impl Entry for [u64; 2] {
-    fn new(offset: u64, place: u32) -> Self {
-        [offset, place.into()]
-    }
-
-    fn offset(self) -> u64 {
-        self[0]
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "made of 32 bits")]
-    fn place(self) -> usize {
-        self[1] as usize
+impl Offset for u64 {
+    fn of(offset: u64) -> Self {
+        offset
     }
 }
 
@@ -183,188 +160,259 @@ impl<'a> Prober<'a> {
     /// Looks for the ends of the set.
     pub(crate) fn new(view: SetView<'a>) -> Result<Self, Damage> {
         let pieces = Pieces::of(view)?;
-        let (values, entries) = (Pages::default(), Pages::default());
-        Ok(Self { view, pieces, ends: vec![0; pieces.count + 1], values, len: 0, entries })
+        let ends = vec![0; pieces.count + 1];
+        Ok(Self { view, pieces, ends, offsets: Pages::default(), answers: Vec::new() })
     }
 
-    /// Forgets all values.
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
-        self.ends.fill(0);
-    }
-
-    /// Gets room for that many values in all. Those that it has are lost.
-    ///
-    /// # Errors
-    ///
-    /// If there is no memory for them.
-    pub(crate) fn reserve(&mut self, capacity: usize) -> io::Result<()> {
-        grow(&mut self.values, capacity)
-    }
-
-    /// Asks for more values.
-    ///
-    /// # Panics
-    ///
-    /// If there are more than room was made for.
-    #[inline]
-    pub(crate) fn push(&mut self, values: &[u64]) {
-        let places = self.len..self.len + values.len();
-        self.len = places.end;
-        self.values.words_mut()[places].copy_from_slice(values);
-        if self.pieces.are_many() {
-            for &value in values {
-                self.ends[self.pieces.of_value(value)] += 1;
-            }
-        }
-    }
-
-    /// The values asked for.
-    pub(crate) fn values(&self) -> &[u64] {
-        &self.values.words()[..self.len]
-    }
-
-    /// Whether each of the values is in the set, into `found`, which is as long.
+    /// Whether each of `values` is in the set, into `found`, which is as long.
     ///
     /// # Errors
     ///
     /// If the bytes are damaged where an answer is looked for.
-    pub(crate) fn answer(&mut self, found: &mut [bool]) -> Result<(), Damage> {
-        let words = if self.pieces.is_narrow() { 1 } else { 2 } * self.len;
-        let ordered = self.len >= MIN_ORDERED && u32::try_from(self.len).is_ok();
-        if !ordered || !self.pieces.are_many() || grow(&mut self.entries, words).is_err() {
-            return self.view.batches(self.values(), found);
+    pub(crate) fn answer(&mut self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        let is_narrow = self.pieces.is_narrow();
+        let words = if is_narrow { values.len().div_ceil(2) } else { values.len() };
+        self.answers.clear();
+        if values.len() < MIN_ORDERED
+            || !self.pieces.are_many()
+            || self.offsets.make_room(words).is_err()
+            || self.answers.try_reserve(values.len()).is_err()
+        {
+            return self.view.batches(values, found); // slower, in no memory
         }
-        found.fill(false);
-        if self.pieces.is_narrow() {
-            self.put_in_order::<u64>();
-            self.look_up::<u64>(found)
+        if is_narrow {
+            self.answer_in_order::<u32>(values, found)
         } else {
-            self.put_in_order::<[u64; 2]>();
-            self.look_up::<[u64; 2]>(found)
+            self.answer_in_order::<u64>(values, found)
         }
     }
 
-    /// Puts the values in the order of their pieces.
-    fn put_in_order<E: Entry>(&mut self) {
+    fn answer_in_order<O: Offset>(
+        &mut self,
+        values: &[u64],
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
         let pieces = self.pieces;
+        self.ends.fill(0);
+        for &value in values {
+            self.ends[pieces.of_value(value)] += 1;
+        }
+        self.begin_pieces();
+        let offsets: &mut [O] = bytemuck::cast_slice_mut(self.offsets.words_mut());
+        for &value in values {
+            let to = &mut self.ends[pieces.of_value(value)];
+            offsets[*to] = O::of(value.wrapping_sub(pieces.base));
+            *to += 1;
+        }
+        self.answers.resize(values.len(), false);
+        self.look_up::<O>(values.len())?;
+        // As each piece has its values in their order, the next answer of a piece is that to
+        // the next value in it.
+        let mut next = 0;
+        for end in &mut self.ends {
+            next = std::mem::replace(end, next);
+        }
+        for (found, &value) in found.iter_mut().zip(values) {
+            let from = &mut self.ends[pieces.of_value(value)];
+            *found = self.answers[*from];
+            *from += 1;
+        }
+        Ok(())
+    }
+
+    /// Where each piece begins, instead of how many values it has.
+    fn begin_pieces(&mut self) {
         let mut before = 0;
         for end in &mut self.ends {
             before += std::mem::replace(end, before);
         }
-        let entries: &mut [E] = bytemuck::cast_slice_mut(self.entries.words_mut());
-        for (place, &value) in (0_u32..).zip(&self.values.words()[..self.len]) {
-            let to = &mut self.ends[pieces.of_value(value)];
-            entries[*to] = E::new(value.wrapping_sub(pieces.base), place);
-            *to += 1;
-        }
     }
 
-    fn look_up<E: Entry>(&mut self, found: &mut [bool]) -> Result<(), Damage> {
+    fn look_up<O: Offset>(&mut self, len: usize) -> Result<(), Damage> {
+        let containers_of_piece = 1_usize << (self.pieces.shift - 16).min(usize::BITS - 1);
+        if let Some(fewest) = self.fewest_for_bitmap(containers_of_piece, len) {
+            return self.look_up_in_bitmaps::<O>(containers_of_piece, fewest);
+        }
         if let Shape::Sparse(sparse) = self.view.0
-            && self.len as u64 * NEAR_VALUES > sparse.len()
+            && len as u64 * NEAR_VALUES > sparse.len()
         {
-            return self.walk_to::<E>(sparse, found);
+            return self.walk_to::<O>(sparse);
         }
-        let entries: &[E] = bytemuck::cast_slice(self.entries.words());
-        let Pieces { base, shift, count, .. } = self.pieces;
-        let containers_of_piece = 1_u64 << (shift - 16);
         let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Folder(_));
-        if has_parts || containers_of_piece > MAX_CONTAINERS as u64 {
-            let end = self.ends[count - 1];
-            let mut values = [0; BATCH];
-            let mut is_in = [false; BATCH];
-            for entries in entries[..end].chunks(BATCH) {
-                for (value, entry) in values.iter_mut().zip(entries) {
-                    *value = base.wrapping_add(entry.offset()); // as it was subtracted
-                }
-                self.view.batch(&values[..entries.len()], &mut is_in)?;
-                for (entry, is_in) in entries.iter().zip(is_in) {
-                    found[entry.place()] = is_in;
-                }
-            }
-            return Ok(());
+        let (view, Pieces { base, .. }) = (self.view, self.pieces);
+        if has_parts || containers_of_piece > MAX_CONTAINERS {
+            return self.each_piece(|_, offsets: &[O], answers| {
+                look_up_in_batches(view, base, offsets, answers)
+            });
         }
-        let mut cursor = Ahead { cursor: self.view.cursor(), ahead: None };
-        let mut containers = vec![None; usize::try_from(containers_of_piece).unwrap_or(0)];
-        let mut start = 0;
-        for (piece, &end) in (0_u64..).zip(&self.ends[..count]) {
-            let entries = &entries[start..end];
-            start = end;
-            if entries.is_empty() {
-                continue;
-            }
-            let first_key = (base >> 16) + piece * containers_of_piece;
+        let mut cursor = Ahead::new(view);
+        let mut containers = vec![None; containers_of_piece];
+        self.each_piece(|piece, offsets: &[O], answers| {
+            let first_key = (base >> 16) + (piece * containers_of_piece) as u64;
             let bytes = cursor.fill(first_key, &mut containers)?;
-            let is_sparse = entries.len() * SPARSE <= bytes / 64;
-            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let find = |entry: E| {
-                let offset = entry.offset();
-                let index = (offset >> 16) as usize & (containers.len() - 1);
-                (containers[index], offset as u16)
-            };
-            let ask = |&entry: &E| {
-                if let (Some(container), low) = find(entry) {
-                    container.prefetch(low);
-                }
-            };
-            if is_sparse {
-                entries.iter().take(AHEAD).for_each(ask);
-            }
-            for (number, &entry) in entries.iter().enumerate() {
-                if is_sparse && let Some(ahead) = entries.get(number + AHEAD) {
-                    ask(ahead);
-                }
-                if let (Some(container), low) = find(entry) {
-                    found[entry.place()] = container.contains(low);
-                }
-            }
-        }
-        Ok(())
+            look_up_in_containers(&containers, offsets, bytes, answers);
+            Ok(())
+        })
     }
-}
 
-impl Prober<'_> {
-    /// Looks values up in a sparse set by walking over it: each piece in order.
-    fn walk_to<E: Entry>(
+    /// Hands the number of each piece that is asked for to `job`, with its offsets and the room
+    /// for their answers.
+    fn each_piece<O: Offset>(
         &mut self,
-        sparse: SparseView<'_>,
-        found: &mut [bool],
+        mut job: impl FnMut(usize, &[O], &mut [bool]) -> Result<(), Damage>,
     ) -> Result<(), Damage> {
-        let Pieces { base, count, .. } = self.pieces;
-        let entries: &mut [E] = bytemuck::cast_slice_mut(self.entries.words_mut());
-        let (mut walk, mut start) = (Walk::new(sparse), 0);
-        for &end in &self.ends[..count] {
-            let entries = &mut entries[start..end];
-            start = end;
-            entries.sort_unstable_by_key(|entry| entry.offset());
-            for &entry in &*entries {
-                let value = base.wrapping_add(entry.offset()); // as it was subtracted
-                walk.seek(value)?;
-                found[entry.place()] = walk.rest()?.first() == Some(&value);
+        let offsets: &[O] = bytemuck::cast_slice(self.offsets.words());
+        let mut start = 0;
+        for (piece, &end) in self.ends[..self.pieces.count].iter().enumerate() {
+            if start < end {
+                job(piece, &offsets[start..end], &mut self.answers[start..end])?;
             }
+            start = end;
         }
         Ok(())
     }
+
+    /// How many values of a piece, on the average, are looked up sooner if the piece is turned
+    /// into a bitmap first; none if pieces are too large, or there are fewer of `len` values.
+    fn fewest_for_bitmap(&self, containers_of_piece: usize, len: usize) -> Option<usize> {
+        /// Words that are cleared in the time of looking up a value elsewhere.
+        const WORDS: usize = 32;
+        /// Bytes of containers that are read in that time.
+        const BYTES: usize = 8;
+        if matches!(self.view.0, Shape::Dense(_)) || containers_of_piece > BITMAP_CONTAINERS {
+            return None;
+        }
+        let fewest = containers_of_piece * container::WORDS / WORDS
+            + self.view.bytes() / self.pieces.count / BYTES;
+        (len / self.pieces.count >= fewest).then_some(fewest)
+    }
+
+    /// Turns each piece into a bitmap, unless fewer than half of `fewest` values ask for it.
+    fn look_up_in_bitmaps<O: Offset>(
+        &mut self,
+        containers_of_piece: usize,
+        fewest: usize,
+    ) -> Result<(), Damage> {
+        let (view, Pieces { base, .. }) = (self.view, self.pieces);
+        let mut cursor = Ahead::new(view);
+        let mut words = vec![[0; 8]; containers_of_piece * container::WORDS];
+        let mask = words.len() - 1;
+        self.each_piece(|piece, offsets: &[O], answers| {
+            if offsets.len() < fewest / 2 {
+                return look_up_in_batches(view, base, offsets, answers);
+            }
+            words.fill([0; 8]);
+            cursor.set_bits((base >> 16) + (piece * containers_of_piece) as u64, &mut words)?;
+            for (answer, &offset) in answers.iter_mut().zip(offsets) {
+                let bit: u64 = offset.into();
+                let index = usize::try_from(bit / 64).unwrap_or(usize::MAX) & mask;
+                *answer = u64::from_le_bytes(words[index]) >> (bit % 64) & 1 == 1;
+            }
+            Ok(())
+        })
+    }
+
+    /// Looks values up in a sparse set by walking over it: those of a piece in order.
+    fn walk_to<O: Offset>(&mut self, sparse: SparseView<'_>) -> Result<(), Damage> {
+        /// Values that are put in order together: they and their places take 16 MiB at most.
+        const TOGETHER: usize = 1 << 20;
+        let base = self.pieces.base;
+        let mut ascending = Vec::new();
+        self.each_piece(|_, offsets: &[O], answers| {
+            for (offsets, answers) in offsets.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
+                let mut walk = Walk::new(sparse);
+                ascending.clear();
+                ascending.extend((0_u32..).zip(offsets).map(|(place, &offset)| (offset, place)));
+                ascending.sort_unstable();
+                for &(offset, place) in &ascending {
+                    let value = base.wrapping_add(offset.into()); // as it was subtracted
+                    walk.seek(value)?;
+                    answers[place as usize] = walk.rest()?.first() == Some(&value);
+                }
+            }
+            Ok(())
+        })
+    }
 }
 
-/// Makes `pages` at least that large; what they hold is lost.
-fn grow(pages: &mut Pages, words: usize) -> io::Result<()> {
-    if pages.words().len() < words {
-        *pages = Pages::default(); // given back first
-        // Somewhat more than asked for lasts; what is not touched costs nothing.
-        *pages = Pages::zeroed((words + words / 8).next_multiple_of(2))?;
+/// Looks values up in the set itself.
+fn look_up_in_batches<O: Offset>(
+    view: SetView<'_>,
+    base: u64,
+    offsets: &[O],
+    answers: &mut [bool],
+) -> Result<(), Damage> {
+    let mut values = [0; BATCH];
+    for (offsets, answers) in offsets.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        for (value, &offset) in values.iter_mut().zip(offsets) {
+            *value = base.wrapping_add(offset.into()); // as it was subtracted
+        }
+        view.batch(&values[..offsets.len()], answers)?;
     }
     Ok(())
 }
 
-/// A cursor, and the container that was met too early.
+/// Looks values of a piece up in its containers, which have so many bytes.
+fn look_up_in_containers<O: Offset>(
+    containers: &[Option<Container<'_>>],
+    offsets: &[O],
+    bytes: usize,
+    answers: &mut [bool],
+) {
+    #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
+    let find = |offset: O| {
+        let offset: u64 = offset.into();
+        let index = (offset >> 16) as usize & (containers.len() - 1);
+        (containers[index], offset as u16)
+    };
+    let ask = |&offset: &O| {
+        if let (Some(container), low) = find(offset) {
+            container.prefetch(low);
+        }
+    };
+    let are_few = offsets.len() * SPARSE <= bytes / 64;
+    if are_few {
+        offsets.iter().take(AHEAD).for_each(ask);
+    }
+    for (number, (answer, &offset)) in answers.iter_mut().zip(offsets).enumerate() {
+        if are_few && let Some(ahead) = offsets.get(number + AHEAD) {
+            ask(ahead);
+        }
+        if let (Some(container), low) = find(offset) {
+            *answer = container.contains(low);
+        }
+    }
+}
+
+/// A cursor, and the key of the container that it met too early.
 struct Ahead<'a> {
     cursor: Cursor<'a>,
-    ahead: Option<Keyed<'a>>,
+    ahead: Option<u64>,
 }
 
 impl<'a> Ahead<'a> {
+    fn new(view: SetView<'a>) -> Self {
+        Self { cursor: view.cursor(), ahead: None }
+    }
+
+    /// Goes to the first container from `first_key` on.
+    fn go_to(&mut self, first_key: u64) -> Result<(), Damage> {
+        if self.ahead.is_none_or(|key| key < first_key) {
+            self.cursor.seek(first_key)?;
+            self.ahead = self.cursor.advance()?;
+        }
+        Ok(())
+    }
+
+    /// The number of the container that was met, from `first_key` on, if it is below `count`.
+    fn number(&self, first_key: u64, count: usize) -> Result<Option<usize>, Damage> {
+        let Some(key) = self.ahead else { return Ok(None) };
+        let Some(number) = key.checked_sub(first_key) else {
+            return Err(Damage::of("the keys of the containers do not ascend"));
+        };
+        Ok(usize::try_from(number).ok().filter(|&number| number < count))
+    }
+
     /// Fills in the containers from `first_key` on; gives their bytes.
     fn fill(
         &mut self,
@@ -373,28 +421,24 @@ impl<'a> Ahead<'a> {
     ) -> Result<usize, Damage> {
         containers.fill(None);
         let mut bytes = 0;
-        if self.ahead.is_none_or(|(key, _)| key < first_key) {
-            self.cursor.seek(first_key)?;
-            self.ahead = self.next()?;
+        self.go_to(first_key)?;
+        while let Some(number) = self.number(first_key, containers.len())? {
+            containers[number] = self.cursor.lent().ok();
+            bytes += self.cursor.here().bytes().len();
+            self.ahead = self.cursor.advance()?;
         }
-        let mut ahead = self.ahead; // here, not in memory that was written just now
-        while let Some((key, container)) = ahead {
-            let index = key.checked_sub(first_key).and_then(|index| usize::try_from(index).ok());
-            match index.and_then(|index| containers.get_mut(index)) {
-                Some(slot) => *slot = Some(container),
-                None if key >= first_key => break,
-                None => return Err(Damage::of("the keys of the containers do not ascend")),
-            }
-            bytes += container.bytes().len();
-            ahead = self.next()?;
-        }
-        self.ahead = ahead;
         Ok(bytes)
     }
 
-    fn next(&mut self) -> Result<Option<Keyed<'a>>, Damage> {
-        let Some(key) = self.cursor.advance()? else { return Ok(None) };
-        Ok(self.cursor.lent().ok().map(|container| (key, container)))
+    /// Sets the bits of the values of containers from `first_key` on in `words`, all 0.
+    fn set_bits(&mut self, first_key: u64, words: &mut [[u8; 8]]) -> Result<(), Damage> {
+        self.go_to(first_key)?;
+        let (bitmaps, _) = words.as_chunks_mut();
+        while let Some(number) = self.number(first_key, bitmaps.len())? {
+            self.cursor.here().join_in(Op::Or, &mut bitmaps[number]);
+            self.ahead = self.cursor.advance()?;
+        }
+        Ok(())
     }
 }
 
