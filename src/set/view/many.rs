@@ -278,7 +278,7 @@ impl<'a> Prober<'a> {
         /// Words that are cleared in the time of looking up a value elsewhere.
         const WORDS: usize = 32;
         /// Bytes of containers that are read in that time.
-        const BYTES: usize = 8;
+        const BYTES: usize = 16;
         if matches!(self.view.0, Shape::Dense(_)) || containers_of_piece > BITMAP_CONTAINERS {
             return None;
         }
