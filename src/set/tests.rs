@@ -113,7 +113,7 @@ fn representations(
 fn very_many_questions_are_answered_as_the_model_says() {
     let mut random = fastrand::Rng::with_seed(9);
     let folder = tempfile::tempdir().unwrap();
-    for (base, bits) in [(0, 22), (1 << 40 | 77_777, 23), (u64::MAX - (1 << 24) + 1, 24)] {
+    for (base, bits) in [(0, 22), ((1 << 40) + 77_777, 23), (u64::MAX - (1 << 24) + 1, 24)] {
         let values = (0..30_000).map(|_| base + (random.u64(..) >> (64 - bits)));
         let run = base + (1 << 21)..base + (1 << 21) + 100_000;
         let set: BTreeSet<u64> = values.chain(run).collect();
