@@ -13,7 +13,7 @@ take as one set.
 Every executor has the package installed, and reads and writes folders at the same paths: on one
 machine, or on a file system that all of them mount. `pip install bitsort[spark]` brings PySpark.
 
-NULL is counted and dropped. A negative id is an error. Ids from 2^63 on are kept in sets; where
+NULL is counted and dropped, and so is a blank line of text. A negative id is an error. Ids from 2^63 on are kept in sets; where
 they must become BIGINT, they are an error that tells the id.
 """
 

@@ -41,7 +41,7 @@ class Result:
     cardinality: int
     #: Number of files.
     parts: int
-    #: Rows without an id, which were dropped.
+    #: Rows without an id and blank lines, which were dropped.
     nulls: int
 
 

@@ -146,6 +146,7 @@ def map_files(splits: list[Split], options: dict[str, Any], cut: Cut) -> Mapper:
         for index in numbers(batches):
             with open_split(splits[index], options) as ids:
                 yield from pieces(ids, cut)
+                yield from _counted(ids.blank)
 
     return task
 
