@@ -70,7 +70,8 @@ pub(crate) fn convert(
     output: PathBuf,
     format: Option<&str>,
 ) -> PyResult<u64> {
-    let opened = interruptible(py, |progress| Sort::new().progress(progress).open_as_set(&source))?;
+    let (opened, _) =
+        interruptible(py, |progress| Sort::new().progress(progress).open_as_set(&source))?;
     let set = Source::File(Arc::new(Mapped::new(opened)));
     write(py, &set, output, format).map(|written| written.bytes)
 }

@@ -21,13 +21,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// It works in a `with` statement. After it is closed, questions raise `ValueError`.
 #[pyclass(extends = AbstractBitSet, frozen, module = "bitsort")]
-pub(crate) struct SetFile;
+pub(crate) struct SetFile {
+    blank: u64,
+}
 
 impl SetFile {
     pub(crate) fn wrap(py: Python<'_>, set: bitsort::set::SetFile) -> PyResult<Bound<'_, Self>> {
+        Self::of_numbers(py, set, 0)
+    }
+
+    /// A set of the numbers of a file that has so many lines or rows without one.
+    fn of_numbers(
+        py: Python<'_>,
+        set: bitsort::set::SetFile,
+        blank: u64,
+    ) -> PyResult<Bound<'_, Self>> {
         let content = Content::File(Mutex::new(Some(Arc::new(Mapped::new(set)))));
         let base = PyClassInitializer::from(AbstractBitSet::of(content));
-        Bound::new(py, base.add_subclass(Self))
+        Bound::new(py, base.add_subclass(Self { blank }))
     }
 
     fn mapped(slf: &Bound<'_, Self>) -> PyResult<Arc<Mapped>> {
@@ -58,7 +69,7 @@ pub(crate) fn open<'py>(
     let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
     let sort = options.apply()?.progress(Arc::clone(&progress));
     let watch = Arc::clone(&progress);
-    let set = watched(py, &progress, callback.as_ref(), move || {
+    let (set, report) = watched(py, &progress, callback.as_ref(), move || {
         let opened = match split {
             Some((offset, length)) => {
                 sort.split(&path, offset..offset.saturating_add(length)).into_set_file()
@@ -69,7 +80,7 @@ pub(crate) fn open<'py>(
         interrupted(&watch)?;
         Ok(opened)
     })?;
-    SetFile::wrap(py, set)
+    SetFile::of_numbers(py, set, report.blank)
 }
 
 #[pymethods]
@@ -84,6 +95,13 @@ impl SetFile {
     #[getter]
     fn file_bytes(slf: &Bound<'_, Self>) -> PyResult<u64> {
         Ok(Self::mapped(slf)?.set.file_bytes())
+    }
+
+    /// Blank lines, and rows without a number, of the file that `open` read numbers from; 0 if it
+    /// was a set.
+    #[getter]
+    const fn blank(&self) -> u64 {
+        self.blank
     }
 
     /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), or "folder"

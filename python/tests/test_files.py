@@ -78,6 +78,17 @@ def test_numbers_are_opened_as_sets(tmp_path):
         bs.open(text, count=True)
 
 
+def test_what_has_no_number_is_counted(tmp_path):
+    (tmp_path / "ids.txt").write_text("7\n\n40\n\n")
+    pq.write_table(pa.table({"id": pa.array([7, None, 40, 7], pa.int64())}), tmp_path / "ids.parquet")
+    with bs.open(tmp_path / "ids.txt") as ids:
+        assert (list(ids), ids.blank) == ([7, 40], 2)
+    assert [bs.open(tmp_path / "ids.txt", split=split).blank for split in [(0, 2), (3, 4)]] == [0, 1]
+    assert bs.open(tmp_path / "ids.parquet", column="id").blank == 1
+    bs.BitSet([7]).write(tmp_path / "ids.bits")
+    assert bs.open(tmp_path / "ids.bits").blank == 0
+
+
 def test_a_file_that_was_cut_is_refused(tmp_path):
     path = tmp_path / "ids.bits"
     bs.BitSet(range(0, 10**6, 3)).write(path)

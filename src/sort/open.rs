@@ -1,6 +1,6 @@
 //! Opens sets from anywhere: set files, pipes and compressed files of sets, or numbers.
 
-use super::Sort;
+use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, Compression, HEAD_BYTES};
 use crate::io::read::open_file;
@@ -12,6 +12,7 @@ impl Sort {
     /// Opens a set from anywhere, `-` for standard input: a set file is mapped; a set
     /// that comes through a pipe, or is compressed, is copied to a nameless file in the
     /// temporary folder; numbers are sorted into one. The sort has no inputs of its own.
+    /// The report is empty where nothing was sorted.
     ///
     /// # Errors
     ///
@@ -25,12 +26,13 @@ impl Sort {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("ids.txt");
     /// std::fs::write(&path, "40\n7\n")?;
-    /// assert!(Sort::new().open_as_set(&path)?.view().contains(40)?);
+    /// let (set, report) = Sort::new().open_as_set(&path)?;
+    /// assert!(set.view().contains(40)? && report.lines == 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open_as_set(self, path: impl AsRef<Path>) -> Result<SetFile> {
+    pub fn open_as_set(self, path: impl AsRef<Path>) -> Result<(SetFile, Report)> {
         let path = path.as_ref();
-        self.find(path)?.set(path)
+        self.find(path)?.set_and_report(path)
     }
 
     /// Opens a set from anywhere, or numbers, which are not sorted yet.
@@ -76,9 +78,15 @@ pub(crate) enum Found {
 
 impl Found {
     /// The set. Messages call the set of sorted numbers `name`.
+    #[cfg(feature = "cli")]
     pub(crate) fn set(self, name: &Path) -> Result<SetFile> {
+        self.set_and_report(name).map(|(set, _)| set)
+    }
+
+    /// The same, and what sorting it told.
+    fn set_and_report(self, name: &Path) -> Result<(SetFile, Report)> {
         match self {
-            Self::Set(set) => Ok(set),
+            Self::Set(set) => Ok((set, Report::default())),
             Self::Numbers(sort) => sort.into_temporary_set(name),
         }
     }

@@ -123,19 +123,21 @@ impl Sort {
     ///
     /// ```
     /// # use bitsort::sort::Sort;
-    /// let set = Sort::new().values([7, 3, 7]).into_set_file()?;
-    /// assert!(set.len() == 2 && set.contains(7)?);
+    /// let (set, report) = Sort::new().values([7, 3, 7]).into_set_file()?;
+    /// assert!(set.contains(7)? && report.dropped == 1);
     /// # Ok::<(), bitsort::Error>(())
     /// ```
-    pub fn into_set_file(self) -> Result<SetFile> {
+    pub fn into_set_file(self) -> Result<(SetFile, Report)> {
         self.into_temporary_set(Path::new("-"))
     }
 
     /// Sorts into a set in a nameless file, which messages call `name`.
-    pub(super) fn into_temporary_set(self, name: &Path) -> Result<SetFile> {
+    pub(super) fn into_temporary_set(self, name: &Path) -> Result<(SetFile, Report)> {
         let (spool, mut report) = (self.spool(), Report::default());
         let sort = self.for_set(SetFormat::RoaringBits, false);
-        temporary_set(name, &spool, |sink| sort.collect(Path::new("-"), sink, &mut report))
+        let collect = |sink: &mut dyn ValueSink| sort.collect(Path::new("-"), sink, &mut report);
+        let set = temporary_set(name, &spool, collect)?;
+        Ok((set, report))
     }
 
     /// Sorts distinct values into a sink. Reserves memory for the writer of a set, and `keys_bytes`

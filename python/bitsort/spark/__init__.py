@@ -13,7 +13,7 @@ take as one set.
 Every executor has the package installed, and reads and writes folders at the same paths: on one
 machine, or on a file system that all of them mount. `pip install bitsort[spark]` brings PySpark.
 
-NULL is counted and dropped. A negative id is an error. Ids from 2^63 on are kept in sets; where
+NULL is counted and dropped, and so is a blank line of text. A negative id is an error. Ids from 2^63 on are kept in sets; where
 they must become BIGINT, they are an error that tells the id.
 """
 
@@ -131,9 +131,12 @@ def count_distinct(
     spark: SparkSession | None = None,
     **options: Any,
 ) -> int:
-    """The number of distinct ids, exactly. NULL does not count."""
-    ids = job.source_of(source, column, spark, options)
-    return job.counted(job.reduced_anyhow(ids, parts, kernel.reduce_counts(), kernel.TOLD))
+    """The number of distinct ids, exactly. NULL does not count.
+
+    Without `parts`, the driver joins the sets of all tasks if these certainly take some 64 MiB at
+    most, as the size of text and the statistics of Parquet files tell.
+    """
+    return job.count(job.source_of(source, column, spark, options), parts)
 
 
 def group(

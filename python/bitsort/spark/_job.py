@@ -28,6 +28,8 @@ _SAMPLED = 1000
 _LOOKS = 64
 #: Rows of a split of Parquet files, at least.
 _LEAST_ROWS = 1 << 20
+#: Bytes of pieces that the driver joins itself for a count, at most.
+_MOST_ON_DRIVER = 64 << 20
 #: The bytes of a split, at least and at most.
 _LEAST_SPLIT, _MOST_SPLIT = 16 << 20, 1 << 30
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -41,7 +43,7 @@ class Result:
     cardinality: int
     #: Number of files.
     parts: int
-    #: Rows without an id, which were dropped.
+    #: Rows without an id and blank lines, which were dropped.
     nulls: int
 
 
@@ -139,6 +141,10 @@ class Scanned:
         mapper = kernel.sample_groups(looks, self.scan.columns[0], _SAMPLED)
         return _sampled(self.spark, len(looks), mapper)
 
+    def most_bytes(self) -> int | None:
+        """The bytes of all pieces, about, at most; None if that is not known before."""
+        return self.scan.most_bytes(len(self.scan.splits(parallelism(self.spark), _LEAST_ROWS)))
+
     def pieces(self, cut: kernel.Cut) -> DataFrame:
         return _mapped_groups(self.spark, self.scan, kernel.map_ids(cut))
 
@@ -153,6 +159,9 @@ class Frame:
     def sample(self, wanted: int) -> list[int] | None:
         return None
 
+    def most_bytes(self) -> int | None:
+        return None
+
     def pieces(self, cut: kernel.Cut) -> DataFrame:
         return self.frame.mapInArrow(kernel.map_ids(cut), kernel.PIECES)
 
@@ -165,6 +174,9 @@ class Bitmaps:
         self.frame = frame.select(F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary"))
 
     def sample(self, wanted: int) -> list[int] | None:
+        return None
+
+    def most_bytes(self) -> int | None:
         return None
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
@@ -189,6 +201,11 @@ class Files:
             return None
         mapper = kernel.sample_files(self.splits, self.options, _SAMPLED)
         return _sampled(self.spark, len(self.splits), mapper)
+
+    def most_bytes(self) -> int | None:
+        # An id of so many digits takes fewer bytes in a set than in a line.
+        sizes = [place[1] for _, place in self.splits if place is not None]
+        return sum(sizes) if len(sizes) == len(self.splits) else None
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
         count = len(self.splits)
@@ -278,8 +295,12 @@ def reduced_anyhow(
     return reduced(source, wanted if starts is None else starts, reducer, schema)
 
 
-def counted(frame: DataFrame) -> int:
-    """The sum of what tasks tell of windows."""
+def count(source: Ids, parts: int | None) -> int:
+    """The number of distinct ids. Few pieces go to the driver at once, without a shuffle."""
+    most = source.most_bytes() if parts is None else None
+    if most is not None and most <= _MOST_ON_DRIVER:
+        return kernel.union_len(source.pieces([]).toArrow().to_batches())
+    frame = reduced_anyhow(source, parts, kernel.reduce_counts(), kernel.TOLD)
     return sum(json.loads(text)["cardinality"] for text in told(frame)[0])
 
 

@@ -36,6 +36,17 @@ _TEXT_MEM = "512M"
 _LAST_BIGINT = (1 << 63) - 1
 
 
+def union_len(pieces: Iterable[pa.RecordBatch]) -> int:
+    """The number of values of pieces of any windows."""
+    payloads = (
+        payload.as_py()
+        for batch in pieces
+        for bucket, payload in zip(batch.column("bucket").to_pylist(), batch.column("payload"))
+        if bucket != NULLS
+    )
+    return bs.union_len([bs.open_bytes(payload) for payload in payloads])
+
+
 def _rows(bucket: int, payload: bytes) -> pa.RecordBatch:
     columns = [pa.array([bucket], pa.int32()), pa.array([payload], pa.binary())]
     return pa.RecordBatch.from_arrays(columns, ["bucket", "payload"])
@@ -146,6 +157,7 @@ def map_files(splits: list[Split], options: dict[str, Any], cut: Cut) -> Mapper:
         for index in numbers(batches):
             with open_split(splits[index], options) as ids:
                 yield from pieces(ids, cut)
+                yield from _counted(ids.blank)
 
     return task
 

@@ -7,6 +7,7 @@ and each file has the columns in the types that Spark says. All else stays rows.
 """
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,8 @@ class Scan:
     columns: list[Column]
     #: Row groups with the number of their rows.
     groups: list[tuple[str, int, int]]
+    #: The largest id of the first column, if the files tell it.
+    last: int | None = None
 
     def splits(self, tasks: int, least: int) -> list[list[Groups]]:
         """Row groups for about so many tasks, of about as many rows each, and of `least` rows at
@@ -81,6 +84,17 @@ class Scan:
             found[-1][-1][1].append(number)
             taken += count
         return found
+
+
+    def most_bytes(self, tasks: int) -> int:
+        """The bytes of sets of the ids, about, if so many tasks see as many ids each that are as far
+        apart as they can be."""
+        rows = sum(rows for _, _, rows in self.groups)
+        bits = 64.0
+        if self.last is not None and rows:
+            # Elias-Fano takes two bits an id, and those of the mean distance.
+            bits = 3 + math.log2(max(self.last * tasks / rows, 1))
+        return math.ceil(rows * min(bits, 64) / 8)
 
 
 def scan_of(frame: DataFrame, *columns: str) -> Scan | None:
@@ -122,12 +136,26 @@ def scan_of_files(files: list[str], column: str) -> Scan | None:
 
 def _scan(files: list[str], columns: list[Column]) -> Scan | None:
     groups: list[tuple[str, int, int]] = []
+    last: int | None = 0
     for path in files:
-        found = _groups(path, columns)
-        if found is None:
+        metadata = _metadata(path, columns)
+        if metadata is None:
             return None
-        groups += found
-    return Scan(columns, groups)
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            groups.append((path, number, group.num_rows))
+            largest = _largest(group, columns[0])
+            last = None if last is None or largest is None else max(last, largest)
+    return Scan(columns, groups, last)
+
+
+def _largest(group: Any, column: Column) -> int | None:
+    """The largest id of a row group, if it tells it."""
+    if column.kind not in ("bigint", "int"):
+        return None
+    chunks = (group.column(place) for place in range(group.num_columns))
+    told = next(chunk.statistics for chunk in chunks if chunk.path_in_schema == column.name)
+    return int(told.max) if told is not None and told.has_min_max else None
 
 
 def _class(thing: Any) -> str:
@@ -209,8 +237,8 @@ def _files(relation: Any) -> list[str] | None:
     return files
 
 
-def _groups(path: str, columns: list[Column]) -> list[tuple[str, int, int]] | None:
-    """The row groups of a file, if it has these columns."""
+def _metadata(path: str, columns: list[Column]) -> Any:
+    """What a file tells of its row groups; None if it does not have these columns."""
     try:
         metadata = pq.read_metadata(path)
     except (OSError, pa.ArrowException):
@@ -228,8 +256,7 @@ def _groups(path: str, columns: list[Column]) -> list[tuple[str, int, int]] | No
         for group in range(metadata.num_row_groups):
             if metadata.row_group(group).column(place).compression not in _CODECS:
                 return None
-    rows = (metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
-    return [(path, group, count) for group, count in enumerate(rows)]
+    return metadata
 
 
 def _is_of(column: Any, kind: str) -> bool:

@@ -1,5 +1,6 @@
 """DataFrames of Parquet files: which are taken as files, and that both ways give the same."""
 
+import gzip
 import random
 import uuid
 from pathlib import Path
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 import bitsort as bs
 import bitsort.spark as bss
 from bitsort.spark import _job as job
+from bitsort.spark import _kernel as kernel
 from bitsort.spark._scan import scan_of, scan_of_files
 
 numbers = random.Random(9)
@@ -81,6 +83,44 @@ def test_files_give_what_their_rows_give(spark, files, tmp_path, monkeypatch):
     assert counts_of_parts(of_files) == counts_of_parts(of_rows)
     wanted = {value for value in IDS if value is not None}
     assert (of_rows[0].cardinality, of_rows[0].nulls) == (len(wanted), IDS.count(None))
+
+
+def test_counts_by_the_driver_are_those_by_a_shuffle(spark, files, tmp_path, monkeypatch):
+    lines = tmp_path / "ids.txt"
+    lines.write_text("".join("\n" if value is None else f"{value}\n" for value in IDS))
+    wanted = len(set(IDS) - {None})
+    sources = [(spark.read.parquet(str(files)), "id"), (files, "id"), (lines, None)]
+    joined = []
+    real = kernel.union_len
+    monkeypatch.setattr("bitsort.spark._kernel.union_len", lambda pieces: joined.append(1) or real(pieces))
+    for source, column in sources:
+        assert bss.count_distinct(source, column) == wanted
+        assert bss.count_distinct(source, column, parts=3) == wanted
+    assert len(joined) == len(sources)
+    # What may be too large for the driver does not go there, nor does what has no size.
+    monkeypatch.setattr("bitsort.spark._job._MOST_ON_DRIVER", 10_000)
+    packed = tmp_path / "ids.txt.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    query = spark.read.parquet(str(files)).selectExpr("abs(id) as id")
+    for source, column in [*sources, (packed, None), (query, "id")]:
+        assert bss.count_distinct(source, column) == wanted
+    assert len(joined) == len(sources)
+
+
+@pytest.mark.parametrize("bits", [4, 20, 33, 62])
+def test_the_bytes_of_pieces_are_known_before(tmp_path, bits):
+    chosen = random.Random(bits)
+    ids = [chosen.randrange(1 << bits) for _ in range(20_000)]
+    for told in (True, False):
+        file = tmp_path / f"{told}.parquet"
+        table = pa.table({"id": pa.array(ids, pa.int64())})
+        pq.write_table(table, file, write_statistics=told, row_group_size=3000)
+        scan = scan_of_files([str(file)], "id")
+        assert scan.last == (max(ids) if told else None)
+        made = [data for task in range(4) for _, data in bs.pieces(bs.BitSet(ids[task::4]), [])]
+        # Each has a header.
+        assert sum(map(len, made)) <= scan.most_bytes(4) + 4 * 4096
+        assert told or scan.most_bytes(4) == 8 * len(ids)
 
 
 def test_a_renamed_column_is_that_of_the_files(spark, files):

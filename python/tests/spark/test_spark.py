@@ -1,5 +1,6 @@
 """Every function against the same on one machine."""
 
+import gzip
 import os
 import random
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from collections import Counter
 from decimal import Decimal
 
+import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
@@ -78,6 +81,72 @@ def test_files_that_are_read_whole(spark, tmp_path):
     (tmp_path / "a.csv").write_text("name,id\nx,5\ny,70000\n")
     bss.build(tmp_path / "a.csv", "id", str(tmp_path / "out"))
     assert list(bs.open(tmp_path / "out")) == [5, 70000]
+
+
+#: Ids of all sizes, and rows without one.
+SPARSE = [None if number % 7 == 3 else IDS[number] for number in range(9000)]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The same rows in files of many formats."""
+    folder = tmp_path_factory.mktemp("formats")
+    texts = ["" if value is None else str(value) for value in SPARSE]
+    (folder / "lines.txt").write_text("".join(text + "\n" for text in texts))
+    with gzip.open(folder / "lines.txt.gz", "wt") as file:
+        file.write("".join(text + "\r\n" for text in texts))
+    rows = "".join(f"x,{text}\n" for text in texts)
+    (folder / "rows.csv").write_text("name,id\n" + rows)
+    for kind in ("int64", "uint64"):
+        table = pa.table({"id": pa.array(SPARSE, kind)})
+        pq.write_table(table, folder / f"{kind}.parquet", row_group_size=1000)
+        feather.write_feather(table, folder / f"{kind}.arrow", chunksize=1000)
+    return folder
+
+
+def test_files_count_the_rows_without_an_id_as_rows_do(spark, files, tmp_path, monkeypatch):
+    monkeypatch.setattr("bitsort.spark._job._LEAST_SPLIT", 10_000)
+    monkeypatch.setattr("bitsort.spark._job._MOST_SPLIT", 30_000)
+    rows = spark.createDataFrame([(value,) for value in SPARSE], "id bigint")
+    of_rows = bss.build(rows, "id", str(tmp_path / "rows"), parts=3)
+    wanted = made(tmp_path / "rows")
+    assert of_rows.nulls == SPARSE.count(None) > 1000
+    bss.sort(rows, "id", str(tmp_path / "values"), parts=3)
+    values = text_of(tmp_path / "values")
+    for file in files.iterdir():
+        column = None if file.name.startswith("lines") else "id"
+        found = bss.build(file, column, str(tmp_path / "out"), parts=3)
+        assert (found.cardinality, found.nulls) == (of_rows.cardinality, of_rows.nulls), file.name
+        assert made(tmp_path / "out") == wanted, file.name
+        told = bss.sort(file, column, str(tmp_path / file.name), parts=3)
+        assert (told.cardinality, told.nulls) == (of_rows.cardinality, of_rows.nulls), file.name
+        assert text_of(tmp_path / file.name) == values, file.name
+        assert bss.count_distinct(file, column) == of_rows.cardinality, file.name
+        assert bss.distinct(file, column).count() == of_rows.cardinality, file.name
+
+
+def text_of(folder):
+    return b"".join(file.read_bytes() for file in sorted(folder.glob("part-*")))
+
+
+@pytest.mark.parametrize("value", [-4, 1 << 64])
+def test_files_refuse_what_is_no_id_as_rows_do(spark, tmp_path, value):
+    if value < 0:
+        numbers = pa.table({"id": pa.array([3, None, value], pa.int64())})
+        pq.write_table(numbers, tmp_path / "a.parquet")
+        feather.write_feather(numbers, tmp_path / "a.arrow")
+    (tmp_path / "a.csv").write_text(f"id\n3\n\n{value}\n")
+    (tmp_path / "a.txt").write_text(f"3\n\n{value}\n")
+    rows = spark.createDataFrame([(Decimal(3),), (None,), (Decimal(value),)], "id decimal(20,0)")
+    for source in [rows, *sorted(tmp_path.iterdir())]:
+        column = None if str(source).endswith("txt") else "id"
+        for ask in (
+            lambda: bss.build(source, column, str(tmp_path / "out")),
+            lambda: bss.count_distinct(source, column),
+        ):
+            with pytest.raises(Exception, match=str(value)):
+                ask()
+    assert not (tmp_path / "out").exists() and not left(tmp_path)
 
 
 def test_an_empty_input_is_an_empty_set(spark, tmp_path):

@@ -204,7 +204,7 @@ impl Source {
 
     /// Opens a set file, or sorts a file of numbers.
     pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
-        self.sort().open_as_set(path)
+        self.sort().open_as_set(path).map(|(set, _)| set)
     }
 
     /// Opens a set file, or a set that comes through a pipe or is compressed.
