@@ -1,7 +1,7 @@
 //! Access to private rooms for fuzz targets; exists under `cfg(fuzzing)` only.
 
 use crate::kernel::Level;
-use crate::kernel::parse::{Lines, PADDING, parse};
+use crate::kernel::parse::{PADDING, ParseSink, parse};
 use crate::number::{Line, LineSink, Malformed, Notation, RangeSink, block_ranges, block_values};
 use std::ops::{ControlFlow, Range};
 
@@ -37,7 +37,7 @@ struct Collect {
     lines: Vec<(usize, Option<u64>)>,
 }
 
-impl Lines for Collect {
+impl ParseSink for Collect {
     fn values(&mut self, values: &[u64], ends: &[u32]) {
         assert_eq!(values.len(), ends.len(), "every value has an end");
         let places = ends.iter().map(|&end| end as usize - self.start);

@@ -14,9 +14,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-/// Most values that a thread asks a set for at once: it answers many several times faster.
+/// Most values that a thread asks a set for at once. A set answers many values several times faster.
 const BLOCK: usize = 1 << 24;
-/// The same of all threads: each value takes some 16 bytes meanwhile.
+/// Most values that all threads ask for at once. Each value takes up to 17 bytes while they do.
 const MOST: usize = 1 << 25;
 const MAX_THREADS: usize = 16;
 

@@ -1,9 +1,9 @@
 //! Many values asked for at once.
 //!
-//! A set larger than the caches answers at the speed of memory: a value that
-//! comes alone waits for a page table walk and for a cache line. Values that
-//! come together are put in the order of pieces of the set first; a piece fits
-//! the second-level cache, and is read into it once for all its values.
+//! A set larger than the caches answers at the speed of memory: each single question waits for a
+//! page table walk and for a cache line. Many questions are first put in the order of the pieces
+//! of the set. A piece fits the second-level cache, and is read into it once for all its questions.
+//! If these are very many, each piece becomes a bitmap first.
 
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
@@ -14,12 +14,11 @@ use crate::set::container::{self, Container, Op};
 const BATCH: usize = 64;
 /// Fewer values are not worth putting in order.
 const MIN_ORDERED: usize = 1 << 12;
-/// Most values that are put in order together: more are answered no faster.
+/// Most values that are put in order together. More values are not answered faster.
 const MANY: usize = 1 << 24;
-/// Bytes of a piece: it shares the second-level cache with its values.
+/// Bytes of a piece, which shares the second-level cache with the values asked for.
 const PIECE_BYTES: usize = 1 << 18;
-/// Most pieces: their ends are in the first-level cache while values are put in
-/// order.
+/// Most pieces. The first-level cache holds their ends while values are put in order.
 const MAX_PIECES: usize = 1 << 12;
 /// Most containers of a piece that are found beforehand.
 const MAX_CONTAINERS: usize = 1 << 12;
@@ -30,7 +29,7 @@ const SPARSE: usize = 4;
 const NEAR_VALUES: u64 = 64;
 /// Values of a piece that is not read whose cache lines are waited for.
 const AHEAD: usize = 16;
-/// Most containers of a piece that is turned into a bitmap: it fits the second-level cache.
+/// Most containers of a piece that becomes a bitmap: 256 KiB, which fit the second-level cache.
 const BITMAP_CONTAINERS: usize = 32;
 
 impl SetView<'_> {
@@ -70,17 +69,17 @@ impl SetView<'_> {
     }
 }
 
-/// Asks a set for many values, again and again: keeps its memory.
+/// Asks a set for many values, and keeps its memory for the next ones.
 #[derive(Debug)]
 pub(crate) struct Prober<'a> {
     view: SetView<'a>,
     pieces: Pieces,
-    /// Values asked for of each piece, then where it begins or ends among the offsets; what
-    /// lies outside of the set comes behind all pieces.
+    /// For each piece how many values ask for it, and later where its offsets begin or end. The
+    /// last entry is for values that lie in no piece.
     ends: Vec<usize>,
-    /// In the order of their pieces.
+    /// Of the values, in the order of their pieces.
     offsets: Pages,
-    /// In the same order.
+    /// In the order of the offsets.
     answers: Vec<bool>,
 }
 
@@ -104,7 +103,7 @@ impl Pieces {
         let base = min & !0xFFFF;
         let range = difference(max, base)?;
         let bits = u64::BITS - range.leading_zeros();
-        // Or so many that the containers of each can be found beforehand, if that can be.
+        // So many that the containers of each piece can be found beforehand, if possible.
         let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
         let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
         let for_bitmaps = usize::try_from((range >> 16) / BITMAP_CONTAINERS as u64 + 1).ok();
@@ -206,8 +205,8 @@ impl<'a> Prober<'a> {
         }
         self.answers.resize(values.len(), false);
         self.look_up::<O>(values.len())?;
-        // As each piece has its values in their order, the next answer of a piece is that to
-        // the next value in it.
+        // A piece has its offsets in the order of the values. So its next answer is for the next
+        // value that lies in it.
         let mut next = 0;
         for end in &mut self.ends {
             next = std::mem::replace(end, next);
@@ -272,8 +271,8 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// How many values of a piece, on the average, are looked up sooner if the piece is turned
-    /// into a bitmap first; none if pieces are too large, or there are fewer of `len` values.
+    /// From how many values a piece on it pays to make a bitmap of each piece. None if pieces are
+    /// too large for it, or if `len` values are too few on the average.
     fn fewest_for_bitmap(&self, containers_of_piece: usize, len: usize) -> Option<usize> {
         /// Words that are cleared in the time of looking up a value elsewhere.
         const WORDS: usize = 32;
@@ -287,7 +286,7 @@ impl<'a> Prober<'a> {
         (len / self.pieces.count >= fewest).then_some(fewest)
     }
 
-    /// Turns each piece into a bitmap, unless fewer than half of `fewest` values ask for it.
+    /// Makes a bitmap of each piece that at least half of `fewest` values ask for.
     fn look_up_in_bitmaps<O: Offset>(
         &mut self,
         containers_of_piece: usize,
