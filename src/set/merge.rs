@@ -168,17 +168,16 @@ impl<'a> Merge<'a> {
         let Some((first, others)) = self.sets.split_first_mut() else { return Ok(false) };
         values.extend_from_slice(first.rest()?);
         first.walk.pass(values.len());
-        let more = !values.is_empty();
+        let (more, mut ends) = (!values.is_empty(), false);
         for other in others {
             if !values.is_empty() {
                 other.filter(kept, values)?;
             }
-            // A set at its end has no value of the first set.
-            if kept && other.rest()?.is_empty() {
-                return Ok(!values.is_empty());
-            }
+            // No later value of the first set is in a set that ends. The other sets still have to
+            // see these values.
+            ends |= kept && other.rest()?.is_empty();
         }
-        Ok(more)
+        Ok(if ends { !values.is_empty() } else { more })
     }
 
     fn gather(&mut self, among: Among, values: &mut Vec<u64>) -> Result<bool> {

@@ -107,6 +107,51 @@ fn representations(
     files.chain(in_memory(set).into_iter().map(|set| Box::new(set) as Box<dyn AsSet>)).collect()
 }
 
+/// Some sets end within the first block of another one, which was taken for the end of all.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn many_sparse_sets_are_joined_as_the_model_says() {
+    let mut random = fastrand::Rng::with_seed(4);
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..60 {
+        let universe = 1 << random.u32(18..40);
+        let common: Vec<u64> = (0..random.usize(..400)).map(|_| random.u64(..universe)).collect();
+        let models: Vec<BTreeSet<u64>> = (0..random.usize(3..6))
+            .map(|_| {
+                let last = random.u64(1..=universe);
+                let own = (0..random.usize(..3000)).map(|_| random.u64(..last)).collect::<Vec<_>>();
+                common.iter().copied().filter(|&value| value < last).chain(own).collect()
+            })
+            .collect();
+        let files: Vec<SetFile> = models
+            .iter()
+            .enumerate()
+            .map(|(number, model)| {
+                let path = folder.path().join(number.to_string());
+                let set: IntegerSet = model.iter().copied().collect();
+                set.write_as(&path, SetFormat::SparseBits).unwrap();
+                SetFile::open(&path).unwrap()
+            })
+            .collect();
+        let once: Vec<&dyn AsSet> = files.iter().map(|file| file as &dyn AsSet).collect();
+        let first_twice = [&once[..], &once[..1]].concat();
+        for sets in [&once, &first_twice] {
+            let copies = |value: u64| models.iter().filter(|model| model.contains(&value)).count();
+            let all: BTreeSet<u64> = models.iter().flatten().copied().collect();
+            let of = |keep: &dyn Fn(u64) -> bool| -> BTreeSet<u64> {
+                all.iter().copied().filter(|&value| keep(value)).collect()
+            };
+            let in_all = of(&|value| copies(value) == models.len());
+            assert_eq!(found(&and(sets).to_set().unwrap()), in_all, "{round}");
+            assert_eq!(and(sets).count().unwrap(), in_all.len() as u64, "{round}");
+            assert_eq!(found(&or(sets).to_set().unwrap()), all, "{round}");
+            let is_only_in_first = |value: u64| models[0].contains(&value) && copies(value) == 1;
+            let only_first = of(&|value| sets.len() == models.len() && is_only_in_first(value));
+            assert_eq!(found(&andnot(sets).to_set().unwrap()), only_first, "{round}");
+        }
+    }
+}
+
 /// So many questions that each piece of the set is turned into a bitmap, or all but some pieces.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
