@@ -18,6 +18,8 @@ use std::thread::available_parallelism;
 const BLOCK: usize = 1 << 24;
 /// Most values that all threads ask for at once. Each value takes up to 17 bytes while they do.
 const MOST: usize = 1 << 25;
+/// Fewer values are not worth a thread of their own.
+const LEAST: usize = 1 << 18;
 const MAX_THREADS: usize = 16;
 
 /// The library that gave the questions, and gets the answers.
@@ -158,7 +160,7 @@ fn answers(
     let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
     let mut found = vec![false; len];
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-    let block = (MOST / threads).min(BLOCK);
+    let block = BLOCK.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
     let ask = |values: &[u64], answers: &mut [bool]| {
         source.check()?;
         crate::numbers::interrupted(progress)?;
