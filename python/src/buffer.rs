@@ -349,6 +349,39 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
     Ok(kind)
 }
 
+/// Rows of a column that lie together.
+pub(crate) struct Rows<'a> {
+    column: &'a Column,
+    from: usize,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// Rows of the columns before this one.
+    before: usize,
+}
+
+impl Rows<'_> {
+    /// Replaces `values` with the values of these rows; of a null it takes a 0, if that
+    /// `is_allowed`.
+    pub(crate) fn copy(&self, null_is_allowed: bool, values: &mut Vec<u64>) -> Result<(), Refused> {
+        values.clear();
+        let copied = self.column.copy(self.from, self.count, null_is_allowed, values);
+        copied.map_err(|refused| refused.later(self.before))
+    }
+}
+
+/// The rows of columns, one column after the other, up to `block` of them at a time.
+pub(crate) fn blocks(columns: &[Column], block: usize) -> impl Iterator<Item = Rows<'_>> {
+    let mut end = 0;
+    columns.iter().flat_map(move |column| {
+        let before = end;
+        end += column.len();
+        (0..column.len()).step_by(block).map(move |from| {
+            let count = block.min(column.len() - from);
+            Rows { column, from, count, before }
+        })
+    })
+}
+
 /// Calls `visit` with the values of columns, one column after the other, a block at a time.
 pub(crate) fn each_block(
     columns: &[Column],
@@ -356,15 +389,10 @@ pub(crate) fn each_block(
     null_is_allowed: bool,
     mut visit: impl FnMut(&[u64]) -> PyResult<()>,
 ) -> PyResult<()> {
-    let (mut values, mut before) = (Vec::with_capacity(block), 0);
-    for column in columns {
-        for from in (0..column.len()).step_by(block) {
-            values.clear();
-            let copied = column.copy(from, block, null_is_allowed, &mut values);
-            copied.map_err(|refused| refused.later(before))?;
-            visit(&values)?;
-        }
-        before += column.len();
+    let mut values = Vec::with_capacity(block);
+    for rows in blocks(columns, block) {
+        rows.copy(null_is_allowed, &mut values)?;
+        visit(&values)?;
     }
     Ok(())
 }

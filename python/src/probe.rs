@@ -1,7 +1,7 @@
 //! Many values asked for at once, and answers of the same kind.
 
 use crate::arrow::export_answers;
-use crate::buffer::{Array, Column};
+use crate::buffer::{Array, Column, Rows, blocks};
 use crate::error::raise;
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
@@ -143,12 +143,7 @@ struct Block<'a> {
 /// Where the values of a block lie.
 enum Values<'a> {
     Listed(&'a [u64]),
-    /// Rows of a column from `from` on; `before` rows are in columns before it.
-    Rows {
-        column: &'a Column,
-        from: usize,
-        before: usize,
-    },
+    Rows(Rows<'a>),
 }
 
 fn answers(
@@ -170,31 +165,23 @@ fn answers(
     };
     let mut rest = &mut found[..];
     let mut take = |count: usize| rest.split_off_mut(..count).unwrap_or_default();
-    let mut blocks = Vec::new();
+    let mut questions = Vec::new();
     match numbers {
-        Numbers::Columns(columns) => {
-            let mut before = 0;
-            for column in columns {
-                for from in (0..column.len()).step_by(block) {
-                    let answers = take(block.min(column.len() - from));
-                    blocks.push(Block { of: Values::Rows { column, from, before }, answers });
-                }
-                before += column.len();
-            }
-        }
-        Numbers::Values(values) => blocks.extend(values.chunks(block).map(|values| {
+        Numbers::Columns(columns) => questions.extend(blocks(columns, block).map(|rows| {
+            let answers = take(rows.count);
+            Block { of: Values::Rows(rows), answers }
+        })),
+        Numbers::Values(values) => questions.extend(values.chunks(block).map(|values| {
             let answers = take(values.len());
             Block { of: Values::Listed(values), answers }
         })),
         other => other.each(|values| ask(values, take(values.len())))?,
     }
-    let threads = threads.min(blocks.len());
-    in_threads(threads, blocks, Vec::new, |values, Block { of, answers }| match of {
+    let threads = threads.min(questions.len());
+    in_threads(threads, questions, Vec::new, |values, Block { of, answers }| match of {
         Values::Listed(values) => ask(values, answers),
-        Values::Rows { column, from, before } => {
-            values.clear();
-            let copied = column.copy(from, answers.len(), null_is_allowed, values);
-            copied.map_err(|refused| refused.later(before))?;
+        Values::Rows(rows) => {
+            rows.copy(null_is_allowed, values)?;
             ask(values, answers)
         }
     })?;

@@ -229,7 +229,7 @@ impl AnyFilter<Opened> {
     /// opens a file of one kind only.
     ///
     /// A mapped file must not be shortened in place while it is open: the kernel ends processes
-    /// that read what is gone, unless they called
+    /// that read bytes which the file no longer has, unless they called
     /// [`guard_mapped_files`](crate::guard_mapped_files). Programs that replace it by renaming, as
     /// [`save`](super::Filter::save) does, do no harm.
     ///

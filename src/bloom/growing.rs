@@ -34,7 +34,7 @@ pub(crate) struct Growing<D> {
 impl<D: Plain> Growing<D> {
     /// A filter whose first layer has the keys of `first`; all layers together keep its rate.
     pub(crate) fn new(first: Builder<D>, budget_bytes: u64) -> Result<Self> {
-        first.spec()?; // reports what is wrong with it
+        first.spec()?; // the error if it is no sound filter
         let known = first.expected_keys().zip(first.wanted_rate());
         let (keys, rate) = known.ok_or(BuildError::Incomplete)?;
         let mut growing = Self {

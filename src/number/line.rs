@@ -1,7 +1,7 @@
 //! One line, exactly: the reference parser.
 //!
 //! The vector kernels take the lines that are nothing but digits. Every other line comes here, and
-//! only this file decides what is wrong with it.
+//! only this file decides why it is malformed.
 
 use std::fmt;
 

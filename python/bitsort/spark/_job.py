@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -149,12 +149,13 @@ class Scanned:
         return _mapped_groups(self.spark, self.scan, kernel.map_ids(cut))
 
 
-class Frame:
-    """The ids of a column of a DataFrame, whose rows tasks get from Spark."""
+class RowIds:
+    """Ids that tasks get from Spark as rows, of which nothing is known before."""
 
-    def __init__(self, frame: DataFrame, column: str) -> None:
+    def __init__(self, frame: DataFrame, mapper: Callable[[kernel.Cut], kernel.Mapper]) -> None:
         self.spark = frame.sparkSession
-        self.frame = frame.select(_ids(frame, column))
+        self.frame = frame
+        self.mapper = mapper
 
     def sample(self, wanted: int) -> list[int] | None:
         return None
@@ -163,24 +164,22 @@ class Frame:
         return None
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
-        return self.frame.mapInArrow(kernel.map_ids(cut), kernel.PIECES)
+        return self.frame.mapInArrow(self.mapper(cut), kernel.PIECES)
 
 
-class Bitmaps:
+class Frame(RowIds):
+    """The ids of a column of a DataFrame."""
+
+    def __init__(self, frame: DataFrame, column: str) -> None:
+        super().__init__(frame.select(_ids(frame, column)), kernel.map_ids)
+
+
+class Bitmaps(RowIds):
     """The ids of bitmaps of Spark."""
 
     def __init__(self, frame: DataFrame, bucket: str, bitmap: str) -> None:
-        self.spark = frame.sparkSession
-        self.frame = frame.select(F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary"))
-
-    def sample(self, wanted: int) -> list[int] | None:
-        return None
-
-    def most_bytes(self) -> int | None:
-        return None
-
-    def pieces(self, cut: kernel.Cut) -> DataFrame:
-        return self.frame.mapInArrow(kernel.map_bitmaps(cut), kernel.PIECES)
+        columns = F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary")
+        super().__init__(frame.select(*columns), kernel.map_bitmaps)
 
 
 class Files:

@@ -305,8 +305,10 @@ fn read_dictionary(
     let (mut parts, mut taken) = (Vec::new(), 0_u64);
     let mut take = |more: u64| {
         taken = taken.saturating_add(more);
-        let is_fine = taken <= bytes.limit_bytes;
-        is_fine.then_some(taken).ok_or_else(|| too_large("a dictionary", taken, bytes.limit_bytes))
+        if taken > bytes.limit_bytes {
+            return Err(too_large("a dictionary", taken, bytes.limit_bytes));
+        }
+        Ok(())
     };
     for block in blocks {
         let (at, head_bytes, whole) = place_of(block)?;
@@ -338,7 +340,6 @@ fn read_dictionary(
     if parts.is_empty() {
         return Err(invalid("a column has no dictionary"));
     }
-    let taken = take(0)?;
     Ok((parts.into(), taken))
 }
 

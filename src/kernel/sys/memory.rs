@@ -52,7 +52,8 @@ impl Pages {
     pub(crate) fn make_room(&mut self, words: usize) -> io::Result<()> {
         if self.words().len() < words {
             *self = Self::default(); // given back first
-            // Somewhat more than asked for lasts; what is not touched costs nothing.
+            // Some more than asked for, so that the next call may need nothing. Pages that are
+            // never touched cost nothing.
             *self = Self::zeroed(words.saturating_add(words / 8))?;
         }
         Ok(())

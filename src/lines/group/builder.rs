@@ -246,8 +246,8 @@ impl Group {
         Ok(report_of(&report, aside, written))
     }
 
-    /// Makes the sets. Gives lists of them, the counts of what was read, and the rows that were
-    /// kept aside.
+    /// Makes the sets. Gives lists of them, the report on the rows that were read, and how many
+    /// rows were kept aside.
     fn gather(
         self,
         path: &Path,

@@ -75,8 +75,8 @@ impl BlockIndex {
     /// after its index is read as a whole.
     ///
     /// The files must not be shortened in place while they are open: the kernel ends processes that
-    /// read what is gone, unless they called [`guard_mapped_files`](crate::guard_mapped_files). A
-    /// lookup checks the length before it reads.
+    /// read bytes which the file no longer has, unless they called
+    /// [`guard_mapped_files`](crate::guard_mapped_files). A lookup checks the length before it reads.
     ///
     /// # Errors
     ///

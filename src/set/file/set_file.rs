@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// 64-bit file has no table of its buckets and is walked once.
 ///
 /// The file must not be shortened in place while it is open: the kernel ends
-/// processes that read what is gone, unless they called
+/// processes that read bytes which the file no longer has, unless they called
 /// [`guard_mapped_files`](crate::guard_mapped_files). Programs that replace it by renaming,
 /// as `bitset` does, do no harm.
 ///

@@ -58,7 +58,7 @@ impl SetView<'_> {
     /// Bytes of the containers, about.
     pub(crate) fn bytes(self) -> usize {
         match self.0 {
-            Shape::Dense(dense) => dense.len() * crate::set::container::BITMAP_BYTES,
+            Shape::Dense(dense) => dense.len() * container::BITMAP_BYTES,
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
             Shape::Sparse(sparse) => sparse.bytes(),
@@ -93,27 +93,31 @@ struct Pieces {
     /// A piece has 2^shift possible values; at least a container's.
     shift: u32,
     count: usize,
+    /// Bytes of the containers of a piece, on the average.
+    bytes: usize,
 }
 
 impl Pieces {
     fn of(view: SetView<'_>) -> Result<Self, Damage> {
         let Some((min, max)) = view.min()?.zip(view.max()?) else {
-            return Ok(Self { base: 0, range: 0, shift: 16, count: 0 });
+            return Ok(Self { base: 0, range: 0, shift: 16, count: 0, bytes: 0 });
         };
         let base = min & !0xFFFF;
         let range = difference(max, base)?;
         let bits = u64::BITS - range.leading_zeros();
-        // So many that the containers of each piece can be found beforehand, if possible.
-        let for_keys = usize::try_from((range >> 16) / MAX_CONTAINERS as u64 + 1).ok();
-        let for_keys = for_keys.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
-        let for_bitmaps = usize::try_from((range >> 16) / BITMAP_CONTAINERS as u64 + 1).ok();
-        let for_bitmaps = for_bitmaps.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1);
-        let for_bytes = view.bytes().div_ceil(PIECE_BYTES);
-        let wanted = for_bytes.max(for_keys).max(for_bitmaps).next_power_of_two().min(MAX_PIECES);
+        // How many pieces have so many containers each, if that can be.
+        let of_containers = |containers: usize| {
+            let pieces = usize::try_from((range >> 16) / containers as u64 + 1).ok();
+            pieces.filter(|&pieces| pieces <= MAX_PIECES).unwrap_or(1)
+        };
+        let for_lookups = of_containers(BITMAP_CONTAINERS).max(of_containers(MAX_CONTAINERS));
+        let bytes = view.bytes();
+        let for_bytes = bytes.div_ceil(PIECE_BYTES);
+        let wanted = for_bytes.max(for_lookups).next_power_of_two().min(MAX_PIECES);
         let shift = bits.saturating_sub(wanted.ilog2()).clamp(16, 63);
         // Never more than that, as the shift was chosen so.
         let count = usize::try_from((range >> shift) + 1).unwrap_or(MAX_PIECES);
-        Ok(Self { base, range, shift, count })
+        Ok(Self { base, range, shift, count, bytes: bytes / count })
     }
 
     /// The piece of `value`, or their number if it is in none: below the base the distance
@@ -122,6 +126,16 @@ impl Pieces {
     fn of_value(&self, value: u64) -> usize {
         let piece = value.wrapping_sub(self.base) >> self.shift;
         usize::try_from(piece).map_or(self.count, |piece| piece.min(self.count))
+    }
+
+    /// Containers of a piece.
+    fn containers(&self) -> usize {
+        1 << (self.shift - 16).min(usize::BITS - 1)
+    }
+
+    /// The key of the first container of a piece.
+    fn first_key(&self, piece: usize) -> u64 {
+        (self.base >> 16) + (piece * self.containers()) as u64
     }
 
     /// Whether values are worth putting in order.
@@ -136,9 +150,7 @@ impl Pieces {
 
 /// A value less the base.
 trait Offset: bytemuck::Pod + Into<u64> + Ord {
-    /// # Panics
-    ///
-    /// Not where the pieces have such offsets.
+    /// The offset. Its upper bits may get lost if the value lies in no piece.
     fn of(offset: u64) -> Self;
 }
 
@@ -228,9 +240,8 @@ impl<'a> Prober<'a> {
     }
 
     fn look_up<O: Offset>(&mut self, len: usize) -> Result<(), Damage> {
-        let containers_of_piece = 1_usize << (self.pieces.shift - 16).min(usize::BITS - 1);
-        if let Some(fewest) = self.fewest_for_bitmap(containers_of_piece, len) {
-            return self.look_up_in_bitmaps::<O>(containers_of_piece, fewest);
+        if let Some(fewest) = self.fewest_for_bitmap(len) {
+            return self.look_up_in_bitmaps::<O>(fewest);
         }
         if let Shape::Sparse(sparse) = self.view.0
             && len as u64 * NEAR_VALUES > sparse.len()
@@ -238,17 +249,16 @@ impl<'a> Prober<'a> {
             return self.walk_to::<O>(sparse);
         }
         let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Folder(_));
-        let (view, Pieces { base, .. }) = (self.view, self.pieces);
-        if has_parts || containers_of_piece > MAX_CONTAINERS {
+        let (view, pieces) = (self.view, self.pieces);
+        if has_parts || pieces.containers() > MAX_CONTAINERS {
             return self.each_piece(|_, offsets: &[O], answers| {
-                look_up_in_batches(view, base, offsets, answers)
+                look_up_in_batches(view, pieces.base, offsets, answers)
             });
         }
         let mut cursor = Ahead::new(view);
-        let mut containers = vec![None; containers_of_piece];
+        let mut containers = vec![None; pieces.containers()];
         self.each_piece(|piece, offsets: &[O], answers| {
-            let first_key = (base >> 16) + (piece * containers_of_piece) as u64;
-            let bytes = cursor.fill(first_key, &mut containers)?;
+            let bytes = cursor.fill(pieces.first_key(piece), &mut containers)?;
             look_up_in_containers(&containers, offsets, bytes, answers);
             Ok(())
         })
@@ -273,35 +283,31 @@ impl<'a> Prober<'a> {
 
     /// From how many values a piece on it pays to make a bitmap of each piece. None if pieces are
     /// too large for it, or if `len` values are too few on the average.
-    fn fewest_for_bitmap(&self, containers_of_piece: usize, len: usize) -> Option<usize> {
+    fn fewest_for_bitmap(&self, len: usize) -> Option<usize> {
         /// Words that are cleared in the time of looking up a value elsewhere.
         const WORDS: usize = 32;
         /// Bytes of containers that are read in that time.
         const BYTES: usize = 16;
-        if matches!(self.view.0, Shape::Dense(_)) || containers_of_piece > BITMAP_CONTAINERS {
+        let containers = self.pieces.containers();
+        if matches!(self.view.0, Shape::Dense(_)) || containers > BITMAP_CONTAINERS {
             return None;
         }
-        let fewest = containers_of_piece * container::WORDS / WORDS
-            + self.view.bytes() / self.pieces.count / BYTES;
+        let fewest = containers * container::WORDS / WORDS + self.pieces.bytes / BYTES;
         (len / self.pieces.count >= fewest).then_some(fewest)
     }
 
     /// Makes a bitmap of each piece that at least half of `fewest` values ask for.
-    fn look_up_in_bitmaps<O: Offset>(
-        &mut self,
-        containers_of_piece: usize,
-        fewest: usize,
-    ) -> Result<(), Damage> {
-        let (view, Pieces { base, .. }) = (self.view, self.pieces);
+    fn look_up_in_bitmaps<O: Offset>(&mut self, fewest: usize) -> Result<(), Damage> {
+        let (view, pieces) = (self.view, self.pieces);
         let mut cursor = Ahead::new(view);
-        let mut words = vec![[0; 8]; containers_of_piece * container::WORDS];
+        let mut words = vec![[0; 8]; pieces.containers() * container::WORDS];
         let mask = words.len() - 1;
         self.each_piece(|piece, offsets: &[O], answers| {
             if offsets.len() < fewest / 2 {
-                return look_up_in_batches(view, base, offsets, answers);
+                return look_up_in_batches(view, pieces.base, offsets, answers);
             }
             words.fill([0; 8]);
-            cursor.set_bits((base >> 16) + (piece * containers_of_piece) as u64, &mut words)?;
+            cursor.set_bits(pieces.first_key(piece), &mut words)?;
             for (answer, &offset) in answers.iter_mut().zip(offsets) {
                 let bit: u64 = offset.into();
                 let index = usize::try_from(bit / 64).unwrap_or(usize::MAX) & mask;
