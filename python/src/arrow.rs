@@ -554,7 +554,7 @@ const fn arrow_format(kind: Kind) -> &'static CStr {
 /// An array of ours: a pair of capsules.
 pub(crate) fn export_array<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTuple>> {
     let chunk = if array.kind() == Kind::Bool {
-        bits_chunk(&array.column(), None)?
+        bits_chunk(&array.column())?
     } else {
         let owner: Arc<dyn Any + Send + Sync> = array.memory().clone();
         let start = array.memory().start().cast_const().cast();
@@ -563,13 +563,25 @@ pub(crate) fn export_array<'py>(py: Python<'py>, array: &Array) -> PyResult<Boun
     pair(py, arrow_format(array.kind()), chunk)
 }
 
-/// Answers as an Arrow array, with nulls where `questions` have them.
+/// The first `len` of these bits, one an answer, as an Arrow array; null where `questions` are.
 pub(crate) fn export_answers<'py>(
     py: Python<'py>,
-    answers: &Array,
+    bits: Arc<Vec<u64>>,
+    len: usize,
     questions: &[Column],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    pair(py, c"b", bits_chunk(&answers.column(), Some(questions))?)
+    assert!(len <= bits.len() * 64, "fewer answers than said");
+    let known: Option<Vec<bool>> = questions.iter().any(Column::has_nulls).then(|| {
+        questions.iter().flat_map(|part| (0..part.len()).map(|row| !part.is_null(row))).collect()
+    });
+    let nulls = known.as_ref().map_or(0, |known| known.iter().filter(|known| !**known).count());
+    let valid = known.map(|known| packed(&known).collect::<Vec<u8>>());
+    let owner = Arc::new((valid, bits));
+    let valid = owner.0.as_ref().map_or(ptr::null(), |valid| valid.as_ptr().cast());
+    let buffers = vec![valid, owner.1.as_ptr().cast()];
+    let mut chunk = chunk(len, buffers, Vec::new(), Some(owner));
+    chunk.null_count = i64::try_from(nulls).unwrap_or(0);
+    pair(py, c"b", chunk)
 }
 
 fn pair<'py>(
@@ -587,36 +599,30 @@ fn pair<'py>(
 const BLOCK: usize = 1 << 11;
 
 /// Truth values as bits.
-fn bits_chunk(answers: &Column, questions: Option<&[Column]>) -> PyResult<Chunk> {
+fn bits_chunk(answers: &Column) -> PyResult<Chunk> {
     let len = answers.len();
-    let mut bits = Vec::with_capacity(len.div_ceil(8));
-    let mut values = Vec::with_capacity(BLOCK);
+    let mut bits: Vec<u8> = Vec::with_capacity(len.div_ceil(8));
+    let (mut values, mut truths) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
     for from in (0..len).step_by(BLOCK) {
         values.clear();
         answers.copy(from, BLOCK, true, &mut values)?;
-        bits.extend(values.chunks(8).map(|eight| packed(eight.iter().map(|value| *value != 0))));
+        truths.clear();
+        truths.extend(values.iter().map(|value| *value != 0));
+        bits.extend(packed(&truths));
     }
-    let asked = questions.unwrap_or_default();
-    let known: Option<Vec<bool>> = asked.iter().any(Column::has_nulls).then(|| {
-        asked.iter().flat_map(|part| (0..part.len()).map(|row| !part.is_null(row))).collect()
-    });
-    let nulls = known.as_ref().map_or(0, |known| known.iter().filter(|known| !**known).count());
-    let valid: Option<Vec<u8>> =
-        known.map(|known| known.chunks(8).map(|eight| packed(eight.iter().copied())).collect());
-    let owner = Arc::new((valid, bits));
-    let valid = owner.0.as_ref().map_or(ptr::null(), |valid| valid.as_ptr().cast());
-    let buffers = vec![valid, owner.1.as_ptr().cast()];
-    let mut chunk = chunk(len, buffers, Vec::new(), Some(owner));
-    chunk.null_count = i64::try_from(nulls).unwrap_or(0);
-    Ok(chunk)
+    let owner = Arc::new(bits);
+    let buffers = vec![ptr::null(), owner.as_ptr().cast()];
+    Ok(chunk(len, buffers, Vec::new(), Some(owner)))
 }
 
-fn packed(eight: impl DoubleEndedIterator<Item = bool>) -> u8 {
-    let mut byte = 0;
-    for (place, answer) in eight.enumerate() {
-        byte |= u8::from(answer) << place;
-    }
-    byte
+/// A bit for each truth value, the lowest bit of a byte first.
+pub(crate) fn packed(truths: &[bool]) -> impl Iterator<Item = u8> {
+    truths.chunks(8).map(|eight| {
+        let mut bytes = [0; 8];
+        bytes[..eight.len()].copy_from_slice(bytemuck::cast_slice(eight));
+        // Byte k, 0 or 1, is moved to bit 56 + k; no two products meet at a bit.
+        (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
+    })
 }
 
 /// Gives the next values, none at the end, or the text of an error.

@@ -4,7 +4,7 @@ use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, each_block};
 use crate::error::{invalid, raise, wrong_type};
 use crate::numbers::{BLOCK, Numbers, natural};
-use crate::probe::Asker;
+use crate::probe::{Answers, Asker};
 use crate::source::source_of;
 use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
@@ -431,7 +431,7 @@ impl Bloom {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)
         })??;
-        asker.tell(py, found, keys.columns())
+        asker.tell(py, Answers::of(asker.form(), &found), keys.columns())
     }
 
     /// Adds all keys of another filter of the same size, hash function and seed.

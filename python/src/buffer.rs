@@ -360,26 +360,62 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Replaces `values` with the values of these rows; of a null it takes a 0, if that
-    /// `is_allowed`.
-    pub(crate) fn copy(&self, null_is_allowed: bool, values: &mut Vec<u64>) -> Result<(), Refused> {
-        values.clear();
+    /// Appends the values of these rows; of a null a 0, if that `is_allowed`.
+    fn copy(&self, null_is_allowed: bool, values: &mut Vec<u64>) -> Result<(), Refused> {
         let copied = self.column.copy(self.from, self.count, null_is_allowed, values);
         copied.map_err(|refused| refused.later(self.before))
     }
+
+    /// Which of these rows are null.
+    fn nulls(&self) -> impl Iterator<Item = bool> {
+        (self.from..self.from + self.count).map(|row| self.column.is_null(row))
+    }
 }
 
-/// The rows of columns, one column after the other, up to `block` of them at a time.
-pub(crate) fn blocks(columns: &[Column], block: usize) -> impl Iterator<Item = Rows<'_>> {
-    let mut end = 0;
-    columns.iter().flat_map(move |column| {
-        let before = end;
-        end += column.len();
-        (0..column.len()).step_by(block).map(move |from| {
-            let count = block.min(column.len() - from);
-            Rows { column, from, count, before }
-        })
-    })
+/// Rows that are read together.
+pub(crate) struct Block<'a>(Vec<Rows<'a>>);
+
+impl Block<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|rows| rows.count).sum()
+    }
+
+    /// Replaces `values` with the values of the rows; of a null it takes a 0, if that
+    /// `is_allowed`.
+    pub(crate) fn copy(&self, null_is_allowed: bool, values: &mut Vec<u64>) -> Result<(), Refused> {
+        values.clear();
+        self.0.iter().try_for_each(|rows| rows.copy(null_is_allowed, values))
+    }
+
+    /// Which of the rows are null; none if that cannot be.
+    pub(crate) fn nulls(&self) -> Option<impl Iterator<Item = bool>> {
+        let may_be_null = self.0.iter().any(|rows| rows.column.validity.is_some());
+        may_be_null.then(|| self.0.iter().flat_map(Rows::nulls))
+    }
+}
+
+/// The rows of columns, one column after the other, `most` at a time; the last block has the rest.
+pub(crate) fn blocks(columns: &[Column], most: usize) -> Vec<Block<'_>> {
+    let (mut blocks, mut block) = (Vec::new(), Vec::new());
+    let (mut before, mut room) = (0, most);
+    for column in columns {
+        let mut from = 0;
+        while from < column.len() {
+            let count = room.min(column.len() - from);
+            block.push(Rows { column, from, count, before });
+            from += count;
+            room -= count;
+            if room == 0 {
+                blocks.push(Block(std::mem::take(&mut block)));
+                room = most;
+            }
+        }
+        before += column.len();
+    }
+    if !block.is_empty() {
+        blocks.push(Block(block));
+    }
+    blocks
 }
 
 /// Calls `visit` with the values of columns, one column after the other, a block at a time.
@@ -458,19 +494,6 @@ impl Array {
         assert!(len * kind.bytes() <= words.len() * 8, "fewer values than said");
         let stride = kind.bytes().cast_signed();
         Self { kind, memory: Arc::new(Memory::of(words)), len: len.cast_signed(), stride }
-    }
-
-    /// An array of answers.
-    pub(crate) fn of_answers(answers: &[bool]) -> Self {
-        let mut words = Vec::with_capacity(answers.len().div_ceil(8));
-        for eight in answers.chunks(8) {
-            let mut bytes = [0; 8];
-            for (byte, answer) in bytes.iter_mut().zip(eight) {
-                *byte = u8::from(*answer);
-            }
-            words.push(u64::from_ne_bytes(bytes));
-        }
-        Self::new(Kind::Bool, answers.len(), words)
     }
 
     pub(crate) fn kind(&self) -> Kind {

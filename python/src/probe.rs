@@ -1,13 +1,13 @@
 //! Many values asked for at once, and answers of the same kind.
 
-use crate::arrow::export_answers;
-use crate::buffer::{Array, Column, Rows, blocks};
+use crate::arrow::{export_answers, packed};
+use crate::buffer::{Array, Block, Column, Kind, blocks};
 use crate::error::raise;
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
 use crate::work::{FEW, in_threads, watched};
 use bitsort::Progress;
-use bitsort::set::AsSet;
+use bitsort::set::{AsSet, Prober, SetView};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMemoryView, PyRange, PyTuple};
 use std::num::NonZero;
@@ -16,9 +16,9 @@ use std::thread::available_parallelism;
 
 /// Most values that a thread asks a set for at once. A set answers many values several times faster.
 const BLOCK: usize = 1 << 24;
-/// Most values that all threads ask for at once. Each value takes up to 17 bytes while they do.
+/// Most values that all threads ask for at once. Each value takes up to 18 bytes while they do.
 const MOST: usize = 1 << 25;
-/// Fewer values are not worth a thread of their own.
+/// Fewer values are not worth a thread of their own, nor memory that is kept for the next ones.
 const LEAST: usize = 1 << 18;
 const MAX_THREADS: usize = 16;
 
@@ -54,37 +54,99 @@ impl Asker {
         })
     }
 
+    /// How it gets the answers.
+    pub(crate) fn form(&self) -> Form {
+        match self {
+            Self::Arrow(library) if library != "pandas" => Form::Bits,
+            _ => Form::Bytes,
+        }
+    }
+
     /// Answers for whoever asked.
     pub(crate) fn tell<'py>(
         &self,
         py: Python<'py>,
-        answers: Vec<bool>,
+        answers: Answers,
         questions: &[Column],
     ) -> PyResult<Bound<'py, PyAny>> {
-        if let Self::Other = self {
-            return Ok(PyList::new(py, answers)?.into_any());
-        }
-        let array = Bound::new(py, Array::of_answers(&answers))?.into_any();
-        match self {
-            Self::Numpy => py.import("numpy")?.call_method1("asarray", (array,)),
-            Self::Arrow(library) => {
-                let answers = ArrowAnswers {
-                    array: array.cast_into()?.unbind(),
-                    questions: questions.to_vec(),
-                };
-                let answers = Bound::new(py, answers)?;
-                match library.as_str() {
-                    "pyarrow" => py.import("pyarrow")?.call_method1("array", (answers,)),
-                    "polars" => py.import("polars")?.call_method1("Series", (answers,)),
-                    "pandas" => {
-                        let bits =
-                            py.import("numpy")?.call_method1("asarray", (&answers.get().array,))?;
-                        py.import("pandas")?.call_method1("Series", (bits,))
-                    }
-                    _ => Ok(answers.into_any()),
+        let Answers { form, words, len } = answers;
+        if form == Form::Bits {
+            let answers =
+                ArrowAnswers { bits: Arc::new(words), len, questions: questions.to_vec() };
+            let answers = Bound::new(py, answers)?.into_any();
+            return match self {
+                Self::Arrow(library) if library == "pyarrow" => {
+                    py.import("pyarrow")?.call_method1("array", (answers,))
                 }
-            }
-            _ => Ok(PyMemoryView::from(&array)?.into_any()),
+                Self::Arrow(library) if library == "polars" => {
+                    py.import("polars")?.call_method1("Series", (answers,))
+                }
+                _ => Ok(answers),
+            };
+        }
+        if let Self::Other = self {
+            let bytes: &[u8] = bytemuck::cast_slice(&words);
+            return Ok(PyList::new(py, bytes[..len].iter().map(|byte| *byte != 0))?.into_any());
+        }
+        let array = Bound::new(py, Array::new(Kind::Bool, len, words))?.into_any();
+        if let Self::Buffer = self {
+            return Ok(PyMemoryView::from(&array)?.into_any());
+        }
+        let array = py.import("numpy")?.call_method1("asarray", (array,))?;
+        match self {
+            Self::Arrow(_) => py.import("pandas")?.call_method1("Series", (array,)),
+            _ => Ok(array),
+        }
+    }
+}
+
+/// How answers lie in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A byte each, 0 or 1.
+    Bytes,
+    /// A bit each, the lowest bit of a byte first, as Arrow has them.
+    Bits,
+}
+
+/// Answers in memory.
+pub(crate) struct Answers {
+    form: Form,
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Answers {
+    /// So many answers, all no.
+    fn new(form: Form, len: usize) -> Self {
+        Self { form, words: vec![0; form.bytes(len).div_ceil(8)], len }
+    }
+
+    pub(crate) fn of(form: Form, answers: &[bool]) -> Self {
+        let mut all = Self::new(form, answers.len());
+        form.put(answers, all.bytes_mut());
+        all
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.form.bytes(self.len)]
+    }
+}
+
+impl Form {
+    /// Bytes of so many answers.
+    fn bytes(self, answers: usize) -> usize {
+        match self {
+            Self::Bytes => answers,
+            Self::Bits => answers.div_ceil(8),
+        }
+    }
+
+    /// Writes answers into `to`, which has the bytes of so many.
+    fn put(self, answers: &[bool], to: &mut [u8]) {
+        match self {
+            Self::Bytes => to.copy_from_slice(bytemuck::cast_slice(answers)),
+            Self::Bits => to.iter_mut().zip(packed(answers)).for_each(|(to, byte)| *to = byte),
         }
     }
 }
@@ -93,7 +155,8 @@ impl Asker {
 /// was, for whatever reads Arrow arrays.
 #[pyclass(frozen, module = "bitsort")]
 pub(crate) struct ArrowAnswers {
-    array: Py<Array>,
+    bits: Arc<Vec<u64>>,
+    len: usize,
     questions: Vec<Column>,
 }
 
@@ -107,11 +170,11 @@ impl ArrowAnswers {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let _ = requested_schema; // the protocol lets us give the type that there is
-        export_answers(py, self.array.get(), &self.questions)
+        export_answers(py, Arc::clone(&self.bits), self.len, &self.questions)
     }
 
     fn __len__(&self) -> usize {
-        self.array.get().count()
+        self.len
     }
 }
 
@@ -124,7 +187,7 @@ pub(crate) fn contains_many<'py>(
     let asker = Asker::of(values)?;
     let numbers = Numbers::of(values)?;
     let progress = Arc::new(Progress::default());
-    let ask = || answers(source, &numbers, &progress, matches!(asker, Asker::Arrow(_)));
+    let ask = || answers(source, &numbers, &progress, &asker);
     let found =
         if numbers.len() > FEW { watched(py, &progress, None, ask)? } else { py.detach(ask)? };
     let columns = match &numbers {
@@ -134,62 +197,99 @@ pub(crate) fn contains_many<'py>(
     asker.tell(py, found, columns)
 }
 
-/// Questions that lie together, and the room for their answers.
-struct Block<'a> {
-    of: Values<'a>,
-    answers: &'a mut [bool],
+/// Questions that are asked together.
+enum Questions<'a> {
+    Listed(&'a [u64]),
+    Rows(Block<'a>),
 }
 
-/// Where the values of a block lie.
-enum Values<'a> {
-    Listed(&'a [u64]),
-    Rows(Rows<'a>),
+/// What a thread needs for each of its blocks.
+#[derive(Default)]
+struct Scratch<'s> {
+    values: Vec<u64>,
+    answers: Vec<bool>,
+    prober: Option<Prober<'s>>,
+}
+
+/// A set that is asked, until the progress is cancelled.
+struct Asking<'s> {
+    source: &'s Source,
+    view: SetView<'s>,
+    progress: &'s Progress,
+}
+
+impl<'s> Asking<'s> {
+    fn ask(
+        &self,
+        values: &[u64],
+        answers: &mut Vec<bool>,
+        prober: &mut Option<Prober<'s>>,
+    ) -> PyResult<()> {
+        self.source.check()?;
+        crate::numbers::interrupted(self.progress)?;
+        answers.resize(values.len(), false);
+        let asked = match prober {
+            _ if values.len() < LEAST => self.view.contains_many(values, answers),
+            Some(prober) => prober.contains_many(values, answers),
+            None => Prober::new(self.view)
+                .and_then(|new| prober.insert(new).contains_many(values, answers)),
+        };
+        let set = self.source.as_set();
+        self.source.after(asked.map_err(|damage| raise(set.damaged(damage))))
+    }
 }
 
 fn answers(
     source: &Source,
     numbers: &Numbers,
     progress: &Progress,
-    null_is_allowed: bool,
-) -> PyResult<Vec<bool>> {
+    asker: &Asker,
+) -> PyResult<Answers> {
     let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
-    let mut found = vec![false; len];
+    let form = asker.form();
+    let mut found = Answers::new(form, len);
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let block = BLOCK.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
-    let ask = |values: &[u64], answers: &mut [bool]| {
-        source.check()?;
-        crate::numbers::interrupted(progress)?;
-        let set = source.as_set();
-        let asked = set.view().contains_many(values, answers);
-        source.after(asked.map_err(|damage| raise(set.damaged(damage))))
-    };
-    let mut rest = &mut found[..];
-    let mut take = |count: usize| rest.split_off_mut(..count).unwrap_or_default();
+    let block = block.next_multiple_of(8); // so that no two blocks share a byte
+    let asking = Asking { source, view: source.as_set().view(), progress };
+    let mut rest = found.bytes_mut();
+    let mut take = |count: usize| rest.split_off_mut(..form.bytes(count)).unwrap_or_default();
     let mut questions = Vec::new();
     match numbers {
-        Numbers::Columns(columns) => questions.extend(blocks(columns, block).map(|rows| {
-            let answers = take(rows.count);
-            Block { of: Values::Rows(rows), answers }
-        })),
-        Numbers::Values(values) => questions.extend(values.chunks(block).map(|values| {
-            let answers = take(values.len());
-            Block { of: Values::Listed(values), answers }
-        })),
-        other => other.each(|values| ask(values, take(values.len())))?,
+        Numbers::Columns(columns) => {
+            questions.extend(blocks(columns, block).into_iter().map(|rows| {
+                let to = take(rows.len());
+                (Questions::Rows(rows), to)
+            }))
+        }
+        Numbers::Values(values) => questions.extend(
+            values.chunks(block).map(|values| (Questions::Listed(values), take(values.len()))),
+        ),
+        other => {
+            let mut answers = Vec::new();
+            other.each(|values| {
+                asking.ask(values, &mut answers, &mut None)?;
+                form.put(&answers, take(values.len()));
+                Ok(())
+            })?;
+        }
     }
     let threads = threads.min(questions.len());
-    in_threads(threads, questions, Vec::new, |values, Block { of, answers }| match of {
-        Values::Listed(values) => ask(values, answers),
-        Values::Rows(rows) => {
-            rows.copy(null_is_allowed, values)?;
-            ask(values, answers)
+    in_threads(threads, questions, Scratch::default, |scratch, (questions, to)| {
+        let Scratch { values, answers, prober } = scratch;
+        match questions {
+            Questions::Listed(values) => asking.ask(values, answers, prober)?,
+            Questions::Rows(rows) => {
+                let null_is_allowed = matches!(asker, Asker::Arrow(_));
+                rows.copy(null_is_allowed, values)?;
+                asking.ask(values, answers, prober)?;
+                if let Some(nulls) = rows.nulls() {
+                    answers.iter_mut().zip(nulls).for_each(|(answer, null)| *answer &= !null);
+                }
+            }
         }
+        form.put(answers, to);
+        Ok(())
     })?;
-    if let (Numbers::Columns(columns), true) = (numbers, null_is_allowed) {
-        let rows = columns.iter().flat_map(|part| (0..part.len()).map(|row| part.is_null(row)));
-        if columns.iter().any(Column::has_nulls) {
-            found.iter_mut().zip(rows).for_each(|(found, is_null)| *found &= !is_null);
-        }
-    }
     Ok(found)
 }

@@ -30,6 +30,7 @@ mod prefetch;
 pub(crate) mod quads;
 pub(crate) mod quicksort;
 pub(crate) mod runs;
+pub(crate) mod stages;
 pub(crate) mod steps;
 pub(crate) mod stream;
 #[deny(unsafe_code, reason = "opened again function by function")]

@@ -64,4 +64,4 @@ pub use sink::Written;
 pub(crate) use sink::temporary_bits;
 pub(crate) use sink::{TableSink, temporary_set, write_file, write_stream};
 pub use update::Update;
-pub use view::{Damage, Runs, SetView, Values};
+pub use view::{Damage, Prober, Runs, SetView, Values};

@@ -236,7 +236,7 @@ impl<'a> Lines<'a> {
     pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
         self.drain();
         self.found.resize(self.looked_up, false);
-        self.prober.answer(&self.values.words()[..self.looked_up], &mut self.found)?;
+        self.prober.contains_many(&self.values.words()[..self.looked_up], &mut self.found)?;
         let found = self.found.iter().map(|&found| u64::from(found)).sum();
         let asked = mem::take(&mut self.unanswered);
         self.counts.asked += asked;

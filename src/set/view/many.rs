@@ -7,6 +7,7 @@
 
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
+use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
 use crate::set::container::{self, Container, Op};
 
@@ -50,9 +51,7 @@ impl SetView<'_> {
         if values.len() < MIN_ORDERED {
             return self.batches(values, found);
         }
-        let mut prober = Prober::new(self)?;
-        let mut batches = values.chunks(MANY).zip(found.chunks_mut(MANY));
-        batches.try_for_each(|(values, found)| prober.answer(values, found))
+        Prober::new(self)?.contains_many(values, found)
     }
 
     /// Bytes of the containers, about.
@@ -69,9 +68,25 @@ impl SetView<'_> {
     }
 }
 
-/// Asks a set for many values, and keeps its memory for the next ones.
+/// Asks a set for many values, and keeps its memory for the next ones: for those who call
+/// [`SetView::contains_many`] again and again.
+///
+/// # Examples
+///
+/// ```
+/// use bitsort::set::{AsSet, IntegerSet, Prober};
+///
+/// let set = IntegerSet::from([3, 40]);
+/// let mut prober = Prober::new(set.as_set().view())?;
+/// let mut found = [false; 2];
+/// for (values, expected) in [([3, 4], [true, false]), ([40, 41], [true, false])] {
+///     prober.contains_many(&values, &mut found)?;
+///     assert_eq!(found, expected);
+/// }
+/// # Ok::<(), bitsort::set::Damage>(())
+/// ```
 #[derive(Debug)]
-pub(crate) struct Prober<'a> {
+pub struct Prober<'a> {
     view: SetView<'a>,
     pieces: Pieces,
     /// For each piece how many values ask for it, and later where its offsets begin or end. The
@@ -79,8 +94,11 @@ pub(crate) struct Prober<'a> {
     ends: Vec<usize>,
     /// Of the values, in the order of their pieces.
     offsets: Pages,
-    /// In the order of the offsets.
-    answers: Vec<bool>,
+    /// A bit for each offset, in their order. So few bytes stay in the caches while they are read
+    /// in the order of the values.
+    answers: Vec<u64>,
+    /// Answers of one piece.
+    here: Vec<bool>,
 }
 
 /// How the range of a set is cut.
@@ -169,25 +187,43 @@ impl Offset for u64 {
 
 impl<'a> Prober<'a> {
     /// Looks for the ends of the set.
-    pub(crate) fn new(view: SetView<'a>) -> Result<Self, Damage> {
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged there.
+    pub fn new(view: SetView<'a>) -> Result<Self, Damage> {
         let pieces = Pieces::of(view)?;
         let ends = vec![0; pieces.count + 1];
-        Ok(Self { view, pieces, ends, offsets: Pages::default(), answers: Vec::new() })
+        let (answers, here) = (Vec::new(), Vec::new());
+        Ok(Self { view, pieces, ends, offsets: Pages::default(), answers, here })
     }
 
-    /// Whether each of `values` is in the set, into `found`, which is as long.
+    /// Whether each of `values` is in the set, into the front of `found`.
     ///
     /// # Errors
     ///
     /// If the bytes are damaged where an answer is looked for.
-    pub(crate) fn answer(&mut self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+    ///
+    /// # Panics
+    ///
+    /// If `found` is shorter than `values`.
+    pub fn contains_many(&mut self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
+        let found = &mut found[..values.len()];
+        let mut batches = values.chunks(MANY).zip(found.chunks_mut(MANY));
+        batches.try_for_each(|(values, found)| self.answer(values, found))
+    }
+
+    /// The same for [`MANY`] values at most, of which `found` has as many.
+    fn answer(&mut self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
         let is_narrow = self.pieces.is_narrow();
         let words = if is_narrow { values.len().div_ceil(2) } else { values.len() };
         self.answers.clear();
+        self.here.clear();
         if values.len() < MIN_ORDERED
             || !self.pieces.are_many()
             || self.offsets.make_room(words).is_err()
-            || self.answers.try_reserve(values.len()).is_err()
+            || self.answers.try_reserve(words_of(values.len())).is_err()
+            || self.here.try_reserve(values.len()).is_err()
         {
             return self.view.batches(values, found); // slower, in no memory
         }
@@ -208,14 +244,20 @@ impl<'a> Prober<'a> {
         for &value in values {
             self.ends[pieces.of_value(value)] += 1;
         }
-        self.begin_pieces();
-        let offsets: &mut [O] = bytemuck::cast_slice_mut(self.offsets.words_mut());
+        let mut rest: &mut [O] = bytemuck::cast_slice_mut(self.offsets.words_mut());
+        let parts = self.ends.iter().map(|&count| rest.split_off_mut(..count).unwrap_or_default());
+        let mut stages = Stages::new(parts.collect());
         for &value in values {
-            let to = &mut self.ends[pieces.of_value(value)];
-            offsets[*to] = O::of(value.wrapping_sub(pieces.base));
-            *to += 1;
+            let offset = O::of(value.wrapping_sub(pieces.base));
+            stages.push(pieces.of_value(value), offset).map_err(miscounted)?;
         }
-        self.answers.resize(values.len(), false);
+        stages.end().map_err(miscounted)?;
+        let mut before = 0;
+        for end in &mut self.ends {
+            before += *end;
+            *end = before;
+        }
+        self.answers.resize(words_of(values.len()), 0);
         self.look_up::<O>(values.len())?;
         // A piece has its offsets in the order of the values. So its next answer is for the next
         // value that lies in it.
@@ -225,18 +267,10 @@ impl<'a> Prober<'a> {
         }
         for (found, &value) in found.iter_mut().zip(values) {
             let from = &mut self.ends[pieces.of_value(value)];
-            *found = self.answers[*from];
+            *found = self.answers[*from / 64] >> (*from % 64) & 1 == 1;
             *from += 1;
         }
         Ok(())
-    }
-
-    /// Where each piece begins, instead of how many values it has.
-    fn begin_pieces(&mut self) {
-        let mut before = 0;
-        for end in &mut self.ends {
-            before += std::mem::replace(end, before);
-        }
     }
 
     fn look_up<O: Offset>(&mut self, len: usize) -> Result<(), Damage> {
@@ -274,7 +308,10 @@ impl<'a> Prober<'a> {
         let mut start = 0;
         for (piece, &end) in self.ends[..self.pieces.count].iter().enumerate() {
             if start < end {
-                job(piece, &offsets[start..end], &mut self.answers[start..end])?;
+                self.here.clear();
+                self.here.resize(end - start, false);
+                job(piece, &offsets[start..end], &mut self.here)?;
+                set_bits(&mut self.answers, start, &self.here);
             }
             start = end;
         }
@@ -337,6 +374,31 @@ impl<'a> Prober<'a> {
             }
             Ok(())
         })
+    }
+}
+
+fn miscounted(_: Miscounted) -> Damage {
+    Damage::of("values changed while they were asked for")
+}
+
+/// Words that have a bit for each of so many answers, and one more for [`set_bits`].
+fn words_of(answers: usize) -> usize {
+    answers / 64 + 2
+}
+
+/// Sets the bits of answers, of which the first has bit `from`. The bits are 0 before.
+fn set_bits(bits: &mut [u64], from: usize, answers: &[bool]) {
+    let (first, shift) = (from / 64, from % 64);
+    for (word, answers) in (first..).zip(answers.chunks(64)) {
+        let mut here = 0;
+        for (eight, byte) in answers.chunks(8).zip((0..).step_by(8)) {
+            let mut bytes = [0; 8];
+            bytes[..eight.len()].copy_from_slice(bytemuck::cast_slice(eight));
+            // Byte k, which is 0 or 1, goes to bit 56 + k; nothing else reaches these bits.
+            here |= (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << byte;
+        }
+        bits[word] |= here << shift;
+        bits[word + 1] |= here >> 1 >> (63 - shift); // nothing, if the shift is 0
     }
 }
 

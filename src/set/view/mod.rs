@@ -37,7 +37,7 @@ use crate::set::container::WORDS;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub(crate) use folder::{FolderPart, FolderView};
-pub(crate) use many::Prober;
+pub use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};

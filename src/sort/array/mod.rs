@@ -12,18 +12,17 @@
 
 mod buckets;
 mod runs;
-mod scatter;
 #[cfg(test)]
 mod tests;
 
 use super::entry::Entry;
 use super::finish::radix;
 use crate::error::{Error, Result};
+use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::{Machine, advise_huge_pages};
 use crate::kernel::{Level, in_threads, on_each, quicksort, sort, within_threads};
 use crate::progress::{Phase, Progress};
 use buckets::Buckets;
-use scatter::Stages;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -359,17 +358,17 @@ impl<T: Entry> Job<'_, T> {
         lens: &[usize],
         out: &mut [T],
     ) -> Result<()> {
-        let parts = scatter::parts(counts, lens, out);
+        let parts = parts(counts, lens, out);
         let work = shares.into_iter().zip(parts).collect();
         let scattered = on_each(work, |(share, parts)| {
             let mut stages = Stages::new(parts);
             self.each_block(share, |block| {
                 for &value in block {
-                    stages.push(buckets.of_value(value), value)?;
+                    stages.push(buckets.of_value(value), value).map_err(changed)?;
                 }
                 Ok(())
             })?;
-            stages.end()
+            stages.end().map_err(changed)
         });
         scattered.into_iter().collect()
     }
@@ -410,4 +409,25 @@ fn bucket_lens(counts: &[Vec<u32>]) -> Vec<usize> {
     let buckets = counts.first().map_or(0, Vec::len);
     let len = |bucket: usize| counts.iter().map(|counts| counts[bucket] as usize).sum();
     (0..buckets).map(len).collect()
+}
+
+/// For each thread, its part of each bucket: the parts of one bucket follow each other.
+fn parts<'o, T>(
+    counts: &[Vec<u32>],
+    lens: &[usize],
+    mut out: &'o mut [T],
+) -> Vec<Vec<&'o mut [T]>> {
+    let mut parts: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(lens.len())).collect();
+    for bucket in 0..lens.len() {
+        for (counts, parts) in counts.iter().zip(&mut parts) {
+            let (part, rest) = std::mem::take(&mut out).split_at_mut(counts[bucket] as usize);
+            parts.push(part);
+            out = rest;
+        }
+    }
+    parts
+}
+
+fn changed(_: Miscounted) -> Error {
+    Error::InputRewritten { input: "the array".to_owned() }
 }
