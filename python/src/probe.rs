@@ -257,10 +257,10 @@ fn answers(
     let mut questions = Vec::new();
     match numbers {
         Numbers::Columns(columns) => {
-            questions.extend(blocks(columns, block).into_iter().map(|rows| {
+            for rows in blocks(columns, block) {
                 let to = take(rows.len());
-                (Questions::Rows(rows), to)
-            }))
+                questions.push((Questions::Rows(rows), to));
+            }
         }
         Numbers::Values(values) => questions.extend(
             values.chunks(block).map(|values| (Questions::Listed(values), take(values.len()))),

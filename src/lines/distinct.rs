@@ -7,7 +7,7 @@
 
 use super::exact::{Inserted, LineSet};
 use super::keys::{Batch, LineJob};
-use super::records::{Cut, Parts, Records, check, merge, merge_lines};
+use super::records::{PartOptions, Parts, Records, check, merge, merge_lines};
 use crate::error::Result;
 use crate::sort::plan::budget::Budget;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Distinct<'_> {
         files: Vec<PathBuf>,
         mut consume: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let cut = Cut::within(self.memory.spilled_lines(), self.folder);
+        let options = PartOptions::within(self.memory.spilled_lines(), self.folder);
         let mut set = LineSet::new(self.memory.distinct_lines())?;
         let mut spilled: Option<Parts> = None;
         let (mut number, mut hashes, mut out) = (0, Vec::new(), Vec::new());
@@ -43,7 +43,7 @@ impl Distinct<'_> {
                     new.push(inserted == Inserted::New);
                     if inserted == Inserted::Full {
                         if spilled.is_none() {
-                            spilled = Some(cut.parts(0)?);
+                            spilled = Some(options.parts(0)?);
                         }
                         if let Some(parts) = &mut spilled {
                             parts.push(number, &bytes[span.start..span.end - 1], key)?;
@@ -57,7 +57,7 @@ impl Distinct<'_> {
             consume(&out)
         })?;
         let Some(parts) = spilled else { return Ok(()) };
-        let left = self.each_part(&mut set, &cut, parts, 1)?;
+        let left = self.each_part(&mut set, &options, parts, 1)?;
         drop(set);
         merge_lines(left, rules.terminator, self.job.chunks.progress, consume)
     }
@@ -66,14 +66,14 @@ impl Distinct<'_> {
     fn each_part(
         &self,
         set: &mut LineSet,
-        cut: &Cut<'_>,
+        options: &PartOptions<'_>,
         parts: Parts,
         depth: u64,
     ) -> Result<Vec<Records>> {
         parts
             .into_parts()
             .filter(|part| !part.is_empty())
-            .map(|part| self.part(set, cut, part, depth))
+            .map(|part| self.part(set, options, part, depth))
             .collect()
     }
 
@@ -81,12 +81,12 @@ impl Distinct<'_> {
     fn part(
         &self,
         set: &mut LineSet,
-        cut: &Cut<'_>,
+        options: &PartOptions<'_>,
         records: Records,
         depth: u64,
     ) -> Result<Records> {
         set.clear()?;
-        let mut left = cut.records()?;
+        let mut left = options.records()?;
         let mut spilled: Option<Parts> = None;
         let mut records = records.read()?;
         let mut count = 0;
@@ -101,13 +101,13 @@ impl Distinct<'_> {
                 (Inserted::New, _) => left.push(number, line)?,
                 (Inserted::Full, Some(parts)) => parts.push(number, line, key)?,
                 (Inserted::Full, none) => {
-                    none.insert(cut.parts(depth)?).push(number, line, key)?;
+                    none.insert(options.parts(depth)?).push(number, line, key)?;
                 }
             }
         }
         drop(records);
         if let Some(parts) = spilled {
-            let parts = self.each_part(set, cut, parts, depth + 1)?;
+            let parts = self.each_part(set, options, parts, depth + 1)?;
             set.clear()?;
             merge(parts, |number, line| left.push(number, line))?;
         }

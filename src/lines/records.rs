@@ -146,7 +146,7 @@ impl RecordReader {
 
 /// How lines are cut into parts.
 #[derive(Clone, Copy)]
-pub(super) struct Cut<'a> {
+pub(super) struct PartOptions<'a> {
     pub(super) folder: &'a Path,
     pub(super) parts: usize,
     pub(super) buffer_bytes: usize,
@@ -165,7 +165,7 @@ const MAX_PARTS: u64 = 128;
 const MAX_BUFFER_BYTES: u64 = 1 << 18;
 const MIN_BUFFER_BYTES: u64 = 1 << 12;
 
-impl<'a> Cut<'a> {
+impl<'a> PartOptions<'a> {
     /// As many parts as get a buffer in so much memory.
     pub(super) fn within(memory_bytes: u64, folder: &'a Path) -> Self {
         let parts = (memory_bytes / (1 << 16)).clamp(4, MAX_PARTS);
@@ -284,13 +284,13 @@ mod tests {
             buffer_bytes in 1..64_usize, parts in 1..9_usize,
         ) {
             let folder = std::env::temp_dir();
-            let cut = Cut { folder: &folder, parts, buffer_bytes };
-            let mut cut = cut.parts(0).unwrap();
+            let options = PartOptions { folder: &folder, parts, buffer_bytes };
+            let mut parts = options.parts(0).unwrap();
             for (number, line) in (0..).zip(&lines) {
-                cut.push(number, line, line).unwrap();
+                parts.push(number, line, line).unwrap();
             }
             let mut found = Vec::new();
-            merge(cut.into_parts().collect(), |number, line| {
+            merge(parts.into_parts().collect(), |number, line| {
                 assert_eq!(number, found.len() as u64);
                 found.push(line.to_vec());
                 Ok(())

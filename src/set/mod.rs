@@ -18,8 +18,6 @@ pub(crate) mod changes;
 pub(crate) mod container;
 mod containers;
 mod count;
-#[cfg(feature = "cli")]
-pub(crate) mod cut;
 mod exchange;
 mod expression;
 pub(crate) mod file;
@@ -35,6 +33,8 @@ mod operators;
 mod pieces;
 pub(crate) mod plan;
 pub(crate) mod ranges;
+#[cfg(feature = "cli")]
+pub(crate) mod run_algebra;
 mod sample;
 #[cfg(feature = "serde")]
 mod serialize;

@@ -88,8 +88,8 @@ pub(super) fn encoded<T>(format: Format, encoded: Result<T, u64>) -> Result<T> {
 mod tests {
     use super::*;
     use crate::number::Notation;
-    use crate::set::cut::CutRuns;
-    use crate::set::cut::tests::given;
+    use crate::set::run_algebra::RunAlgebra;
+    use crate::set::run_algebra::tests::given;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ mod tests {
             in_both: bool,
         ) {
             let format = Format::text_in(Notation::CIDR);
-            let cut = || CutRuns::new(in_both, Box::new(given(&left)), Box::new(given(&right)));
+            let cut = || RunAlgebra::new(in_both, Box::new(given(&left)), Box::new(given(&right)));
             let expected = in_one_thread(format, &mut cut()).unwrap();
             let source = cut();
             if let Some(windows) = source.windows() {

@@ -88,8 +88,8 @@ fn disorder(sort: &Sort, input: &Opened, strict: bool) -> Result<Option<Disorder
         Some(_) => RECORD_BLOCK_BYTES,
         None => CHECK_BLOCK_BYTES,
     });
-    let cut = sort.cut(block_bytes.next_multiple_of(8)); // a whole number of values
-    let options = sort.scan_options(&cut);
+    let block_format = sort.block_format(block_bytes.next_multiple_of(8)); // a whole number of values
+    let options = sort.scan_options(&block_format);
     sort.progress.enter(crate::progress::Phase::Load, input.len().unwrap_or(0));
     let fails = sort.invalid == InvalidLines::Fail;
     let invalid = if fails { Invalid::Fail } else { Invalid::Skip };

@@ -1,6 +1,6 @@
 use super::finish::emit::Style;
 use super::finish::output::Output;
-use crate::io::read::{Cut, Invalid, Ledger, Opened, ScanOptions};
+use crate::io::read::{BlockFormat, Invalid, Ledger, Opened, ScanOptions};
 use crate::kernel::Level;
 use crate::progress::Progress;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// The state that all passes of a run share.
 pub(super) struct Context<'a, 'o> {
     pub(super) inputs: &'a [Opened],
-    pub(super) cut: &'a Cut,
+    pub(super) block_format: &'a BlockFormat,
     pub(super) header: bool,
     pub(super) level: Level,
     pub(super) progress: &'a Progress,
@@ -22,7 +22,7 @@ pub(super) struct Context<'a, 'o> {
 impl Context<'_, '_> {
     pub(super) fn scan_options(&self) -> ScanOptions<'_> {
         ScanOptions {
-            cut: self.cut,
+            block_format: self.block_format,
             header: self.header,
             level: self.level,
             progress: self.progress,

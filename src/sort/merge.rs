@@ -87,8 +87,8 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(count))?;
     let block_bytes = sort.tuning.block_bytes.unwrap_or(block_bytes);
-    let cut = sort.cut(block_bytes.next_multiple_of(8));
-    let options = sort.scan_options(&cut);
+    let block_format = sort.block_format(block_bytes.next_multiple_of(8));
+    let options = sort.scan_options(&block_format);
     let style = Style {
         format: sort.to,
         typed: target.typed(),

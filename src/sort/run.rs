@@ -15,7 +15,7 @@ use super::plan::strategy::Strategy;
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Opened, Sample, Tally, open_all, sample};
+use crate::io::read::{BlockFormat, Opened, Sample, Tally, open_all, sample};
 use crate::io::write::Sink;
 use crate::kernel::Level;
 use crate::kernel::sys::{Machine, peak_resident_bytes};
@@ -25,7 +25,7 @@ use std::time::Instant;
 /// Opened inputs, their sample, and the facts and wishes for a plan.
 struct Prepared {
     opened: Vec<Opened>,
-    cut: Cut,
+    block_format: BlockFormat,
     sample: Sample,
     /// About the size of the output.
     expected_bytes: u64,
@@ -36,9 +36,9 @@ struct Prepared {
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
-    let mut cut = sort.cut(AHEAD_BYTES / 8);
-    let mut sample = sample(&opened, &sort.scan_options(&cut), AHEAD_BYTES)?;
-    if let Some(keys) = &cut.keys {
+    let mut block_format = sort.block_format(AHEAD_BYTES / 8);
+    let mut sample = sample(&opened, &sort.scan_options(&block_format), AHEAD_BYTES)?;
+    if let Some(keys) = &block_format.keys {
         sample.values = keys.numbers.settle();
     }
     if let Some(values) = sort.tuning.sample.take() {
@@ -46,7 +46,7 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
-    if cut.column.is_some() && sort.tuning.block_bytes.is_none() {
+    if block_format.column.is_some() && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
     let expected_bytes = match sort.to.value_bytes() {
@@ -64,8 +64,8 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
         tuning: sort.tuning.clone(),
     };
-    cut.block_bytes = 0; // the plan decides it
-    Ok(Prepared { opened, cut, sample, expected_bytes, facts, wishes })
+    block_format.block_bytes = 0; // the plan decides it
+    Ok(Prepared { opened, block_format, sample, expected_bytes, facts, wishes })
 }
 
 /// The shares of all work beside the sort of these inputs.
@@ -90,11 +90,12 @@ pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
 /// Sorts into `target`.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let started = Instant::now();
-    let Prepared { opened, mut cut, sample, expected_bytes, facts, wishes } = prepare(&mut sort)?;
+    let Prepared { opened, mut block_format, sample, expected_bytes, facts, wishes } =
+        prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
-    cut.block_bytes = cost.layout.block_bytes;
-    if let Some(width) = cut.format.value_bytes() {
-        cut.block_bytes = cut.block_bytes / width * width;
+    block_format.block_bytes = cost.layout.block_bytes;
+    if let Some(width) = block_format.format.value_bytes() {
+        block_format.block_bytes = block_format.block_bytes / width * width;
     }
     let keeps_all = sort.selection.keeps_all();
     let typed = target.typed();
@@ -108,7 +109,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     drop(sample); // its values take memory
     let context = Context {
         inputs: &opened,
-        cut: &cut,
+        block_format: &block_format,
         header: sort.header,
         level: Level::best(),
         progress: &sort.progress,

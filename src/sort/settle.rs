@@ -4,7 +4,7 @@ use super::options::Sort;
 use super::plan::budget::{Budget, MAX_THREADS, MIN_MEMORY};
 use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
+use crate::io::read::{BlockFormat, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
 use crate::io::table::TableFormat;
 use crate::io::write::Spool;
 use crate::kernel::Level;
@@ -148,18 +148,23 @@ impl Sort {
     }
 
     /// How inputs are cut into blocks of this size.
-    pub(super) fn cut(&self, block_bytes: usize) -> Cut {
+    pub(super) fn block_format(&self, block_bytes: usize) -> BlockFormat {
         let (format, terminator, column) = (self.from, self.terminator(), self.selector());
         let keys = self.keys.as_ref().and_then(|(key, numbers)| {
             let selector = Selector { column: key.clone(), ..column.clone()? };
             Some(KeyColumn { selector, numbers: Arc::clone(numbers) })
         });
-        Cut { format, terminator, column, keys, block_bytes }
+        BlockFormat { format, terminator, column, keys, block_bytes }
     }
 
     /// How these blocks are read.
-    pub(super) fn scan_options<'s>(&'s self, cut: &'s Cut) -> ScanOptions<'s> {
-        ScanOptions { cut, header: self.header, level: Level::best(), progress: &self.progress }
+    pub(super) fn scan_options<'s>(&'s self, block_format: &'s BlockFormat) -> ScanOptions<'s> {
+        ScanOptions {
+            block_format,
+            header: self.header,
+            level: Level::best(),
+            progress: &self.progress,
+        }
     }
 
     fn selector(&self) -> Option<Selector> {

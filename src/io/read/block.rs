@@ -18,7 +18,7 @@ pub(super) const TAIL_BYTES: usize = 256;
 
 /// How inputs are cut into blocks, and what the blocks hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Cut {
+pub(crate) struct BlockFormat {
     pub(crate) format: Format,
     pub(crate) terminator: u8,
     pub(crate) column: Option<Selector>,
@@ -28,7 +28,7 @@ pub(crate) struct Cut {
     pub(crate) block_bytes: usize,
 }
 
-impl Cut {
+impl BlockFormat {
     /// Bytes of a block of delimited text, whose records have at most `record_bytes`. A block has
     /// room for a record and a quarter. With less, a record that is too long would be read again
     /// from each of its lines, a block for each line.

@@ -11,7 +11,7 @@
 //!    [`Overlong`](super::long_line::Overlong). For a reader of lines, a block grows
 //!    with its longest line, up to a limit.
 
-use super::block::{Block, Cut};
+use super::block::{Block, BlockFormat};
 use super::lines::LineInputs;
 use super::open::{Content, Opened, Opener};
 use super::regular::RegularFile;
@@ -60,9 +60,12 @@ struct State {
 
 impl<'a> Claims<'a> {
     /// Blocks of open inputs, for a reader of numbers.
-    pub(crate) fn new(inputs: &'a [Opened], cut: &'a Cut) -> Self {
-        let keys = cut.keys.as_ref().map(|keys| &keys.selector);
-        Self { keys, ..Self::of(Inputs::Open(inputs), cut.rule(), cut.column.as_ref(), 1) }
+    pub(crate) fn new(inputs: &'a [Opened], block_format: &'a BlockFormat) -> Self {
+        let keys = block_format.keys.as_ref().map(|keys| &keys.selector);
+        Self {
+            keys,
+            ..Self::of(Inputs::Open(inputs), block_format.rule(), block_format.column.as_ref(), 1)
+        }
     }
 
     /// Blocks of files of lines, for so many threads.

@@ -31,7 +31,7 @@ mod tests;
 mod unchanged;
 mod values;
 
-pub(crate) use block::{Block, Cut};
+pub(crate) use block::{Block, BlockFormat};
 pub(crate) use chunks::ChunkJob;
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};

@@ -39,7 +39,7 @@ impl<'a> Ordered<'a> {
         options: &'a ScanOptions<'a>,
         invalid: Invalid<'a>,
     ) -> Self {
-        let claims = Claims::new(std::slice::from_ref(input), options.cut);
+        let claims = Claims::new(std::slice::from_ref(input), options.block_format);
         Self {
             input,
             options,
@@ -81,23 +81,24 @@ impl<'a> Ordered<'a> {
 
     /// Number (from 1) of the line that has value `index` of the current block.
     pub(crate) fn line_of(&self, index: usize) -> u64 {
-        let cut = self.options.cut;
+        let block_format = self.options.block_format;
         let bytes = self.block.lines();
         // A header has no value, even if it looks like a number.
         let headers = usize::from(self.options.header && self.block.first);
         let within = if let Some(rows) = &self.block.rows {
             rows.row_of(index) as u64
-        } else if cut.format.value_bytes().is_some() {
+        } else if block_format.format.value_bytes().is_some() {
             index as u64
-        } else if let Some(selector) = &cut.column {
-            let records = cut.records(selector, bytes, self.block.column);
+        } else if let Some(selector) = &block_format.column {
+            let records = block_format.records(selector, bytes, self.block.column);
             let records = records.skip(headers);
             let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
             let start = values.nth(index).map_or(0, |(record, _)| record.start);
-            count(&bytes[..start], cut.terminator)
+            count(&bytes[..start], block_format.terminator)
         } else {
-            let notation = cut.format.notation().unwrap_or_default();
-            let lines = bytes.split(|&byte| byte == cut.terminator).enumerate().skip(headers);
+            let notation = block_format.format.notation().unwrap_or_default();
+            let lines =
+                bytes.split(|&byte| byte == block_format.terminator).enumerate().skip(headers);
             let mut values =
                 lines.filter(|(_, line)| matches!(notation.parse_line(line), Line::Value(_)));
             values.nth(index).map_or(0, |(line, _)| line as u64)

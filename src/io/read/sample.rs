@@ -1,6 +1,6 @@
 //! Takes a sample of the inputs before they are read: range, density, length of lines.
 
-use super::block::Cut;
+use super::block::BlockFormat;
 use super::blocks::{Claims, column_of};
 use super::keyed::KeyColumn;
 use super::ledger::{Invalid, Ledger};
@@ -68,7 +68,9 @@ pub(crate) fn sample(
     for input in inputs {
         match &input.content {
             Content::Regular(file) => sample.look_into_file(input, file, options, pieces)?,
-            Content::Table(table) => sample.look_into(table, pieces, options.cut.keys.as_ref())?,
+            Content::Table(table) => {
+                sample.look_into(table, pieces, options.block_format.keys.as_ref())?;
+            }
             Content::Values(values) => {
                 sample.can_reread = false;
                 let mut values = values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,14 +120,15 @@ impl Sample {
         if step > PIECE_BYTES {
             self.complete = false;
         }
-        let mut cut = options.cut.clone();
+        let mut block_format = options.block_format.clone();
         let mut at = 0;
         while at < len && self.values.len() < MAX_VALUES {
             let piece = file.piece(&input.name, file.begin + at, PIECE_BYTES.min(len - at))?;
-            if at == 0 && !fix_column(&mut cut, &piece, options.cut, &input.name)? {
+            if at == 0 && !fix_column(&mut block_format, &piece, options.block_format, &input.name)?
+            {
                 break; // a first record of this length says little
             }
-            let options = ScanOptions { cut: &cut, ..*options };
+            let options = ScanOptions { block_format: &block_format, ..*options };
             self.look(input, &options, at > 0, at + PIECE_BYTES >= len, piece)?;
             at += step;
         }
@@ -198,8 +201,8 @@ impl Sample {
         mut piece: Vec<u8>,
     ) -> Result<()> {
         self.bytes += piece.len() as u64;
-        let terminator = options.cut.terminator;
-        let is_binary = options.cut.format.value_bytes();
+        let terminator = options.block_format.terminator;
+        let is_binary = options.block_format.format.value_bytes();
         if let Some(width) = is_binary {
             piece.truncate(piece.len() / width * width);
         } else {
@@ -216,7 +219,7 @@ impl Sample {
         let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
         let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
         let piece = [Opened::reader(input.name.clone(), piece)];
-        let claims = Claims::new(&piece, options.cut);
+        let claims = Claims::new(&piece, options.block_format);
         let ledger = Ledger::of(std::slice::from_ref(input), Invalid::Skip);
         let mut block = claims.block();
         while claims.next(&mut block)? {
@@ -228,7 +231,12 @@ impl Sample {
 
 /// Sets the column of `cut` to its number in an input that begins with `head`; false if the head
 /// does not have the whole first record.
-fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<bool> {
+fn fix_column(
+    block_format: &mut BlockFormat,
+    head: &[u8],
+    asked: &BlockFormat,
+    name: &str,
+) -> Result<bool> {
     let Some(selector) = &asked.column else { return Ok(true) };
     let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let whole = selector.complete(head, asked.record_bytes()).is_some()
@@ -238,8 +246,8 @@ fn fix_column(cut: &mut Cut, head: &[u8], asked: &Cut, name: &str) -> Result<boo
             let column = column_of(selector, head, asked.record_bytes(), name)? + 1;
             Ok(Selector { column: Column::Number(column), ..selector.clone() })
         };
-        cut.column = Some(numbered(selector)?);
-        if let Some(keys) = &mut cut.keys {
+        block_format.column = Some(numbered(selector)?);
+        if let Some(keys) = &mut block_format.keys {
             keys.selector = numbered(&keys.selector)?;
         }
     }

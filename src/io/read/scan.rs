@@ -1,7 +1,7 @@
 //! Threads that claim blocks, parse them, and hand on the values.
 
 use super::binary;
-use super::block::{Block, Cut};
+use super::block::{Block, BlockFormat};
 use super::blocks::Claims;
 use super::keyed::KeyColumn;
 use super::ledger::{Entry, Ledger};
@@ -35,7 +35,7 @@ pub(crate) trait Consumer {
 
 /// How inputs are read.
 pub(crate) struct ScanOptions<'a> {
-    pub(crate) cut: &'a Cut,
+    pub(crate) block_format: &'a BlockFormat,
     /// Whether the first line of each input carries no number.
     pub(crate) header: bool,
     pub(crate) level: Level,
@@ -53,7 +53,7 @@ pub(crate) fn scan<C: Consumer + Send>(
     ledger: &Ledger<'_>,
     consumers: Vec<C>,
 ) -> Result<Vec<C>> {
-    let claims = Claims::new(inputs, options.cut);
+    let claims = Claims::new(inputs, options.block_format);
     let run = |mut consumer: C| -> Result<C> {
         let mut block = claims.block();
         let result = loop {
@@ -77,7 +77,8 @@ pub(crate) fn scan<C: Consumer + Send>(
                 break Ok(());
             }
             options.progress.read(block.claimed_bytes);
-            let kept = options.cut.keys.as_ref().map_or(Ok(()), |keys| keys.numbers.check());
+            let kept =
+                options.block_format.keys.as_ref().map_or(Ok(()), |keys| keys.numbers.check());
             if let Err(error) = kept.and_then(|()| consumer.checkpoint()) {
                 break Err(error);
             }
@@ -107,14 +108,14 @@ pub(crate) fn parse_block<C: Consumer>(
         fail: ledger.fails(),
     };
     if let Some(rows) = &block.rows {
-        match (&options.cut.keys, &rows.keys) {
+        match (&options.block_format.keys, &rows.keys) {
             (Some(column), Some(keys)) => sink.keyed_rows(column, rows, keys),
             _ => sink.rows(rows),
         }
         return sink.entry();
     }
-    let Some(notation) = options.cut.format.notation() else {
-        binary::values(options.cut.format, &bytes[span], |values| sink.take(values));
+    let Some(notation) = options.block_format.format.notation() else {
+        binary::values(options.block_format.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
     };
     if options.header && block.first {
@@ -123,21 +124,42 @@ pub(crate) fn parse_block<C: Consumer>(
             sink.entry.tally.headers += u64::from(block.overlong.is_some());
             return sink.entry();
         }
-        span.start = sink.skip_header(options.cut, span.clone());
+        span.start = sink.skip_header(options.block_format, span.clone());
     }
-    let flow = if let (Some(selector), Some(keys)) = (&options.cut.column, &options.cut.keys) {
-        sink.keyed_records(options.cut, (selector, block.column), (keys, block.key_column), span)
-    } else if let Some(selector) = &options.cut.column {
-        sink.records(options.cut, selector, block.column, span)
+    let flow = if let (Some(selector), Some(keys)) =
+        (&options.block_format.column, &options.block_format.keys)
+    {
+        sink.keyed_records(
+            options.block_format,
+            (selector, block.column),
+            (keys, block.key_column),
+            span,
+        )
+    } else if let Some(selector) = &options.block_format.column {
+        sink.records(options.block_format, selector, block.column, span)
     } else if notation.takes_ranges() {
-        block_ranges(options.level, notation, bytes, span, options.cut.terminator, &mut sink);
+        block_ranges(
+            options.level,
+            notation,
+            bytes,
+            span,
+            options.block_format.terminator,
+            &mut sink,
+        );
         ControlFlow::Continue(())
     } else {
-        block_values(options.level, notation, bytes, span, options.cut.terminator, &mut sink);
+        block_values(
+            options.level,
+            notation,
+            bytes,
+            span,
+            options.block_format.terminator,
+            &mut sink,
+        );
         ControlFlow::Continue(())
     };
     if let (ControlFlow::Continue(()), Some(long)) = (flow, &block.overlong) {
-        sink.take_overlong(long, options.cut.column.is_some());
+        sink.take_overlong(long, options.block_format.column.is_some());
     }
     sink.entry()
 }
@@ -185,16 +207,16 @@ impl<C> Sink<'_, C> {
 
 impl<C: Consumer> Sink<'_, C> {
     /// Counts the header, with which `span` begins; gives the start of the line behind it.
-    fn skip_header(&mut self, cut: &Cut, span: Range<usize>) -> usize {
+    fn skip_header(&mut self, block_format: &BlockFormat, span: Range<usize>) -> usize {
         let bytes = &self.bytes[span.clone()];
-        let end = if let Some(selector) = &cut.column {
-            selector.first_record(bytes, cut.record_bytes()).len()
+        let end = if let Some(selector) = &block_format.column {
+            selector.first_record(bytes, block_format.record_bytes()).len()
         } else {
-            let end = bytes.iter().position(|&byte| byte == cut.terminator);
+            let end = bytes.iter().position(|&byte| byte == block_format.terminator);
             end.unwrap_or(bytes.len())
         };
         self.entry.tally.headers += 1;
-        self.entry.inner_lines += count(&bytes[..end], cut.terminator);
+        self.entry.inner_lines += count(&bytes[..end], block_format.terminator);
         (span.start + end + 1).min(span.end)
     }
 
@@ -202,7 +224,7 @@ impl<C: Consumer> Sink<'_, C> {
     /// run.
     fn records(
         &mut self,
-        cut: &Cut,
+        block_format: &BlockFormat,
         selector: &Selector,
         column: usize,
         span: Range<usize>,
@@ -210,10 +232,10 @@ impl<C: Consumer> Sink<'_, C> {
         let bytes = self.bytes;
         let mut batch = Vec::with_capacity(1024);
         let quoted = bytes[span.clone()].contains(&b'"');
-        for (record, line) in cut.records(selector, &bytes[span.clone()], column) {
+        for (record, line) in block_format.records(selector, &bytes[span.clone()], column) {
             let record = record.start + span.start..record.end + span.start;
             let inner_lines =
-                if quoted { count(&bytes[record.clone()], cut.terminator) } else { 0 };
+                if quoted { count(&bytes[record.clone()], block_format.terminator) } else { 0 };
             if let Line::Value(value) = line {
                 batch.push(value);
                 if batch.len() < batch.capacity() {
@@ -239,7 +261,7 @@ impl<C: Consumer> Sink<'_, C> {
     /// its key.
     fn keyed_records(
         &mut self,
-        cut: &Cut,
+        block_format: &BlockFormat,
         (selector, column): (&Selector, usize),
         (keys, key_column): (&KeyColumn, usize),
         span: Range<usize>,
@@ -248,9 +270,9 @@ impl<C: Consumer> Sink<'_, C> {
         let bytes = &self.bytes[span.clone()];
         let quoted = bytes.contains(&b'"');
         let (mut batch, mut plain, mut numbers) = (Vec::with_capacity(BATCH), Vec::new(), vec![]);
-        for (record, line, key) in cut.pairs(selector, bytes, column, key_column) {
+        for (record, line, key) in block_format.pairs(selector, bytes, column, key_column) {
             let inner_lines =
-                if quoted { count(&bytes[record.clone()], cut.terminator) } else { 0 };
+                if quoted { count(&bytes[record.clone()], block_format.terminator) } else { 0 };
             let is_quoted = quoted && key.start > record.start && bytes[key.start - 1] == b'"';
             let key = &bytes[key];
             let is_doubled = is_quoted && key.contains(&b'"');

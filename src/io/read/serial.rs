@@ -1,7 +1,7 @@
 //! Blocks of inputs that are read one after the other: streams, and files of quoted records, in
 //! which nobody can find the start of a record without reading the one before.
 
-use super::block::{Block, Cut, byte_order_mark};
+use super::block::{Block, BlockFormat, byte_order_mark};
 use super::long_line::{LongLine, too_long};
 use super::regular::RegularFile;
 use super::rule::Taken;
@@ -165,8 +165,8 @@ impl Serial<'_> {
         lines_end?;
         let record_bytes = block.rule.record_bytes();
         // A buffer that may grow does so before the reader refuses a record.
-        let grows =
-            block.rule.taken != Taken::Numbers && bytes.len() < Cut::block_of_records(record_bytes);
+        let grows = block.rule.taken != Taken::Numbers
+            && bytes.len() < BlockFormat::block_of_records(record_bytes);
         let limit = if grows { usize::MAX } else { record_bytes };
         selector.complete(bytes, limit).map(|complete| PADDING + complete)
     }

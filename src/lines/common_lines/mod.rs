@@ -16,7 +16,7 @@ mod plan;
 
 use super::exact::{Inserted, LineSet};
 use super::keys::LineJob;
-use super::records::{Cut, Parts, Records, check, merge, merge_lines, put};
+use super::records::{PartOptions, Parts, Records, check, merge, merge_lines, put};
 use super::spool::{Spooled, rereadable};
 use super::tools::is_stdin;
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
@@ -52,7 +52,7 @@ pub(crate) struct CommonLines<'a> {
 /// Lines of the larger file that may be shared.
 struct Survivors<'a> {
     set: LineSet,
-    cut: Cut<'a>,
+    options: PartOptions<'a>,
     spilled: Option<Parts>,
     /// A filter of the spilled lines.
     screen: Option<BlockedBloomFilter>,
@@ -100,7 +100,7 @@ impl Survivors<'_> {
     /// Moves the set to temporary files.
     fn spill(&mut self) -> Result<()> {
         let mut screen = screen(self.plan.survivors, self.rate, self.plan.share.filter_bytes)?;
-        let mut parts = self.cut.parts(0)?;
+        let mut parts = self.options.parts(0)?;
         self.set.for_each(|line, _| {
             if let Some(screen) = &mut screen {
                 screen.insert(line);
@@ -155,10 +155,10 @@ impl<'a> CommonLines<'a> {
         if let Some(spilled) = survivors.spilled.take() {
             let others = self.cut_smaller(&survivors, smaller)?;
             survivors.screen = None;
-            let Survivors { mut set, cut, .. } = survivors;
+            let Survivors { mut set, options, .. } = survivors;
             let (first, second) =
                 if larger_is_first { (spilled, others) } else { (others, spilled) };
-            let shared = self.join_parts(&mut set, &cut, first, second, 1)?;
+            let shared = self.join_parts(&mut set, &options, first, second, 1)?;
             drop(set);
             return merge_lines(
                 shared,
@@ -194,7 +194,7 @@ impl<'a> CommonLines<'a> {
         }
         let mut survivors = Survivors {
             set: LineSet::new(plan.share.set_bytes)?,
-            cut: Cut::within(plan.share.spilled_bytes, self.folder),
+            options: PartOptions::within(plan.share.spilled_bytes, self.folder),
             spilled: None,
             screen: None,
             number: 0,
@@ -244,7 +244,7 @@ impl<'a> CommonLines<'a> {
 
     /// Step 3 with survivors in temporary files.
     fn cut_smaller(&self, survivors: &Survivors<'_>, smaller: Vec<PathBuf>) -> Result<Parts> {
-        let mut parts = survivors.cut.parts(0)?;
+        let mut parts = survivors.options.parts(0)?;
         let (rules, mut number) = (self.job.rules, 0);
         let work = screened(&self.job, survivors.screen.as_ref());
         self.job.run(smaller, work, |lines| {
@@ -262,25 +262,25 @@ impl<'a> CommonLines<'a> {
     fn join_parts(
         &self,
         set: &mut LineSet,
-        cut: &Cut<'_>,
+        options: &PartOptions<'_>,
         first: Parts,
         second: Parts,
         depth: u64,
     ) -> Result<Vec<Records>> {
         let pairs = first.into_parts().zip(second.into_parts());
-        pairs.map(|(first, second)| self.join(set, cut, first, second, depth)).collect()
+        pairs.map(|(first, second)| self.join(set, options, first, second, depth)).collect()
     }
 
     /// The lines of `first` that are also in `second`, each once, in their order.
     fn join(
         &self,
         set: &mut LineSet,
-        cut: &Cut<'_>,
+        options: &PartOptions<'_>,
         first: Records,
         second: Records,
         depth: u64,
     ) -> Result<Records> {
-        let mut shared = cut.records()?;
+        let mut shared = options.records()?;
         if first.is_empty() || second.is_empty() {
             return Ok(shared);
         }
@@ -293,7 +293,7 @@ impl<'a> CommonLines<'a> {
             if let Some(parts) = &mut spilled {
                 parts.push(0, key, key)?;
             } else if set.insert(key, LineSet::hash(key))? == Inserted::Full {
-                let mut parts = cut.parts(depth)?;
+                let mut parts = options.parts(depth)?;
                 set.for_each(|key, _| parts.push(0, key, key))?;
                 parts.push(0, key, key)?;
                 spilled = Some(parts);
@@ -302,7 +302,7 @@ impl<'a> CommonLines<'a> {
         }
         drop(second);
         let mut first = first.read()?;
-        let mut cut_first = spilled.is_some().then(|| cut.parts(depth)).transpose()?;
+        let mut cut_first = spilled.is_some().then(|| options.parts(depth)).transpose()?;
         while let Some((number, key)) = first.next()? {
             count += 1;
             check(self.job.chunks.progress, count)?;
@@ -314,7 +314,7 @@ impl<'a> CommonLines<'a> {
         }
         drop(first);
         if let (Some(first), Some(second)) = (cut_first, spilled) {
-            let parts = self.join_parts(set, cut, first, second, depth + 1)?;
+            let parts = self.join_parts(set, options, first, second, depth + 1)?;
             set.clear()?;
             merge(parts, |number, key| shared.push(number, key))?;
         }

@@ -5,7 +5,7 @@ use super::dictionary::Dictionary;
 use super::stage::{Bodies, List, Lists};
 use crate::error::{Error, Result};
 use crate::kernel::sort;
-use crate::lines::records::{Cut, Parts, RecordReader, Records};
+use crate::lines::records::{PartOptions, Parts, RecordReader, Records};
 use crate::progress::Progress;
 use crate::set::file::Spool;
 use crate::size::ByteSize;
@@ -119,7 +119,8 @@ impl Workshop<'_, '_> {
         mut reader: RecordReader,
         depth: u64,
     ) -> Result<()> {
-        let mut parts = Cut::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
+        let mut parts =
+            PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
         for &(number, id) in &rows {
             let key = dictionary.key(number);
             parts.push(id, key, key)?;
@@ -143,7 +144,7 @@ impl Workshop<'_, '_> {
         reader: RecordReader,
         depth: u64,
     ) -> Result<()> {
-        let others = Cut::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
+        let others = PartOptions::within(self.buffer_bytes, &self.spool.folder).parts(depth + 1)?;
         let left = Arc::new(Mutex::new(Left { others: Some(others), failed: None }));
         let first = rows.into_iter().map(|(_, id)| id);
         let rest = IdsOf { reader, key: key.to_vec(), left: Arc::clone(&left) };

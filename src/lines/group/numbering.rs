@@ -6,7 +6,7 @@
 use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
-use crate::lines::records::{Cut, Parts};
+use crate::lines::records::{PartOptions, Parts};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -46,8 +46,8 @@ pub(super) struct AsideFolder {
 }
 
 impl AsideFolder {
-    pub(super) fn cut(&self) -> Cut<'_> {
-        Cut::within(self.buffer_bytes, &self.folder)
+    pub(super) fn part_options(&self) -> PartOptions<'_> {
+        PartOptions::within(self.buffer_bytes, &self.folder)
     }
 }
 
@@ -151,7 +151,7 @@ impl Numbering {
         let mut keep = || -> Result<()> {
             let parts = match &mut aside.parts {
                 Some(parts) => parts,
-                none => none.insert(self.folder.cut().parts(0)?),
+                none => none.insert(self.folder.part_options().parts(0)?),
             };
             rows.iter().try_for_each(|(key, id)| parts.push(*id, key, key))
         };

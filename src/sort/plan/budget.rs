@@ -24,7 +24,7 @@
 //! times [`INDEX_TABLE_BYTES`].
 
 use crate::error::{Error, Result};
-use crate::io::read::{Cut, WAITING_BYTES};
+use crate::io::read::{BlockFormat, WAITING_BYTES};
 use crate::io::write::Spool;
 use crate::kernel::sys::Machine;
 use crate::number::MAX_RECORD_BYTES;
@@ -52,7 +52,8 @@ const _: () = assert!((WAITING_BYTES + AHEAD_BYTES) as u64 <= BASE_BYTES / 2);
 /// Bytes of a stream that the sample reads. They are kept until they are sorted.
 pub(in crate::sort) const AHEAD_BYTES: usize = 2 << 20;
 /// Bytes of a block of delimited text: a record fits in it.
-pub(in crate::sort) const RECORD_BLOCK_BYTES: usize = Cut::block_of_records(MAX_RECORD_BYTES);
+pub(in crate::sort) const RECORD_BLOCK_BYTES: usize =
+    BlockFormat::block_of_records(MAX_RECORD_BYTES);
 /// Bytes of the only block of a check.
 pub(in crate::sort) const CHECK_BLOCK_BYTES: usize = 256 << 10;
 /// The program itself, its stacks and small buffers, in a command that is no sort.

@@ -18,10 +18,10 @@ use crate::number::Notation;
 use crate::progress::{Phase, Progress};
 #[cfg(feature = "cli")]
 use crate::set::container::Op;
-#[cfg(feature = "cli")]
-use crate::set::cut::CutRuns;
 use crate::set::file::ValueSink;
 use crate::set::ranges::{BATCH, RunSource, Windows};
+#[cfg(feature = "cli")]
+use crate::set::run_algebra::RunAlgebra;
 use gatherer::{Gatherer, Joined};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -187,16 +187,16 @@ pub(crate) fn joined<T>(
         let (_, gatherers) = gather(&sort, &opened, count, Invalid::Fail)?;
         lists.push((sort, gatherers));
     }
-    let mut cut: Option<Box<dyn RunSource + '_>> = None;
+    let mut joined: Option<Box<dyn RunSource + '_>> = None;
     for (sort, gatherers) in &mut lists {
         let next = Box::new(sort.runs(gatherers)?);
-        cut = Some(match cut {
-            Some(cut) => Box::new(CutRuns::new(op == Op::And, cut, next)),
+        joined = Some(match joined {
+            Some(joined) => Box::new(RunAlgebra::new(op == Op::And, joined, next)),
             None => next,
         });
     }
-    let mut cut = cut.ok_or_else(|| Error::usage("there is no list"))?;
-    take(&mut *cut)
+    let mut joined = joined.ok_or_else(|| Error::usage("there is no list"))?;
+    take(&mut *joined)
 }
 
 /// The ranges of one of `lists` lists that are in memory at once, as each thread gathered them.
@@ -213,8 +213,8 @@ fn gather(
         Some(_) => RECORD_BLOCK_BYTES,
         None => share.block_bytes,
     };
-    let cut = sort.cut(sort.tuning.block_bytes.unwrap_or(block_bytes));
-    let options = sort.scan_options(&cut);
+    let block_format = sort.block_format(sort.tuning.block_bytes.unwrap_or(block_bytes));
+    let options = sort.scan_options(&block_format);
     let sizes: Option<u64> = opened.iter().map(Opened::len).sum();
     progress.enter(Phase::Load, sizes.unwrap_or(0));
     let ledger = Ledger::of(opened, invalid);

@@ -13,7 +13,7 @@ pub(crate) fn count_values(source: &mut dyn RunSource) -> Result<u128> {
 }
 
 /// The runs of the intersection or the difference of two sources.
-pub(crate) struct CutRuns<'s> {
+pub(crate) struct RunAlgebra<'s> {
     in_both: bool,
     left: Side<'s>,
     right: Side<'s>,
@@ -41,7 +41,7 @@ impl<'s> Side<'s> {
     }
 }
 
-impl<'s> CutRuns<'s> {
+impl<'s> RunAlgebra<'s> {
     /// The intersection of `left` and `right` if `in_both`, else the values of `left` that are not
     /// in `right`.
     pub(crate) fn new(
@@ -88,7 +88,7 @@ fn alone(left: &mut [[u64; 2]], right: &[[u64; 2]], out: &mut Vec<[u64; 2]>) -> 
     [i, j]
 }
 
-impl RunSource for CutRuns<'_> {
+impl RunSource for RunAlgebra<'_> {
     fn next(&mut self, runs: &mut Vec<[u64; 2]>) -> Result<bool> {
         runs.clear();
         while runs.len() < BATCH {
@@ -119,7 +119,7 @@ impl RunSource for CutRuns<'_> {
 
     fn window(&self, window: [u64; 2]) -> Option<Box<dyn RunSource + '_>> {
         let (left, right) = (self.left.source.window(window)?, self.right.source.window(window)?);
-        Some(Box::new(CutRuns::new(self.in_both, left, right)))
+        Some(Box::new(RunAlgebra::new(self.in_both, left, right)))
     }
 }
 
@@ -158,12 +158,12 @@ pub(super) mod tests {
             let rest: Vec<u64> = BTreeSet::difference(&left, &right).copied().collect();
             for (in_both, values) in [(true, both), (false, rest)] {
                 let [ours, theirs] = [&left, &right].map(|set| Box::new(given(set)));
-                let mut cut = CutRuns::new(in_both, ours, theirs);
+                let mut cut = RunAlgebra::new(in_both, ours, theirs);
                 let mut kept = Keep::default();
                 kept.runs(&mut cut).unwrap();
                 prop_assert!(kept.0 == values);
                 let [ours, theirs] = [&left, &right].map(|set| Box::new(given(set)));
-                let mut cut = CutRuns::new(in_both, ours, theirs);
+                let mut cut = RunAlgebra::new(in_both, ours, theirs);
                 prop_assert_eq!(count_values(&mut cut).unwrap(), values.len() as u128);
             }
         }
