@@ -431,7 +431,7 @@ impl Bloom {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)
         })??;
-        asker.tell(py, Answers::of(asker.form(), &found), keys.columns())
+        asker.tell(py, Answers::of(asker.form(), &found)?, keys.columns())
     }
 
     /// Adds all keys of another filter of the same size, hash function and seed.

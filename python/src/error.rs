@@ -150,3 +150,11 @@ fn input_of(fault: &Fault, facts: &Bound<'_, PyDict>) -> PyResult<&'static str> 
     }
     Ok(kind)
 }
+
+/// Fails if the system has no room for so many bytes. Where memory is taken without asking, the
+/// process would end.
+pub(crate) fn check_memory(bytes: u64) -> PyResult<()> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    let asked = Vec::<u8>::new().try_reserve_exact(bytes);
+    asked.map_err(|_| PyMemoryError::new_err(format!("no memory for {bytes} bytes")))
+}

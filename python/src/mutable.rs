@@ -3,7 +3,7 @@
 use crate::arrow::{Imported, import};
 use crate::error::{invalid, raise, wrong_type};
 use crate::frozen::reduced;
-use crate::numbers::{Numbers, natural, natural_or_other};
+use crate::numbers::{Numbers, check_room, natural, natural_or_other};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use bitsort::set::IntegerSet;
@@ -66,15 +66,6 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
         }
     }
     Ok(set)
-}
-
-/// Refuses ranges whose containers would fill the memory: 40 bytes for each 2^16 values.
-fn check_room(first: u64, last: u64) -> PyResult<()> {
-    const MOST: u64 = 1 << 28;
-    if (last - first) >> 16 > MOST {
-        return Err(invalid("a set in memory holds ranges of at most 2**44 values"));
-    }
-    Ok(())
 }
 
 pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyResult<IntegerSet> {

@@ -2,7 +2,7 @@
 
 use crate::arrow::{Imported, import};
 use crate::buffer::{Array, Column, Kind, Refused, each_block};
-use crate::error::{invalid, raise, wrong_type};
+use crate::error::{check_memory, invalid, raise, wrong_type};
 use crate::source::{Source, source_of};
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
@@ -155,6 +155,7 @@ impl Numbers {
             Self::Columns(columns) => return Ok(columns),
             Self::Values(values) => values,
             other => {
+                check_memory(other.len().saturating_mul(8))?;
                 let mut values = Vec::new();
                 other.each(|block| {
                     values.extend_from_slice(block);
@@ -175,7 +176,10 @@ impl Numbers {
     ) -> PyResult<IntegerSet> {
         match self {
             Self::Set(source) => source.to_set(progress),
-            Self::Range(first, last, 1) => Ok(IntegerSet::from_ranges([first..=last])),
+            Self::Range(first, last, 1) => {
+                check_room(first, last)?;
+                Ok(IntegerSet::from_ranges([first..=last]))
+            }
             Self::Columns(columns) if columns.iter().map(Column::len).sum::<usize>() > MANY => {
                 let reader = ColumnReader::new(columns);
                 let refused = Arc::clone(&reader.refused);
@@ -204,6 +208,15 @@ impl Numbers {
             }
         }
     }
+}
+
+/// Refuses ranges whose containers would fill the memory: 40 bytes for each 2^16 values.
+pub(crate) fn check_room(first: u64, last: u64) -> PyResult<()> {
+    const MOST: u64 = 1 << 28;
+    if (last - first) >> 16 > MOST {
+        return Err(invalid("a set in memory holds ranges of at most 2**44 values"));
+    }
+    Ok(())
 }
 
 /// Ends loops of this package after a cancellation.

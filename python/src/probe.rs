@@ -2,7 +2,7 @@
 
 use crate::arrow::{export_answers, packed};
 use crate::buffer::{Array, Block, Column, Kind, blocks};
-use crate::error::raise;
+use crate::error::{check_memory, raise};
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
 use crate::work::{FEW, in_threads, watched};
@@ -118,14 +118,16 @@ pub(crate) struct Answers {
 
 impl Answers {
     /// So many answers, all no.
-    fn new(form: Form, len: usize) -> Self {
-        Self { form, words: vec![0; form.bytes(len).div_ceil(8)], len }
+    fn new(form: Form, len: usize) -> PyResult<Self> {
+        let words = form.bytes(len).div_ceil(8);
+        check_memory(8 * words as u64)?;
+        Ok(Self { form, words: vec![0; words], len })
     }
 
-    pub(crate) fn of(form: Form, answers: &[bool]) -> Self {
-        let mut all = Self::new(form, answers.len());
+    pub(crate) fn of(form: Form, answers: &[bool]) -> PyResult<Self> {
+        let mut all = Self::new(form, answers.len())?;
         form.put(answers, all.bytes_mut());
-        all
+        Ok(all)
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
@@ -247,7 +249,7 @@ fn answers(
 ) -> PyResult<Answers> {
     let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
     let form = asker.form();
-    let mut found = Answers::new(form, len);
+    let mut found = Answers::new(form, len)?;
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let block = BLOCK.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
     let block = block.next_multiple_of(8); // so that no two blocks share a byte

@@ -6,7 +6,7 @@ use crate::error::{invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, interrupted, natural, natural_or_other};
+use crate::numbers::{BLOCK, check_room, interrupted, natural, natural_or_other};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
@@ -595,8 +595,12 @@ impl AbstractBitSet {
         stop: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
-        let range = span(start, stop)?.map(|(first, last)| first..=last);
-        let range = Source::from(IntegerSet::from_ranges(range));
+        let mut range = IntegerSet::new();
+        if let Some((first, last)) = span(start, stop)? {
+            check_room(first, last)?;
+            range.insert_range(first..=last);
+        }
+        let range = Source::from(range);
         wrapped(slf, Operation::Xor.compute(slf.py(), &[source, range])?)
     }
 

@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,3 +79,15 @@ def test_no_memory_is_lost():
     before = resident()
     rounds(10_000)
     assert resident() - before < 20 << 20
+
+
+def test_what_takes_more_memory_than_there_is_is_an_error():
+    few, all_ids = bs.BitSet([1]), range(2**60)
+    for call in (
+        lambda: bs.BitSet(all_ids), lambda: few.contains_many(all_ids), lambda: bs.sort(all_ids),
+        lambda: few.update(all_ids), lambda: few.add_range(0, 2**60), lambda: few.flip(0, 2**60),
+        lambda: few.flip_inplace(0, 2**60), lambda: bs.BitSet.from_ranges([(0, 2**60)]),
+    ):
+        with pytest.raises((MemoryError, ValueError)):
+            call()
+    assert few == bs.BitSet([1])
