@@ -29,6 +29,7 @@ pub(crate) mod popcount;
 mod prefetch;
 pub(crate) mod quads;
 pub(crate) mod quicksort;
+pub(crate) mod retain;
 pub(crate) mod runs;
 pub(crate) mod stages;
 pub(crate) mod steps;

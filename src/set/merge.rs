@@ -8,7 +8,8 @@ use super::operand::Operand;
 use super::plan::Plan;
 use super::view::{Damage, Walk};
 use crate::error::{Error, Result};
-use crate::kernel::steps;
+use crate::kernel::retain::retain;
+use crate::kernel::{Level, steps};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
 
@@ -68,17 +69,9 @@ impl<'a> Sparse<'a> {
                 }
             }
             let rest = self.rest()?;
-            let mut passed = 0;
-            // Without a branch: the processor could not predict which value is smaller.
-            while read < values.len() && passed < rest.len() {
-                let (ours, theirs) = (values[read], rest[passed]);
-                values[written] = ours;
-                let is_kept = if kept { ours == theirs } else { ours < theirs };
-                written += usize::from(is_kept);
-                read += usize::from(ours <= theirs);
-                passed += usize::from(theirs <= ours);
-            }
-            self.walk.pass(passed);
+            let done = retain(Level::best(), kept, (written, read), values, rest);
+            (read, written) = (done.read, done.written);
+            self.walk.pass(done.passed);
         }
         if !kept {
             // These are behind the last value of the set.
