@@ -23,6 +23,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::MalformedLine { reason: Malformed::ManyValues, .. } => {
             "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
         }
+        Error::MalformedLine { line: 1, excerpt, .. } if excerpt.starts_with(LZ4) => {
+            "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
+        }
         Error::MalformedLine { excerpt, .. } if may_be_address(excerpt) => {
             "--as ipv4 reads addresses, and --as cidr writes blocks of them"
         }
@@ -34,6 +37,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::NoKey { .. } => {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
+        }
+        Error::TableColumn { .. } if program == "bitset" => {
+            "--column takes a column of integers, --key one of integers, texts or bytes"
         }
         Error::TableColumn { .. } => "choose one of its columns of integers with --column",
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
@@ -80,6 +86,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+/// How the excerpt of a file begins that is compressed by lz4.
+const LZ4: &str = "\\x04\"M\\x18";
 
 /// The hint for an action on a file that the system refused.
 fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {

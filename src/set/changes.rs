@@ -5,13 +5,14 @@
 //! with about the same number of changes are joined, so each change is joined a logarithmic number
 //! of times.
 
+use super::integer_set::IntegerSet;
 #[cfg(feature = "cli")]
 use super::operand::AsSet;
 use super::plan::Plan;
 use super::sink::temporary_set;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::set::container::Op;
+use crate::set::container::{self, Op};
 use crate::set::file::{SetFile, Spool, ValueSink};
 use std::path::Path;
 
@@ -37,6 +38,8 @@ pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile
 
 /// Most changes that wait in memory: 16 MiB, and as much again for sorting them.
 const WAITING: usize = 1 << 20;
+/// About the bytes that the values of ranges take while they wait.
+const RANGE_BYTES: usize = 16 << 20;
 
 /// Additions and removals of values in any order. For each value, the last change counts.
 ///
@@ -65,6 +68,10 @@ pub struct Changes {
     spool: Spool,
     /// Values with `true` if they are added, in the order of the changes.
     waiting: Vec<(u64, bool)>,
+    /// The values of ranges that are removed, and those that are added. They come behind all pairs.
+    ranges: [IntegerSet; 2],
+    /// About the bytes that these take.
+    range_bytes: usize,
     /// Pairs on disk, the oldest first, each with its number of changes.
     pairs: Vec<(u64, Changed)>,
 }
@@ -83,7 +90,13 @@ impl Changes {
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         let spool = Spool { folder: folder.into(), ..Spool::default() };
-        Self { spool, waiting: Vec::new(), pairs: Vec::new() }
+        Self {
+            spool,
+            waiting: Vec::new(),
+            ranges: Default::default(),
+            range_bytes: 0,
+            pairs: Vec::new(),
+        }
     }
 
     /// Adds `value` if `comes`, else removes it. O(1), or O(log changes) when changes go to
@@ -93,12 +106,57 @@ impl Changes {
     ///
     /// If a temporary file cannot be written.
     pub fn push(&mut self, value: u64, comes: bool) -> Result<()> {
+        if self.range_bytes > 0 {
+            self.flush()?;
+        }
         self.waiting.push((value, comes));
-        if self.waiting.len() < WAITING {
+        if self.waiting.len() < WAITING { Ok(()) } else { self.flush() }
+    }
+
+    /// Adds all values from `first` to `last` if `comes`, else removes them. O(last − first) / 2^16.
+    ///
+    /// # Errors
+    ///
+    /// If a temporary file cannot be written, or the range has more than 2^44 values.
+    pub fn push_range(&mut self, first: u64, last: u64, comes: bool) -> Result<()> {
+        if first > last {
             return Ok(());
         }
-        let mut changes = WAITING as u64;
-        let mut newer = self.drain()?;
+        if !self.waiting.is_empty() {
+            self.flush()?;
+        }
+        let containers = (last >> 16) - (first >> 16) + 1;
+        let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
+        if bytes > RANGE_BYTES {
+            self.flush()?;
+            let wide = temporary(&self.spool, |sink| {
+                Plan::Range(first, last).run(sink, &Progress::default())
+            })?;
+            let none = temporary(&self.spool, |_| Ok(()))?;
+            let (removed, added) = if comes { (none, wide) } else { (wide, none) };
+            return self.keep(containers, Changed { removed, added });
+        }
+        let [removed, added] = &mut self.ranges;
+        let (to, from) = if comes { (added, removed) } else { (removed, added) };
+        to.insert_range(first..=last);
+        from.remove_range(first..=last);
+        // The containers at both ends may become bitmaps.
+        self.range_bytes += bytes + 4 * container::BITMAP_BYTES;
+        if self.range_bytes <= RANGE_BYTES {
+            return Ok(());
+        }
+        self.range_bytes = self.ranges.iter().map(|set| set.view().bytes()).sum();
+        if self.range_bytes > RANGE_BYTES / 2 { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes a pair of the changes in memory.
+    fn flush(&mut self) -> Result<()> {
+        let newer = self.drain()?;
+        self.keep(WAITING as u64, newer)
+    }
+
+    /// Keeps a pair of so many changes.
+    fn keep(&mut self, mut changes: u64, mut newer: Changed) -> Result<()> {
         while let Some((_, older)) = self.pairs.pop_if(|(older, _)| *older <= changes) {
             newer = self.joined(&older, &newer)?;
             changes = changes.saturating_mul(2);
@@ -109,6 +167,14 @@ impl Changes {
 
     /// The pair of the changes in memory.
     fn drain(&mut self) -> Result<Changed> {
+        if self.range_bytes > 0 {
+            let [removed, added] = std::mem::take(&mut self.ranges);
+            self.range_bytes = 0;
+            let written = |set: IntegerSet| {
+                temporary(&self.spool, |sink| Plan::of(&set).run(sink, &Progress::default()))
+            };
+            return Ok(Changed { removed: written(removed)?, added: written(added)? });
+        }
         self.waiting.sort_by_key(|&(value, _)| value); // a stable sort: the last change of a value stays last
         let last_words = |comes: bool| {
             let words = self.waiting.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
@@ -151,7 +217,43 @@ impl Changes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn the_last_word_on_a_range_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut changes = Changes::new(folder.path());
+        // The values where a change begins or ends, and their neighbours.
+        let mut asked = BTreeSet::new();
+        let mut model = Vec::new();
+        let mut random = fastrand::Rng::with_seed(6);
+        let (mut pairs, mut wide) = (0, 0);
+        for round in 0..3000 {
+            let first = random.u64(0..1 << 40);
+            let bits = random.u32(0..if round % 500 == 0 { 37 } else { 26 });
+            let (last, comes) = (first + random.u64(0..1 << bits), random.bool());
+            if round % 7 == 0 {
+                changes.push(first, comes).unwrap();
+                model.push((first, first, comes));
+            } else {
+                changes.push_range(first, last, comes).unwrap();
+                wide += usize::from(last - first > 1 << 35);
+                model.push((first, last, comes));
+            }
+            pairs = pairs.max(changes.pairs.len());
+            asked.extend([first.saturating_sub(1), first, last, last + 1]);
+        }
+        assert!(pairs > 1 && wide > 0, "{pairs} pairs, {wide} wide ranges");
+        let pair = changes.finish().unwrap();
+        for value in asked {
+            let word = model.iter().rfind(|(first, last, _)| (*first..=*last).contains(&value));
+            let word = word.map(|&(.., comes)| comes);
+            assert_eq!(pair.removed.view().contains(value), Ok(word == Some(false)), "{value}");
+            assert_eq!(pair.added.view().contains(value), Ok(word == Some(true)), "{value}");
+        }
+        let mut changes = Changes::new(folder.path());
+        assert!(changes.push_range(0, 1 << 44, true).is_err());
+    }
 
     #[test]
     fn the_last_word_on_a_value_counts() {

@@ -280,11 +280,16 @@ impl IntegerSet {
     }
 
     /// All values of a range that are not in the set.
+    ///
+    /// # Panics
+    ///
+    /// If the range has more than 2^44 values. They would take 10 GiB.
     #[must_use]
     pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {
         let (first, last) = ends_of(&range).unwrap_or((1, 0));
         let plans = vec![Plan::Range(first, last), Plan::of(self)];
-        Self(sound(Plan::join(Op::AndNot, plans).collect(&Progress::default())))
+        let rest = Plan::join(Op::AndNot, plans).collect(&Progress::default());
+        Self(rest.unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// Adds `offset` to every value. Drops values that are then outside of 0 ..= 2^64 − 1.

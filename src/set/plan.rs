@@ -8,6 +8,7 @@ use super::containers::Containers;
 use super::merge::Merge;
 use super::operand::{AsSet, Operand};
 use super::pieces::{Leaf, Piece, Pool};
+use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
@@ -149,12 +150,49 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Most keys that only ranges have, and no set.
+    fn keys_of_ranges(&self) -> u64 {
+        match self {
+            Self::Set(_) => 0,
+            Self::Range(first, last) if first > last => 0,
+            Self::Range(first, last) => (last >> 16) - (first >> 16) + 1,
+            Self::Join(Op::And, plans) => plans.iter().map(Self::keys_of_ranges).min().unwrap_or(0),
+            Self::Join(Op::AndNot, plans) => plans.first().map_or(0, Self::keys_of_ranges),
+            Self::Join(Op::Or | Op::Xor, plans) | Self::Gather(_, Members { plans, .. }) => {
+                plans.iter().map(Self::keys_of_ranges).fold(0, u64::saturating_add)
+            }
+        }
+    }
+
+    /// The widest range, if there is one.
+    fn widest(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Set(_) => None,
+            Self::Range(first, last) => Some((*first, *last)),
+            Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
+                let ranges = plans.iter().filter_map(Self::widest);
+                ranges.max_by_key(|(first, last)| last.saturating_sub(*first))
+            }
+        }
+    }
+
+    /// Refuses ranges that would take months, or fill a disk.
+    fn check_width(&self) -> Result<()> {
+        match self.widest() {
+            Some((first, last)) if self.keys_of_ranges() > MAX_CONTAINERS => {
+                Err(Error::TooWide { first, last, limit: MAX_VALUES })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Calls `step` with the plan and each of its keys.
     pub(super) fn walk(
         mut self,
         progress: &Progress,
         mut step: impl FnMut(&mut Self, u64) -> Result<()>,
     ) -> Result<()> {
+        self.check_width()?;
         let mut from = 0;
         progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
         while let Some(key) = self.key(from)? {

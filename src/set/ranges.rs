@@ -54,8 +54,10 @@ impl Windows {
 /// About the number of runs that are handed over together.
 pub(crate) const BATCH: usize = 1 << 10;
 
-/// Most containers that ranges may give: more would take 4 GiB, for a few lines of text.
-const MAX_CONTAINERS: u64 = 1 << 28;
+/// Most values of ranges: the containers of more would take 4 GiB, for a few lines of text.
+pub(super) const MAX_VALUES: u64 = 1 << 44;
+/// Most containers of so many values.
+pub(super) const MAX_CONTAINERS: u64 = MAX_VALUES / SPAN as u64 + 1;
 
 /// Makes containers of runs and hands them to a sink.
 pub(crate) fn push_runs(
@@ -68,11 +70,7 @@ pub(crate) fn push_runs(
         for &[first, last] in &runs {
             containers += (last >> 16) - (first >> 16) + 1;
             if containers > MAX_CONTAINERS {
-                return Err(Error::TooWide {
-                    first,
-                    last,
-                    limit: MAX_CONTAINERS * u64::from(SPAN),
-                });
+                return Err(Error::TooWide { first, last, limit: MAX_VALUES });
             }
             for next in first >> 16..=last >> 16 {
                 if next != key {

@@ -11,7 +11,9 @@ use std::path::Path;
 impl Sort {
     /// Opens a set from anywhere, `-` for standard input: a set file is mapped; a set
     /// that comes through a pipe, or is compressed, is copied to a nameless file in the
-    /// temporary folder; numbers are sorted into one. The sort has no inputs of its own.
+    /// temporary folder; numbers are sorted into one. If the sort reads [binary
+    /// numbers](Self::from_format), a file that begins as a roaring bitmap does has such numbers.
+    /// The sort has no inputs of its own.
     /// The report is empty where nothing was sorted.
     ///
     /// # Errors
@@ -38,10 +40,12 @@ impl Sort {
     /// Opens a set from anywhere, or numbers, which are not sorted yet.
     pub(crate) fn find(self, path: &Path) -> Result<Found> {
         let is_stdin = path == Path::new("-");
-        if !is_stdin && let Some(set) = SetFile::open_if_set(path)? {
+        let is_text = self.reads_text();
+        let open = if is_text { SetFile::open_if_set } else { SetFile::open_if_sure };
+        if !is_stdin && let Some(set) = open(path)? {
             return Ok(Found::Set(set));
         }
-        if self.reads_text() {
+        if is_text {
             return look(path, self);
         }
         Ok(Found::Numbers(if is_stdin { self.stdin() } else { self.file(path) }))

@@ -501,6 +501,10 @@ fn encoded_columns_of_keys_are_read() {
             told.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>().join("\t") + "\n");
         assert_eq!(counts.collect::<String>(), expected, "{name} {key}");
     }
+    // Without rows there may be no dictionaries.
+    let table = tables.join("no-keys.arrow");
+    work.set(&format!("group {} --key key --column id -o out.sets", table.display()), "").quiet();
+    assert_eq!(work.set("info out.sets", "").quiet(), "");
     let table = tables.join("keys.arrow");
     let column = format!("group {} --key id --column key -o out.sets", table.display());
     work.set(&column, "").refused("not integers");

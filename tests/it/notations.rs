@@ -180,6 +180,33 @@ fn ranges_of_numbers_stay_ranges() {
 }
 
 #[test]
+fn very_wide_ranges_are_changed_counted_or_refused() {
+    let work = Workspace::new();
+    work.set("build -o a.bits", "7\n").quiet();
+    // Wider than a set takes: refused at once where their values would be needed.
+    let all = "0..18446744073709551615";
+    for line in [
+        format!("eval {all} --ranges"),
+        format!("eval 'a | {all}' a=a.bits"),
+        format!("eval '{all} - a - {all}' a=a.bits -o out.bits"),
+        format!("eval '{all} - 6..18446744073709551615' --count"),
+        "add a.bits --ranges 5-17592186109958".to_owned(),
+    ] {
+        work.set(&line, "").refused("is too wide: a set takes 17592186044416 values of ranges");
+    }
+    assert_eq!(work.set(&format!("eval 'a & {all}' a=a.bits"), "").quiet(), "7\n");
+    assert_eq!(work.set(&format!("eval 'a - {all}' a=a.bits"), "").quiet(), "");
+    let count = work.set(&format!("eval '{all} - a' a=a.bits --count"), "").quiet();
+    assert_eq!(count, "18446744073709551615\n");
+    // Changes take as wide ranges as files do.
+    work.set("add a.bits --ranges 10-4294967399 1-2", "").quiet();
+    let changes = "-20-4294967300\n+4294967296\n-1\n+100-99999999999\n-200-99999999899\n";
+    work.set("apply a.bits --ranges", changes).quiet();
+    let left = "2\n7\n10-19\n100-199\n99999999900-99999999999\n";
+    assert_eq!(work.set("cat a.bits --ranges", "").quiet(), left);
+}
+
+#[test]
 fn malformed_lines_are_told_skipped_or_collected() {
     let work = Workspace::new();
     work.write(

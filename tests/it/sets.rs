@@ -563,3 +563,28 @@ fn the_set_that_is_damaged_is_named_and_not_the_output() {
     assert_eq!(work.names(), ["bad", "good.bits"]);
     assert_eq!(std::fs::read(work.file("bad")).unwrap(), bytes);
 }
+
+/// Binary numbers that begin as a roaring bitmap does are what `--from` says.
+#[test]
+fn announced_numbers_are_no_roaring_bitmap() {
+    let work = Workspace::new();
+    work.write("zero", [0; 8]);
+    for from in ["u64le", "u64be", "u32le"] {
+        assert_eq!(work.set(&format!("count zero --from {from}"), "").quiet(), "1\n", "{from}");
+        assert_eq!(work.set(&format!("contains zero 0 --from {from}"), "").quiet(), "true\n");
+        assert_eq!(work.set(&format!("or zero zero --from {from}"), "").quiet(), "0\n");
+    }
+    assert_eq!(work.set("count zero", "").quiet(), "0\n"); // a treemap without values
+    let words = [12346_u32, 1, 0x1_0000, 16, 0x9_0005];
+    work.write("words", words.map(u32::to_le_bytes).concat());
+    assert_eq!(work.set("cat words", "").quiet(), "5\n9\n");
+    let values = "1\n16\n12346\n65536\n589829\n";
+    assert_eq!(work.set("cat words --from u32le", "").quiet(), values);
+    work.set("build words --from u32le -o words.bits", "").quiet();
+    work.set("build -o more.bits", "7\n").quiet();
+    work.set("add more.bits words --from u32le", "").quiet();
+    assert_eq!(
+        work.set("cat more.bits --from u32le", "").quiet(),
+        format!("1\n7\n{}", &values[2..])
+    );
+}

@@ -24,14 +24,17 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     if operands.is_empty() {
         return Ok(Box::new(source.open(Path::new("-"))?));
     }
-    let mut typed = IntegerSet::new();
+    let mut typed = None;
     let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
     for operand in operands {
         let path = Path::new(operand);
         let starts_as_number =
             |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '+');
         match operand.to_str().map(|text| source.notation().range(text)) {
-            Some(Ok([first, last])) => insert(&mut typed, first, last)?,
+            Some(Ok([first, last])) => {
+                let typed = typed.get_or_insert_with(|| Changes::new(source.folder()));
+                typed.push_range(first, last, true)?;
+            }
             Some(Err(reason))
                 if operand.to_str().is_some_and(starts_as_number) && !path.exists() =>
             {
@@ -40,8 +43,8 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
             _ => sets.push(Box::new(source.open(path)?)),
         }
     }
-    if !typed.is_empty() || sets.is_empty() {
-        sets.push(Box::new(typed));
+    if let Some(typed) = typed {
+        sets.push(Box::new(typed.finish()?.added));
     }
     match sets.pop() {
         Some(only) if sets.is_empty() => Ok(only),
@@ -50,16 +53,6 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
             Ok(Box::new(union_of(&sets, source.folder())?))
         }
     }
-}
-
-/// Adds the values of one line. In memory a range takes 40 bytes for 2^16 values.
-fn insert(set: &mut IntegerSet, first: u64, last: u64) -> Result<()> {
-    const MOST: u64 = 1 << 32;
-    if last - first >= MOST {
-        return Err(Error::TooWide { first, last, limit: MOST });
-    }
-    set.insert_range(first..=last);
-    Ok(())
 }
 
 fn change(source: &Source, set: &Path, removed: &dyn AsSet, added: &dyn AsSet) -> Result<()> {
@@ -215,38 +208,13 @@ impl ValueSink for Printer<'_> {
     }
 }
 
-/// The changes that the lines of a file say.
-enum Words {
-    Values(Changes),
-    /// Changes of ranges: the values to remove, and the values to add.
-    Ranges(IntegerSet, IntegerSet),
-}
-
-impl Words {
-    fn push(&mut self, comes: bool, [first, last]: [u64; 2]) -> Result<()> {
-        match self {
-            Self::Values(changes) => changes.push(first, comes),
-            Self::Ranges(removed, added) => {
-                let (to, from) = if comes { (added, removed) } else { (removed, added) };
-                insert(to, first, last)?;
-                from.remove_range(first..=last);
-                Ok(())
-            }
-        }
-    }
-}
-
 /// Makes the changes that `diff` printed.
 pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Result<()> {
     let path = changes.unwrap_or(Path::new("-"));
     let (name, file) = (path.display(), open_file(path)?);
     let before = file.metadata().map_err(Error::io("read", path))?;
     let notation = source.notation();
-    let mut words = if notation.output().takes_ranges() {
-        Words::Ranges(IntegerSet::new(), IntegerSet::new())
-    } else {
-        Words::Values(Changes::new(source.folder()))
-    };
+    let mut words = Changes::new(source.folder());
     let mut lines = BufReader::new(&file);
     let (mut line, mut offset) = (Vec::new(), 0);
     for number in 1_u64.. {
@@ -276,14 +244,12 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
             _ => return Err(wrong()),
         };
         offset += bytes;
-        words.push(comes, range)?;
+        match range {
+            [value, _] if !notation.output().takes_ranges() => words.push(value, comes)?,
+            [first, last] => words.push_range(first, last, comes)?,
+        }
     }
     check_end(&file, &before, path)?;
-    match words {
-        Words::Values(changes) => {
-            let Changed { removed, added } = changes.finish()?;
-            change(source, set, &removed, &added)
-        }
-        Words::Ranges(removed, added) => change(source, set, &removed, &added),
-    }
+    let Changed { removed, added } = words.finish()?;
+    change(source, set, &removed, &added)
 }

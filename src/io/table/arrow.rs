@@ -243,6 +243,10 @@ impl ArrowTable {
             let decoder = FileDecoder::new(Arc::clone(&places), version);
             let decoder = decoder.with_projection(vec![column]);
             let dictionary = match schema.field(column).data_type() {
+                // A file without rows may have no dictionaries.
+                DataType::Dictionary(..) if rows.iter().all(|&rows| rows == 0) => {
+                    Some(Vec::new().into())
+                }
                 DataType::Dictionary(_, values) => {
                     let id = encodings.get(column).copied().flatten();
                     let bytes = FileBytes { limit_bytes: left, ..bytes.clone() };

@@ -135,6 +135,16 @@ impl SetFile {
     /// Opens a file if its first bytes are those of a set; none for any other content, or if it is
     /// no regular file.
     pub(crate) fn open_if_set(path: &Path) -> Result<Option<Self>> {
+        Self::open_if(path, |_| true)
+    }
+
+    /// The same for a file that should have binary numbers: these may begin as a roaring bitmap
+    /// does, which has no magic number of eight bytes.
+    pub(crate) fn open_if_sure(path: &Path) -> Result<Option<Self>> {
+        Self::open_if(path, |kind| !matches!(kind, SetKind::Roaring | SetKind::Treemap))
+    }
+
+    fn open_if(path: &Path, is_meant: impl Fn(SetKind) -> bool) -> Result<Option<Self>> {
         if let Some(set) = keyed::open_named(path)? {
             return Ok(Some(set));
         }
@@ -148,8 +158,8 @@ impl SetFile {
         }
         let map = map(path)?;
         match SetKind::of(&map) {
-            Some(_) => Self::from_map(map, path).map(Some),
-            None => Ok(None),
+            Some(kind) if is_meant(kind) => Self::from_map(map, path).map(Some),
+            _ => Ok(None),
         }
     }
 
