@@ -74,7 +74,10 @@ impl Keys {
             }
             None => {}
         }
-        if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
+        let is_key = object.is_instance_of::<PyString>()
+            || object.is_instance_of::<PyBytes>()
+            || object.is_instance_of::<PyByteArray>();
+        if is_key {
             return Err(wrong_type("one key is no collection of keys: use add, or a list"));
         }
         if let Ok(Some(column)) = Column::of_buffer(object) {
@@ -424,14 +427,14 @@ impl Bloom {
         py: Python<'py>,
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let asker = Asker::of(keys)?;
+        let (asker, given) = (Asker::of(keys)?, keys);
         let keys = Keys::of(keys)?;
         let len = keys.len();
         let found = self.look(py, |state| {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)
         })??;
-        asker.tell(py, Answers::of(asker.form(), &found)?, keys.columns())
+        asker.tell(given, Answers::of(asker.form(), &found)?, keys.columns())
     }
 
     /// Adds all keys of another filter of the same size, hash function and seed.

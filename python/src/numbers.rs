@@ -7,6 +7,7 @@ use crate::source::{Source, source_of};
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
 use bitsort::{Format, Progress};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyRange, PyString};
 use std::io::{self, Read};
@@ -62,6 +63,8 @@ fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
     let what = match natural_or_other(value) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(what)) => what,
+        // What the object itself raises is not ours to change.
+        Err(error) if !error.is_instance_of::<PyTypeError>(value.py()) => return Err(error),
         Err(_) => {
             let kind = value.get_type().name()?;
             return Err(wrong_type(format!("index {index}: {kind} is no natural number")));
@@ -72,11 +75,15 @@ fn item(value: &Bound<'_, PyAny>, index: usize) -> PyResult<u64> {
 
 fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
     let whole = range.as_any();
-    let (mut first, mut last, mut step) = if range.is_empty()? {
+    // Not `len`, nor an index from the end: Python refuses them for more than 2^63 numbers.
+    if !whole.is_truthy()? {
         return Ok(Numbers::Values(Vec::new()));
-    } else {
-        (whole.get_item(0)?, whole.get_item(-1)?, whole.getattr("step")?)
-    };
+    }
+    let (mut first, mut step) = (whole.getattr("start")?, whole.getattr("step")?);
+    let behind = whole.getattr("stop")?.sub(&first)?;
+    let toward = if step.lt(0)? { 1 } else { -1 };
+    let steps = behind.add(toward)?.floor_div(&step)?;
+    let mut last = first.add(steps.mul(&step)?)?;
     if step.lt(0)? {
         (first, last, step) = (last, first, step.neg()?);
     }
@@ -92,6 +99,9 @@ impl Numbers {
         }
         if let Ok(whole) = object.cast::<PyRange>() {
             return range(whole);
+        }
+        if object.get_type().name()? == "MaskedArray" {
+            return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
         }
         match import(object, None)? {
             Some(Imported::Numbers(columns)) => return Ok(Self::Columns(columns)),
@@ -120,7 +130,7 @@ impl Numbers {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Set(source) => source.len(),
-            Self::Range(first, last, step) => (last - first) / step + 1,
+            Self::Range(first, last, step) => ((last - first) / step).saturating_add(1),
             Self::Columns(columns) => columns.iter().map(|column| column.len() as u64).sum(),
             Self::Values(values) => values.len() as u64,
         }
@@ -216,7 +226,7 @@ pub(crate) fn check_room(first: u64, last: u64) -> PyResult<()> {
     if (last - first) >> 16 > MOST {
         return Err(invalid("a set in memory holds ranges of at most 2**44 values"));
     }
-    Ok(())
+    check_memory(((last - first) >> 16) * 40)
 }
 
 /// Ends loops of this package after a cancellation.

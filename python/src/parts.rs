@@ -1,6 +1,6 @@
 //! Sets in parts: what the tasks of a cluster do, each with a piece of the data.
 
-use crate::error::{invalid, raise};
+use crate::error::{check_memory, invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
 use crate::numbers::Numbers;
@@ -45,6 +45,8 @@ pub(crate) fn splits(
 ) -> PyResult<Vec<(u64, u64)>> {
     let options = Options::of(options)?;
     options.only_for_inputs()?;
+    let bytes = std::fs::metadata(&path).map_or(0, |file| file.len());
+    check_memory((bytes / size.max(1)).saturating_mul(64))?;
     let found = options.apply()?.splits(path, size).map_err(raise)?;
     Ok(found.into_iter().map(|bytes| (bytes.start, bytes.end - bytes.start)).collect())
 }
@@ -113,9 +115,13 @@ pub(crate) fn hashed_pieces<'py>(
 ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
+    check_memory((buckets as u64).saturating_mul(BUCKET_BYTES))?;
     let found = interruptible(py, |_| set::hashed_pieces(&source, buckets, most_bytes))?;
     Ok(numbered(py, found))
 }
+
+/// About the bytes that a bucket takes before it has values.
+const BUCKET_BYTES: u64 = 128;
 
 fn operands(sets: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
     let sets = sets.try_iter()?.map(|set| operand(&set?)).collect::<PyResult<Vec<_>>>()?;

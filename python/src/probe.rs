@@ -29,10 +29,15 @@ pub(crate) enum Asker {
     Arrow(String),
     Buffer,
     Other,
+    /// A range that descends: its numbers are taken from the smallest to the largest.
+    Descending,
 }
 
 impl Asker {
     pub(crate) fn of(values: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if values.is_instance_of::<PyRange>() && values.getattr("step")?.lt(0)? {
+            return Ok(Self::Descending);
+        }
         if source_of(values)?.is_some() || values.is_instance_of::<PyRange>() {
             return Ok(Self::Other);
         }
@@ -62,13 +67,14 @@ impl Asker {
         }
     }
 
-    /// Answers for whoever asked.
+    /// Answers to what `values` asked; their `questions`, if they lay in memory of theirs.
     pub(crate) fn tell<'py>(
         &self,
-        py: Python<'py>,
+        values: &Bound<'py, PyAny>,
         answers: Answers,
         questions: &[Column],
     ) -> PyResult<Bound<'py, PyAny>> {
+        let py = values.py();
         let Answers { form, words, len } = answers;
         if form == Form::Bits {
             let answers =
@@ -84,9 +90,13 @@ impl Asker {
                 _ => Ok(answers),
             };
         }
-        if let Self::Other = self {
-            let bytes: &[u8] = bytemuck::cast_slice(&words);
-            return Ok(PyList::new(py, bytes[..len].iter().map(|byte| *byte != 0))?.into_any());
+        if let Self::Other | Self::Descending = self {
+            let answers = bytemuck::cast_slice(&words)[..len].iter().map(|byte: &u8| *byte != 0);
+            return Ok(match self {
+                Self::Descending => PyList::new(py, answers.rev()),
+                _ => PyList::new(py, answers),
+            }?
+            .into_any());
         }
         let array = Bound::new(py, Array::new(Kind::Bool, len, words))?.into_any();
         if let Self::Buffer = self {
@@ -94,10 +104,30 @@ impl Asker {
         }
         let array = py.import("numpy")?.call_method1("asarray", (array,))?;
         match self {
-            Self::Arrow(_) => py.import("pandas")?.call_method1("Series", (array,)),
+            Self::Arrow(_) => pandas(values, &array, questions.iter().any(Column::has_nulls)),
             _ => Ok(array),
         }
     }
+}
+
+/// Answers to what `values` of pandas asked, with its index; null where it is null.
+fn pandas<'py>(
+    values: &Bound<'py, PyAny>,
+    answers: &Bound<'py, PyAny>,
+    has_nulls: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let pandas = values.py().import("pandas")?;
+    let answers = match values.getattr_opt("index")? {
+        Some(index) if values.is_instance(&pandas.getattr("Series")?)? => {
+            pandas.call_method1("Series", (answers, index))?
+        }
+        _ => pandas.call_method1("Series", (answers,))?,
+    };
+    if !has_nulls {
+        return Ok(answers);
+    }
+    let nulls = values.call_method0("isna")?;
+    answers.call_method1("astype", ("boolean",))?.call_method1("mask", (nulls,))
 }
 
 /// How answers lie in memory.
@@ -196,7 +226,7 @@ pub(crate) fn contains_many<'py>(
         Numbers::Columns(columns) => &columns[..],
         _ => &[],
     };
-    asker.tell(py, found, columns)
+    asker.tell(values, found, columns)
 }
 
 /// Questions that are asked together.

@@ -440,7 +440,7 @@ fn for_caller<'py>(
             }
             _ => Ok(array),
         },
-        Some(Asker::Other) => array.call_method0("tolist"),
+        Some(Asker::Other | Asker::Descending) => array.call_method0("tolist"),
         Some(Asker::Buffer) | None => Ok(array),
     }
 }

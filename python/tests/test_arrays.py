@@ -197,3 +197,50 @@ def test_a_stream_that_breaks_off_is_told():
     reader = pa.RecordBatchReader.from_batches(pa.schema({"id": pa.int64()}), batches())
     with pytest.raises(RuntimeError, match="the disk is gone"):
         bs.BitSet(reader)
+
+
+def test_questions_of_a_descending_range_are_answered_in_its_order():
+    some, keys = bs.BitSet([1, 4]), bs.Bloom(100, 1e-9)
+    keys.add_many([1, 4])
+    for asked in (range(5, -1, -1), range(9, 0, -3), range(0, 6), range(5, 5, -1), range(7, 0, -2)):
+        expected = [value in (1, 4) for value in asked]
+        assert some.contains_many(asked) == expected
+        assert keys.contains_many(asked) == expected
+
+
+def test_ranges_of_more_than_2_to_the_63_numbers_are_taken_or_refused():
+    some = bs.BitSet([1, 4, 2**64 - 1])
+    for call in (lambda: bs.BitSet(range(2**64)), lambda: some.contains_many(range(2**64))):
+        with pytest.raises((ValueError, MemoryError)):
+            call()
+    assert bs.BitSet(range(2**64 - 1, 2**64 - 40, -13)) == bs.BitSet([2**64 - 1, 2**64 - 14, 2**64 - 27])
+
+
+def test_answers_for_pandas_have_its_index_and_its_nulls():
+    visits = pd.DataFrame({"user": [1, 3, 5, 7], "page": list("abcd")}).sort_values("user", ascending=False)
+    known = bs.BitSet([1, 3]).contains_many(visits["user"])
+    assert known.index.equals(visits.index)
+    assert visits[known]["page"].tolist() == ["b", "a"]
+    late = visits[visits.user > 2]
+    assert late[bs.BitSet([3]).contains_many(late.user)].user.tolist() == [3]
+    asked = pd.Series([1, None, 5], index=[7, 8, 9], dtype="UInt64")
+    answers = bs.BitSet([1, 0]).contains_many(asked)
+    assert answers.isna().tolist() == [False, True, False]
+    assert answers[7] and not answers[9]
+
+
+def test_a_masked_array_is_refused():
+    masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+    for call in (lambda: bs.BitSet(masked), lambda: bs.BitSet([2]).contains_many(masked)):
+        with pytest.raises(TypeError, match="masked"):
+            call()
+
+
+def test_what_an_object_raises_is_raised():
+    class Broken:
+        def __index__(self):
+            raise RuntimeError("broken")
+
+    for call in (lambda: bs.BitSet([Broken()]), lambda: bs.BitSet([1]).contains_many([Broken()])):
+        with pytest.raises(RuntimeError, match="broken"):
+            call()

@@ -91,3 +91,12 @@ def test_what_takes_more_memory_than_there_is_is_an_error():
         with pytest.raises((MemoryError, ValueError)):
             call()
     assert few == bs.BitSet([1])
+
+
+def test_numbers_of_parts_that_no_memory_has_are_refused(tmp_path):
+    with pytest.raises(MemoryError):
+        bs.hashed_pieces([1], 2**50)
+    with pytest.raises((ValueError, bs.Error)):
+        bs.eval("0..18446744073709551615")
+    with pytest.raises(TypeError):
+        bs.Bloom(9, 0.1).add_many(bytearray(b"ab"))

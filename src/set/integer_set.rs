@@ -285,6 +285,7 @@ impl IntegerSet {
     ///
     /// If the range has more than 2^44 values. They would take 10 GiB.
     #[must_use]
+    #[expect(clippy::panic, reason = "the caller gives the range")]
     pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {
         let (first, last) = ends_of(&range).unwrap_or((1, 0));
         let plans = vec![Plan::Range(first, last), Plan::of(self)];
