@@ -1,7 +1,7 @@
 //! Keeps those of some ascending numbers that other ascending numbers have, or do not have.
 //!
-//! Four numbers are compared with four others at once, and what comes next does not depend on
-//! branches, which the processor could not predict.
+//! Four numbers are compared with four others at once: that leaves one branch for several numbers
+//! that the processor cannot predict.
 
 use super::Level;
 use super::task::{Task, run};

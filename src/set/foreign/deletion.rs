@@ -78,7 +78,8 @@ pub(super) fn file_parts(bytes: &[u8]) -> Result<Vec<Range<usize>>, Damage> {
         at = range.end;
         parts.push(range);
     }
-    Ok(parts)
+    // Nobody writes such a file; it is one that was cut.
+    if parts.is_empty() { Err(short(bytes)) } else { Ok(parts) }
 }
 
 /// The set of a vector as text. White space at either end is ignored.

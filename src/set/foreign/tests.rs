@@ -335,3 +335,11 @@ fn sets_in_files_of_ours_are_no_bytes_of_others() {
     assert!(matches!(decode(&bytes, "set"), Err(Error::NotConvertible { .. })));
     assert_eq!(SetFile::open(&path).unwrap().len(), 2);
 }
+
+#[test]
+fn a_file_of_delta_lake_without_vectors_was_cut() {
+    let bytes = encode(&IntegerSet::from([1, 5]), ForeignFormat::Delta).unwrap();
+    for cut in 0..bytes.len() {
+        assert!(decode_as(&bytes[..cut], ForeignFormat::Delta, "cut").is_err(), "cut at {cut}");
+    }
+}

@@ -244,19 +244,7 @@ impl<'a> Prober<'a> {
         for &value in values {
             self.ends[pieces.of_value(value)] += 1;
         }
-        let mut rest: &mut [O] = bytemuck::cast_slice_mut(self.offsets.words_mut());
-        let parts = self.ends.iter().map(|&count| rest.split_off_mut(..count).unwrap_or_default());
-        let mut stages = Stages::new(parts.collect());
-        for &value in values {
-            let offset = O::of(value.wrapping_sub(pieces.base));
-            stages.push(pieces.of_value(value), offset).map_err(miscounted)?;
-        }
-        stages.end().map_err(miscounted)?;
-        let mut before = 0;
-        for end in &mut self.ends {
-            before += *end;
-            *end = before;
-        }
+        self.scatter::<O>(values)?;
         self.answers.resize(words_of(values.len()), 0);
         self.look_up::<O>(values.len())?;
         // A piece has its offsets in the order of the values. So its next answer is for the next
@@ -269,6 +257,39 @@ impl<'a> Prober<'a> {
             let from = &mut self.ends[pieces.of_value(value)];
             *found = self.answers[*from / 64] >> (*from % 64) & 1 == 1;
             *from += 1;
+        }
+        Ok(())
+    }
+
+    /// Moves the offsets of values to their pieces, whose counts become their ends.
+    fn scatter<O: Offset>(&mut self, values: &[u64]) -> Result<(), Damage> {
+        /// With fewer values a piece, whole cache lines are not worth their preparation.
+        const MANY_A_PIECE: usize = 64;
+        let pieces = self.pieces;
+        let offset = |value: u64| O::of(value.wrapping_sub(pieces.base));
+        let mut rest: &mut [O] = bytemuck::cast_slice_mut(self.offsets.words_mut());
+        if values.len() / self.ends.len() < MANY_A_PIECE {
+            let mut before = 0;
+            for end in &mut self.ends {
+                before += std::mem::replace(end, before);
+            }
+            for &value in values {
+                let to = &mut self.ends[pieces.of_value(value)];
+                rest[*to] = offset(value);
+                *to += 1;
+            }
+            return Ok(());
+        }
+        let parts = self.ends.iter().map(|&count| rest.split_off_mut(..count).unwrap_or_default());
+        let mut stages = Stages::new(parts.collect());
+        for &value in values {
+            stages.push(pieces.of_value(value), offset(value)).map_err(miscounted)?;
+        }
+        stages.end().map_err(miscounted)?;
+        let mut before = 0;
+        for end in &mut self.ends {
+            before += *end;
+            *end = before;
         }
         Ok(())
     }
