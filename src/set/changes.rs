@@ -233,7 +233,8 @@ mod tests {
         for round in 0..3000 {
             let first = random.u64(0..1 << 40);
             let is_wide = round % 500 == 3;
-            let most = if is_wide { 1 << 36 } else { random.u64(0..1 << random.u32(0..26)) };
+            let bits = random.u32(0..26);
+            let most = if is_wide { 1 << 36 } else { random.u64(0..1 << bits) };
             let (last, comes) = (first + most, random.bool());
             if round % 70 == 0 {
                 changes.push(first, comes).unwrap();
