@@ -80,10 +80,12 @@ fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
         return Ok(Numbers::Values(Vec::new()));
     }
     let (mut first, mut step) = (whole.getattr("start")?, whole.getattr("step")?);
-    let behind = whole.getattr("stop")?.sub(&first)?;
+    // By name: the launcher of the programs has no functions for arithmetic.
+    let distance = whole.getattr("stop")?.call_method1("__sub__", (&first,))?;
     let toward = if step.lt(0)? { 1 } else { -1 };
-    let steps = behind.add(toward)?.floor_div(&step)?;
-    let mut last = first.add(steps.mul(&step)?)?;
+    let steps = distance.call_method1("__add__", (toward,))?;
+    let steps = steps.call_method1("__floordiv__", (&step,))?;
+    let mut last = steps.call_method1("__mul__", (&step,))?.call_method1("__add__", (&first,))?;
     if step.lt(0)? {
         (first, last, step) = (last, first, step.neg()?);
     }

@@ -150,7 +150,7 @@ impl Answers {
     /// So many answers, all no.
     fn new(form: Form, len: usize) -> PyResult<Self> {
         let words = form.bytes(len).div_ceil(8);
-        check_memory(8 * words as u64)?;
+        check_memory((words as u64).saturating_mul(8))?;
         Ok(Self { form, words: vec![0; words], len })
     }
 
