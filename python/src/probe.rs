@@ -118,7 +118,7 @@ fn pandas<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let pandas = values.py().import("pandas")?;
     let answers = match values.getattr_opt("index")? {
-        Some(index) if values.is_instance(&pandas.getattr("Series")?)? => {
+        Some(index) if values.get_type().name()? == "Series" => {
             pandas.call_method1("Series", (answers, index))?
         }
         _ => pandas.call_method1("Series", (answers,))?,
