@@ -350,11 +350,11 @@ fn kind_of(format: &CStr, item_bytes: usize) -> PyResult<Kind> {
 }
 
 /// Rows of a column that lie together.
-pub(crate) struct Rows<'a> {
+struct Rows<'a> {
     column: &'a Column,
     from: usize,
     /// How many there are.
-    pub(crate) count: usize,
+    count: usize,
     /// Rows of the columns before this one.
     before: usize,
 }

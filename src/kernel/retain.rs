@@ -137,7 +137,7 @@ mod tests {
                 prop_assert_eq!(&numbers[..front.len()], &front[..]);
                 let expected = ours[from..read].iter().filter(|value| model.contains(value) == keep);
                 prop_assert!(numbers[front.len()..written].iter().eq(expected));
-                // What was not read is above all others.
+                // The numbers that are left are larger than all of the others.
                 let rest = ours.get(read);
                 prop_assert!(rest.is_none_or(|rest| theirs.last().is_none_or(|last| rest > last)));
             }

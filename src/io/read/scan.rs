@@ -107,15 +107,16 @@ pub(crate) fn parse_block<C: Consumer>(
         keep_text: ledger.keeps_text(),
         fail: ledger.fails(),
     };
+    let block_format = options.block_format;
     if let Some(rows) = &block.rows {
-        match (&options.block_format.keys, &rows.keys) {
+        match (&block_format.keys, &rows.keys) {
             (Some(column), Some(keys)) => sink.keyed_rows(column, rows, keys),
             _ => sink.rows(rows),
         }
         return sink.entry();
     }
-    let Some(notation) = options.block_format.format.notation() else {
-        binary::values(options.block_format.format, &bytes[span], |values| sink.take(values));
+    let Some(notation) = block_format.format.notation() else {
+        binary::values(block_format.format, &bytes[span], |values| sink.take(values));
         return sink.entry();
     };
     if options.header && block.first {
@@ -124,42 +125,21 @@ pub(crate) fn parse_block<C: Consumer>(
             sink.entry.tally.headers += u64::from(block.overlong.is_some());
             return sink.entry();
         }
-        span.start = sink.skip_header(options.block_format, span.clone());
+        span.start = sink.skip_header(block_format, span.clone());
     }
-    let flow = if let (Some(selector), Some(keys)) =
-        (&options.block_format.column, &options.block_format.keys)
-    {
-        sink.keyed_records(
-            options.block_format,
-            (selector, block.column),
-            (keys, block.key_column),
-            span,
-        )
-    } else if let Some(selector) = &options.block_format.column {
-        sink.records(options.block_format, selector, block.column, span)
+    let flow = if let (Some(selector), Some(keys)) = (&block_format.column, &block_format.keys) {
+        sink.keyed_records(block_format, (selector, block.column), (keys, block.key_column), span)
+    } else if let Some(selector) = &block_format.column {
+        sink.records(block_format, selector, block.column, span)
     } else if notation.takes_ranges() {
-        block_ranges(
-            options.level,
-            notation,
-            bytes,
-            span,
-            options.block_format.terminator,
-            &mut sink,
-        );
+        block_ranges(options.level, notation, bytes, span, block_format.terminator, &mut sink);
         ControlFlow::Continue(())
     } else {
-        block_values(
-            options.level,
-            notation,
-            bytes,
-            span,
-            options.block_format.terminator,
-            &mut sink,
-        );
+        block_values(options.level, notation, bytes, span, block_format.terminator, &mut sink);
         ControlFlow::Continue(())
     };
     if let (ControlFlow::Continue(()), Some(long)) = (flow, &block.overlong) {
-        sink.take_overlong(long, options.block_format.column.is_some());
+        sink.take_overlong(long, block_format.column.is_some());
     }
     sink.entry()
 }
