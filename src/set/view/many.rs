@@ -2,8 +2,8 @@
 //!
 //! A set larger than the caches answers at the speed of memory: each single question waits for a
 //! page table walk and for a cache line. Many questions are first put in the order of the pieces
-//! of the set. A piece fits the second-level cache, and is read into it once for all its questions.
-//! If these are very many, each piece becomes a bitmap first.
+//! of the set. A piece fits the second-level cache, so its memory is read once for all its
+//! questions. If these are very many, each piece becomes a bitmap first.
 
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
@@ -23,12 +23,9 @@ const PIECE_BYTES: usize = 1 << 18;
 const MAX_PIECES: usize = 1 << 12;
 /// Most containers of a piece that are found beforehand.
 const MAX_CONTAINERS: usize = 1 << 12;
-/// A piece is read from front to back if one in that many of its cache lines
-/// are asked for.
-const SPARSE: usize = 4;
 /// Values of a sparse set that are walked over for each one that is asked for, at most.
 const NEAR_VALUES: u64 = 64;
-/// Values of a piece that is not read whose cache lines are waited for.
+/// Values of a piece whose cache lines are on their way while one is looked up.
 const AHEAD: usize = 16;
 /// Most containers of a piece that becomes a bitmap: 256 KiB, which fit the second-level cache.
 const BITMAP_CONTAINERS: usize = 32;
@@ -313,8 +310,8 @@ impl<'a> Prober<'a> {
         let mut cursor = Ahead::new(view);
         let mut containers = vec![None; pieces.containers()];
         self.each_piece(|piece, offsets: &[O], answers| {
-            let bytes = cursor.fill(pieces.first_key(piece), &mut containers)?;
-            look_up_in_containers(&containers, offsets, bytes, answers);
+            cursor.fill(pieces.first_key(piece), &mut containers)?;
+            look_up_in_containers(&containers, offsets, answers);
             Ok(())
         })
     }
@@ -440,11 +437,10 @@ fn look_up_in_batches<O: Offset>(
     Ok(())
 }
 
-/// Looks values of a piece up in its containers, which have so many bytes.
+/// Looks values of a piece up in its containers.
 fn look_up_in_containers<O: Offset>(
     containers: &[Option<Container<'_>>],
     offsets: &[O],
-    bytes: usize,
     answers: &mut [bool],
 ) {
     #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
@@ -458,12 +454,9 @@ fn look_up_in_containers<O: Offset>(
             container.prefetch(low);
         }
     };
-    let are_few = offsets.len() * SPARSE <= bytes / 64;
-    if are_few {
-        offsets.iter().take(AHEAD).for_each(ask);
-    }
+    offsets.iter().take(AHEAD).for_each(ask);
     for (number, (answer, &offset)) in answers.iter_mut().zip(offsets).enumerate() {
-        if are_few && let Some(ahead) = offsets.get(number + AHEAD) {
+        if let Some(ahead) = offsets.get(number + AHEAD) {
             ask(ahead);
         }
         if let (Some(container), low) = find(offset) {
@@ -501,21 +494,19 @@ impl<'a> Ahead<'a> {
         Ok(usize::try_from(number).ok().filter(|&number| number < count))
     }
 
-    /// Fills in the containers from `first_key` on; gives their bytes.
+    /// Fills in the containers from `first_key` on.
     fn fill(
         &mut self,
         first_key: u64,
         containers: &mut [Option<Container<'a>>],
-    ) -> Result<usize, Damage> {
+    ) -> Result<(), Damage> {
         containers.fill(None);
-        let mut bytes = 0;
         self.go_to(first_key)?;
         while let Some(number) = self.number(first_key, containers.len())? {
             containers[number] = self.cursor.lent().ok();
-            bytes += self.cursor.here().bytes().len();
             self.ahead = self.cursor.advance()?;
         }
-        Ok(bytes)
+        Ok(())
     }
 
     /// Sets the bits of the values of containers from `first_key` on in `words`, all 0.
