@@ -278,8 +278,7 @@ pub(crate) fn import(
         match field.content {
             Content::Numbers(kind) => numbers.push(column_of(chunk, field.child, kind)?),
             Content::Texts(layout) => texts.push(texts_of(chunk, field.child, layout)?),
-            Content::Nulls if chunk.length == 0 => {}
-            Content::Nulls => return Err(invalid("index 0: the value is null")),
+            Content::Nulls => numbers.push(Column::of_nulls(count(chunk.length)?)?),
         }
     }
     Ok(Some(match field.content {
@@ -563,19 +562,17 @@ pub(crate) fn export_array<'py>(py: Python<'py>, array: &Array) -> PyResult<Boun
     pair(py, arrow_format(array.kind()), chunk)
 }
 
-/// The first `len` of these bits, one an answer, as an Arrow array; null where `questions` are.
+/// The first `len` of these bits, one an answer, as an Arrow array; null where `nulls` are true.
 pub(crate) fn export_answers<'py>(
     py: Python<'py>,
     bits: Arc<Vec<u64>>,
     len: usize,
-    questions: &[Column],
+    nulls: Option<&[bool]>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     assert!(len <= bits.len() * 64, "fewer answers than said");
-    let known: Option<Vec<bool>> = questions.iter().any(Column::has_nulls).then(|| {
-        questions.iter().flat_map(|part| (0..part.len()).map(|row| !part.is_null(row))).collect()
-    });
-    let nulls = known.as_ref().map_or(0, |known| known.iter().filter(|known| !**known).count());
-    let valid = known.map(|known| packed(&known).collect::<Vec<u8>>());
+    assert!(nulls.is_none_or(|nulls| nulls.len() == len), "questions and answers differ in number");
+    let valid = nulls.map(|nulls| packed(nulls).map(|nulls| !nulls).collect::<Vec<u8>>());
+    let nulls = nulls.map_or(0, |nulls| nulls.iter().filter(|null| **null).count());
     let owner = Arc::new((valid, bits));
     let valid = owner.0.as_ref().map_or(ptr::null(), |valid| valid.as_ptr().cast());
     let buffers = vec![valid, owner.1.as_ptr().cast()];

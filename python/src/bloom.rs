@@ -1,7 +1,7 @@
 //! `Bloom`: filters in memory and in files.
 
 use crate::arrow::{Imported, Texts, import};
-use crate::buffer::{Column, each_block};
+use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{invalid, raise, wrong_type};
 use crate::numbers::{BLOCK, Numbers, natural};
 use crate::probe::{Answers, Asker};
@@ -103,37 +103,38 @@ impl Keys {
         }
     }
 
-    /// Calls `visit` with the keys, a block at a time.
+    /// Calls `visit` with the keys, a block at a time; with any key for a null.
     fn each(&self, visit: &mut impl Visit) -> PyResult<()> {
         match self {
             Self::Objects(keys) => keys.chunks(BLOCK).try_for_each(|keys| visit.keys(keys)),
             Self::Numbers(Numbers::Columns(columns)) => {
-                each_block(columns, BLOCK, false, |values| visit.keys(values))
+                each_block(columns, BLOCK, true, |values| visit.keys(values))
             }
             Self::Numbers(numbers) => numbers.each(|values| visit.keys(values)),
             Self::Texts(texts) => {
-                let mut before = 0;
                 for part in texts {
-                    if let Some(row) = (0..part.len()).find(|row| part.is_null(*row)) {
-                        return Err(crate::buffer::Refused::Null(before + row).into());
-                    }
                     for from in (0..part.len()).step_by(BLOCK) {
                         let rows = from..part.len().min(from + BLOCK);
                         let keys: Vec<&[u8]> = rows.map(|row| part.get(row)).collect();
                         visit.keys(&keys)?;
                     }
-                    before += part.len();
                 }
                 Ok(())
             }
         }
     }
 
-    /// The columns of Arrow numbers, for the nulls of answers.
-    fn columns(&self) -> &[Column] {
+    /// Which keys are null; none if no key is.
+    fn nulls(&self) -> Option<Vec<bool>> {
         match self {
-            Self::Numbers(Numbers::Columns(columns)) => columns,
-            _ => &[],
+            Self::Numbers(Numbers::Columns(columns)) => null_rows(columns),
+            Self::Texts(texts) => {
+                let rows =
+                    texts.iter().flat_map(|part| (0..part.len()).map(|row| part.is_null(row)));
+                let nulls: Vec<bool> = rows.collect();
+                nulls.contains(&true).then_some(nulls)
+            }
+            _ => None,
         }
     }
 }
@@ -192,7 +193,7 @@ macro_rules! with {
 /// A Bloom filter: "no" is certain, "yes" is wrong at a known rate.
 ///
 /// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is the key
-/// of 5 in an array of any width). The size of a filter follows from a number of keys and a rate of
+/// of 5 in an array of any width; of a negative int those of its two's complement). The size of a filter follows from a number of keys and a rate of
 /// false positives, or from a number of bits for each key, or from bits and hashes. Designs are
 /// "standard", "blocked" (one cache line a key) and "counting" (keys can be removed).
 ///
@@ -391,9 +392,12 @@ impl Bloom {
     }
 
     /// Adds many keys: a numpy array, Arrow numbers or texts, a set, or any iterable of str, bytes
-    /// and int. Returns how many were new.
+    /// and int; a null is refused. Returns how many were new.
     fn add_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<u64> {
         let keys = Keys::of(keys)?;
+        if let Some(row) = keys.nulls().and_then(|nulls| nulls.iter().position(|null| *null)) {
+            return Err(Refused::Null(row).into());
+        }
         self.change(py, |filter| {
             let mut adding = Adding { filter, new: 0 };
             keys.each(&mut adding)?;
@@ -430,11 +434,15 @@ impl Bloom {
         let (asker, given) = (Asker::of(keys)?, keys);
         let keys = Keys::of(keys)?;
         let len = keys.len();
-        let found = self.look(py, |state| {
+        let mut found = self.look(py, |state| {
             let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
             keys.each(&mut asking).map(|()| asking.found)
         })??;
-        asker.tell(given, Answers::of(asker.form(), &found)?, keys.columns())
+        let nulls = keys.nulls();
+        if let Some(nulls) = &nulls {
+            found.iter_mut().zip(nulls).for_each(|(found, null)| *found &= !null);
+        }
+        asker.tell(given, Answers::of(asker.form(), &found)?, nulls)
     }
 
     /// Adds all keys of another filter of the same size, hash function and seed.

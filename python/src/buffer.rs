@@ -10,7 +10,7 @@
 //! - An [`Array`] owns its memory, never moves it, and never makes references into it
 //!   after it was made: whoever has a buffer of it may write to it.
 
-use crate::error::{invalid, wrong_type};
+use crate::error::{check_memory, invalid, wrong_type};
 use crate::source::{Mapped, Source};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyIndexError};
@@ -179,6 +179,17 @@ impl Column {
         Self { kind, start, len, stride, validity, _owner: owner }
     }
 
+    /// A column of `len` nulls.
+    pub(crate) fn of_nulls(len: usize) -> PyResult<Self> {
+        let words = len.div_ceil(64) + 1;
+        check_memory((words as u64).saturating_mul(8))?;
+        let zeros = Arc::new(vec![0_u64; words]);
+        let start: *const u8 = zeros.as_ptr().cast();
+        let validity = Some(Validity { bits: start, first: 0 });
+        // Each row has the same word: no row has a value.
+        Ok(Self { kind: Kind::U64, start, len, stride: 0, validity, _owner: zeros })
+    }
+
     /// The integers of an object with the buffer protocol; none for other objects.
     pub(crate) fn of_buffer(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         // SAFETY: it is a live object.
@@ -220,7 +231,7 @@ impl Column {
         row < self.len && self.validity.is_some_and(|validity| !unsafe { validity.has(row) })
     }
 
-    pub(crate) fn has_nulls(&self) -> bool {
+    fn has_nulls(&self) -> bool {
         self.validity.is_some() && (0..self.len).any(|row| self.is_null(row))
     }
 
@@ -416,6 +427,13 @@ pub(crate) fn blocks(columns: &[Column], most: usize) -> Vec<Block<'_>> {
         blocks.push(Block(block));
     }
     blocks
+}
+
+/// Which rows of columns are null, one column after the other; none if no row is.
+pub(crate) fn null_rows(columns: &[Column]) -> Option<Vec<bool>> {
+    columns.iter().any(Column::has_nulls).then(|| {
+        columns.iter().flat_map(|part| (0..part.len()).map(|row| part.is_null(row))).collect()
+    })
 }
 
 /// Calls `visit` with the values of columns, one column after the other, a block at a time.

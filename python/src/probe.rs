@@ -1,7 +1,7 @@
 //! Many values asked for at once, and answers of the same kind.
 
 use crate::arrow::{export_answers, packed};
-use crate::buffer::{Array, Block, Column, Kind, blocks};
+use crate::buffer::{Array, Block, Kind, blocks, null_rows};
 use crate::error::{check_memory, raise};
 use crate::numbers::Numbers;
 use crate::source::{Source, source_of};
@@ -67,18 +67,17 @@ impl Asker {
         }
     }
 
-    /// Answers to what `values` asked; their `questions`, if they lay in memory of theirs.
+    /// Answers to what `values` asked, null where `nulls` are true.
     pub(crate) fn tell<'py>(
         &self,
         values: &Bound<'py, PyAny>,
         answers: Answers,
-        questions: &[Column],
+        nulls: Option<Vec<bool>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = values.py();
         let Answers { form, words, len } = answers;
         if form == Form::Bits {
-            let answers =
-                ArrowAnswers { bits: Arc::new(words), len, questions: questions.to_vec() };
+            let answers = ArrowAnswers { bits: Arc::new(words), len, nulls };
             let answers = Bound::new(py, answers)?.into_any();
             return match self {
                 Self::Arrow(library) if library == "pyarrow" => {
@@ -104,7 +103,7 @@ impl Asker {
         }
         let array = py.import("numpy")?.call_method1("asarray", (array,))?;
         match self {
-            Self::Arrow(_) => pandas(values, &array, questions.iter().any(Column::has_nulls)),
+            Self::Arrow(_) => pandas(values, &array, nulls.is_some()),
             _ => Ok(array),
         }
     }
@@ -189,7 +188,7 @@ impl Form {
 pub(crate) struct ArrowAnswers {
     bits: Arc<Vec<u64>>,
     len: usize,
-    questions: Vec<Column>,
+    nulls: Option<Vec<bool>>,
 }
 
 #[pymethods]
@@ -202,7 +201,7 @@ impl ArrowAnswers {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let _ = requested_schema; // the protocol lets us give the type that there is
-        export_answers(py, Arc::clone(&self.bits), self.len, &self.questions)
+        export_answers(py, Arc::clone(&self.bits), self.len, self.nulls.as_deref())
     }
 
     fn __len__(&self) -> usize {
@@ -222,11 +221,11 @@ pub(crate) fn contains_many<'py>(
     let ask = || answers(source, &numbers, &progress, &asker);
     let found =
         if numbers.len() > FEW { watched(py, &progress, None, ask)? } else { py.detach(ask)? };
-    let columns = match &numbers {
-        Numbers::Columns(columns) => &columns[..],
-        _ => &[],
+    let nulls = match &numbers {
+        Numbers::Columns(columns) => null_rows(columns),
+        _ => None,
     };
-    asker.tell(values, found, columns)
+    asker.tell(values, found, nulls)
 }
 
 /// Questions that are asked together.

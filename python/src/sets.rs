@@ -16,7 +16,7 @@ use bitsort::set::foreign::{ForeignFormat, encode};
 use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
@@ -677,10 +677,12 @@ impl AbstractBitSet {
         py: Python<'_>,
         path: PathBuf,
         format: Option<&str>,
-        parts: Option<NonZero<usize>>,
+        parts: Option<usize>,
     ) -> PyResult<u64> {
         let source = self.source(py)?;
         if let Some(parts) = parts {
+            let parts =
+                NonZero::new(parts).ok_or_else(|| invalid("a folder has at least 1 part"))?;
             if format.is_some() {
                 return Err(invalid("parts are .bits files: they have no other format"));
             }
@@ -814,9 +816,7 @@ pub(crate) fn write(
 /// The formats of other systems that sets are serialized in.
 pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
     name.parse().map_err(|error| {
-        PyNotImplementedError::new_err(format!(
-            "{name} is no format of bytes: {error}, roaring, roaring32"
-        ))
+        invalid(format!("{name} is no format of bytes: {error}, roaring, roaring32"))
     })
 }
 

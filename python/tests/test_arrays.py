@@ -229,6 +229,29 @@ def test_answers_for_pandas_have_its_index_and_its_nulls():
     assert answers[7] and not answers[9]
 
 
+def test_a_null_is_answered_with_a_null():
+    some, keys = bs.BitSet([0, 1]), bs.Bloom(10, 1e-9)
+    keys.add_many([0, 1, "a", ""])
+    for asked, expected in (
+        (pa.array([1, None, 5], pa.uint64()), [True, None, False]),
+        (pa.chunked_array([pa.nulls(2), pa.nulls(9)]), [None] * 11),
+        (pa.chunked_array([[0, 0], [None, 9]], pa.int8()), [True, True, None, False]),
+    ):
+        assert some.contains_many(asked).to_pylist() == expected
+        assert keys.contains_many(asked).to_pylist() == expected
+    for texts in (pa.array(["a", None, "b"]), pa.array(["a", None, "b"], pa.large_string())):
+        assert keys.contains_many(texts).to_pylist() == [True, None, False]
+        assert keys.contains_many(pl.Series(texts)).to_list() == [True, None, False]
+    named = keys.contains_many(pd.Series(["a", None], index=[7, 8], dtype="string"))
+    assert named.isna().tolist() == [False, True] and named[7]
+    for call in (bs.BitSet, bs.Bloom(10, 0.1).add_many, bs.sort):
+        with pytest.raises(ValueError, match="index 0: the value is null"):
+            call(pa.nulls(3))
+    with pytest.raises(ValueError, match="index 1: the value is null"):
+        keys.add_many(pa.array(["b", None]))
+    assert "b" not in keys
+
+
 def test_a_masked_array_is_refused():
     masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
     for call in (lambda: bs.BitSet(masked), lambda: bs.BitSet([2]).contains_many(masked)):

@@ -20,7 +20,7 @@ use crate::io::write::{Encoding, Sink, Writer};
 use crate::number::{Column, Format, Notation};
 use crate::progress::Progress;
 use crate::set::file::ValueSink;
-use crate::set::{AsSet, SetFormat, TableSink};
+use crate::set::{AsSet, SetFile, SetFormat, TableSink};
 use crate::size::ByteSize;
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -109,14 +109,15 @@ impl Sort {
     }
 
     /// Divides a file into ranges of about `bytes` bytes for [`split`](Self::split). Gives none if
-    /// the file can only be read as a whole: compressed files, tables, binary formats, and any file
-    /// if a column is wanted.
+    /// the file can only be read as a whole: compressed files, tables, binary formats, sets, and any
+    /// file if a column is wanted.
     ///
     /// # Errors
     ///
     /// If the file cannot be read.
     pub fn splits(&self, path: impl AsRef<Path>, bytes: u64) -> Result<Vec<Range<u64>>> {
-        if self.column.is_some() || self.header || self.zero_terminated {
+        let is_whole = self.column.is_some() || self.header || self.zero_terminated;
+        if is_whole || SetFile::open_if_set(path.as_ref())?.is_some() {
             return Ok(Vec::new());
         }
         splits(path.as_ref(), bytes, self.open_options(1))

@@ -241,6 +241,8 @@ mod tests {
         let empty = folder.path().join("empty");
         std::fs::write(&empty, "").unwrap();
         assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
+        IntegerSet::from([3]).write(&empty).unwrap();
+        assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
         std::fs::write(&empty, b"PAR1 and more").unwrap();
         assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
         assert!(Sort::new().split(&empty, 0..5).into_set().is_err());
