@@ -18,6 +18,7 @@
 pub(crate) mod arrays;
 pub(crate) mod decimal;
 pub(crate) mod elias_fano;
+mod flags;
 mod level;
 pub(crate) mod line;
 pub(crate) mod low_halves;
@@ -40,6 +41,7 @@ mod task;
 mod threads;
 pub(crate) mod words;
 
+pub(crate) use flags::packed;
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;
 pub(crate) use threads::{in_threads, on_each, sort, within_threads};

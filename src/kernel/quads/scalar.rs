@@ -1,5 +1,6 @@
 //! Parses all octets of an address in ordinary registers.
 
+use super::super::packed;
 use super::{Quads, block};
 use std::ops::Range;
 
@@ -44,8 +45,7 @@ fn no_digits(bytes: [u8; 8]) -> u32 {
     let values = u64::from_le_bytes(bytes) ^ (EACH * u64::from(b'0'));
     // The highest bit of a byte is set if the byte is above 9.
     let above = ((values & (EACH * 0x7F)) + EACH * 0x76) | values;
-    let flags = above >> 7 & EACH;
-    (flags.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32
+    packed(above >> 7 & EACH).into()
 }
 
 /// Bytes of the longest address and the byte behind it.

@@ -7,6 +7,7 @@
 
 use super::search::{difference, split};
 use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
+use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
 use crate::set::container::{self, Container, Op};
@@ -412,8 +413,7 @@ fn set_bits(bits: &mut [u64], from: usize, answers: &[bool]) {
         for (eight, byte) in answers.chunks(8).zip((0..).step_by(8)) {
             let mut bytes = [0; 8];
             bytes[..eight.len()].copy_from_slice(bytemuck::cast_slice(eight));
-            // Byte k, which is 0 or 1, goes to bit 56 + k; nothing else reaches these bits.
-            here |= (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) << byte;
+            here |= u64::from(packed(u64::from_le_bytes(bytes))) << byte;
         }
         bits[word] |= here << shift;
         bits[word + 1] |= here >> 1 >> (63 - shift); // nothing, if the shift is 0
