@@ -2,10 +2,12 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
-use crate::error::{invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, natural};
+use crate::error::{check_memory, invalid, raise, wrong_type};
+use crate::numbers::{BLOCK, Numbers, interrupted, natural};
 use crate::probe::{Answers, Asker};
 use crate::source::source_of;
+use crate::work::in_pieces;
+use bitsort::Progress;
 use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
     spark,
@@ -146,11 +148,13 @@ trait Visit {
 
 struct Adding<'f> {
     filter: &'f mut AnyFilter,
+    progress: &'f Progress,
     new: u64,
 }
 
 impl Visit for Adding<'_> {
     fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()> {
+        interrupted(self.progress)?;
         self.new += self.filter.insert_many(keys);
         Ok(())
     }
@@ -158,11 +162,13 @@ impl Visit for Adding<'_> {
 
 struct Asking<'f> {
     filter: &'f State,
+    progress: &'f Progress,
     found: Vec<bool>,
 }
 
 impl Visit for Asking<'_> {
     fn keys<K: Key>(&mut self, keys: &[K]) -> PyResult<()> {
+        interrupted(self.progress)?;
         let mut found = Vec::new();
         match self.filter {
             State::Memory(file) => file.filter.contains_many(keys, &mut found),
@@ -257,25 +263,29 @@ impl Bloom {
     /// Reads the filter without the interpreter's lock; another thread may change the filter
     /// meanwhile. Fails if its file was cut.
     fn look<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> T + Send) -> PyResult<T> {
-        py.detach(|| {
-            let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-            let seen = look(&state);
-            if let State::Opened(file, path) = &*state {
-                file.filter.intact(path).map_err(raise)?;
-            }
-            Ok(seen)
-        })
+        py.detach(|| self.seen(look))
     }
 
+    fn seen<T>(&self, look: impl FnOnce(&State) -> T) -> PyResult<T> {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        let seen = look(&state);
+        if let State::Opened(file, path) = &*state {
+            file.filter.intact(path).map_err(raise)?;
+        }
+        Ok(seen)
+    }
+
+    /// Changes the filter, which takes about the time of so many `keys`.
     fn change<T: Send>(
         &self,
         py: Python<'_>,
-        change: impl FnOnce(&mut AnyFilter) -> PyResult<T> + Send,
+        keys: usize,
+        change: impl FnOnce(&mut AnyFilter, &Progress) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| {
+        in_pieces(py, keys as u64, |progress| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             match &mut *state {
-                State::Memory(file) => change(&mut file.filter),
+                State::Memory(file) => change(&mut file.filter, progress),
                 State::Opened(..) => {
                     Err(invalid("a filter that was opened does not change: use Bloom.load"))
                 }
@@ -293,7 +303,7 @@ impl Bloom {
         let copy =
             other.get().look(slf.py(), |state| with!(state, filter => filter.to_memory()))?;
         let copy = copy.map_err(|error| raise(error.into()))?;
-        slf.get().change(slf.py(), |filter| join(filter, &copy).map_err(invalid))
+        slf.get().change(slf.py(), 0, |filter, _| join(filter, &copy).map_err(invalid))
     }
 }
 
@@ -388,7 +398,7 @@ impl Bloom {
     /// Adds a key; returns whether it is new.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
-        self.change(py, |filter| Ok(filter.insert(&key)))
+        self.change(py, 1, |filter, _| Ok(filter.insert(&key)))
     }
 
     /// Adds many keys: a numpy array, Arrow numbers or texts, a set, or any iterable of str, bytes
@@ -398,8 +408,8 @@ impl Bloom {
         if let Some(row) = keys.nulls().and_then(|nulls| nulls.iter().position(|null| *null)) {
             return Err(Refused::Null(row).into());
         }
-        self.change(py, |filter| {
-            let mut adding = Adding { filter, new: 0 };
+        self.change(py, keys.len(), |filter, progress| {
+            let mut adding = Adding { filter, progress, new: 0 };
             keys.each(&mut adding)?;
             Ok(adding.new)
         })
@@ -413,7 +423,7 @@ impl Bloom {
     /// Removes a key from a counting filter; returns whether it was there.
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
-        self.change(py, |filter| match filter {
+        self.change(py, 1, |filter, _| match filter {
             AnyFilter::Counting(filter) => Ok(filter.remove(&key)),
             other => Err(invalid(format!("keys of a {} filter are never removed", other.design()))),
         })
@@ -434,10 +444,13 @@ impl Bloom {
         let (asker, given) = (Asker::of(keys)?, keys);
         let keys = Keys::of(keys)?;
         let len = keys.len();
-        let mut found = self.look(py, |state| {
-            let mut asking = Asking { filter: state, found: Vec::with_capacity(len) };
-            keys.each(&mut asking).map(|()| asking.found)
-        })??;
+        check_memory(len as u64)?;
+        let mut found = in_pieces(py, len as u64, |progress| {
+            self.seen(|filter| {
+                let mut asking = Asking { filter, progress, found: Vec::with_capacity(len) };
+                keys.each(&mut asking).map(|()| asking.found)
+            })?
+        })?;
         let nulls = keys.nulls();
         if let Some(nulls) = &nulls {
             found.iter_mut().zip(nulls).for_each(|(found, null)| *found &= !null);

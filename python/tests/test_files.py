@@ -228,6 +228,23 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bs.open("/dev/zero"),
+        lambda: bs.sort("/dev/zero"),
+        lambda: bs.Bloom(10, 0.1).add_many(range(10**12)),
+        lambda: bs.Bloom(10, 0.1).contains_many(range(10**9)),
+    ],
+)
+def test_ctrl_c_ends_what_would_never_end(call):
+    bell = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    bell.start()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    bell.join()
+
+
 def test_the_programs_come_with_the_package(tmp_path):
     for name in ("bitsort", "bitset"):
         program = pathlib.Path(sys.executable).parent / name

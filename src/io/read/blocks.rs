@@ -21,6 +21,7 @@ use super::values::SetSource;
 use crate::error::{Error, Result};
 use crate::io::table::{Piece, Table};
 use crate::number::{Column, Selector};
+use crate::progress::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,6 +40,7 @@ pub(crate) struct Claims<'a> {
     state: Mutex<State>,
     /// Nobody wants more.
     stopped: AtomicBool,
+    progress: &'a Progress,
 }
 
 /// Inputs that are open, or are opened one after the other.
@@ -60,22 +62,36 @@ struct State {
 
 impl<'a> Claims<'a> {
     /// Blocks of open inputs, for a reader of numbers.
-    pub(crate) fn new(inputs: &'a [Opened], block_format: &'a BlockFormat) -> Self {
+    pub(crate) fn new(
+        inputs: &'a [Opened],
+        block_format: &'a BlockFormat,
+        progress: &'a Progress,
+    ) -> Self {
         let keys = block_format.keys.as_ref().map(|keys| &keys.selector);
-        Self {
-            keys,
-            ..Self::of(Inputs::Open(inputs), block_format.rule(), block_format.column.as_ref(), 1)
-        }
+        let selector = block_format.column.as_ref();
+        Self { keys, ..Self::of(Inputs::Open(inputs), block_format.rule(), selector, 1, progress) }
     }
 
     /// Blocks of files of lines, for so many threads.
-    pub(super) fn of_lines(lines: &'a LineInputs, rule: Rule, threads: usize) -> Self {
-        Self::of(Inputs::Named(lines), rule, lines.selector.as_ref(), 2 * threads as u64)
+    pub(super) fn of_lines(
+        lines: &'a LineInputs,
+        rule: Rule,
+        threads: usize,
+        progress: &'a Progress,
+    ) -> Self {
+        let selector = lines.selector.as_ref();
+        Self::of(Inputs::Named(lines), rule, selector, 2 * threads as u64, progress)
     }
 
-    fn of(inputs: Inputs<'a>, rule: Rule, selector: Option<&'a Selector>, fewest: u64) -> Self {
+    fn of(
+        inputs: Inputs<'a>,
+        rule: Rule,
+        selector: Option<&'a Selector>,
+        fewest: u64,
+        progress: &'a Progress,
+    ) -> Self {
         let (state, stopped) = (Mutex::default(), AtomicBool::new(false));
-        Self { inputs, rule, selector, keys: None, fewest, state, stopped }
+        Self { inputs, rule, selector, keys: None, fewest, state, stopped, progress }
     }
 
     /// An empty block for [`next`](Self::next) or [`claim`](Self::claim).
@@ -233,7 +249,7 @@ impl<'a> Claims<'a> {
     }
 
     fn serial<'s>(&'s self, source: Source<'s>) -> Serial<'s> {
-        Serial { source, selector: self.selector, stopped: &self.stopped }
+        Serial { source, selector: self.selector, stopped: &self.stopped, progress: self.progress }
     }
 }
 

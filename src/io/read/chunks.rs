@@ -24,9 +24,13 @@ pub(crate) struct ChunkJob<'a> {
 }
 
 impl ChunkJob<'_> {
-    fn claims(self, lines: &LineInputs) -> Claims<'_> {
+    fn claims<'l>(self, lines: &'l LineInputs) -> Claims<'l>
+    where
+        Self: 'l,
+    {
         self.progress.enter(Phase::Load, lines.known_bytes());
-        Claims::of_lines(lines, lines.rule(self.chunk_bytes, self.line_bytes), self.threads)
+        let rule = lines.rule(self.chunk_bytes, self.line_bytes);
+        Claims::of_lines(lines, rule, self.threads, self.progress)
     }
 
     /// Claims the next lines.

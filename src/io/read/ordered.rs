@@ -39,7 +39,8 @@ impl<'a> Ordered<'a> {
         options: &'a ScanOptions<'a>,
         invalid: Invalid<'a>,
     ) -> Self {
-        let claims = Claims::new(std::slice::from_ref(input), options.block_format);
+        let inputs = std::slice::from_ref(input);
+        let claims = Claims::new(inputs, options.block_format, options.progress);
         Self {
             input,
             options,

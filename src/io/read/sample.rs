@@ -219,7 +219,7 @@ impl Sample {
         let inner = ScanOptions { header: options.header && !starts_inside, ..*options };
         let piece: Box<dyn Read + Send> = Box::new(io::Cursor::new(piece));
         let piece = [Opened::reader(input.name.clone(), piece)];
-        let claims = Claims::new(&piece, options.block_format);
+        let claims = Claims::new(&piece, options.block_format, options.progress);
         let ledger = Ledger::of(std::slice::from_ref(input), Invalid::Skip);
         let mut block = claims.block();
         while claims.next(&mut block)? {

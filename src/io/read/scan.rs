@@ -53,7 +53,7 @@ pub(crate) fn scan<C: Consumer + Send>(
     ledger: &Ledger<'_>,
     consumers: Vec<C>,
 ) -> Result<Vec<C>> {
-    let claims = Claims::new(inputs, options.block_format);
+    let claims = Claims::new(inputs, options.block_format, options.progress);
     let run = |mut consumer: C| -> Result<C> {
         let mut block = claims.block();
         let result = loop {

@@ -6,10 +6,11 @@ use super::long_line::{LongLine, too_long};
 use super::regular::RegularFile;
 use super::rule::Taken;
 use super::stream::{Stream, failed};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::parse::PADDING;
 use crate::kernel::steps;
 use crate::number::Selector;
+use crate::progress::Progress;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far an input was read.
@@ -33,6 +34,7 @@ pub(super) struct Serial<'a> {
     pub(super) selector: Option<&'a Selector>,
     /// Set when nobody wants more lines.
     pub(super) stopped: &'a AtomicBool,
+    pub(super) progress: &'a Progress,
 }
 
 pub(super) enum Source<'a> {
@@ -122,7 +124,7 @@ impl Serial<'_> {
                 return Ok(Some(Filled { end, whole, at_end: false }));
             }
             if !self.is_wanted(block.rule.taken) {
-                return Ok(None);
+                return Error::if_cancelled(self.progress).map(|()| None);
             }
             let buffer = &mut block.bytes.bytes_mut()[end..room];
             let at = place.offset + (end - PADDING) as u64;
@@ -148,7 +150,7 @@ impl Serial<'_> {
 
     /// Waits for bytes of a stream; false if nobody wants more lines.
     fn is_wanted(&self, taken: Taken) -> bool {
-        let wanted = || !self.stopped.load(Ordering::Relaxed);
+        let wanted = || !self.stopped.load(Ordering::Relaxed) && !self.progress.is_cancelled();
         if let (Source::Stream(stream), Taken::Lines { .. }) = (&self.source, taken) {
             stream.wait(wanted);
         }
@@ -181,6 +183,7 @@ impl Serial<'_> {
         let mut at = place.offset + bytes.len() as u64;
         let mut piece = vec![0; rule.block_bytes.min(1 << 16)];
         while rest.is_none() {
+            Error::if_cancelled(self.progress)?;
             let (read, at_end) = self.source.read((rule.taken, &block.name), &mut piece, at)?;
             at += read as u64;
             rest = line.feed(&piece[..read]).map(<[u8]>::to_vec);

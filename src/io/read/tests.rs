@@ -6,13 +6,16 @@ use super::rule::Taken;
 use crate::error::Error;
 use crate::kernel::parse::PADDING;
 use crate::number::{Column, MAX_RECORD_BYTES, Notation, Selector};
+use crate::progress::Progress;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// Claims of about so many bytes of text, with the shortest limit of lines.
 fn claims(inputs: &LineInputs, bytes: usize) -> Claims<'_> {
-    Claims::of_lines(inputs, inputs.rule(bytes, 0), 2)
+    static PROGRESS: LazyLock<Progress> = LazyLock::new(Progress::default);
+    Claims::of_lines(inputs, inputs.rule(bytes, 0), 2, &PROGRESS)
 }
 
 fn of_text(path: &Path) -> LineInputs {
