@@ -189,7 +189,7 @@ impl Texts {
     }
 
     fn buffer(&self, number: usize) -> *const u8 {
-        // SAFETY: `texts_of` looked at the number of buffers; views name only those there are.
+        // SAFETY: `texts_of` looked at the number of buffers, and at those that views name.
         unsafe { item(self.buffers, number) }
     }
 
@@ -199,26 +199,22 @@ impl Texts {
         if self.is_null(row) {
             return &[];
         }
-        let row = self.offset + row;
+        let index = self.offset + row;
         let (start, len) = match self.layout {
             Layout::Short => {
-                let [from, to] = self.ends::<i32>(row).map(i64::from);
+                let [from, to] = self.ends::<i32>(index).map(i64::from);
                 (self.part(2, from), to - from)
             }
             Layout::Long => {
-                let [from, to] = self.ends::<i64>(row);
+                let [from, to] = self.ends::<i64>(index);
                 (self.part(2, from), to - from)
             }
             Layout::Fixed(bytes) => {
-                let from = row.saturating_mul(bytes);
+                let from = index.saturating_mul(bytes);
                 (self.part(1, i64::try_from(from).unwrap_or(0)), i64::try_from(bytes).unwrap_or(0))
             }
             Layout::View => {
-                // SAFETY: there is a view of 16 bytes for each row.
-                let view = unsafe { self.buffer(1).add(16 * row) };
-                let words: *const [i32; 4] = view.cast();
-                // SAFETY: it is a length, four bytes of the text, a buffer and an offset.
-                let [len, _, number, from] = unsafe { item(words, 0) };
+                let (view, [len, _, number, from]) = self.view(row);
                 let start = if len <= 12 {
                     // SAFETY: a short text lies in the view itself.
                     unsafe { view.add(4) }
@@ -234,6 +230,16 @@ impl Texts {
         }
         // SAFETY: the producer says that the bytes are there; Arrow arrays do not change.
         unsafe { std::slice::from_raw_parts(start, len) }
+    }
+
+    /// The view of a row: a length, four bytes of the text, a buffer and an offset.
+    fn view(&self, row: usize) -> (*const u8, [i32; 4]) {
+        assert!(row < self.len, "rows that are not there");
+        // SAFETY: there is a view of 16 bytes for each row.
+        let view = unsafe { self.buffer(1).add(16 * (self.offset + row)) };
+        let words: *const [i32; 4] = view.cast();
+        // SAFETY: as above.
+        (view, unsafe { item(words, 0) })
     }
 
     /// Where a row begins and ends.
@@ -462,7 +468,18 @@ fn texts_of(chunk: Chunk, child: Option<usize>, layout: Layout) -> PyResult<Text
     if n_buffers < needed {
         return Err(invalid("the Arrow data has too few buffers"));
     }
-    Ok(Texts { layout, len, offset, validity, buffers, _owner: Arc::new(chunk) })
+    let texts = Texts { layout, len, offset, validity, buffers, _owner: Arc::new(chunk) };
+    if matches!(layout, Layout::View) {
+        // Behind the buffers of texts there is one with their sizes.
+        for row in (0..len).filter(|row| !texts.is_null(*row)) {
+            let [bytes, _, number, from] = texts.view(row).1;
+            let parts = i32::try_from(n_buffers.saturating_sub(3)).unwrap_or(i32::MAX);
+            if bytes < 0 || bytes > 12 && (from < 0 || !(0..parts).contains(&number)) {
+                return Err(invalid(format!("index {row}: the text lies in no buffer")));
+            }
+        }
+    }
+    Ok(texts)
 }
 
 /// Memory that a structure of ours keeps until it is released.

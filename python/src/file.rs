@@ -104,8 +104,8 @@ impl SetFile {
         self.blank
     }
 
-    /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), or "folder"
-    /// for a folder of `.bits` files.
+    /// The kind of the file: "bits", "roaring" (32 bits), "treemap" (roaring, 64 bits), "sets" for
+    /// a set of a `.sets` file, or "folder" for a folder of `.bits` files.
     #[getter]
     fn kind(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
         Ok(match Self::mapped(slf)?.set.kind() {
@@ -113,6 +113,7 @@ impl SetFile {
             SetKind::Roaring => "roaring",
             SetKind::Treemap => "treemap",
             SetKind::Folder => "folder",
+            SetKind::Keyed => "sets",
             _ => "other",
         })
     }
@@ -144,7 +145,7 @@ impl SetFile {
     fn verify(slf: &Bound<'_, Self>) -> PyResult<()> {
         let mapped = Self::mapped(slf)?;
         Source::File(Arc::clone(&mapped)).check()?;
-        slf.py().detach(|| mapped.set.verify()).map_err(raise)
+        interruptible(slf.py(), |progress| mapped.set.verify_with(&progress))
     }
 
     /// Closes the file. Existing iterators go on.

@@ -3,10 +3,8 @@
 use crate::error::raise;
 use crate::source::Source;
 use bitsort::plot::Map;
-use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// A map of a set along a Hilbert curve: values that are near each other are near each other in the
@@ -51,21 +49,10 @@ impl Plot {
         Ok(py.detach(|| self.map.to_svg())?)
     }
 
-    /// Writes the picture: SVG if the name ends in `.svg`, else PNG.
+    /// Writes the picture into a file, which appears whole or not at all: SVG if its name ends in
+    /// `.svg`, else PNG.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| {
-            let is_svg = path.extension().is_some_and(|name| name == "svg");
-            let bytes: Cow<'_, [u8]> = if is_svg {
-                self.map.to_svg()?.into_bytes().into()
-            } else {
-                self.map.to_png()?.into()
-            };
-            std::fs::write(&path, bytes)
-        })
-        .map_err(|error| {
-            let text = error.to_string();
-            PyOSError::new_err((error.raw_os_error().unwrap_or(0), text, path))
-        })
+        py.detach(|| self.map.write(path)).map_err(raise)
     }
 
     fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

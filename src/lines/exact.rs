@@ -41,6 +41,8 @@ const FULL: (usize, usize) = (3, 4);
 impl LineSet {
     /// An empty set that takes at most so many bytes; a longest line alone may take more.
     pub(super) fn new(budget_bytes: u64) -> Result<Self> {
+        // A slot has this many bits for a place in the arena.
+        let budget_bytes = budget_bytes.min(low(u64::BITS - TAG_BITS));
         let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
         let arena = pages(budget_bytes)?;
         Ok(Self { arena, used: 0, table: pages(8 * FIRST_SLOTS)?, lines: 0, budget_bytes })

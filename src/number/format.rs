@@ -42,7 +42,7 @@ impl Format {
         }
     }
 
-    /// Whether it is textin any notation.
+    /// Whether it is text in any notation.
     #[must_use]
     pub const fn is_text(self) -> bool {
         self.notation().is_some()

@@ -14,7 +14,7 @@
 //! IntegerSet::from_iter((0..10_000).step_by(3)).write(&ids)?;
 //! let map = Map::of(&SetFile::open(&ids)?, Some(6))?;
 //! assert_eq!((map.counts.len(), map.cell_bits), (4096, 2));
-//! std::fs::write(&picture, map.to_png()?)?;
+//! map.write(&picture)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -24,7 +24,10 @@ mod layout;
 mod png;
 mod svg;
 
-use std::io;
+use crate::error::{Error, Result};
+use crate::io::write::{Encoding, Spool, Writer};
+use std::io::{self, Write};
+use std::path::Path;
 
 /// Column and row of the cell at `distance` along the curve of a square with
 /// `2^order` cells a side.
@@ -69,6 +72,22 @@ impl Map {
     /// If it cannot be encoded.
     pub fn to_svg(&self) -> io::Result<String> {
         svg::encode(self)
+    }
+
+    /// Writes the picture into a file, which appears whole or not at all: SVG if its name ends in
+    /// `.svg`, else PNG.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be encoded or written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let is_svg = path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("svg"));
+        let encoded = if is_svg { self.to_svg().map(String::into_bytes) } else { self.to_png() };
+        let bytes = encoded.map_err(Error::io("draw", path))?;
+        let mut writer = Writer::open(path, Encoding::Picture, &Spool::default())?;
+        writer.write_all(&bytes).map_err(Error::io("write", path))?;
+        writer.commit().map(drop)
     }
 
     /// The share of a cell's values that are in the set.

@@ -195,7 +195,7 @@ pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Resul
     let broken = |what: String| Err(Error::Accounting { what });
     if lines != values + aside + blank + rejected + headers {
         return broken(format!(
-            "{lines} lines, but {values} values, {blank} blank, {rejected} rejected, {headers} headers"
+            "{lines} lines, but {values} values, {aside} set aside, {blank} blank, {rejected} rejected, {headers} headers"
         ));
     }
     if values != written.values || (keeps_all && values != written.lines) {

@@ -283,6 +283,6 @@ fn verify_one(source: &Source, path: &Path) -> Result<(Option<usize>, u64)> {
         return keyed::verify(source, path).map(|(sets, values)| (Some(sets), values));
     }
     let set = source.open_set(path)?;
-    set.verify_watched(source.progress())?;
+    set.verify_with(source.progress())?;
     Ok((None, set.len()))
 }

@@ -66,7 +66,7 @@ pub(super) fn info(source: &Source, path: &Path, as_json: bool) -> Result<()> {
 /// Verifies a whole file; gives the numbers of its sets and values.
 pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
     let sets = KeyedSets::open(path)?;
-    sets.verify_watched(source.progress())?;
+    sets.verify_with(source.progress())?;
     let mut values = 0_u64;
     for keyed in sets.iter() {
         values = values.saturating_add(keyed?.cardinality);

@@ -2,9 +2,7 @@
 
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::io::write::{Encoding, Spool, Writer};
 use crate::plot::{MAX_ORDER, Map};
-use std::io::Write;
 use std::path::Path;
 
 /// Draws the set into a `.png` or `.svg` file.
@@ -16,19 +14,13 @@ pub(super) fn plot(
     ipv4: bool,
 ) -> Result<()> {
     let suffix = output.extension().and_then(|suffix| suffix.to_str());
-    let is_svg = match suffix {
-        Some("svg") => true,
-        Some("png") => false,
-        _ => return Err(Error::usage("the output is a .png or a .svg file")),
-    };
+    if !suffix.is_some_and(|suffix| ["png", "svg"].iter().any(|s| suffix.eq_ignore_ascii_case(s))) {
+        return Err(Error::usage("the output is a .png or a .svg file"));
+    }
     if order.is_some_and(|order| order > MAX_ORDER) {
         return Err(Error::usage("--order is at most 10: 1024 cells a side"));
     }
     let (ipv4, set) = (ipv4 || source.notation().is_ipv4(), source.open(path)?);
     let map = if ipv4 { Map::of_ipv4(&set, order) } else { Map::of(&set, order) }?;
-    let encoded = if is_svg { map.to_svg().map(String::into_bytes) } else { map.to_png() };
-    let bytes = encoded.map_err(Error::io("draw", output))?;
-    let mut writer = Writer::open(output, Encoding::Picture, &Spool::default())?;
-    writer.write_all(&bytes).map_err(Error::io("write", output))?;
-    writer.commit().map(drop)
+    map.write(output)
 }

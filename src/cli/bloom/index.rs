@@ -139,7 +139,7 @@ pub(super) fn run(source: &Source, command: IndexCommand) -> Result<Answer> {
         }
         IndexCommand::Verify { data, index } => {
             let index = index.unwrap_or_else(|| path_of(&data));
-            BlockIndex::open(&data, &index)?.verify_watched(source.progress())?;
+            BlockIndex::open(&data, &index)?.verify_with(source.progress())?;
             print_line("ok")?;
         }
     }

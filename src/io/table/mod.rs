@@ -84,11 +84,12 @@ impl TableFormat {
     /// use bitsort::TableFormat;
     ///
     /// assert_eq!(TableFormat::of_name("ids.parquet"), Some(TableFormat::Parquet));
+    /// assert_eq!(TableFormat::of_name("IDS.ARROW"), Some(TableFormat::Arrow));
     /// assert_eq!(TableFormat::of_name("parquet"), None);
     /// ```
     #[must_use]
     pub fn of_name(path: impl AsRef<Path>) -> Option<Self> {
-        match path.as_ref().extension()?.to_str()? {
+        match path.as_ref().extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "parquet" => Some(Self::Parquet),
             "arrow" | "feather" => Some(Self::Arrow),
             _ => None,

@@ -23,7 +23,7 @@ pub(crate) enum Encoding {
     /// Malformed lines, which a run may drop and write again.
     Rejects,
     /// A picture.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "plot")]
     Picture,
 }
 
@@ -37,7 +37,7 @@ impl Encoding {
             Self::Filter => Some("a filter is asked where it lies"),
             Self::Index => Some("an index is asked where it lies"),
             Self::Rejects => Some("rejected lines may be forgotten and begun again"),
-            #[cfg(feature = "cli")]
+            #[cfg(feature = "plot")]
             Self::Picture => Some("a picture is packed already"),
         }
     }

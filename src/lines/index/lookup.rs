@@ -164,11 +164,11 @@ impl BlockIndex {
     ///
     /// The first damage or change found.
     pub fn verify(&self) -> Result<()> {
-        self.verify_watched(&Progress::default())
+        self.verify_with(&Progress::default())
     }
 
     /// The same with progress, which can also cancel it.
-    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+    pub(crate) fn verify_with(&self, progress: &Progress) -> Result<()> {
         self.index.verify()?;
         self.data.check_length()?;
         self.check_blocks(progress)

@@ -109,9 +109,8 @@ impl SetFile {
     /// If it cannot be read, is none of these formats, or contradicts its own.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        match keyed::open_named(path)? {
+        match Self::open_if(path, |_| true)? {
             Some(set) => Ok(set),
-            None if path.is_dir() => Self::open_folder(path),
             None => Self::open_file(path),
         }
     }
@@ -447,11 +446,15 @@ impl SetFile {
     ///
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
-        self.verify_watched(&Progress::default())
+        self.verify_with(&Progress::default())
     }
 
     /// The same with progress, which can also cancel it.
-    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify), or if it is cancelled.
+    pub fn verify_with(&self, progress: &Progress) -> Result<()> {
         self.after(self.verify_content(progress))
     }
 

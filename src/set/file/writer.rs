@@ -136,7 +136,7 @@ impl<'f> BitsWriter<'f> {
             SetFormat::DenseBits => Body::Dense(Dense {
                 out: BufWriter::with_capacity(1 << 20, self.file),
                 keys: None,
-                ranks: tempfile::spooled_tempfile(1 << 20),
+                ranks: tempfile::spooled_tempfile_in(1 << 20, &self.spool.folder),
             }),
             SetFormat::SparseBits => Body::Sparse(Sparse::new(self.file, &self.spool)),
             _ => Body::Roaring(Roaring::new(self.file, self.spool.clone())),

@@ -86,7 +86,7 @@ impl Folder {
     /// Reads all parts, and compares their bytes with the manifest.
     pub(in crate::set) fn verify(&self, folder: &Path, progress: &Progress) -> Result<()> {
         for (part, &checksum) in self.parts.iter().zip(&self.checksums) {
-            part.file.verify_watched(progress)?;
+            part.file.verify_with(progress)?;
             if xxh3_64(part.file.bytes()) != checksum {
                 let name = part.file.path().file_name().unwrap_or_default();
                 let name = name.to_string_lossy().into_owned();

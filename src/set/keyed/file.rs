@@ -281,11 +281,11 @@ impl KeyedSets {
     ///
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
-        self.verify_watched(&Progress::default())
+        self.verify_with(&Progress::default())
     }
 
     /// The same; `progress` can cancel it.
-    pub(crate) fn verify_watched(&self, progress: &Progress) -> Result<()> {
+    pub(crate) fn verify_with(&self, progress: &Progress) -> Result<()> {
         self.verify_checksums()?;
         let mut before: Option<&[u8]> = None;
         for index in 0..self.len() {
@@ -295,7 +295,7 @@ impl KeyedSets {
                 return Err(self.damaged(Damage { offset: self.header.keys.offset, what }));
             }
             before = Some(found.key);
-            self.set(index)?.verify_watched(progress)?;
+            self.set(index)?.verify_with(progress)?;
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ impl SpillFiles {
         Self { files: folders.iter().map(file).collect(), turn: AtomicUsize::new(0) }
     }
 
-    /// Bytes written so far.
+    /// Bytes of the files, with those of writes for which a folder had no room.
     pub(in crate::sort) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.end.load(Ordering::Relaxed)).sum()
     }
@@ -119,8 +119,8 @@ impl SpillFiles {
             .map_err(Error::io("read a temporary file in", &spill.folder))
     }
 
-    /// Hands the entries of a chain to `sink`, from the last extent to the first. The size of
-    /// `buffer` limits the memory.
+    /// Hands the entries of a chain to `sink`, from the last extent to the first. The sizes
+    /// of `buffers` limit the memory.
     pub(in crate::sort) fn for_each<E: Entry>(
         &self,
         chain: Chain,
