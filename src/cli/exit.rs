@@ -5,7 +5,7 @@ use super::hints::hint;
 use super::signals::Signals;
 use super::stdout::print_line;
 use crate::error::{Error, Result};
-use crate::kernel::sys::Standard;
+use crate::kernel::sys::{Standard, give_back_large_blocks};
 use crate::progress::Progress;
 use std::error::Error as _;
 use std::io::{self, Write};
@@ -68,6 +68,7 @@ pub(super) fn run(
     program: &'static str,
     job: impl FnOnce(&Arc<Progress>) -> Result<ExitCode>,
 ) -> ExitCode {
+    give_back_large_blocks();
     raise_file_limit();
     let progress = Arc::new(Progress::default());
     let signals = match Signals::watch(program, &progress.cancel_flag()) {

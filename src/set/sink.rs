@@ -114,7 +114,13 @@ fn temporary_in(
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
     let file = spool.file()?;
-    write_bits(&file, path, format, spool, produce)?;
+    write_bits(&file, path, format, spool, produce).map_err(|error| match error {
+        // It is not the file of this name that cannot be written.
+        Error::Io { action: "write", path: named, source } if named == path => {
+            Error::io("write a temporary file in", &spool.folder)(source)
+        }
+        error => error,
+    })?;
     SetFile::from_file(&file, path)
 }
 

@@ -183,9 +183,11 @@ fn decoders_of_many_inputs_stay_within_the_limit() {
         for name in &names {
             work.write(name, &packed);
         }
-        for merge in [false, true] {
+        for (merge, threads) in [(false, "2"), (false, "16"), (true, "2")] {
             let mut arguments: Vec<String> =
-                ["--mem", "64M", "--quiet", "-o", "out"].map(String::from).into();
+                ["--mem", "64M", "--threads", threads, "--quiet", "-o", "out"]
+                    .map(String::from)
+                    .into();
             arguments.extend(merge.then(|| "--merge".to_owned()));
             arguments.extend(names.clone());
             let (peak, ended_well) = peak_kib(&work, &arguments);

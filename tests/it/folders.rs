@@ -74,6 +74,11 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     refused("add a 5", "a: a set in parts is not changed in place");
     refused("or a --to text --parts 2 -o c", "cannot be used with");
     refused("or a --parts 0 -o c", "invalid value '0'");
+    for how in ["-o c.bits", "--to text", "-o c --parts 2"] {
+        for command in ["cat a", "or a a", "at-least 1 a", "eval x x=a"] {
+            refused(&format!("{command} --count {how}"), "cannot be used with");
+        }
+    }
     fs::create_dir(work.file("c")).unwrap();
     work.write("c/letter", "mine");
     refused("or a --parts 2 -o c", "c: it has letter, which is no part of a set");
@@ -85,6 +90,17 @@ fn a_folder_that_is_no_whole_set_is_refused() {
     fs::remove_file(work.file("a/_manifest.json")).unwrap();
     refused("verify a", "a: no _manifest.json");
     refused("or b.bits --parts 2 -o a", "a: no _manifest.json");
+}
+
+#[test]
+fn a_set_has_no_more_parts_than_containers() {
+    let work = Workspace::new();
+    for (values, parts) in [("", 0), ("7\n", 1), ("1\n2\n65536\n18446744073709551615\n", 3)] {
+        let most = usize::MAX;
+        assert_eq!(work.set(&format!("build --parts {most} -o ids"), values).quiet(), "");
+        assert_eq!(fs::read_dir(work.file("ids")).unwrap().count(), parts + 1, "{values}");
+        assert_eq!(work.set("cat ids", "").quiet(), values);
+    }
 }
 
 /// The example of docs/format.md.

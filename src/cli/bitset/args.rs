@@ -181,7 +181,7 @@ pub(super) enum Command {
         #[command(flatten)]
         numbers: NumberArgs,
         /// Print the number of values only
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["output", "to", "parts"])]
         count: bool,
     },
     /// Print the sizes of two sets, of their intersection, and of the rest of each
@@ -427,7 +427,7 @@ pub(super) struct JoinArgs {
     #[command(flatten)]
     pub(super) numbers: NumberArgs,
     /// Print the number of values only
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["output", "to", "parts"])]
     pub(super) count: bool,
 }
 

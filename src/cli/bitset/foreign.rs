@@ -64,7 +64,7 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
 /// How a file is read.
 pub(super) struct How {
     pub(super) from: Option<ForeignChoice>,
-    pub(super) base: u64,
+    pub(super) base: Option<u64>,
     pub(super) vector: Option<usize>,
     pub(super) width: Option<usize>,
 }
@@ -79,6 +79,10 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
     let found = Foreign::of(&bytes);
     if how.vector.is_some() && !matches!(found, Foreign::DeltaFile | Foreign::Puffin) {
         let what = "--vector is for files of several deletion vectors";
+        return Err(Error::usage(format!("{what}; {name}: {found}")));
+    }
+    if how.base.is_some() && !matches!(how.from, Some(ForeignChoice::Raw(_))) {
+        let what = "--base is for raw bitmaps, which --from names";
         return Err(Error::usage(format!("{what}; {name}: {found}")));
     }
     if let Some(width) = how.width {
@@ -106,10 +110,11 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
         }
         (None, _) => foreign::decode(&bytes, &name)?,
         (Some(ForeignChoice::Bytes(format)), _) => foreign::decode_as(&bytes, format, &name)?,
-        (Some(ForeignChoice::Raw(order)), _) => foreign::raw_bitmap(&bytes, order, how.base)
-            .map_err(|BadBase| {
+        (Some(ForeignChoice::Raw(order)), _) => {
+            foreign::raw_bitmap(&bytes, order, how.base.unwrap_or(0)).map_err(|BadBase| {
                 Error::usage("--base is a multiple of 65536, and all bits end below 2^64")
-            })?,
+            })?
+        }
     };
     write(source, target, &decoded)
 }

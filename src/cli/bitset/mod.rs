@@ -83,7 +83,7 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Generate { what } => generate::write(SetArgs::command(), what)?,
         Command::Identify { files } => foreign::identify(&files)?,
         Command::Convert { file, from, base, vector, width, target, .. } => {
-            let base = base.map_or(Ok(0), |text| source.value(&text))?;
+            let base = base.map(|text| source.value(&text)).transpose()?;
             let how = foreign::How { from, base, vector, width };
             foreign::convert(source, &file, &how, &target)?;
         }

@@ -22,6 +22,23 @@ pub(crate) fn advise_huge_pages(memory: &mut [u8]) {
     let _ = memory;
 }
 
+/// Makes the allocator give back large blocks when they are freed. It keeps some for each thread
+/// otherwise, as large as the largest that was freed: with many threads that is more than the
+/// decoders of compressed files ever take at a time.
+#[cfg(feature = "cli")]
+#[cfg_attr(
+    all(target_os = "linux", target_env = "gnu"),
+    expect(unsafe_code, reason = "the call of the C library")
+)]
+pub(crate) fn give_back_large_blocks() {
+    /// Smaller blocks of a process are few, or used again at once.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    const LARGE_BYTES: libc::c_int = 1 << 20;
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes two numbers, and may be called at any time.
+    let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) }; // a refusal costs memory
+}
+
 /// Anonymous memory: zeroed, aligned to pages, on huge pages if the kernel gives them, and freed
 /// when it is dropped. Pages cost nothing until they are touched.
 #[derive(Debug, Default)]

@@ -25,6 +25,8 @@ pub(crate) use limits::peak_resident_bytes;
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
 pub(crate) use map::{map_copy, map_file};
+#[cfg(feature = "cli")]
+pub(crate) use memory::give_back_large_blocks;
 pub(crate) use memory::{Pages, advise_huge_pages};
 pub(crate) use named::NamedFile;
 #[cfg(feature = "cli")]

@@ -84,6 +84,14 @@ fn a_column_is_found_by_its_name() {
 }
 
 #[test]
+fn two_quotes_in_a_quoted_name_are_one() {
+    let selector = selector(Column::Name("a \"b\"".into()));
+    assert_eq!(selector.index(b"id,\"a \"\"b\"\"\""), Ok(1));
+    assert_eq!(selector.index(b"\"a \"\"\"\"b\"\"\",id"), Err(0));
+    assert_eq!(selector.index(b"id,a \"b\""), Ok(1));
+}
+
+#[test]
 fn a_long_record_costs_its_first_line_and_its_other_lines_begin_records() {
     let selector = selector(Column::Number(1));
     let read = |text: &str, limit: usize| -> Vec<Line> {

@@ -180,13 +180,17 @@ pub(crate) fn write_folder_in(
     progress: &Arc<Progress>,
 ) -> Result<Written> {
     let writer = FolderWriter::create(path)?;
-    let parts = parts.get();
     let (mut rows, mut from) = (Vec::new(), Some(0));
     let len = ask(set, SetView::len)?;
-    for number in 0..parts as u64 {
+    let ends = ask(set, SetView::min)?.zip(ask(set, SetView::max)?);
+    // A part has at least the values of one container.
+    let containers = ends.map_or(0, |(min, max)| (max >> 16).saturating_sub(min >> 16) + 1);
+    let parts = (parts.get() as u64).min(containers).min(len);
+    for number in 0..parts {
         let Some(first) = from else { break };
+        Error::if_cancelled(progress)?;
         // The first value of the next part, rounded down to the start of a container.
-        let rank = u128::from(len) * u128::from(number + 1) / parts as u128;
+        let rank = u128::from(len) * u128::from(number + 1) / u128::from(parts);
         let next = match u64::try_from(rank).ok().filter(|&rank| rank < len) {
             Some(rank) => ask(set, |view| view.select(rank))?.map(|value| value & !0xFFFF),
             None => None,

@@ -71,7 +71,11 @@ impl<'f> KeyedWriter<'f> {
         let before = self.before.get_or_insert_default();
         before.clear();
         before.extend_from_slice(key);
-        let Head { bytes, representation, cardinality } = write(&mut self.out)?;
+        let mut out = Output { to: &mut self.out, refused: None };
+        let written = write(&mut out);
+        // What the caller says of it may name the file that is read.
+        let refused = out.refused.map_or(Ok(()), Err).map_err(Error::io("write", &self.path));
+        let Head { bytes, representation, cardinality } = refused.and(written)?;
         self.body_end += bytes;
         self.key_end += key.len() as u64;
         self.count += 1;
@@ -107,6 +111,28 @@ impl<'f> KeyedWriter<'f> {
         };
         let bytes = finish().map_err(Error::io("write", &path))?;
         Ok(WrittenSets { sets, values, bytes })
+    }
+}
+
+/// Writes on, and keeps the error with which that ended.
+struct Output<'o, W> {
+    to: &'o mut W,
+    refused: Option<io::Error>,
+}
+
+impl<W: Write> Write for Output<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            if kind != io::ErrorKind::Interrupted {
+                self.refused = Some(error);
+            }
+            kind.into()
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 
