@@ -148,7 +148,7 @@ pub mod set;
 mod size;
 pub mod sort;
 
-pub use error::{DataChange, Error, Result};
+pub use error::{DataChange, Error, FolderFault, Result};
 pub use io::table::TableFormat;
 pub use kernel::sys::{Machine, guard_mapped_files};
 pub use number::{Format, ParseFormatError};

@@ -172,6 +172,11 @@ impl FilterFile {
     }
 }
 
+fn no_such_filters<S: Storage>(kind: FilterKind, filter: &AnyFilter<S>) -> Error {
+    let (kind, design) = (kind.name(), filter.design());
+    Error::usage(format!("{kind} has no {design} filters, only standard ones"))
+}
+
 impl<S: Storage> FilterFile<S> {
     /// The kind of file that the filter came from or is for.
     pub fn kind(&self) -> FilterKind {
@@ -194,11 +199,7 @@ impl<S: Storage> FilterFile<S> {
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::save(filter, path),
             (FilterKind::Spark, AnyFilter::Standard(filter)) => spark::save(filter, path),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => dcso::save(filter, &self.data, path),
-            (kind, filter) => Err(Error::usage(format!(
-                "{} has no {} filters, only standard ones",
-                kind.name(),
-                filter.design()
-            ))),
+            (kind, filter) => Err(no_such_filters(kind, filter)),
         }
     }
 
@@ -217,6 +218,9 @@ impl<S: Storage> FilterFile<S> {
             }
             (_, filter) => filter.write_to(out),
         };
+        if self.kind != FilterKind::Bloom && !matches!(self.filter, AnyFilter::Standard(_)) {
+            return Err(no_such_filters(self.kind, &self.filter));
+        }
         let writer = Writer::open(path.as_ref(), Encoding::Filter, &Spool::default())?;
         write_whole(writer.durable(), write)
     }

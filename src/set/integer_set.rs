@@ -16,8 +16,8 @@ use std::path::Path;
 
 /// A set of natural numbers below 2^64, in memory.
 ///
-/// It has the methods, operators and traits of [`BTreeSet`](std::collections::BTreeSet),
-/// and those of an ordered index: [`rank`](Self::rank), [`select`](Self::select),
+/// It is used as a [`BTreeSet`](std::collections::BTreeSet) is (`insert`, `remove`, `range`, `iter`
+/// from both ends, operators, `Extend`), and as an ordered index: [`rank`](Self::rank), [`select`](Self::select),
 /// [`next`](Self::next), [`previous`](Self::previous). No query fails. Sets in files are
 /// [`SetFile`](super::SetFile)s; [`and`](super::and) and its kin take both together.
 ///
@@ -283,7 +283,8 @@ impl IntegerSet {
     ///
     /// # Panics
     ///
-    /// If the range has more than 2^44 values. They would take 10 GiB.
+    /// If the range has values of more than 2^28 + 1 containers, which is about 2^44 values. They
+    /// would take 10 GiB.
     #[must_use]
     #[expect(clippy::panic, reason = "the caller gives the range")]
     pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {

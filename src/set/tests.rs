@@ -596,3 +596,45 @@ fn all_values_choose_the_representation_and_not_the_first_ones() {
         }
     }
 }
+
+#[test]
+fn an_iteration_over_a_file_that_was_cut_ends_with_an_error() {
+    crate::guard_mapped_files().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let ids: IntegerSet = (0..1_u64 << 20).filter(|id| id % 3 != 0).collect();
+    for format in [SetFormat::DenseBits, SetFormat::RoaringBits, SetFormat::SparseBits] {
+        for (read_before, from_end) in [(0, false), (0, true), (1, false), (1, true)] {
+            let path = folder.path().join("ids.bits");
+            ids.write_as(&path, format).unwrap();
+            let file = SetFile::open(&path).unwrap();
+            let mut values = file.iter();
+            let mut next = || if from_end { values.next_back() } else { values.next() };
+            for _ in 0..read_before {
+                assert!(next().unwrap().is_ok());
+            }
+            std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+            let error = std::iter::from_fn(&mut next).find(Result::is_err);
+            assert!(error.is_some(), "{format:?} {read_before} {from_end}");
+            assert!(next().is_none(), "nothing follows an error");
+        }
+    }
+}
+
+#[test]
+fn pieces_of_a_damaged_set_end() {
+    let ids: IntegerSet = (0..1_u64 << 22).step_by(3).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids.bits");
+    ids.write_as(&path, SetFormat::DenseBits).unwrap();
+    let sound = std::fs::read(&path).unwrap();
+    // Behind the header and the words lies the table of ranks.
+    for at in (4096 + (1 << 22) / 8..sound.len()).step_by(7) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1;
+        if let Ok(damaged) = SetFile::from_bytes(&bytes) {
+            for most_bytes in [1000, 20_000] {
+                let _ = crate::set::pieces(&damaged, &[1 << 17], most_bytes); // it ends
+            }
+        }
+    }
+}

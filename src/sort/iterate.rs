@@ -18,7 +18,8 @@ const BATCHES: usize = 2;
 
 /// The values of a run in order, while the run finishes them.
 ///
-/// Dropping it early ends the run.
+/// Dropping it before its end ends the run, as cancelling its [`Progress`](crate::Progress) does:
+/// that progress stays cancelled.
 #[derive(Debug)]
 pub struct SortedValues {
     batches: Receiver<Message>,

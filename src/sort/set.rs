@@ -176,7 +176,8 @@ impl Sort {
     /// Sorts into the containers of a set, and fills in `report`.
     fn collect(self, name: &Path, sink: &mut dyn ValueSink, report: &mut Report) -> Result<()> {
         let rejects;
-        (*report, rejects) = self.hand_to(Typed::Containers, name, sink)?;
+        let sort = self.reverse(false); // a set has no order
+        (*report, rejects) = sort.hand_to(Typed::Containers, name, sink)?;
         rejects.commit()
     }
 }
@@ -247,6 +248,22 @@ mod tests {
         assert!(Sort::new().splits(&empty, 10).unwrap().is_empty());
         assert!(Sort::new().split(&empty, 0..5).into_set().is_err());
         assert!(Sort::new().split(&path, 5..99).header(true).into_set().is_err());
+        let (start, end) = (8, 2);
+        assert!(Sort::new().split(&path, start..end).into_set().is_err());
+        assert!(Sort::new().split(&path, 1 << 40..1 << 41).into_set().is_err());
+    }
+
+    #[test]
+    fn a_set_has_no_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let sort = || Sort::new().values([5, 1 << 40, 1]).reverse(true);
+        let expected = IntegerSet::from([1, 5, 1 << 40]);
+        assert_eq!(sort().into_set().unwrap().0, expected);
+        assert_eq!(sort().into_set_file().unwrap().0.to_set().unwrap(), expected);
+        let path = folder.path().join("x.bits");
+        for format in [SetFormat::Bits, SetFormat::Roaring, SetFormat::SparseBits] {
+            assert_eq!(sort().to_set(&path, format).unwrap().0.cardinality, 3);
+        }
     }
 
     impl Sort {

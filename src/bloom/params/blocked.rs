@@ -67,7 +67,7 @@ pub fn rate_deviation_blocked(m: u64, n: u64, k: u32) -> f64 {
     let keys = real(n) / blocks;
     let power = |i: f64, exponent| power_of_fill(i * f64::from(k), exponent);
     let rate = poisson_mean(keys, |i| power(i, k));
-    let variance = poisson_mean(keys, |i| power(i, 2 * k)) - rate * rate;
+    let variance = poisson_mean(keys, |i| power(i, k.saturating_mul(2))) - rate * rate;
     let covariance = poisson_mean(keys, |i| (i - keys) * power(i, k));
     let own = (variance - covariance * covariance / keys).max(0.0);
     if rate > 0.0 { (own / blocks).sqrt() / rate } else { 0.0 }

@@ -223,6 +223,11 @@ impl Opened {
         let Some(len) = splittable_bytes(&file, &name, options)? else {
             return Err(Error::usage(format!("{name} has no splits: it is read whole")));
         };
+        let Range { start, end } = bytes;
+        if start > end || start > len {
+            let what = format!("{name} has {len} bytes, and no split from {start} to {end}");
+            return Err(Error::usage(what));
+        }
         let file = RegularFile::split(file, bytes, len).map_err(Error::io("read", path))?;
         Ok(Self { name, content: Content::Regular(Arc::new(file)) })
     }

@@ -128,6 +128,10 @@ impl Stream {
                     self.take_source();
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(read) if read > buffer.len() => {
+                    let what = "a reader says that it read more bytes than there was room for";
+                    return Err(io::Error::other(what));
+                }
                 read => return read,
             }
         }

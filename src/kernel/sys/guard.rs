@@ -160,6 +160,11 @@ pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk
 /// that was opened answers "maybe" for every key once it has met lost bytes; before a caller uses
 /// its other facts, it must call [`AnyFilter::intact`](crate::bloom::AnyFilter::intact).
 ///
+/// **What it does not see.** The system maps whole pages. If a file is cut in the middle of a page,
+/// the rest of that page reads as zeros, without a signal. To see this too, compare the length of
+/// the file with [`SetFile::file_bytes`](crate::set::SetFile::file_bytes), as the Python package
+/// does with each question.
+///
 /// # Errors
 ///
 /// If the system refuses.

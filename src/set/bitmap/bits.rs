@@ -31,7 +31,7 @@ impl<W: Word> Bitmap<W> {
     ///
     /// # Panics
     ///
-    /// If `len_bits` bits do not fit in the address space.
+    /// If there is no memory for `len_bits` bits.
     #[must_use]
     pub fn new(len_bits: u64) -> Self {
         Self::with_base(0, len_bits)
@@ -50,14 +50,14 @@ impl<W: Word> Bitmap<W> {
     ///
     /// # Panics
     ///
-    /// If `len_bits` bits do not fit in the address space.
+    /// If there is no memory for `len_bits` bits.
     #[must_use]
     #[expect(clippy::panic, reason = "documented")]
     pub fn with_base(base: u64, len_bits: u64) -> Self {
         let len_bits = len_bits.min((u64::MAX - base).saturating_add(1));
-        let Ok(words) = usize::try_from(len_bits.div_ceil(W::BITS.into())) else {
-            panic!("{len_bits} bits do not fit in the address space")
-        };
+        let words = usize::try_from(len_bits.div_ceil(W::BITS.into())).ok();
+        let fits = |words: &usize| Vec::<W>::new().try_reserve_exact(*words).is_ok();
+        let Some(words) = words.filter(fits) else { panic!("no memory for {len_bits} bits") };
         Self { base, len_bits, words: OwnedWords::zeroed(words) }
     }
 

@@ -10,6 +10,48 @@ use crate::set::view::{Damage, SetView};
 use crate::set::{and, andnot, or, xor};
 use std::ops::RangeBounds;
 
+/// Values of a file. They end with an error if the file lost bytes: these read as no values.
+struct Whole<'s, I> {
+    set: &'s SetFile,
+    values: I,
+    ended: bool,
+}
+
+impl<I> Whole<'_, I> {
+    fn item(&mut self, value: Option<Result<u64, Damage>>) -> Option<Result<u64>> {
+        let value = value.map(|value| value.map_err(self.set.damaged())).transpose();
+        let item = self.set.after(value).transpose();
+        self.ended = !matches!(item, Some(Ok(_)));
+        item
+    }
+}
+
+impl<I: Iterator<Item = Result<u64, Damage>>> Iterator for Whole<'_, I> {
+    type Item = Result<u64>;
+
+    fn next(&mut self) -> Option<Result<u64>> {
+        if self.ended {
+            return None;
+        }
+        let value = self.values.next();
+        self.item(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        if self.ended { (0, Some(0)) } else { (0, None) }
+    }
+}
+
+impl<I: DoubleEndedIterator<Item = Result<u64, Damage>>> DoubleEndedIterator for Whole<'_, I> {
+    fn next_back(&mut self) -> Option<Result<u64>> {
+        if self.ended {
+            return None;
+        }
+        let value = self.values.next_back();
+        self.item(value)
+    }
+}
+
 /// Every question fails if it finds damage. The costs are those of the same questions to an
 /// [`IntegerSet`], unless the method says otherwise.
 impl SetFile {
@@ -118,7 +160,7 @@ impl SetFile {
         &self,
         range: impl RangeBounds<u64>,
     ) -> impl DoubleEndedIterator<Item = Result<u64>> {
-        self.view().range(range).map(|value| self.after(value.map_err(self.damaged())))
+        Whole { set: self, values: self.view().range(range), ended: false }
     }
 
     /// A copy in memory, which can be changed. O(bytes).

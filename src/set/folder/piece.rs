@@ -173,7 +173,13 @@ pub(super) fn window_of(set: &dyn AsSet, first: u64, last: u64) -> Result<Joined
 
 /// The smallest and the largest value from `first` to `last`.
 pub(super) fn ends_within(set: &dyn AsSet, first: u64, last: u64) -> Result<Option<(u64, u64)>> {
-    let ends = ask(set, |view| Ok(view.next(first)?.zip(view.previous(last)?)))?;
+    let ends = ask(set, |view| {
+        let ends = view.next(first)?.zip(view.previous(last)?);
+        if ends.is_some_and(|(next, previous)| next < first || previous > last) {
+            return Err(Damage::of("the values do not ascend"));
+        }
+        Ok(ends)
+    })?;
     Ok(ends.filter(|(first, last)| first <= last))
 }
 

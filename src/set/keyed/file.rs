@@ -316,6 +316,10 @@ impl KeyedSets {
     }
 
     pub(super) fn found(&self, index: usize) -> Result<Found<'_>> {
+        if index >= self.len() {
+            let (path, len) = (self.path().display(), self.len());
+            return Err(Error::usage(format!("{path} has {len} sets, and none of number {index}")));
+        }
         self.after(self.located(index).map_err(|damage| self.damaged(damage)))
     }
 
