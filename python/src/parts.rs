@@ -33,9 +33,9 @@ pub(crate) fn gather<'py>(
     BitSet::wrap(py, found)
 }
 
-/// The ranges of about `size` bytes, as pairs of offset and length, that `open` can read a text
-/// file in; an empty list if the file is read whole, as compressed files, tables and binary
-/// formats are, or if an option names a column.
+/// Divides a text file into ranges of about `size` bytes for the `split` of `open`: pairs of offset
+/// and length. The list is empty if the file must be read whole, as compressed files, tables, sets
+/// and binary formats are, or if an option names a column.
 #[pyfunction]
 #[pyo3(signature = (path, size, **options))]
 pub(crate) fn splits(
@@ -97,8 +97,8 @@ fn numbered(py: Python<'_>, pieces: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Bound<
     pieces.into_iter().map(|(number, bytes)| (number, PyBytes::new(py, &bytes))).collect()
 }
 
-/// A set in pieces, as `pieces` gives them, but each with the number of its bucket: all numbers that
-/// share all but 16 bits are in one bucket, and which one, a hash of these bits says. So buckets of
+/// A set in pieces, as `pieces` gives them, but each with the number of its bucket: numbers that
+/// share all but 16 bits are in one bucket. A hash of these bits chooses it. So buckets of
 /// different sets belong together, without windows. The set is copied in memory.
 ///
 /// >>> import bitsort
@@ -157,7 +157,8 @@ pub(crate) fn union_len(py: Python<'_>, sets: &Bound<'_, PyAny>) -> PyResult<u64
     interruptible(py, |progress| set::or(&all(&sets)).progress(progress).count())
 }
 
-/// What an operation makes of the sets, from `first` to `last`: as part `number` of `folder`.
+/// Joins the sets by an operation, and writes the values from `first` to `last` as part `number` of
+/// `folder`.
 /// Operations are "or", "and", "xor" and "andnot". The answer is the part's row of the manifest,
 /// as JSON, or None if there are no values, and no file then. A part that is there is replaced in
 /// one step: two tasks that write the same part do no harm.
@@ -232,7 +233,8 @@ impl FolderWriter {
         Ok(writer.folder().to_path_buf())
     }
 
-    /// Makes the folder whole of the parts with these rows; gives the number of their values.
+    /// Writes the manifest with these rows, and gives the folder its name; returns the number of
+    /// values.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
     fn commit(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<u64> {
         let parts = rows.iter().map(|row| Part::from_json(row)).collect::<Result<_, _>>();

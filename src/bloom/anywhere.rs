@@ -8,7 +8,7 @@ use super::scheme::{Hash, Scheme, Walk, walk};
 use crate::kernel::prefetch;
 use crate::set::bitmap::Word;
 
-#[cold] // what loops around a walk have in line is the one of this crate's own scheme
+#[cold] // so that the compiler inlines only our own scheme into loops
 fn walk_foreign(spec: &Spec, hash: Hash, visit: impl FnMut(u64) -> bool) -> bool {
     match spec.scheme {
         Scheme::GuavaMitz64 => walk::<Mitz64Walk>(hash, spec.cells, spec.hashes, visit),

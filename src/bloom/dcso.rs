@@ -101,7 +101,7 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
         return Err((0, "this version of the format is not known to this program"));
     }
     if keys == 0 {
-        return Err((8, "it is made for no keys"));
+        return Err((8, "the number of keys that it is for is 0"));
     }
     let goal = Goal { keys, rate: f64::from_bits(rate) };
     if !is_rate(goal.rate) {

@@ -29,7 +29,7 @@ pub(super) struct FromArg {
     pub(super) notation: NotationArgs,
 }
 
-// What of a file of numbers has the values.
+// Where the values are in a file of numbers.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct NumberArgs {
     #[command(flatten)]

@@ -52,13 +52,13 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::ValueTooLarge { .. } => "choose --to u64le, u64be or text",
         Error::MemoryLimitTooSmall { .. } => "raise --mem or lower --threads",
         Error::NoPlan { .. } => {
-            "raise --mem, lower --threads, give a roomier folder with -T, or give files instead of pipes"
+            "raise --mem, lower --threads, give a folder with more room with -T, or give files instead of pipes"
         }
         Error::FilterFull { .. } => "raise --mem or --rate, or see --exact",
         // `bitsort` has no filters.
         Error::OutOfMemory { .. } if program == "bitsort" => "lower --mem or --threads",
         Error::OutOfMemory { .. } => {
-            "lower --mem; of a filter, the keys or the demands on its rate"
+            "lower --mem; for a filter, expect fewer keys or allow a higher rate"
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",

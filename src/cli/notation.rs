@@ -15,7 +15,7 @@ pub(super) struct NotationArgs {
     ranges: bool,
 }
 
-// How numbers of which each stands alone are written.
+// The notation of single numbers.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct AsArg {
     /// Read numbers as text in this notation, each on its own

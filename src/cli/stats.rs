@@ -41,7 +41,7 @@ fn text(report: &Report) -> String {
          strategy  {}, input read {passes} time(s), {} threads\n\
          bytes     {} read, {} written, {} in temporary files\n\
          memory    {peak} at most, limit {}\n\
-         time      {} looking, {} reading, {} writing",
+         time      {} sampling, {} reading, {} writing",
         strategy(report),
         report.threads,
         size(report.read_bytes),

@@ -159,7 +159,9 @@ pub(crate) fn unpacked(
         Compression::Zstd | Compression::Xz => DECODER_BYTES + (1 << 10),
     };
     if memory_bytes < least {
-        let what = format!("a decoder takes {least} bytes of memory, here are {memory_bytes}");
+        let what = format!(
+            "the decoder needs {least} bytes of memory, and the limit leaves {memory_bytes}"
+        );
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
     }
     let unpacked: Box<dyn Read + Send> = match format {

@@ -1,7 +1,6 @@
 //! Eight flags, a byte each, as the bits of one byte.
 
-/// The bits of eight bytes that are 0 or 1. `flags` has the first byte in its lowest bits, and so
-/// the result has its bit.
+/// The bits of eight bytes that are 0 or 1: byte k of `flags`, from the lowest on, becomes bit k.
 #[inline]
 pub(crate) fn packed(flags: u64) -> u8 {
     // The product has byte k at bit 56 + k, and no two bits meet.

@@ -1,4 +1,4 @@
-//! Keeps those of some ascending numbers that other ascending numbers have, or do not have.
+//! Intersects ascending numbers with others, or subtracts these.
 //!
 //! Four numbers are compared with four others at once: that leaves one branch for several numbers
 //! that the processor cannot predict.
@@ -54,8 +54,8 @@ impl Task for Retain<'_> {
     fn run(self) -> Retained {
         let Self { keep, to: mut written, from: mut read, numbers, others } = self;
         let (mut passed, kept) = (0, if keep { u64::MAX } else { 0 });
-        // For each number of the current block all bits, if it was found among those that were
-        // passed; else none.
+        // For each number of the current block: all bits if it was found in the blocks that were
+        // passed, else 0.
         let mut found = [0; BLOCK];
         let mut put = |numbers: &mut [u64], ours: u64, found: u64| {
             numbers[written] = ours;

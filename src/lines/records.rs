@@ -206,7 +206,7 @@ pub(super) fn merge(
 ) -> Result<()> {
     let readers = files.into_iter().filter(|file| !file.is_empty()).map(Records::read);
     let mut readers = readers.collect::<Result<Vec<_>>>()?;
-    // The next record of a file is read after its last one was handed over.
+    // The next record of a file is read when the one before was handed over.
     let mut lines = vec![Vec::new(); readers.len()];
     let mut heap = BinaryHeap::new();
     for (index, (reader, line)) in readers.iter_mut().zip(&mut lines).enumerate() {

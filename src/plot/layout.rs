@@ -21,7 +21,7 @@ const MIN_DISTANCE: u32 = 14;
 /// Number of squares on each side that are labelled with their first value.
 const SQUARES: u32 = 4;
 
-/// A text, and its left end at half of its height.
+/// A text, and the middle of its left edge.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Label {
     pub(super) x: u32,

@@ -26,7 +26,7 @@ pub(crate) enum Plan<'a> {
     /// The operation of the first plan with each of the others in turn: of two plans, or of any
     /// number for [`Op::And`].
     Join(Op, Vec<Plan<'a>>),
-    /// The values that so many of the members have.
+    /// The values that belong to the result by the number of members that have them.
     Gather(Among, Members<'a>),
 }
 
@@ -331,7 +331,7 @@ impl<'a> Members<'a> {
         Ok(self.next.peek().map(|&Reverse((key, _))| key))
     }
 
-    /// The values at `key` that so many of the plans have, as `among` says.
+    /// The values at `key` that are in so many plans as `among` says.
     fn piece(&mut self, among: Among, key: u64, pool: &mut Pool) -> Result<Piece<'a>> {
         let mut pieces = Vec::new();
         while self.key(key)? == Some(key)

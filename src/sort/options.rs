@@ -110,7 +110,7 @@ impl Sort {
 
     /// Divides a file into ranges of about `bytes` bytes for [`split`](Self::split). Gives none if
     /// the file can only be read as a whole: compressed files, tables, binary formats, sets, and any
-    /// file if a column is wanted.
+    /// file if a column is wanted, the first line is a header, or lines end in NUL.
     ///
     /// # Errors
     ///

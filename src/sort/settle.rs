@@ -69,7 +69,9 @@ impl Sort {
         if is_split
             && (self.column.is_some() || self.keys.is_some() || self.header || self.zero_terminated)
         {
-            return Err(Error::usage("splits are of lines of numbers that end in a newline"));
+            return Err(Error::usage(
+                "a split needs plain lines that end in a newline, without columns or a header",
+            ));
         }
         if self.folders.is_empty() {
             self.folders.push(std::env::temp_dir());

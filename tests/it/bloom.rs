@@ -116,7 +116,7 @@ fn filters_of_others_are_refused_by_name() {
     let mut bytes = fs::read(data("dcso/keys.dcso")).unwrap();
     bytes[8..16].fill(0);
     fs::write(&path, bytes).unwrap();
-    assert!(dcso::load(&path).unwrap_err().to_string().contains("made for no keys"));
+    assert!(dcso::load(&path).unwrap_err().to_string().contains("is for is 0"));
     let packed = theirs.save(folder.path().join("x.gz")).unwrap_err().to_string();
     assert!(packed.contains("cannot be compressed"), "{packed}");
 }

@@ -264,7 +264,7 @@ fn a_table_is_not_compressed_as_a_whole() {
     work.run("--to parquet ids -o x.gz")
         .refused("x.gz: a table is read from any place, so it cannot be compressed");
     work.run("--to bits ids -o x.gz")
-        .refused("x.gz: a set file is asked where it lies, so it cannot be compressed");
+        .refused("x.gz: a set file is read in place, so it cannot be compressed");
     assert_eq!(work.names(), ["ids"]);
 }
 

@@ -77,8 +77,8 @@ def naturals(ids: pa.Array) -> pa.Array:
         raise
 
 
-#: How sets are cut into pieces: where windows begin, or the number of buckets, which need no
-#: sample and are in no order.
+#: How sets are cut into pieces: where windows begin, or the number of buckets. Buckets need no
+#: sample, but they are not in order.
 Cut = list[int] | int
 
 

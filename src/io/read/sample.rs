@@ -229,8 +229,8 @@ impl Sample {
     }
 }
 
-/// Sets the column of `cut` to its number in an input that begins with `head`; false if the head
-/// does not have the whole first record.
+/// Replaces the names of columns in `block_format` by their numbers, for an input that begins with
+/// `head`; false if the head does not have the whole first record.
 fn fix_column(
     block_format: &mut BlockFormat,
     head: &[u8],

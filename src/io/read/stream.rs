@@ -89,7 +89,7 @@ impl Stream {
             && look.purpose == Purpose::Values
         {
             let what = if cfg!(feature = "columnar") {
-                format!("it is in {format} format: name the file, a pipe cannot be gone back in")
+                format!("it is in {format} format: name the file, a pipe cannot be read twice")
             } else {
                 format!(
                     "it is in {format} format: build with the feature columnar and name the file"

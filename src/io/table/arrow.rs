@@ -123,7 +123,7 @@ fn place_of(block: &Block) -> io::Result<(u64, u64, u64)> {
 fn rows_of(message: &Message<'_>) -> io::Result<u64> {
     let batch = message.header_as_record_batch();
     let rows = batch.and_then(|batch| u64::try_from(batch.length()).ok());
-    rows.ok_or_else(|| invalid("a record batch is none"))
+    rows.ok_or_else(|| invalid("a message is no record batch"))
 }
 
 /// For each column, the number of its dictionary, if it has one.
@@ -319,7 +319,7 @@ fn read_dictionary(
         let found = framed(bytes, at)?.ok_or_else(|| invalid("a dictionary is missing"))?;
         let head = message(&found.metadata)?;
         let batch = head.header_as_dictionary_batch();
-        let batch = batch.ok_or_else(|| invalid("a dictionary is none"))?;
+        let batch = batch.ok_or_else(|| invalid("a message is no dictionary"))?;
         if Some(batch.id()) != id {
             continue;
         }
@@ -365,7 +365,7 @@ fn check(
         }
         _ => message.header_as_record_batch(),
     };
-    let batch = batch.ok_or_else(|| invalid("a record batch is none"))?;
+    let batch = batch.ok_or_else(|| invalid("a message is no record batch"))?;
     let body = buffer.get(head..).unwrap_or_default();
     let mut all = 0_u64;
     for place in batch.buffers().iter().flatten() {

@@ -225,7 +225,7 @@ impl<T: DataType> Column<T> {
         let read = self.reader.read_records(count, Some(&mut levels), None, &mut values);
         let (rows, ..) = read.map_err(error)?;
         if rows != count {
-            return Err(invalid(format!("{count} more rows are promised, {rows} are there")));
+            return Err(invalid(format!("the file promises {count} more rows, but has {rows}")));
         }
         if self.present == 0 {
             return Ok(values.into_iter().map(Some).collect());

@@ -6,25 +6,25 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::marker::PhantomData;
 
-/// There is none.
+/// Never exists: this build has no tables.
 #[derive(Debug)]
 pub(crate) enum Table {}
 
-/// There is none.
+/// Never exists: this build has no tables.
 #[derive(Debug)]
 pub(crate) enum Piece {}
 
-/// There is none.
+/// Never exists: this build has no tables.
 pub(crate) struct TableWriter<W>(Never, PhantomData<W>);
 
-/// There is none.
+/// Never exists: this build has no tables.
 #[derive(Debug)]
 pub(crate) enum BitmapTable {}
 
-/// There is none.
+/// Never exists: this build has no tables.
 pub(crate) enum ColumnFilters {}
 
-/// There is none.
+/// Never exists: this build has no tables.
 pub(crate) struct BitmapWriter<W>(Never, PhantomData<W>);
 
 enum Never {}

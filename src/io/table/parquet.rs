@@ -153,7 +153,7 @@ impl ParquetTable {
         let is_signed = signedness(&columns[column]).unwrap_or(true);
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
-        let rows = rows.map_err(|_| invalid("a row group has less than no rows"))?;
+        let rows = rows.map_err(|_| invalid("a row group has a negative number of rows"))?;
         let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed, keys };
         Ok(Opened { table, rows })
     }

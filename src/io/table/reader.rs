@@ -154,7 +154,7 @@ impl Piece {
         };
         let read = read.and_then(|()| match rows.len() {
             found if found == count => Ok(()),
-            found => Err(invalid(format!("{count} more rows are promised, {found} are there"))),
+            found => Err(invalid(format!("the file promises {count} more rows, but has {found}"))),
         });
         let read = read.and_then(|()| self.next_keys(count, rows));
         read.map_err(Error::io("read", &self.name))?;

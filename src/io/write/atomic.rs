@@ -94,7 +94,7 @@ pub(crate) struct AtomicFile {
 
 #[derive(Debug)]
 enum Content {
-    /// Leaves nothing even if the process is killed.
+    /// Leaves nothing if the process is killed before the commit.
     Nameless(Nameless),
     /// For systems and file systems that have no nameless files.
     Named(NamedFile),

@@ -1,7 +1,7 @@
 //! Writing past the page cache.
 //!
 //! An output that is larger than the memory pushes all other files out of the page cache, and costs
-//! time for copying, allocating and reclaiming its pages. Aligned direct writes cost none of this.
+//! time for copying, allocating and reclaiming its pages. Aligned direct writes avoid these costs.
 //! A part may share its first and last page with its neighbours; these pages go through the cache.
 
 use crate::kernel::sys::{Pages, open_direct};

@@ -29,14 +29,14 @@ pub(crate) enum Encoding {
 
 impl Encoding {
     /// Why a file of this kind is never compressed as a whole; none if it may be compressed.
-    fn is_plain(self) -> Option<&'static str> {
+    fn why_never_packed(self) -> Option<&'static str> {
         match self {
             Self::Lines => None,
             Self::Table => Some("a table is read from any place"),
-            Self::Set => Some("a set file is asked where it lies"),
-            Self::Filter => Some("a filter is asked where it lies"),
-            Self::Index => Some("an index is asked where it lies"),
-            Self::Rejects => Some("rejected lines may be forgotten and begun again"),
+            Self::Set => Some("a set file is read in place"),
+            Self::Filter => Some("a filter is read in place"),
+            Self::Index => Some("an index is read in place"),
+            Self::Rejects => Some("this file may be emptied and written again"),
             #[cfg(feature = "plot")]
             Self::Picture => Some("a picture is packed already"),
         }
@@ -107,7 +107,7 @@ impl<'w> Writer<'w> {
     /// If it cannot be written, or cannot be compressed as its name says.
     pub(crate) fn open(path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
         Compression::refuse_unknown(path).map_err(Error::usage)?;
-        if let Some(why) = encoding.is_plain() {
+        if let Some(why) = encoding.why_never_packed() {
             Compression::refuse_name(path, why).map_err(Error::usage)?;
         }
         let new = match open_destination(path)? {

@@ -64,7 +64,7 @@ static SHAPES: [Shape; 256] = {
 /// The address at `at`, and its end.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
-#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
+#[expect(clippy::needless_bitwise_bool, reason = "no branch to mispredict")]
 fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let window: &[u8; WINDOW] = bytes.get(at..)?.first_chunk()?;
     // SAFETY: the window has so many bytes.
@@ -98,7 +98,7 @@ fn address(bytes: &[u8], at: usize) -> Option<(u32, usize)> {
 /// block if there is `/` at `at`; and its end. No branch depends on whether it is a block, because
 /// that is random.
 #[inline]
-#[expect(clippy::needless_bitwise_bool, reason = "nothing is guessed there either")]
+#[expect(clippy::needless_bitwise_bool, reason = "no branch to mispredict")]
 fn last(first: u32, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
     let behind: [u8; 4] = *bytes.get(at..)?.first_chunk()?;
     let [tens, ones] = [behind[1].wrapping_sub(b'0'), behind[2].wrapping_sub(b'0')];

@@ -1,4 +1,4 @@
-//! The lines of a claim, and which of them a set has.
+//! The lines of a claim, and the answers to them.
 
 use super::LineAnswer;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 /// Where a line begins, in the low half, and its terminator is, in the high half.
 type Span = u64;
 
-/// The lines of a claim, and what becomes of them.
+/// The lines of a claim, and the answers to them.
 pub(super) struct Lines<'a> {
     notation: Notation,
     skip_invalid: bool,
@@ -21,12 +21,12 @@ pub(super) struct Lines<'a> {
     pub(super) screen: Option<Queue<'a, Span>>,
     pub(super) screened_in_vain: bool,
     passed: Passed<Span>,
-    /// Those to be looked up: of all lines that have one, or of those that passed the screen.
+    /// Values to look up: of all lines that have one or, with a screen, of those that passed it.
     values: Pages,
     /// Where the lines of these values lie.
     spans: Pages,
     looked_up: usize,
-    /// The lines of the first of them, if they are of blocks that are gone.
+    /// Text of the first `kept_count` lines, which were copied because their blocks are gone.
     kept: Vec<u8>,
     kept_count: usize,
     /// Lines that have a value, since answers were given.
@@ -41,7 +41,7 @@ pub(super) struct Lines<'a> {
     pub(super) counts: Counts,
 }
 
-/// Of the lines of a claim.
+/// Counts of the lines of one claim.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     /// As an editor numbers them.
@@ -247,7 +247,7 @@ impl<'a> Lines<'a> {
         Ok((asked, found))
     }
 
-    /// Puts out what becomes of the lines of a block, which begin at `bytes[start..]`.
+    /// Writes the answers to the lines of a block, which begin at `bytes[start..]`.
     ///
     /// # Errors
     ///

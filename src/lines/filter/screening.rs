@@ -4,8 +4,8 @@ use crate::set::view::{Damage, Screen, SetView};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the set for a line to be asked, from which on a screen is made: an
-/// eighth as many lines as an array has values pay for it.
+/// A screen is made if there is a line for so many bytes of the set. That is an eighth as many lines
+/// as an array of these bytes has values.
 const SET_BYTES_A_LINE: usize = 16;
 /// Bytes of a line, to guess how many there are.
 const LINE_BYTES: u64 = 16;
@@ -15,7 +15,7 @@ pub(super) struct Screening<'a> {
     view: SetView<'a>,
     max_bytes: usize,
     threads: usize,
-    /// Lines that there are, as far as that is known.
+    /// Expected number of lines; 0 if it is unknown.
     expected: u64,
     asked: AtomicU64,
     found: AtomicU64,
@@ -58,7 +58,7 @@ impl<'a> Screening<'a> {
     ///
     /// # Errors
     ///
-    /// If the bytes are damaged, wherever: all of them are read.
+    /// If any byte of the set is damaged: making a screen reads the whole set.
     pub(super) fn screen(&self) -> Result<Option<&Screen>, Damage> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;

@@ -1,4 +1,5 @@
-//! One line in any notation, exactly: the reference that tests compare the parser of blocks with.
+//! Parses one line in any notation. The parser of blocks hands it every line that is not plain, and
+//! tests compare that parser with it.
 
 use super::{Digits, MAX_NOTED_BYTES, Notation};
 use crate::number::line::{Line, Malformed, parse_line};

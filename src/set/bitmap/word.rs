@@ -1,7 +1,7 @@
 //! Words of a bitmap, and the place of a bit in them.
 
 mod sealed {
-    #[expect(private_bounds, reason = "what only this crate needs of words")]
+    #[expect(private_bounds, reason = "for this crate alone")]
     pub trait Sealed: crate::kernel::words::Lane {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}

@@ -56,7 +56,7 @@ impl<I: DoubleEndedIterator<Item = Result<u64, Damage>>> DoubleEndedIterator for
 /// [`IntegerSet`], unless the method says otherwise.
 impl SetFile {
     fn ask<'s, T>(&'s self, question: impl FnOnce(SetView<'s>) -> Result<T, Damage>) -> Result<T> {
-        self.as_set().ask(question)
+        self.after(question(self.view()).map_err(self.damaged()))
     }
 
     /// Whether there are no values, as the file says. O(1).

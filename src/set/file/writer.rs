@@ -90,8 +90,9 @@ pub(crate) struct BitsWriter<'f> {
     path: PathBuf,
     spool: Spool,
     body: Body<'f>,
-    /// The extent of all values that came, and of those that the body has.
+    /// The extent of all values that came.
     extent: Extent,
+    /// Number of values that the body has.
     put: u64,
     /// The sizes by which the representation is chosen.
     sizes: Option<Sizes>,

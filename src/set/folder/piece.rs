@@ -49,8 +49,8 @@ const IN_MEMORY: &str = "a set in memory";
 /// Cuts the set into pieces, each the bytes of a `.bits` file. A window begins at one of `starts`
 /// and ends before the next one; window 0 is before all starts. Each piece comes with the number of
 /// its window, and a window without values gives no piece. A window that takes more than
-/// `most_bytes`, or would take more with evenly spread values, is halved again and again, down to
-/// 2^16 neighbouring numbers.
+/// `most_bytes` is halved until it fits, or has 2^16 neighbouring numbers. An estimate for evenly
+/// spread values decides first.
 ///
 /// # Errors
 ///

@@ -25,8 +25,8 @@ pub enum OverlapBy {
     Intersection,
     /// Number of values in both, divided by the number of values in either.
     Jaccard,
-    /// Number of values in both, divided by the number to expect if the sets were independent,
-    /// among all values that are in any set.
+    /// Number of values in both, divided by the number that two independent sets of these sizes
+    /// would share. The universe is all values that are in any set.
     Lift,
 }
 

@@ -84,8 +84,8 @@ impl<'a> Group<'a> {
         self.prefetch_low(high);
     }
 
-    /// Asks for the bits where `value` would be if the values were evenly spaced, while its
-    /// sample comes: so that one value waits for memory twice in turn, and not three times.
+    /// Prefetches the bits where `value` would be if the values were evenly spaced. This runs while
+    /// the sample is loading, so that a lookup waits twice for memory, and not three times.
     #[inline]
     pub(crate) fn prefetch_about(self, value: u64) {
         let high = self.high(value);
@@ -146,7 +146,7 @@ impl<'a> Group<'a> {
         place.ok_or_else(|| self.misplaced())
     }
 
-    /// Value `index`, which there is.
+    /// Value `index`. The group must have it.
     pub(crate) fn select(self, index: usize) -> Result<u64, Damage> {
         let mut value = [0];
         self.decode(index, &mut value)?;
@@ -154,7 +154,7 @@ impl<'a> Group<'a> {
         Ok(value)
     }
 
-    /// Fills `out` with the values from `index` on, of which there are as many.
+    /// Fills `out` with the values from `index` on. The group must have so many.
     pub(crate) fn decode(self, index: usize, out: &mut [u64]) -> Result<(), Damage> {
         steps::count(1 + out.len() / 8);
         let place = self.place(index)?;

@@ -6,7 +6,7 @@ use crate::set::container::Container;
 /// Counts the bytes of groups, by ascending containers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SparseSize {
-    /// Of groups that are full, with their entries.
+    /// Bytes of the full groups and of their entries in the table.
     finished_bytes: u64,
     /// Values of the last group, and its ends.
     count: usize,
@@ -30,7 +30,7 @@ impl SparseSize {
         self.add_ascending(values.len(), |index| values[index]);
     }
 
-    /// Counts `len` values; is told those that begin and end a group.
+    /// Counts `len` values. `value` gives those that begin or end a group, by their index.
     fn add_ascending(&mut self, len: usize, value: impl Fn(usize) -> u64) {
         let mut taken = 0;
         while taken < len {

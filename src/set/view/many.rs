@@ -66,8 +66,8 @@ impl SetView<'_> {
     }
 }
 
-/// Asks a set for many values, and keeps its memory for the next ones: for those who call
-/// [`SetView::contains_many`] again and again.
+/// Asks a set for many values, and keeps its memory for the next ones. Use it instead of repeated
+/// calls of [`SetView::contains_many`].
 ///
 /// # Examples
 ///

@@ -154,8 +154,8 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         }
     }
 
-    /// Takes more values, whose tags `tag` fills in. Gives those of the earlier values that may be
-    /// in the set.
+    /// Takes more values, whose tags `tag` fills in. Puts those of the earlier values that may be
+    /// in the set into `passed`.
     ///
     /// # Panics
     ///
@@ -206,7 +206,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         passing
     }
 
-    /// Gives those of the waiting values that may be in the set.
+    /// Puts those of the waiting values that may be in the set into `passed`.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
         passed.len = 0;
         let words = self.screen.words.words();

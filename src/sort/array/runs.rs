@@ -9,7 +9,8 @@ pub(super) fn distinct<T: Copy + PartialEq>(sorted: &mut [T]) -> usize {
     let (mut len, mut last) = (1, first);
     for index in 1..sorted.len() {
         let value = sorted[index];
-        sorted[len] = value; // never behind the place that is read; the next value replaces one that is no new one
+        // The place is not after the one that was read. A copy is overwritten by the next value.
+        sorted[len] = value;
         len += usize::from(value != last);
         last = value;
     }

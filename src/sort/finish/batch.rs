@@ -162,7 +162,7 @@ impl<'s> Taker<'s> {
             debug_assert!(self.lows.is_empty(), "a bitmap is of all values of its key");
             let words: &[[u8; 8]] = bytemuck::cast_slice(lows);
             let words = words.try_into().map_err(|_| Error::Accounting {
-                what: format!("a bitmap of {} words", words.len()),
+                what: format!("a bitmap has {} words, not 1024", words.len()),
             })?;
             return self.sink.container(piece.key, Container::Bitmap(words));
         }

@@ -37,7 +37,9 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
                     let end = if side == BELOW { 0 } else { u64::MAX };
                     Ok(Window { base: end, last: end })
                 }
-                None => Err(Error::Accounting { what: "values lie outside of all values".into() }),
+                None => Err(Error::Accounting {
+                    what: "values were found outside of the whole range".into(),
+                }),
             },
         }
     }

@@ -10,8 +10,8 @@
 //! # Invariants
 //! 1. Value `v` goes to partition `(v - base) >> shift` and to no other, or is
 //!    outside of the window.
-//! 2. What leaves a partition's memory is set in its bitmap segment or written
-//!    to its chain, once.
+//! 2. Every entry that leaves the memory of a partition is put in one place: in its segment of the
+//!    bitmap, or in its chain.
 
 use super::partitioning::Partitioning;
 use super::pool::{ChunkList, Pool};

@@ -209,7 +209,7 @@ impl Buffers {
             // Writers share an output buffer; each has a stack and buffers for reading.
             output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
         } else {
-            3 * output_bytes // of a thread that leaves what it has to others: two are spare
+            3 * output_bytes // one of the thread, and two spare ones
         };
         let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
         // A thread needs its block, and later its output buffer, but never both.

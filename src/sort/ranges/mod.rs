@@ -1,6 +1,6 @@
 //! Reads lines that stand for ranges, and gives the runs of a set.
 //!
-//! It gathers and merges ranges as such. The other folders of `sort` work on values and would have
+//! It keeps ranges, and never expands them to values. The other folders of `sort` work on values and would have
 //! every value of a range in memory.
 
 mod gatherer;
@@ -41,16 +41,16 @@ impl Sort {
 
     /// Refuses options that do not work with ranges.
     pub(super) fn check_ranges(&self) -> Result<()> {
-        let refused = |what| Err(Error::usage(format!("{what}, where lines stand for ranges")));
+        let refused = |what| Err(Error::usage(format!("lines stand for ranges: {what}")));
         let selection = self.selection;
         if !selection.distinct || selection.counted || selection.repeated {
-            return refused("each value is written once");
+            return refused("each value is written once, without counts");
         }
         if selection.reverse {
-            return refused("values ascend");
+            return refused("they are written in ascending order only");
         }
         if self.merge || self.strategy.is_some() {
-            return refused("there is nothing to merge or to plan");
+            return refused("there is no merge, and no choice of a strategy");
         }
         if self.no_spill {
             return refused("temporary files may be needed");
