@@ -10,6 +10,7 @@ use crate::bloom::growing::Growing;
 use crate::bloom::{self, AnyFilter, Plain, Storage};
 use crate::error::{Error, Result};
 use crate::io::read::{ChunkJob, Unchanged, may_unpack};
+use crate::io::write::temporary_folder;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Notation, Selector};
 use crate::progress::Progress;
@@ -90,7 +91,7 @@ impl Default for LineTools {
             skip_invalid: false,
             threads: machine.threads,
             memory: Budget::of(ByteSize::from_bytes(machine.default_memory_limit())),
-            folder: std::env::temp_dir(),
+            folder: temporary_folder(),
             progress: Arc::default(),
         }
     }

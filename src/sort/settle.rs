@@ -6,7 +6,7 @@ use super::rejects::InvalidLines;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Input, KeyColumn, OpenOptions, Purpose, ScanOptions};
 use crate::io::table::TableFormat;
-use crate::io::write::Spool;
+use crate::io::write::{Spool, temporary_folder};
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Selector};
@@ -74,7 +74,7 @@ impl Sort {
             ));
         }
         if self.folders.is_empty() {
-            self.folders.push(std::env::temp_dir());
+            self.folders.push(temporary_folder());
         }
         if self.tuning.partitions.is_some_and(|count| !count.is_power_of_two()) {
             return Err(Error::usage("the number of partitions must be a power of two"));

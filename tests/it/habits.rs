@@ -36,6 +36,9 @@ fn a_folder_that_is_not_there_is_no_place_for_temporary_files() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.status.code() == Some(2), "{said}");
     assert!(said.contains("cannot use the TMPDIR gone: "), "{said}");
+    let spilled =
+        work.command(["--strategy", "spill", "-o", "out", "ids"]).env("TMPDIR", "").output();
+    assert!(spilled.unwrap().status.success(), "an empty TMPDIR is none");
     for args in [["-T", ".", "ids"].as_slice(), &["--no-spill", "ids"]] {
         assert_eq!(run(args).stdout, b"1\n2\n");
     }

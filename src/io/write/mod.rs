@@ -13,4 +13,4 @@ pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
-pub(crate) use writer::{Encoding, Spool, Writer};
+pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};

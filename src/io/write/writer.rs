@@ -73,8 +73,15 @@ impl Spool {
 impl Default for Spool {
     fn default() -> Self {
         let (memory_bytes, pack_bytes) = (Self::MEMORY_BYTES, Self::PACK_BYTES);
-        Self { memory_bytes, pack_bytes, folder: std::env::temp_dir() }
+        Self { memory_bytes, pack_bytes, folder: temporary_folder() }
     }
+}
+
+/// The folder for temporary files if the caller names none: `TMPDIR`, or `/tmp` if that is not set or
+/// empty.
+pub(crate) fn temporary_folder() -> PathBuf {
+    let folder = std::env::temp_dir();
+    if folder.as_os_str().is_empty() { PathBuf::from("/tmp") } else { folder }
 }
 
 /// An open output. A regular file appears at the commit; without a commit, an older file of this

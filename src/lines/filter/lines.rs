@@ -224,7 +224,7 @@ impl<'a> Lines<'a> {
         self.drain();
         for slot in &mut self.spans.words_mut()[self.kept_count..self.looked_up] {
             let start = self.kept.len() as u32;
-            append(bytes, line(*slot), &mut self.kept);
+            self.kept.extend_from_slice(&bytes[line(*slot)]);
             *slot = span(start, self.kept.len() as u32 - 1);
         }
         self.kept_count = self.looked_up;
@@ -297,12 +297,12 @@ impl<'a> Lines<'a> {
             let mut run = start..start;
             for line in found {
                 if line.start != run.end {
-                    append(bytes, run, out);
+                    out.extend_from_slice(&bytes[run]);
                     run = line.start..line.start;
                 }
                 run.end = line.end;
             }
-            append(bytes, run, out);
+            out.extend_from_slice(&bytes[run]);
             return;
         }
         let mut from = start;
@@ -331,18 +331,6 @@ fn span(start: u32, end: u32) -> Span {
 #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
 fn line(span: Span) -> Range<usize> {
     span as u32 as usize..(span >> 32) as usize + 1
-}
-
-/// Appends `bytes[run]`: a short one with what lies behind it, which goes again.
-#[inline]
-fn append(bytes: &[u8], run: Range<usize>, out: &mut Vec<u8>) {
-    match bytes[run.start..].first_chunk::<32>() {
-        Some(short) if run.len() <= short.len() => {
-            out.extend_from_slice(short);
-            out.truncate(out.len() - (short.len() - run.len()));
-        }
-        _ => out.extend_from_slice(&bytes[run]),
-    }
 }
 
 fn newlines(bytes: &[u8]) -> u64 {
