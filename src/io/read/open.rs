@@ -1,7 +1,7 @@
 //! Opens inputs, and finds out whether one can be read at any place or only once.
 
 use super::purpose::Purpose;
-use super::regular::RegularFile;
+use super::regular::{RegularFile, read_at};
 use super::stream::{Look, Stream};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
@@ -14,7 +14,6 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
 use std::os::fd::AsFd;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -120,7 +119,7 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
 pub(super) fn head_of(file: &File, start: u64) -> io::Result<Vec<u8>> {
     const { assert!(MADE_UP_BYTES >= HEAD_BYTES) };
     let mut head = vec![0; MADE_UP_BYTES];
-    let read = file.read_at(&mut head, start)?;
+    let read = read_at(file, &mut head, start)?;
     head.truncate(read);
     Ok(head)
 }

@@ -134,7 +134,7 @@ impl RegularFile {
     /// Bytes at a place; fewer where the file ends.
     pub(super) fn piece(&self, name: &str, at: u64, bytes: u64) -> Result<Vec<u8>> {
         let mut piece = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
-        let read = self.file.read_at(&mut piece, self.start + at);
+        let read = read_at(&self.file, &mut piece, self.start + at);
         piece.truncate(read.map_err(Error::io("read", name))?);
         Ok(piece)
     }
@@ -161,7 +161,7 @@ fn line_start(file: &File, at: u64, len: u64) -> io::Result<u64> {
 }
 
 /// Reads until `buffer` is full or the file ends; gives how many bytes it read.
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+pub(super) fn read_at(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {
         match file.read_at(&mut buffer[done..], at + done as u64) {
