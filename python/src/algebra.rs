@@ -41,7 +41,7 @@ pub(crate) fn eval<'py>(
     BitSet::wrap(py, found)
 }
 
-/// The values that are in at least `least` of the sets.
+/// The values that are in at least `least` of the sets, which is 1 or more.
 ///
 /// >>> import bitsort
 /// >>> bitsort.at_least(2, [[1, 2, 3], [2, 3, 4], [3, 4, 5]])
@@ -52,6 +52,9 @@ pub(crate) fn at_least<'py>(
     least: usize,
     sets: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if least == 0 {
+        return Err(invalid("at least 0 sets have every value: least is 1 or more"));
+    }
     let sets = sets.try_iter()?.map(|set| operand(&set?)).collect::<PyResult<Vec<_>>>()?;
     sets.iter().try_for_each(Source::check)?;
     let found =

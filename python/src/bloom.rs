@@ -88,6 +88,9 @@ impl Keys {
         let mut keys = Vec::new();
         for (index, object) in object.try_iter()?.enumerate() {
             let object = object?;
+            if index % BLOCK == 0 {
+                object.py().check_signals()?; // an iterator of C does not do it
+            }
             keys.push(key(&object).map_err(|error| {
                 let what = format!("index {index}: {}", error.value(object.py()));
                 let is_type = error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py());

@@ -166,13 +166,25 @@ impl SetFile {
         Self::close(slf);
     }
 
+    /// The same set: its file is not opened again.
+    fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        let content = Content::File(Mutex::new(Some(Self::mapped(slf)?)));
+        let base = PyClassInitializer::from(AbstractBitSet::of(content));
+        Ok(Bound::new(slf.py(), base.add_subclass(Self { blank: slf.get().blank }))?.unbind())
+    }
+
+    fn __deepcopy__(slf: &Bound<'_, Self>, memo: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+        let _ = memo; // nothing in a set refers to other objects
+        Self::__copy__(slf)
+    }
+
     /// Pickle keeps the name of a named file, and the bytes of other sets.
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
         let py = slf.py();
         let (mapped, package) = (Self::mapped(slf)?, py.import("bitsort")?);
-        if mapped.has_name() {
+        if mapped.has_name {
             let path = mapped.path().to_path_buf().into_bound_py_any(py)?;
             return Ok((package.getattr("open")?, (path,)));
         }

@@ -123,6 +123,9 @@ impl Numbers {
         }
         let mut values = Vec::new();
         for (index, value) in object.try_iter()?.enumerate() {
+            if index % BLOCK == 0 {
+                object.py().check_signals()?; // an iterator of C does not do it
+            }
             values.push(item(&value?, index)?);
         }
         Ok(Self::Values(values))

@@ -9,7 +9,6 @@ use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, Se
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet};
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,48 +20,27 @@ pub(crate) enum Source {
     File(Arc<Mapped>),
 }
 
-/// A mapped file, and the same file open, to compare its length.
+/// A mapped file.
 pub(crate) struct Mapped {
     pub(crate) set: SetFile,
-    file: Option<File>,
+    /// Whether its path leads to the set, and not to numbers from which it was made.
+    pub(crate) has_name: bool,
 }
 
 impl Mapped {
-    /// Watches the file of `set`, unless the set is a nameless copy.
     pub(crate) fn new(set: SetFile) -> Self {
-        let opened = File::open(set.path()).ok().filter(|file| {
-            let same = fs::metadata(set.path()).and_then(|named| Ok((named, file.metadata()?)));
-            same.is_ok_and(|(named, file)| {
-                file.is_file()
-                    && file.len() == set.file_bytes()
-                    && (named.dev(), named.ino()) == (file.dev(), file.ino())
-            })
-        });
-        Self { set, file: opened }
-    }
-
-    /// Fails if the file is shorter than when it was opened.
-    fn check(&self) -> bitsort::Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
-        let path = self.set.path();
-        let failed =
-            |source: io::Error| bitsort::Error::Io { action: "look at", path: path.into(), source };
-        let found = file.metadata().map_err(failed)?.len();
-        let expected = self.set.file_bytes();
-        if found < expected {
-            let input = path.display().to_string();
-            return Err(bitsort::Error::InputChanged { input, expected, found, unit: "bytes" });
-        }
-        Ok(())
+        let is_same = || {
+            let file = File::open(set.path()).ok()?.metadata().ok()?;
+            let named = fs::metadata(set.path()).ok()?;
+            let is_one = (named.dev(), named.ino()) == (file.dev(), file.ino());
+            Some(file.is_file() && file.len() == set.file_bytes() && is_one)
+        };
+        let has_name = set.kind() == SetKind::Folder || is_same() == Some(true);
+        Self { set, has_name }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.set.path()
-    }
-
-    /// Whether its path leads to the set, and not to numbers from which it was made.
-    pub(crate) fn has_name(&self) -> bool {
-        self.file.is_some() || self.set.kind() == SetKind::Folder
     }
 }
 
@@ -116,7 +94,7 @@ impl Source {
     pub(crate) fn check(&self) -> PyResult<()> {
         match self {
             Self::Memory(_) => Ok(()),
-            Self::File(mapped) => mapped.check().map_err(raise),
+            Self::File(mapped) => mapped.set.intact().map_err(raise),
         }
     }
 
@@ -125,7 +103,6 @@ impl Source {
         &'s self,
         question: impl FnOnce(SetView<'s>) -> Result<T, Damage>,
     ) -> PyResult<T> {
-        self.check()?;
         let set = self.as_set();
         self.after(question(set.view()).map_err(|damage| raise(set.damaged(damage))))
     }
@@ -133,11 +110,7 @@ impl Source {
     /// The answer, unless the file was cut meanwhile.
     pub(crate) fn after<T>(&self, answer: PyResult<T>) -> PyResult<T> {
         let Self::File(mapped) = self else { return answer };
-        match mapped.set.intact() {
-            Ok(()) => answer,
-            // If the length of the file has changed, that error says more.
-            Err(lost) => Err(raise(mapped.check().err().unwrap_or(lost))),
-        }
+        mapped.set.intact().map_err(raise).and(answer)
     }
 
     pub(crate) fn len(&self) -> u64 {

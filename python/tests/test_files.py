@@ -1,6 +1,8 @@
 """Files: sets that are mapped, sorts, filters, and what goes wrong with them."""
 
+import copy
 import gzip
+import itertools
 import os
 import pathlib
 import shutil
@@ -235,6 +237,8 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
         lambda: bs.sort("/dev/zero"),
         lambda: bs.Bloom(10, 0.1).add_many(range(10**12)),
         lambda: bs.Bloom(10, 0.1).contains_many(range(10**9)),
+        lambda: bs.BitSet(itertools.repeat(1)),
+        lambda: bs.Bloom(10, 0.1).add_many(itertools.repeat(1)),
     ],
 )
 def test_ctrl_c_ends_what_would_never_end(call):
@@ -243,6 +247,49 @@ def test_ctrl_c_ends_what_would_never_end(call):
     with pytest.raises(KeyboardInterrupt):
         call()
     bell.join()
+
+
+def test_a_cut_in_the_middle_of_a_page_is_noticed(tmp_path):
+    ids, keys = range(0, 20_000, 3), [f"k{number}" for number in range(1000)]
+    for name, call in {
+        "dense.bits": lambda path: 3 in bs.open(path),
+        "group.sets": lambda path: 3 in bs.open(f"{path}:x"),
+        "filter.bloom": lambda path: "k1" in bs.Bloom.open(path),
+    }.items():
+        path = tmp_path / name
+        bs.BitSet(ids).write(tmp_path / "dense.bits", format="dense")
+        bs.group([(["x"] * len(ids), list(ids))], tmp_path / "group.sets")
+        filter = bs.Bloom(1000, 0.001)
+        filter.add_many(keys)
+        filter.save(tmp_path / "filter.bloom")
+        assert call(path)
+    dense, group = bs.open(tmp_path / "dense.bits"), bs.open(f"{tmp_path}/group.sets:x")
+    bloom = bs.Bloom.open(tmp_path / "filter.bloom")
+    for name in ("dense.bits", "group.sets", "filter.bloom"):
+        os.truncate(tmp_path / name, 4100)
+    for call in (
+        lambda: 3 in dense,
+        lambda: dense.contains_many([3, 6]),
+        lambda: 3 in group,
+        lambda: group.contains_many(np.array([3, 6])),
+        lambda: "k1" in bloom,
+        lambda: bloom.contains_many(keys),
+        lambda: bloom.copy(),
+    ):
+        with pytest.raises((bs.Error, OSError)):
+            call()
+
+
+def test_a_copy_of_a_file_is_the_same_set(tmp_path):
+    path = tmp_path / "x.bits"
+    bs.BitSet([9, 2**50]).write(path)
+    file = bs.open(path)
+    bs.BitSet([1]).write(path)
+    copies = [copy.copy(file), copy.deepcopy(file)]
+    path.unlink()
+    assert all(other == {9, 2**50} and type(other) is type(file) for other in copies)
+    file.close()
+    assert list(copies[0]) == [9, 2**50]
 
 
 def test_the_programs_come_with_the_package(tmp_path):

@@ -166,7 +166,6 @@ impl Parser<'_> {
     /// A range, or a block of addresses.
     fn range(&mut self) -> Result<Expression, ParseExpressionError> {
         let whole = self.notation == Notation::IPV4 && self.word().contains('/');
-        let offset = self.offset();
         let [first, mut last] = self.number(whole)?;
         if !whole {
             for _ in 0..2 {
@@ -175,11 +174,6 @@ impl Parser<'_> {
                 }
             }
             [_, last] = self.number(false)?;
-        }
-        if first > last {
-            let expected = "a range whose last number is not below its first";
-            let found = format!("\"{}\"", &self.text[offset..self.offset()]);
-            return Err(ParseExpressionError { offset, expected, found });
         }
         Ok(Expression::Range(first, last))
     }
@@ -320,13 +314,6 @@ mod tests {
             Expression::AndNot(operands) => ("-", operands),
         };
         format!("({})", operands.iter().map(shown).collect::<Vec<_>>().join(operator))
-    }
-
-    #[test]
-    fn a_range_that_ends_before_it_begins_is_refused() {
-        assert_eq!(shown(&"7..7".parse().unwrap()), "7..7");
-        let error = "a - 7..5".parse::<Expression>().unwrap_err();
-        assert_eq!((error.offset, &*error.found), (4, "\"7..5\""));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use std::str::FromStr;
 ///
 /// assert_eq!("sparse".parse(), Ok(SetFormat::SparseBits));
 /// assert_eq!(SetFormat::of_name("ids.roaring"), Some(SetFormat::Roaring));
+/// assert_eq!(SetFormat::of_name("ids.bits.gz"), Some(SetFormat::Bits));
 /// assert!(SetFormat::ALL.iter().all(|format| format.name().parse() == Ok(*format)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,7 +126,15 @@ impl SetFormat {
         }
         let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
         match suffix.as_deref()? {
-            "txt" | "gz" | "zst" | "bz2" | "xz" => Some(Self::Values(Format::Text)),
+            "txt" => Some(Self::Values(Format::Text)),
+            // Lines are compressed. The writer refuses to compress a set or a table.
+            "gz" | "zst" | "bz2" | "xz" => {
+                let inner = path.with_extension("");
+                let is_bits =
+                    inner.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bits"));
+                let lines = Self::Values(Format::Text);
+                Some(if is_bits { Self::Bits } else { Self::of_name(inner).unwrap_or(lines) })
+            }
             "roaring" => Some(Self::Roaring),
             _ => None,
         }

@@ -19,10 +19,17 @@ pub(crate) fn map(path: &Path) -> Result<Map> {
     map_file(&file).map_err(Error::io("map", path))
 }
 
-/// Fails if the map of the file at `path` lost bytes that were read.
+/// Fails if the map of the file at `path` lost bytes, or the file is shorter than its map.
 pub(crate) fn check_whole(map: &Map, path: &Path) -> Result<()> {
     if map.is_lost() {
         return Err(Error::io("read", path)(io::Error::other(LOST)));
     }
-    Ok(())
+    let expected = map.len() as u64;
+    match map.cut_to().map_err(Error::io("look at", path))? {
+        None => Ok(()),
+        Some(found) => {
+            let input = path.display().to_string();
+            Err(Error::InputChanged { input, expected, found, unit: "bytes" })
+        }
+    }
 }

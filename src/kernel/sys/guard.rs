@@ -8,6 +8,7 @@
 
 use memmap2::Mmap;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+use std::fs::File;
 use std::io;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
@@ -97,19 +98,30 @@ impl Entry {
 pub(crate) struct Map {
     bytes: Mmap,
     entry: Option<&'static Entry>,
+    /// The mapped file, whose length is compared; none unless the map is guarded.
+    file: Option<File>,
 }
 
 impl Map {
     /// A map that the handler is to look after, if there is one.
-    pub(super) fn guarded(bytes: Mmap) -> Self {
+    pub(super) fn guarded(bytes: Mmap, file: Option<&File>) -> io::Result<Self> {
         let range = bytes.as_ptr_range();
         let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
         if is_guarded {
             // If this fails, the handler stays where it was, and lost bytes end the process.
             let _ = come_to_front();
         }
+        let file = file.filter(|_| is_guarded).map(File::try_clone).transpose()?;
         let entry = is_guarded.then(|| Entry::take(range.start.addr(), range.end.addr()));
-        Self { bytes, entry }
+        Ok(Self { bytes, entry, file })
+    }
+
+    /// The length of the file, if that is now less than the map's. A cut in the middle of a page
+    /// brings no signal: the rest of the page reads as zeros.
+    pub(crate) fn cut_to(&self) -> io::Result<Option<u64>> {
+        let Some(file) = &self.file else { return Ok(None) };
+        let len = file.metadata()?.len();
+        Ok((len < self.bytes.len() as u64).then_some(len))
     }
 
     /// Whether bytes were read that the file no longer has. They are zeros now.
@@ -137,6 +149,11 @@ impl Drop for Map {
     }
 }
 
+/// Whether maps are guarded. If not, a caller need not check many maps one by one.
+pub(crate) fn maps_are_guarded() -> bool {
+    FRONTS.load(Ordering::Acquire) > 0
+}
+
 /// Whether any map ever lost bytes. If not, a caller need not check many maps one by one.
 pub(crate) fn any_was_lost() -> bool {
     ANY_LOST.load(Ordering::Acquire)
@@ -160,10 +177,9 @@ pub(crate) const LOST: &str = "it was shortened while it was mapped, or its disk
 /// that was opened answers "maybe" for every key once it has met lost bytes; before a caller uses
 /// its other facts, it must call [`AnyFilter::intact`](crate::bloom::AnyFilter::intact).
 ///
-/// **What it does not see.** The system maps whole pages. If a file is cut in the middle of a page,
-/// the rest of that page reads as zeros, without a signal. To see this too, compare the length of
-/// the file with [`SetFile::file_bytes`](crate::set::SetFile::file_bytes), as the Python package
-/// does with each question.
+/// The system maps whole pages. If a file is cut in the middle of a page, the rest of that page
+/// reads as zeros, without a signal. So guarded files stay open, and their lengths are compared after
+/// each question. A Bloom filter does this in `intact` alone.
 ///
 /// # Errors
 ///

@@ -15,12 +15,13 @@ pub(crate) fn map_file(file: &File) -> io::Result<Map> {
     // crate only ever replace files. Who shortens it gets the process a SIGBUS,
     // which ends it (`lost.rs` lets the programs say why), or which `guard.rs`
     // handles; who overwrites it gets wrong answers or errors.
-    unsafe { Mmap::map(file) }.map(Map::guarded)
+    let map = unsafe { Mmap::map(file) }?;
+    Map::guarded(map, Some(file))
 }
 
 /// A copy of bytes in memory that is like a map of a file. If there are none, it has one byte.
 pub(crate) fn map_copy(bytes: &[u8]) -> io::Result<Map> {
     let mut copy = MmapMut::map_anon(bytes.len().max(1))?;
     copy[..bytes.len()].copy_from_slice(bytes);
-    copy.make_read_only().map(Map::guarded)
+    Map::guarded(copy.make_read_only()?, None)
 }

@@ -18,7 +18,7 @@ pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
 pub(crate) use files::{Nameless, open_direct};
 pub use guard::guard_mapped_files;
-pub(crate) use guard::{LOST, Map, any_was_lost};
+pub(crate) use guard::{LOST, Map, any_was_lost, maps_are_guarded};
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 

@@ -4,7 +4,7 @@ use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
 use crate::io::page::{Section, verify_checksums};
 use crate::io::read::{check_whole, map};
-use crate::kernel::sys::{LOST, Map, any_was_lost, map_file};
+use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::keyed::{self, Body};
@@ -212,14 +212,14 @@ impl SetFile {
     }
 
     /// Checks that the file still has all bytes that were read. Only callers that ask a view need
-    /// it. Without [`guard_mapped_files`](crate::guard_mapped_files) it never fails. O(1); after a
-    /// file was cut, O(parts) for a folder.
+    /// it. Without [`guard_mapped_files`](crate::guard_mapped_files) it never fails; with it, it asks
+    /// the system for the length of the file, or of each part of a folder.
     ///
     /// # Errors
     ///
     /// If the file lost some: answers from them are wrong.
     pub fn intact(&self) -> Result<()> {
-        if !any_was_lost() {
+        if !maps_are_guarded() {
             return Ok(());
         }
         check_whole(&self.map, &self.path)?;
