@@ -21,15 +21,12 @@ pub(crate) fn map(path: &Path) -> Result<Map> {
 
 /// Fails if the map of the file at `path` lost bytes, or the file is shorter than its map.
 pub(crate) fn check_whole(map: &Map, path: &Path) -> Result<()> {
+    if let Some(found) = map.cut_to().map_err(Error::io("look at", path))? {
+        let (input, expected) = (path.display().to_string(), map.len() as u64);
+        return Err(Error::InputChanged { input, expected, found, unit: "bytes" });
+    }
     if map.is_lost() {
         return Err(Error::io("read", path)(io::Error::other(LOST)));
     }
-    let expected = map.len() as u64;
-    match map.cut_to().map_err(Error::io("look at", path))? {
-        None => Ok(()),
-        Some(found) => {
-            let input = path.display().to_string();
-            Err(Error::InputChanged { input, expected, found, unit: "bytes" })
-        }
-    }
+    Ok(())
 }
