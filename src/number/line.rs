@@ -98,7 +98,7 @@ impl fmt::Display for Malformed {
             Self::TooLarge => "expected a number below 2^64",
             Self::MissingField => "the line has no such column",
             Self::BadQuote => "expected a closing quote, then a delimiter or the end of the line",
-            Self::RecordTooLong => "expected a record of less than 1 MiB",
+            Self::RecordTooLong => "expected a record of at most 1 MiB",
             Self::Negative => "expected a number of 0 or more",
             Self::ExpectedHexDigit => "expected a hexadecimal digit",
             Self::ExpectedAddress => "expected four numbers with dots between",

@@ -137,3 +137,17 @@ fn rows_behind_a_broken_record_are_neither_lost_nor_left_out() {
     let kept = work.set("bloom filter --column id all.bloom text.csv", "").quiet();
     assert_eq!(kept, text);
 }
+
+#[test]
+fn a_record_of_one_mib_is_whole_and_a_longer_one_is_not() {
+    let work = Workspace::new();
+    for (bytes, expected) in
+        [((1 << 20) - 1, "5\n7\n"), (1 << 20, "5\n7\n"), ((1 << 20) + 1, "7\n8\n")]
+    {
+        let (head, tail) = ("5,\"\n8,a\n", "\"");
+        let padding = "x".repeat(bytes - head.len() - tail.len());
+        work.write("rows.csv", format!("{head}{padding}{tail}\n7,y\n"));
+        let ran = work.run("--column 1 --invalid skip rows.csv");
+        assert_eq!((&*ran.out, ran.code), (expected, Some(0)), "{bytes}");
+    }
+}

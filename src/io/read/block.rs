@@ -53,7 +53,7 @@ impl BlockFormat {
         let limit = self.record_bytes();
         selector.records(bytes, column, limit).map(move |(record, line)| {
             let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
-            let line = if record.len() < limit { line } else { too_long };
+            let line = if record.len() <= limit { line } else { too_long };
             (record, line)
         })
     }
@@ -69,7 +69,7 @@ impl BlockFormat {
         let limit = self.record_bytes();
         selector.pairs(bytes, column, key, limit).map(move |(record, line, key)| {
             let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
-            let line = if record.len() < limit { line } else { too_long };
+            let line = if record.len() <= limit { line } else { too_long };
             (record, line, key)
         })
     }
