@@ -474,3 +474,14 @@ fn the_bytes_of_files_do_not_change() {
     ];
     assert_eq!(digests, ["5e59c7cd56c65afd", "58a81bf47cbdaaa7", "ec7cfe5fa859ed24"]);
 }
+
+#[test]
+fn a_file_is_replaced_by_one_of_its_kind_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    let filter = AnyFilter::Blocked(BlockedBloomFilter::new(10, 0.01).unwrap());
+    let file = FilterFile::new(filter, FilterKind::Guava);
+    fs::write(&path, "before").unwrap();
+    assert!(matches!(file.replace(&path), Err(Error::Usage { .. })));
+    assert_eq!(fs::read(&path).unwrap(), b"before");
+}

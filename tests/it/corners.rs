@@ -11,7 +11,8 @@ fn a_record_is_read_from_its_column_or_not_at_all() {
     let work = Workspace::new();
     // Longer than what is looked at together: malformed, not its first digits.
     let long = format!("1,2\n{}\n5,6\n", "0".repeat(1_100_000) + "5");
-    work.run_with("--column 2", long.as_bytes()).refused("-:2: byte 4: expected a record of at most 1 MiB");
+    work.run_with("--column 2", long.as_bytes())
+        .refused("-:2: byte 4: expected a record of at most 1 MiB");
     assert_eq!(work.run_with("--column 2 --invalid skip", long.as_bytes()).quiet(), "2\n6\n");
     // A quote that is never closed costs its own line, in small files as in large ones.
     for behind in ["", &"7\n".repeat(800_000)] {

@@ -187,6 +187,11 @@ fn pieces_are_small_and_their_buckets_follow_from_the_keys() {
     }
     assert!(count > 10 && last == 2 && bucket_of.len() > 300);
     assert!(keyed::pieces(&KeyedSets::open(&path).unwrap(), 0, 20_000).is_err());
+    let sets = KeyedSets::open(&path).unwrap();
+    for index in [sets.len(), usize::MAX] {
+        let error = sets.set(index).unwrap_err();
+        assert!(matches!(error, crate::Error::Usage { .. }), "{index}: {error}");
+    }
     assert!(KeyedSets::from_bytes(b"").is_err());
 }
 
