@@ -202,9 +202,10 @@ macro_rules! with {
 /// A Bloom filter: "no" is certain, "yes" is wrong at a known rate.
 ///
 /// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is the key
-/// of 5 in an array of any width; of a single negative int those of its two's complement). The size of a filter follows from a number of keys and a rate of
-/// false positives, or from a number of bits for each key, or from bits and hashes. Designs are
-/// "standard", "blocked" (one cache line a key) and "counting" (keys can be removed).
+/// of 5 in an array of any width; of a single negative int those of its two's complement). The size
+/// of a filter follows from a number of keys and a rate of false positives, or from a number of bits
+/// for each key, or from bits and hashes. Designs are "standard", "blocked" (one cache line a key)
+/// and "counting" (keys can be removed).
 ///
 /// >>> import bitsort
 /// >>> seen = bitsort.Bloom(1000, 0.01)

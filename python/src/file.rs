@@ -36,7 +36,11 @@ impl SetFile {
         set: bitsort::set::SetFile,
         blank: u64,
     ) -> PyResult<Bound<'_, Self>> {
-        let content = Content::File(Mutex::new(Some(Arc::new(Mapped::new(set)))));
+        Self::of_mapped(py, Arc::new(Mapped::new(set)), blank)
+    }
+
+    fn of_mapped(py: Python<'_>, mapped: Arc<Mapped>, blank: u64) -> PyResult<Bound<'_, Self>> {
+        let content = Content::File(Mutex::new(Some(mapped)));
         let base = PyClassInitializer::from(AbstractBitSet::of(content));
         Bound::new(py, base.add_subclass(Self { blank }))
     }
@@ -167,13 +171,14 @@ impl SetFile {
     }
 
     /// The same set: its file is not opened again.
-    fn __copy__(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
-        let content = Content::File(Mutex::new(Some(Self::mapped(slf)?)));
-        let base = PyClassInitializer::from(AbstractBitSet::of(content));
-        Ok(Bound::new(slf.py(), base.add_subclass(Self { blank: slf.get().blank }))?.unbind())
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        Self::of_mapped(slf.py(), Self::mapped(slf)?, slf.get().blank)
     }
 
-    fn __deepcopy__(slf: &Bound<'_, Self>, memo: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, Self>> {
         let _ = memo; // nothing in a set refers to other objects
         Self::__copy__(slf)
     }

@@ -8,8 +8,7 @@ use bitsort::Progress;
 use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetKind, SetView};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet};
-use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,13 +28,8 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     pub(crate) fn new(set: SetFile) -> Self {
-        let is_same = || {
-            let file = File::open(set.path()).ok()?.metadata().ok()?;
-            let named = fs::metadata(set.path()).ok()?;
-            let is_one = (named.dev(), named.ino()) == (file.dev(), file.ino());
-            Some(file.is_file() && file.len() == set.file_bytes() && is_one)
-        };
-        let has_name = set.kind() == SetKind::Folder || is_same() == Some(true);
+        let is_same = |file: fs::Metadata| file.is_file() && file.len() == set.file_bytes();
+        let has_name = set.kind() == SetKind::Folder || fs::metadata(set.path()).is_ok_and(is_same);
         Self { set, has_name }
     }
 

@@ -253,20 +253,14 @@ def test_ctrl_c_ends_what_would_never_end(call):
 
 def test_a_cut_in_the_middle_of_a_page_is_noticed(tmp_path):
     ids, keys = range(0, 20_000, 3), [f"k{number}" for number in range(1000)]
-    for name, call in {
-        "dense.bits": lambda path: 3 in bs.open(path),
-        "group.sets": lambda path: 3 in bs.open(f"{path}:x"),
-        "filter.bloom": lambda path: "k1" in bs.Bloom.open(path),
-    }.items():
-        path = tmp_path / name
-        bs.BitSet(ids).write(tmp_path / "dense.bits", format="dense")
-        bs.group([(["x"] * len(ids), list(ids))], tmp_path / "group.sets")
-        filter = bs.Bloom(1000, 0.001)
-        filter.add_many(keys)
-        filter.save(tmp_path / "filter.bloom")
-        assert call(path)
+    bs.BitSet(ids).write(tmp_path / "dense.bits", format="dense")
+    bs.group([(["x"] * len(ids), list(ids))], tmp_path / "group.sets")
+    filter = bs.Bloom(1000, 0.001)
+    filter.add_many(keys)
+    filter.save(tmp_path / "filter.bloom")
     dense, group = bs.open(tmp_path / "dense.bits"), bs.open(f"{tmp_path}/group.sets:x")
     bloom = bs.Bloom.open(tmp_path / "filter.bloom")
+    assert 3 in dense and 3 in group and "k1" in bloom
     for name in ("dense.bits", "group.sets", "filter.bloom"):
         os.truncate(tmp_path / name, 4100)
     for call in (

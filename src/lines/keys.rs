@@ -144,9 +144,6 @@ impl Batch<'_> {
     ///
     /// If a line is no such key. [`LineJob`] adds its place to the error.
     pub(crate) fn hashed<R>(&self, funnel: Funnel, take: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
-        if funnel == Funnel::Bytes {
-            return Ok(take(&self.keys));
-        }
         funnel.keys(&self.keys, take).map_err(|index| self.no_key(index, funnel.expected()))
     }
 

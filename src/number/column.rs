@@ -263,7 +263,13 @@ impl Selector {
         let mut named = Vec::new();
         self.walk(header, 0, 0, |index, content| {
             let is_quoted = content.start > 0 && header[content.start - 1] == b'"';
-            if is_name(&header[content], is_quoted, name) {
+            let (content, mut plain) = (&header[content], Vec::new());
+            if is_quoted {
+                undouble(content, &mut plain);
+            } else {
+                plain.extend_from_slice(content);
+            }
+            if plain.trim_ascii() == name {
                 named.push(index);
             }
         });
@@ -351,20 +357,6 @@ pub(crate) fn undouble(content: &[u8], plain: &mut Vec<u8>) {
             bytes.next();
         }
     }
-}
-
-/// Whether a field of a header is `name`. In quotes, two quotes stand for one.
-fn is_name(field: &[u8], is_quoted: bool, name: &[u8]) -> bool {
-    let field = field.trim_ascii();
-    if !is_quoted || memchr::memchr(b'"', field).is_none() {
-        return field == name;
-    }
-    let mut after_quote = false;
-    let one_of_two = |byte: &&u8| {
-        after_quote = **byte == b'"' && !after_quote;
-        **byte != b'"' || after_quote
-    };
-    field.iter().filter(one_of_two).eq(name)
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use crate::set::{AsSet, Damage, Operand, SetView};
 const DEFAULT_ORDER: u32 = 9;
 
 impl Map {
-    /// A map of a set. Its universe is the smallest power of 4 that is above all values; its side has 2^`order` cells, by default 2^9, or fewer in a smaller universe.
+    /// A map of a set. Its universe is the smallest power of 4 that is above all values; its side has
+    /// 2^`order` cells, by default 2^9, or fewer in a smaller universe.
     ///
     /// O(containers) if a cell has whole containers, else O(values).
     ///

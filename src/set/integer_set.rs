@@ -17,8 +17,8 @@ use std::path::Path;
 /// A set of natural numbers below 2^64, in memory.
 ///
 /// It is used as a [`BTreeSet`](std::collections::BTreeSet) is (`insert`, `remove`, `range`, `iter`
-/// from both ends, operators, `Extend`), and as an ordered index: [`rank`](Self::rank), [`select`](Self::select),
-/// [`next`](Self::next), [`previous`](Self::previous). No query fails. Sets in files are
+/// from both ends, operators, `Extend`), and as an ordered index: [`rank`](Self::rank),
+/// [`select`](Self::select), [`next`](Self::next), [`previous`](Self::previous). No query fails. Sets in files are
 /// [`SetFile`](super::SetFile)s; [`and`](super::and) and its kin take both together.
 ///
 /// Values that share all but their low 16 bits lie in one container: an array, a bitmap, or runs,

@@ -4,8 +4,9 @@ use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, Compression, HEAD_BYTES};
 use crate::io::read::open_file;
+use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
-use std::io::{self, Cursor, Read, Seek, Write};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
 impl Sort {
@@ -151,22 +152,11 @@ fn head_of(reader: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Bytes of a set that are copied together.
-const COPY_BYTES: usize = 1 << 16;
-
 /// Copies the set that `reader` reads into a nameless file.
 fn copy(mut reader: impl Read, path: &Path, spool: &Spool) -> Result<Found> {
     let mut file = spool.file()?;
-    let mut piece = vec![0; COPY_BYTES];
-    loop {
-        let read = match reader.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Error::io("read", path)(error)),
-        };
-        let written = file.write_all(&piece[..read]);
-        written.map_err(Error::io("write a temporary file in", &spool.folder))?;
-    }
+    let mut out = Telling::new(&mut file);
+    let copied = io::copy(&mut reader, &mut out).map_err(Error::io("read", path));
+    out.told(copied, Error::io("write a temporary file in", &spool.folder))?;
     SetFile::from_file(&file, path).map(Found::Set)
 }

@@ -46,7 +46,10 @@ pub(super) fn check_destination(sort: &Sort, output: &Path) -> Result<()> {
     if is_same_file(path, output) && std::fs::metadata(path).map_or(true, |found| found.is_file()) {
         return refused("the output");
     }
-    let is_input = |input: &Input| matches!(input, Input::Path(name) | Input::Split(name, _) if is_same_file(path, name));
+    let is_input = |input: &Input| match input {
+        Input::Path(name) | Input::Split(name, _) => is_same_file(path, name),
+        _ => false,
+    };
     if sort.inputs.iter().any(is_input) {
         return refused("an input");
     }

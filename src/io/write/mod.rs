@@ -6,6 +6,7 @@ mod folder;
 mod lock;
 mod relay;
 mod sequence;
+mod telling;
 mod writer;
 
 pub(crate) use atomic::{folder_of, is_same_file};
@@ -13,4 +14,5 @@ pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
+pub(crate) use telling::Telling;
 pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};

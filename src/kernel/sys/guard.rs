@@ -106,7 +106,7 @@ impl Map {
     /// A map that the handler is to look after, if there is one.
     pub(super) fn guarded(bytes: Mmap, file: Option<&File>) -> io::Result<Self> {
         let range = bytes.as_ptr_range();
-        let is_guarded = FRONTS.load(Ordering::Acquire) > 0;
+        let is_guarded = maps_are_guarded();
         if is_guarded {
             // If this fails, the handler stays where it was, and lost bytes end the process.
             let _ = come_to_front();
@@ -154,7 +154,7 @@ pub(crate) fn maps_are_guarded() -> bool {
     FRONTS.load(Ordering::Acquire) > 0
 }
 
-/// Whether any map ever lost bytes. If not, a caller need not check many maps one by one.
+/// Whether any map ever lost bytes.
 pub(crate) fn any_was_lost() -> bool {
     ANY_LOST.load(Ordering::Acquire)
 }

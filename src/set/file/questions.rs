@@ -42,10 +42,6 @@ impl<I: Iterator<Item = Result<u64, Damage>>> Iterator for Whole<'_, I> {
         let value = self.values.next();
         self.item(value)
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        if self.ended { (0, Some(0)) } else { (0, None) }
-    }
 }
 
 impl<I: DoubleEndedIterator<Item = Result<u64, Damage>>> DoubleEndedIterator for Whole<'_, I> {

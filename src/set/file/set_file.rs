@@ -15,7 +15,6 @@ use crate::set::view::{
 };
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -145,10 +144,7 @@ impl SetFile {
     }
 
     fn open_if(path: &Path, is_meant: impl Fn(SetKind) -> bool) -> Result<Option<Self>> {
-        if path.as_os_str().as_bytes().contains(&b':')
-            && path.symlink_metadata().is_err()
-            && let Some(set) = keyed::open_named(path)?
-        {
+        if let Some(set) = keyed::open_named(path)? {
             return Ok(Some(set));
         }
         let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;

@@ -182,9 +182,9 @@ pub(crate) fn write_folder_in(
     let writer = FolderWriter::create(path)?;
     let (mut rows, mut from) = (Vec::new(), Some(0));
     let len = ask(set, SetView::len)?;
-    let ends = ask(set, SetView::min)?.zip(ask(set, SetView::max)?);
+    let ends = ends_within(set, 0, u64::MAX)?;
     // A part has at least the values of one container.
-    let containers = ends.map_or(0, |(min, max)| (max >> 16).saturating_sub(min >> 16) + 1);
+    let containers = ends.map_or(0, |(min, max)| (max >> 16) - (min >> 16) + 1);
     let parts = (parts.get() as u64).min(containers).min(len);
     for number in 0..parts {
         let Some(first) = from else { break };

@@ -371,14 +371,17 @@ fn damaged(path: &Path, Damage { offset, what }: Damage) -> Error {
     Error::Damaged { input: path.display().to_string(), offset, what }
 }
 
-/// Opens the set that `FILE:KEY` names, which is no file itself; none if no `.sets` file is before a
-/// colon.
+/// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no `.sets` file is
+/// before a colon.
 ///
 /// # Errors
 ///
 /// If the file is damaged, or has no such key.
 pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
     let name = path.as_os_str().as_bytes();
+    if !name.contains(&b':') || path.symlink_metadata().is_ok() {
+        return Ok(None);
+    }
     for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
         let (Some(file), Some(key)) = (name.get(..at), name.get(at + 1..)) else { continue };
         let file = Path::new(std::ffi::OsStr::from_bytes(file));

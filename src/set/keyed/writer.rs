@@ -3,7 +3,7 @@
 use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::Spool;
+use crate::io::write::{Spool, Telling};
 use crate::set::file::{Summed, append_checksums};
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
@@ -71,11 +71,10 @@ impl<'f> KeyedWriter<'f> {
         let before = self.before.get_or_insert_default();
         before.clear();
         before.extend_from_slice(key);
-        let mut out = Output { to: &mut self.out, refused: None };
+        let mut out = Telling::new(&mut self.out);
         let written = write(&mut out);
-        // What the caller says of it may name the file that is read.
-        let refused = out.refused.map_or(Ok(()), Err).map_err(Error::io("write", &self.path));
-        let Head { bytes, representation, cardinality } = refused.and(written)?;
+        let told = out.told(written, Error::io("write", &self.path));
+        let Head { bytes, representation, cardinality } = told?;
         self.body_end += bytes;
         self.key_end += key.len() as u64;
         self.count += 1;
@@ -111,28 +110,6 @@ impl<'f> KeyedWriter<'f> {
         };
         let bytes = finish().map_err(Error::io("write", &path))?;
         Ok(WrittenSets { sets, values, bytes })
-    }
-}
-
-/// Writes on, and keeps the error with which that ended.
-struct Output<'o, W> {
-    to: &'o mut W,
-    refused: Option<io::Error>,
-}
-
-impl<W: Write> Write for Output<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.to.write(bytes).map_err(|error| {
-            let kind = error.kind();
-            if kind != io::ErrorKind::Interrupted {
-                self.refused = Some(error);
-            }
-            kind.into()
-        })
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads lines that stand for ranges, and gives the runs of a set.
 //!
-//! It keeps ranges, and never expands them to values. The other folders of `sort` work on values and would have
-//! every value of a range in memory.
+//! It keeps ranges, and never expands them to values. The other folders of `sort` work on values and
+//! would have every value of a range in memory.
 
 mod gatherer;
 
