@@ -10,6 +10,14 @@ use std::path::PathBuf;
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The beginning of a line or key in a form that a message can show.
+pub(crate) fn excerpt(text: &[u8]) -> String {
+    /// Most bytes that are shown.
+    const MOST: usize = 40;
+    let more = if text.len() > MOST { "…" } else { "" };
+    format!("{}{more}", text[..text.len().min(MOST)].escape_ascii())
+}
+
 /// Everything that can go wrong in this crate.
 ///
 /// `Display` states one fact. It leaves `source()` to the code that prints the error.

@@ -7,14 +7,12 @@ use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Opened, Storage};
 use crate::error::{Error, Result};
-use crate::io::page::Damage;
-use crate::io::page::{BLOCK_LOG, HEADER_BYTES, verify_checksums};
+use crate::io::page::{Damage, HEADER_BYTES, verify_checksums};
 use crate::io::read::{check_whole, map};
-use crate::io::write::{Encoding, Spool, Writer};
+use crate::io::write::{Encoding, Spool, Writer, checksums_of};
 use crate::kernel::sys::LOST;
 use std::io::{self, Write};
 use std::path::Path;
-use xxhash_rust::xxh3::xxh3_64;
 
 impl<D: Design, S: Storage> Filter<D, S> {
     /// Writes a `.bloom` file, whole or not at all. An older file at `path` stays until the new one
@@ -53,13 +51,8 @@ impl<D: Design, S: Storage> Filter<D, S> {
         let page = Header { design: D::CODE, spec, key_count, goal }.to_bytes();
         out.write_all(&page.ok_or(io::ErrorKind::FileTooLarge)?)?;
         let payload: &[u8] = bytemuck::cast_slice(self.words.words());
-        let mut sums = Vec::new();
-        for block in payload.chunks(1 << BLOCK_LOG) {
-            out.write_all(block)?;
-            sums.extend(xxh3_64(block).to_le_bytes());
-        }
-        sums.extend(xxh3_64(&sums).to_le_bytes());
-        out.write_all(&sums)?;
+        out.write_all(payload)?;
+        out.write_all(&checksums_of(payload))?;
         if self.words.is_lost() {
             return Err(io::Error::other(LOST));
         }

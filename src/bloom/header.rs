@@ -80,13 +80,12 @@ impl Header {
     ///
     /// The damage, and the byte where it is.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
-        let ([design, cell_bits, block_log, _], rest) = FORMAT.open(file)?;
+        let ([design, cell_bits, block_log, _], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG {
             return Err((14, "blocks of this size are not known to this program"));
         }
-        let (name, rest) = rest.split_at(NAME_BYTES);
-        let mut fields = rest.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0);
+        let name: [u8; NAME_BYTES] = fields.bytes();
+        let mut next = || fields.number();
         let (cells, hashes, seed, key_count) = (next(), next(), next(), next());
         let (keys, rate) = (next(), f64::from_bits(next()));
 

@@ -44,4 +44,4 @@ pub(crate) mod words;
 pub(crate) use flags::packed;
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;
-pub(crate) use threads::{in_threads, on_each, sort, within_threads};
+pub(crate) use threads::{in_threads, on_each, processors, sort, within_threads};

@@ -3,6 +3,8 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::num::NonZero;
+use std::thread::available_parallelism;
 
 /// Calls `job` with each of `items`, each in a thread of its own. Gives the results in the order of
 /// the items.
@@ -41,6 +43,11 @@ fn wait_for(job: &mut (dyn FnMut() + Send)) {
             std::panic::resume_unwind(panic);
         }
     });
+}
+
+/// Processors that this process may use, at most 16: more threads would wait for memory.
+pub(crate) fn processors() -> usize {
+    available_parallelism().map_or(1, NonZero::get).min(16)
 }
 
 /// Calls `job` in so many threads at once; gives all results.

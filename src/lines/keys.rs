@@ -4,7 +4,7 @@ use super::funnel::Funnel;
 use super::index::fields;
 use crate::bloom::Filter;
 use crate::bloom::Plain;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
@@ -154,7 +154,7 @@ impl Batch<'_> {
             input: String::new(),
             offset: self.spans[index].start as u64,
             expected,
-            excerpt: key[..key.len().min(40)].escape_ascii().to_string(),
+            excerpt: excerpt(key),
         }
     }
 

@@ -4,7 +4,7 @@ use super::Answer;
 use super::args::UpdateArgs;
 use super::source::Source;
 use crate::cli::stdout::buffered;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::io::read::{check_end, open_file};
 use crate::number::{Line, Notation, RunText};
 use crate::set::changes::union_of;
@@ -226,7 +226,7 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let wrong = || {
-            let excerpt = text[..text.len().min(40)].escape_ascii();
+            let excerpt = excerpt(text);
             Error::usage(format!(
                 "{name}:{number}: byte {offset}: expected +VALUE or -VALUE: \"{excerpt}\""
             ))

@@ -44,12 +44,12 @@ impl Format {
         page.try_into().ok()
     }
 
-    /// The codes of a file's first page, and the bytes behind them.
+    /// The codes of a file's first page, and its fields.
     ///
     /// # Errors
     ///
     /// If it is no such page, or its checksum is wrong.
-    pub(crate) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], &'f [u8]), Damage> {
+    pub(crate) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], Fields<'f>), Damage> {
         if !file.starts_with(&self.magic) {
             return Err((0, self.refusal));
         }
@@ -67,6 +67,33 @@ impl Format {
         if LittleEndian::read_u32(&[v0, v1, v2, v3]) != self.version {
             return Err((8, "this version of the format is not known to this program"));
         }
-        Ok((*codes, rest))
+        Ok((*codes, Fields(rest)))
+    }
+}
+
+/// The fields of a page, one after the other. Behind the last one everything is 0.
+pub(crate) struct Fields<'f>(&'f [u8]);
+
+impl<'f> Fields<'f> {
+    /// The next `N` bytes.
+    pub(crate) fn bytes<const N: usize>(&mut self) -> [u8; N] {
+        let (bytes, rest) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
+        self.0 = rest;
+        *bytes
+    }
+
+    /// The next number of 64 bits.
+    pub(crate) fn number(&mut self) -> u64 {
+        u64::from_le_bytes(self.bytes())
+    }
+
+    /// The next section.
+    pub(crate) fn section(&mut self) -> Section {
+        Section { offset: self.number(), len: self.number() }
+    }
+
+    /// The bytes behind the fields that were taken.
+    pub(crate) fn rest(self) -> &'f [u8] {
+        self.0
     }
 }

@@ -5,7 +5,7 @@
 
 use super::open::Opened;
 use super::regular::RegularFile;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
 use std::io::Write;
@@ -62,8 +62,6 @@ struct Bad {
 
 /// Longest excerpt of a rejected line.
 const BAD_TEXT_BYTES: usize = 4096;
-/// Longest excerpt in an error message.
-const EXCERPT_BYTES: usize = 40;
 
 /// The account of one block.
 #[derive(Debug, Default)]
@@ -326,13 +324,6 @@ fn take_number(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
-}
-
-/// The beginning of a line in a form that a message can show.
-fn excerpt(text: &[u8]) -> String {
-    let shown = &text[..text.len().min(EXCERPT_BYTES)];
-    let more = if text.len() > EXCERPT_BYTES { "…" } else { "" };
-    format!("{}{more}", shown.escape_ascii())
 }
 
 #[cfg(test)]

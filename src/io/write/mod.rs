@@ -6,7 +6,9 @@ mod folder;
 mod lock;
 mod relay;
 mod sequence;
+mod summed;
 mod telling;
+mod waiting;
 mod writer;
 
 pub(crate) use atomic::{folder_of, is_same_file};
@@ -14,5 +16,7 @@ pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
+pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
+pub(crate) use waiting::Waiting;
 pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};

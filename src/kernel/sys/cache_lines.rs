@@ -1,5 +1,6 @@
 //! Large memory that begins at a cache line, for random access.
 
+use super::memory::advise_huge_pages;
 use std::collections::TryReserveError;
 use std::sync::atomic::AtomicU64;
 
@@ -23,10 +24,6 @@ unsafe impl bytemuck::Pod for CacheLine {}
 /// access misses the cache but not the table of pages.
 #[derive(Debug)]
 pub(crate) struct CacheLines(Vec<CacheLine>);
-
-/// From this size on, huge pages are asked for: two of them.
-#[cfg(any(target_os = "linux", test))]
-const HUGE_BYTES: usize = 4 << 20;
 
 impl CacheLines {
     /// At least so many words, all 0.
@@ -52,26 +49,6 @@ impl CacheLines {
     }
 }
 
-/// Asks for huge pages before the memory is touched. If the kernel refuses, that only costs time.
-fn advise_huge_pages<T>(memory: &mut [T]) {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    {
-        use rustix::mm::{Advice, madvise};
-        let page = rustix::param::page_size();
-        let skipped = memory.as_ptr().addr().wrapping_neg() % page;
-        let whole_pages = size_of_val(memory).saturating_sub(skipped) / page * page;
-        if whole_pages >= HUGE_BYTES {
-            let start = memory.as_mut_ptr().wrapping_byte_add(skipped);
-            // SAFETY: these are whole pages inside of memory that is borrowed
-            // mutably, and this advice changes none of its contents.
-            #[expect(unsafe_code, reason = "other advice would change contents")]
-            let _ = unsafe { madvise(start.cast(), whole_pages, Advice::LinuxHugepage) };
-        }
-    }
-    #[cfg(not(all(target_os = "linux", not(miri))))]
-    let _ = memory;
-}
-
 /// The words for several threads at a time.
 #[expect(unsafe_code, reason = "the standard library's own way is not stable yet")]
 pub(crate) fn atomic_words(words: &mut [u64]) -> &[AtomicU64] {
@@ -90,7 +67,7 @@ mod tests {
 
     #[test]
     fn words_begin_at_a_line_and_are_zero() {
-        for words in [0, 1, 8, 9, if cfg!(miri) { 1000 } else { HUGE_BYTES }] {
+        for words in [0, 1, 8, 9, if cfg!(miri) { 1000 } else { 4 << 20 }] {
             let mut lines = CacheLines::zeroed(words).unwrap();
             assert!(lines.words().len() >= words && lines.words().iter().all(|word| *word == 0));
             assert!(lines.words().as_ptr().addr().is_multiple_of(64));

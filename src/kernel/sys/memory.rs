@@ -4,21 +4,21 @@ use memmap2::{MmapMut, MmapOptions};
 use std::io;
 
 /// Asks for huge pages for `memory` that was not touched yet. The kernel may refuse.
-#[cfg_attr(target_os = "linux", expect(unsafe_code, reason = "the call of the system"))]
-pub(crate) fn advise_huge_pages(memory: &mut [u8]) {
-    #[cfg(target_os = "linux")]
-    if memory.len() >= 2 * HUGE_PAGE {
+#[cfg_attr(all(target_os = "linux", not(miri)), expect(unsafe_code, reason = "a system call"))]
+pub(crate) fn advise_huge_pages<T>(memory: &mut [T]) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    if size_of_val(memory) >= 2 * HUGE_PAGE {
         // From the start of the page in which it begins. The allocator's bytes before it are in
         // that page too.
-        let before = memory.as_ptr() as usize % rustix::param::page_size();
-        let start = memory.as_mut_ptr().wrapping_sub(before);
-        let len = before + memory.len();
+        let before = memory.as_ptr().addr() % rustix::param::page_size();
+        let start = memory.as_mut_ptr().wrapping_byte_sub(before);
+        let len = before + size_of_val(memory);
         // SAFETY: huge pages hold the same, of `memory` and of what else is in its first page.
         let advised =
             unsafe { rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxHugepage) };
         let _ = advised; // a refusal only costs time
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = memory;
 }
 

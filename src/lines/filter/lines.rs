@@ -1,7 +1,7 @@
 //! The lines of a claim, and the answers to them.
 
 use super::LineAnswer;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, excerpt};
 use crate::io::read::Block;
 use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
@@ -69,7 +69,7 @@ impl Wrong {
             line: number,
             offset: block.offset + (self.line.start - span.start) as u64 + self.offset,
             reason: self.reason,
-            excerpt: text[..text.len().min(40)].escape_ascii().to_string(),
+            excerpt: excerpt(text),
         }
     }
 }

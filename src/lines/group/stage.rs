@@ -3,6 +3,7 @@
 use super::dictionary::Dictionary;
 use super::numbering::Numbering;
 use crate::error::{Error, Result};
+use crate::io::write::Waiting;
 use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
@@ -13,7 +14,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, IntoInnerError, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
@@ -127,7 +128,7 @@ impl ValueSink for SplitSink<'_, '_> {
 
 /// Keys in their order, each with the place of its set.
 pub(super) struct List {
-    out: BufWriter<SpooledTempFile>,
+    out: Waiting,
     folder: PathBuf,
 }
 
@@ -135,8 +136,7 @@ impl List {
     pub(super) fn new(spool: &Spool) -> Self {
         /// Most bytes of a list that stay in memory; there may be dozens of lists.
         const MEMORY_BYTES: usize = 1 << 14;
-        let file = tempfile::spooled_tempfile_in(MEMORY_BYTES, &spool.folder);
-        Self { out: BufWriter::new(file), folder: spool.folder.clone() }
+        Self { out: Waiting::new(MEMORY_BYTES, &spool.folder), folder: spool.folder.clone() }
     }
 
     /// A list of the sets in `stored`, which are ordered by the numbers of keys.
@@ -196,11 +196,7 @@ impl List {
     /// Reads the list from the beginning.
     fn entries(self) -> Result<Entries> {
         let Self { out, folder } = self;
-        let failed = || Error::io("write a temporary file in", &folder);
-        let mut file = out.into_inner().map_err(IntoInnerError::into_error).map_err(failed())?;
-        let len = file.stream_position().map_err(failed())?;
-        file.rewind().map_err(failed())?;
-        let reader = BufReader::new(file).take(len);
+        let reader = out.reader().map_err(Error::io("write a temporary file in", &folder))?;
         Ok(Entries { reader, folder, key: Vec::new() })
     }
 

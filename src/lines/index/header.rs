@@ -121,18 +121,17 @@ impl Header {
     ///
     /// The damage, and the byte where it is.
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
-        let ([kind, byte, block_log, flags], rest) = FORMAT.open(file)?;
+        let ([kind, byte, block_log, flags], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {
             return Err((14, "this layout is not known to this program"));
         }
-        let mut fields = rest.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0);
+        let mut next = || fields.number();
         let (prefix, block_bytes, group_blocks, hashes) = (next(), next(), next(), next());
         let (rate, data_len, data_sum) = (f64::from_bits(next()), next(), next());
         let (block_count, rows, keys) = (next(), next(), next());
         let said: [u64; 14] = std::array::from_fn(|_| next());
         let [_, filters_len, _, _, _, _, _, _, _, bounds_len, _, _, file_len, columns] = said;
-        let columns = columns_of(rest, columns).ok_or(NO_SUCH_COLUMNS)?;
+        let columns = columns_of(fields.rest(), columns).ok_or(NO_SUCH_COLUMNS)?;
         let rule = match kind {
             1 => KeyRule::Row,
             2 => KeyRule::columns(columns, byte).map_err(|_| NO_SUCH_COLUMNS)?,
@@ -181,9 +180,9 @@ impl Header {
 
 const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
 
-/// The numbers of so many columns; they are behind 24 other fields.
+/// The numbers of so many columns, which are the last fields.
 fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {
     let count = usize::try_from(count).ok().filter(|count| *count <= MAX_COLUMNS)?;
-    let (numbers, _) = fields.get(24_usize.checked_mul(8)?..)?.as_chunks::<4>();
+    let (numbers, _) = fields.as_chunks::<4>();
     Some(numbers.get(..count)?.iter().copied().map(u32::from_le_bytes).collect())
 }

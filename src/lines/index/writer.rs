@@ -4,26 +4,27 @@ use super::digest::{Digest, Order, Recipe};
 use super::file::IndexFile;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
 use crate::error::{Error, Result};
-use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
+use crate::io::page::HEADER_BYTES;
+use crate::io::write::{Summed, Waiting, append_checksums, temporary_folder};
 use crate::sort::plan::budget::INDEX_TABLE_BYTES;
 use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use tempfile::SpooledTempFile;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::Xxh3;
 
-fn spool() -> SpooledTempFile {
-    tempfile::spooled_tempfile(INDEX_TABLE_BYTES)
+fn waiting() -> Waiting {
+    Waiting::new(INDEX_TABLE_BYTES, &temporary_folder())
 }
 
 /// Takes groups in their order. The file is invalid before [`finish`](Self::finish).
 pub(super) struct Writer<'f> {
+    file: &'f File,
     out: Summed<'f>,
     filters_len: u64,
-    groups: SpooledTempFile,
-    blocks: SpooledTempFile,
+    groups: Waiting,
+    blocks: Waiting,
     block_count: u64,
     sum: Xxh3,
     rows: u64,
@@ -34,20 +35,21 @@ pub(super) struct Writer<'f> {
 
 struct OrderSpool {
     last: Vec<u8>,
-    places: SpooledTempFile,
-    bounds: SpooledTempFile,
+    places: Waiting,
+    bounds: Waiting,
     bounds_len: u64,
 }
 
 impl<'f> Writer<'f> {
     pub(super) fn new(file: &'f File) -> Self {
         let order =
-            OrderSpool { last: Vec::new(), places: spool(), bounds: spool(), bounds_len: 0 };
+            OrderSpool { last: Vec::new(), places: waiting(), bounds: waiting(), bounds_len: 0 };
         Self {
-            out: Summed::new(file),
+            file,
+            out: Summed::new(file, HEADER_BYTES as u64),
             filters_len: 0,
-            groups: spool(),
-            blocks: spool(),
+            groups: waiting(),
+            blocks: waiting(),
             block_count: 0,
             sum: Xxh3::new(),
             rows: 0,
@@ -84,7 +86,7 @@ impl<'f> Writer<'f> {
             self.rows += entry.rows;
             self.keys += entry.keys;
             let bytes = bytemuck::cast_slice(entry.filters);
-            self.out.write(bytes).map_err(failed())?;
+            self.out.write_all(bytes).map_err(failed())?;
             self.filters_len += bytes.len() as u64;
         }
         let table = front(old.group_table(), groups * GROUP_BYTES)?;
@@ -118,7 +120,7 @@ impl<'f> Writer<'f> {
         let bytes: &[u8] = bytemuck::cast_slice(&digest.filters);
         let entry = [self.filters_len, digest.shape.bits, digest.rows, digest.keys];
         self.groups.write_all(&entry.map(u64::to_le_bytes).concat())?;
-        self.out.write(bytes)?;
+        self.out.write_all(bytes)?;
         self.filters_len += bytes.len() as u64;
         let mut table = Vec::with_capacity(16 * digest.blocks.len());
         for [start, sum] in &digest.blocks {
@@ -139,14 +141,15 @@ impl<'f> Writer<'f> {
 
     /// Completes the file. The data has `data_len` bytes.
     pub(super) fn finish(mut self, recipe: &Recipe, data_len: u64) -> io::Result<()> {
-        self.out.copy(&mut self.groups)?;
-        self.out.copy(&mut self.blocks)?;
+        self.groups.append_to(&mut self.out)?;
+        self.blocks.append_to(&mut self.out)?;
+        let is_sorted = self.order.is_some();
         let mut bounds_len = 0;
-        if let Some(order) = &mut self.order {
-            self.out.copy(&mut order.places)?;
-            self.out.copy(&mut order.bounds)?;
-            bounds_len = order.bounds_len;
+        if let Some(order) = self.order {
+            order.places.append_to(&mut self.out)?;
+            bounds_len = order.bounds.append_to(&mut self.out)?;
         }
+        self.out.flush()?;
         let header = Header {
             rule: recipe.rule.clone(),
             block_bytes: recipe.block_bytes,
@@ -158,12 +161,14 @@ impl<'f> Writer<'f> {
             blocks: self.block_count,
             rows: self.rows,
             keys: self.keys,
-            is_sorted: self.order.is_some(),
+            is_sorted,
             filters_len: self.filters_len,
             bounds_len,
         };
+        let sections = header.sections().ok_or(io::ErrorKind::FileTooLarge)?;
+        append_checksums(self.file, sections.checksums.offset, &self.out.take_sums())?;
         let page = header.to_bytes().ok_or(io::ErrorKind::FileTooLarge)?;
-        self.out.finish(&page)
+        self.file.write_all_at(&page, 0)
     }
 }
 
@@ -175,62 +180,5 @@ impl OrderSpool {
         self.bounds_len += new.bounds.len() as u64;
         self.last.clone_from(&new.last);
         Ok(())
-    }
-}
-
-/// Writes behind the header, and computes checksums meanwhile.
-struct Summed<'f> {
-    file: &'f File,
-    at: u64,
-    block: Vec<u8>,
-    sums: Vec<u8>,
-}
-
-impl<'f> Summed<'f> {
-    fn new(file: &'f File) -> Self {
-        let block = Vec::with_capacity(1 << BLOCK_LOG);
-        Self { file, at: HEADER_BYTES as u64, block, sums: Vec::new() }
-    }
-
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let free = (1 << BLOCK_LOG) - self.block.len();
-            let (now, later) = bytes.split_at(free.min(bytes.len()));
-            self.block.extend_from_slice(now);
-            bytes = later;
-            if self.block.len() == 1 << BLOCK_LOG {
-                self.end_block()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn end_block(&mut self) -> io::Result<()> {
-        self.sums.extend(xxh3_64(&self.block).to_le_bytes());
-        self.file.write_all_at(&self.block, self.at)?;
-        self.at += self.block.len() as u64;
-        self.block.clear();
-        Ok(())
-    }
-
-    fn copy(&mut self, spool: &mut SpooledTempFile) -> io::Result<()> {
-        spool.rewind()?;
-        let mut bytes = vec![0; 1 << BLOCK_LOG];
-        loop {
-            match spool.read(&mut bytes)? {
-                0 => return Ok(()),
-                read => self.write(&bytes[..read])?,
-            }
-        }
-    }
-
-    fn finish(mut self, page: &[u8]) -> io::Result<()> {
-        if !self.block.is_empty() {
-            self.end_block()?;
-        }
-        let own = xxh3_64(&self.sums).to_le_bytes();
-        self.sums.extend(own);
-        self.file.write_all_at(&self.sums, self.at)?;
-        self.file.write_all_at(page, 0)
     }
 }

@@ -4,8 +4,7 @@ use super::word::Word;
 use super::words::{Words, WordsMut};
 use crate::kernel::sys::Pages;
 use crate::kernel::words::{self, Op};
-use crate::kernel::{Level, on_each};
-use std::thread::available_parallelism;
+use crate::kernel::{Level, on_each, processors};
 
 /// Memory of words, at first all 0. Much memory is on huge pages if the kernel gives them.
 pub struct OwnedWords<W>(Memory<W>);
@@ -39,8 +38,7 @@ impl<W: Word> OwnedWords<W> {
         if let Some(mut pages) = mapped::<W>(count) {
             let out = &mut bytemuck::cast_slice_mut(pages.bytes_mut())[..count];
             // Most of the time goes into new pages, which the kernel fills with zeros.
-            let threads =
-                available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
+            let threads = processors().min(MAX_THREADS);
             let share = count.div_ceil(threads).next_multiple_of(SHARE_WORDS);
             let parts = out.chunks_mut(share).zip(a.chunks(share)).zip(b.chunks(share));
             on_each(parts.collect(), |((out, a), b)| {

@@ -7,9 +7,8 @@
 use super::bucket::{BucketEncoder, MAX_HEAD_BYTES};
 use super::header::{Header, Representation};
 use super::portable::{FIRST_BUCKET, Portable, PortableWriter};
-use super::summed::Summed;
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::Spool;
+use crate::io::write::{Spool, Summed};
 use crate::set::container::{BITMAP_BYTES, Container};
 use std::fs::File;
 use std::io::{self, Write};

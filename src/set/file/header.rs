@@ -129,18 +129,15 @@ impl Header {
     ///
     /// The fault and the byte where it is.
     pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
-        let ([kind, block_log, ..], fields) = FORMAT.open(file)?;
+        let ([kind, block_log, ..], mut fields) = FORMAT.open(file)?;
         let representation = Representation::of_code(kind)
             .ok_or((12, "this kind of set is not known to this program"))?;
         if block_log != BLOCK_LOG {
             return Err((13, "blocks of this size are not known to this program"));
         }
-        let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0); // a page has room for many more fields
-        let [base, bits, cardinality, min, max] = std::array::from_fn(|_| next());
-        let mut section = || Section { offset: next(), len: next() };
-        let [payload, table, ranks, checksums] = std::array::from_fn(|_| section());
-        if next() != file.len() as u64 {
+        let [base, bits, cardinality, min, max] = std::array::from_fn(|_| fields.number());
+        let [payload, table, ranks, checksums] = std::array::from_fn(|_| fields.section());
+        if fields.number() != file.len() as u64 {
             return Err((120, "the length of the file is not what its header says"));
         }
         let header = Self {

@@ -13,7 +13,6 @@ mod questions;
 mod set_file;
 mod sizes;
 mod sparse;
-mod summed;
 mod writer;
 
 pub(crate) use crate::io::write::Spool;
@@ -26,5 +25,4 @@ pub use set_file::{SetFile, SetKind};
 pub(crate) use sizes::Sizes;
 #[cfg(feature = "cli")]
 pub(crate) use sizes::dense_bytes;
-pub(crate) use summed::Summed;
-pub(crate) use writer::{BitsWriter, ValueSink, append_checksums, in_containers, push_array};
+pub(crate) use writer::{BitsWriter, ValueSink, in_containers, push_array};

@@ -1,10 +1,10 @@
 //! Writes ascending containers in the portable roaring format.
 
 use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
-use crate::io::write::Spool;
+use crate::io::write::{Spool, Waiting};
 use crate::set::container::Container;
 use crate::set::view::{Bucket, ENTRY_BYTES};
-use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
+use std::io::{self, Write};
 use tempfile::SpooledTempFile;
 
 /// Writes ascending containers in the portable roaring format, of 64 bits if a key needs them. The
@@ -98,15 +98,13 @@ pub(crate) struct Portable<W> {
 /// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
 #[derive(Debug)]
 pub(crate) struct BucketTable {
-    /// Buffered, because an entry has only 24 bytes, and there may be as many entries as values.
-    entries: BufWriter<SpooledTempFile>,
+    entries: Waiting,
     count: u64,
 }
 
 impl BucketTable {
     fn new(spool: &Spool) -> Self {
-        let entries = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
-        Self { entries: BufWriter::with_capacity(1 << 16, entries), count: 0 }
+        Self { entries: Waiting::new(spool.memory_bytes, &spool.folder), count: 0 }
     }
 
     fn push(&mut self, bucket: Bucket) -> io::Result<()> {
@@ -121,9 +119,7 @@ impl BucketTable {
 
     /// Copies the entries to `out`; gives how many bytes they have.
     pub(crate) fn write_to(self, out: &mut impl Write) -> io::Result<u64> {
-        let mut entries = self.entries.into_inner().map_err(IntoInnerError::into_error)?;
-        entries.rewind()?;
-        io::copy(&mut entries, out)
+        self.entries.append_to(out)
     }
 }
 

@@ -2,14 +2,12 @@
 
 use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
-use super::summed::Summed;
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::Spool;
+use crate::io::write::{Spool, Summed, Waiting};
 use crate::set::container::Container;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
 use std::fs::File;
-use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
-use tempfile::SpooledTempFile;
+use std::io::{self, Write};
 
 /// Gathers ascending values in groups, one at a time.
 #[derive(Debug)]
@@ -24,13 +22,11 @@ pub(super) struct Sparse<'f> {
     encoder: GroupEncoder,
     /// Bytes of the groups.
     bytes: u64,
-    table: BufWriter<SpooledTempFile>,
-    table_bytes: u64,
+    table: Waiting,
 }
 
 impl<'f> Sparse<'f> {
     pub(super) fn new(file: &'f File, spool: &Spool) -> Self {
-        let table = tempfile::spooled_tempfile_in(spool.memory_bytes, &spool.folder);
         Self {
             out: Summed::new(file, HEADER_BYTES as u64),
             values: Vec::with_capacity(GROUP_VALUES),
@@ -38,8 +34,7 @@ impl<'f> Sparse<'f> {
             positions: Vec::new(),
             encoder: GroupEncoder::default(),
             bytes: 0,
-            table: BufWriter::new(table),
-            table_bytes: 0,
+            table: Waiting::new(spool.memory_bytes, &spool.folder),
         }
     }
 
@@ -93,7 +88,6 @@ impl<'f> Sparse<'f> {
         self.out.write_all(bytes)?;
         self.bytes += bytes.len() as u64;
         self.table.write_all(&entry)?;
-        self.table_bytes += entry.len() as u64;
         self.values.clear();
         Ok(())
     }
@@ -103,11 +97,9 @@ impl<'f> Sparse<'f> {
     pub(super) fn finish(mut self) -> io::Result<(Header, Vec<(u64, u64)>)> {
         self.end_group()?;
         let payload = Section { offset: HEADER_BYTES as u64, len: self.bytes };
-        let mut table = self.table.into_inner().map_err(IntoInnerError::into_error)?;
-        table.rewind()?;
-        io::copy(&mut table, &mut self.out)?;
+        let table_bytes = self.table.append_to(&mut self.out)?;
         self.out.flush()?;
-        let table = Section { offset: payload.end(), len: self.table_bytes };
+        let table = Section { offset: payload.end(), len: table_bytes };
         let ranks = Section { offset: table.end(), len: 0 };
         let header = Header { table, ranks, ..Header::of(Representation::Sparse, payload) };
         Ok((header, self.out.take_sums()))

@@ -7,10 +7,10 @@ use super::header::{Header, Representation};
 use super::sizes::Sizes;
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
-use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
-use crate::io::write::Spool;
+use crate::io::page::{HEADER_BYTES, Section};
+use crate::io::write::{Spool, Waiting, append_checksums};
+use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::kernel::{Level, on_each};
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
@@ -18,13 +18,9 @@ use crate::set::sparse::GROUP_VALUES;
 use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
-use std::num::NonZero;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::thread::available_parallelism;
-use tempfile::SpooledTempFile;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Takes values, one batch after the other. A source hands over either values or
 /// containers; the containers of a set come with ascending keys.
@@ -137,7 +133,7 @@ impl<'f> BitsWriter<'f> {
             SetFormat::DenseBits => Body::Dense(Dense {
                 out: BufWriter::with_capacity(1 << 20, self.file),
                 keys: None,
-                ranks: tempfile::spooled_tempfile_in(1 << 20, &self.spool.folder),
+                ranks: Waiting::new(1 << 20, &self.spool.folder),
             }),
             SetFormat::SparseBits => Body::Sparse(Sparse::new(self.file, &self.spool)),
             _ => Body::Roaring(Roaring::new(self.file, self.spool.clone())),
@@ -287,7 +283,7 @@ struct Dense<'f> {
     out: BufWriter<&'f File>,
     /// The keys from the first one up to the next one; none before the first.
     keys: Option<Range<u64>>,
-    ranks: SpooledTempFile,
+    ranks: Waiting,
 }
 
 /// Most pieces of a plain bitmap: their ranks alone take 32 GiB.
@@ -327,8 +323,7 @@ impl Dense<'_> {
         self.out.flush()?;
         self.out.get_ref().set_len(payload.end())?;
         self.out.seek(io::SeekFrom::Start(payload.end()))?;
-        self.ranks.rewind()?;
-        io::copy(&mut self.ranks, &mut self.out)?;
+        self.ranks.append_to(&mut self.out)?;
         self.out.flush()?;
         Ok(Header {
             base: keys.start << 16,
@@ -337,45 +332,4 @@ impl Dense<'_> {
             ..Header::of(Representation::Dense, payload)
         })
     }
-}
-
-/// Appends the checksums of the bytes between the header and `end`. It does not read blocks whose
-/// checksums are `known`, by their ascending numbers.
-pub(crate) fn append_checksums(file: &File, end: u64, known: &[(u64, u64)]) -> io::Result<Section> {
-    let count = blocks(end);
-    let threads = available_parallelism().map_or(1, NonZero::get).clamp(1, 16) as u64;
-    let share = count.div_ceil(threads).max(64);
-    let parts = on_each((0..count.div_ceil(share)).collect(), |part| {
-        let blocks = part * share..count.min((part + 1) * share);
-        checksums(file, blocks, end, known)
-    });
-    let mut sums = parts.into_iter().collect::<io::Result<Vec<_>>>()?.concat();
-    let own = xxh3_64(&sums).to_le_bytes();
-    sums.extend_from_slice(&own);
-    file.write_all_at(&sums, end)?;
-    Ok(Section { offset: end, len: sums.len() as u64 })
-}
-
-/// The checksums of some of these blocks.
-fn checksums(
-    file: &File,
-    blocks: Range<u64>,
-    end: u64,
-    known: &[(u64, u64)],
-) -> io::Result<Vec<u8>> {
-    let first = known.partition_point(|&(index, _)| index < blocks.start);
-    let mut known = known[first..].iter().peekable();
-    let mut sums = Vec::new();
-    let mut block = vec![0; 1 << BLOCK_LOG];
-    for index in blocks {
-        if let Some((_, sum)) = known.next_if(|known| known.0 == index) {
-            sums.extend_from_slice(&sum.to_le_bytes());
-            continue;
-        }
-        let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);
-        let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
-        file.read_exact_at(&mut block[..len], at)?;
-        sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
-    }
-    Ok(sums)
 }

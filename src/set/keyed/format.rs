@@ -38,16 +38,13 @@ impl Header {
 
     /// Reads the header of a file and checks it against the file's length.
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
-        let ([block_log, rest @ ..], fields) = FORMAT.open(file)?;
+        let ([block_log, rest @ ..], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || rest != [0; 3] {
             return Err((12, "blocks of this size are not known to this program"));
         }
-        let mut fields = fields.as_chunks::<8>().0.iter().copied().map(u64::from_le_bytes);
-        let mut next = || fields.next().unwrap_or(0); // a page has room for many more fields
-        let count = next();
-        let mut section = || Section { offset: next(), len: next() };
-        let [bodies, keys, directory, checksums] = std::array::from_fn(|_| section());
-        if next() != file.len() as u64 {
+        let count = fields.number();
+        let [bodies, keys, directory, checksums] = std::array::from_fn(|_| fields.section());
+        if fields.number() != file.len() as u64 {
             return Err((88, "the length of the file is not what its header says"));
         }
         let header = Self { count, bodies, keys, directory, checksums };

@@ -3,13 +3,11 @@
 use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Spool, Telling};
-use crate::set::file::{Summed, append_checksums};
+use crate::io::write::{Spool, Summed, Telling, Waiting, append_checksums};
 use std::fs::File;
-use std::io::{self, BufWriter, IntoInnerError, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use tempfile::SpooledTempFile;
 
 /// The sizes of a `.sets` file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,8 +27,8 @@ pub(crate) struct KeyedWriter<'f> {
     file: &'f File,
     path: PathBuf,
     out: Summed<'f>,
-    keys: BufWriter<SpooledTempFile>,
-    directory: BufWriter<SpooledTempFile>,
+    keys: Waiting,
+    directory: Waiting,
     count: u64,
     values: u64,
     body_end: u64,
@@ -41,16 +39,13 @@ pub(crate) struct KeyedWriter<'f> {
 impl<'f> KeyedWriter<'f> {
     /// Writes into an empty file; `path` is for messages.
     pub(crate) fn new(file: &'f File, path: &Path, spool: &Spool) -> Self {
-        let temporary = || {
-            let file = tempfile::spooled_tempfile_in(spool.memory_bytes / 2, &spool.folder);
-            BufWriter::with_capacity(1 << 16, file)
-        };
+        let waiting = || Waiting::new(spool.memory_bytes / 2, &spool.folder);
         Self {
             file,
             path: path.into(),
             out: Summed::new(file, HEADER_BYTES as u64),
-            keys: temporary(),
-            directory: temporary(),
+            keys: waiting(),
+            directory: waiting(),
             count: 0,
             values: 0,
             body_end: 0,
@@ -97,8 +92,8 @@ impl<'f> KeyedWriter<'f> {
             let bodies = Section { offset: HEADER_BYTES as u64, len: body_end };
             let keys_at = Section { offset: bodies.end(), len: key_end };
             let mut directory_at = Section { offset: keys_at.end(), len: 0 };
-            copy(keys, &mut out)?;
-            directory_at.len = copy(directory, &mut out)?;
+            keys.append_to(&mut out)?;
+            directory_at.len = directory.append_to(&mut out)?;
             out.flush()?;
             let checksums = append_checksums(file, directory_at.end(), &out.take_sums())?;
             file.set_len(checksums.end())?;
@@ -111,10 +106,4 @@ impl<'f> KeyedWriter<'f> {
         let bytes = finish().map_err(Error::io("write", &path))?;
         Ok(WrittenSets { sets, values, bytes })
     }
-}
-
-fn copy(from: BufWriter<SpooledTempFile>, out: &mut impl Write) -> io::Result<u64> {
-    let mut from = from.into_inner().map_err(IntoInnerError::into_error)?;
-    from.rewind()?;
-    io::copy(&mut from, out)
 }

@@ -179,7 +179,7 @@ impl ArraySort {
             let (room, count) = (out.len(), numbers.count());
             return Err(Error::usage(format!("room for {room} numbers, and not for {count}")));
         }
-        advise_huge_pages(bytemuck::cast_slice_mut(out));
+        advise_huge_pages(out);
         let threads = self.threads.unwrap_or_else(|| Machine::detect().threads);
         let level = self.level.unwrap_or_else(Level::best);
         let few = if quicksort::is_fast(level) { FEW_FAST } else { FEW };
@@ -277,9 +277,9 @@ impl<T: Entry> Job<'_, T> {
         Ok(sample)
     }
 
-    /// The indices that each thread reads.
+    /// The indices that each thread reads. A share of its numbers fits a counter of 32 bits.
     fn shares(&self, len: usize) -> Vec<Range<usize>> {
-        let share = len.div_ceil(self.threads).max(1);
+        let share = len.div_ceil(self.threads).clamp(1, u32::MAX as usize);
         (0..len).step_by(share).map(|from| from..(from + share).min(len)).collect()
     }
 

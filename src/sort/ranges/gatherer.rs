@@ -107,7 +107,7 @@ impl Gatherer {
     pub(crate) fn new(room_bytes: usize, expected_bytes: usize, spool: Spool) -> Self {
         // Memory that is not touched costs nothing.
         let mut narrow = vec![0_u64; expected_bytes.min(room_bytes) / 8];
-        advise_huge_pages(bytemuck::cast_slice_mut(&mut narrow));
+        advise_huge_pages(&mut narrow);
         narrow.clear();
         Self { narrow, wide: Vec::new(), room_bytes, spool, spilled: None, spilled_bytes: 0 }
     }

@@ -1,9 +1,11 @@
-//! Writes a file from front to back, and computes checksums of its blocks meanwhile.
+//! Writes a file from front to back with the checksums of its blocks, which it computes meanwhile.
 
-use crate::io::page::{BLOCK_LOG, HEADER_BYTES};
+use crate::io::page::{BLOCK_LOG, HEADER_BYTES, Section, blocks};
+use crate::kernel::{on_each, processors};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -62,6 +64,56 @@ impl Write for Summed<'_> {
         self.buffer.clear();
         Ok(())
     }
+}
+
+/// Appends the checksums of the bytes between the header and `end`. It does not read blocks whose
+/// checksums are `known`, by their ascending numbers.
+pub(crate) fn append_checksums(file: &File, end: u64, known: &[(u64, u64)]) -> io::Result<Section> {
+    let count = blocks(end);
+    let share = count.div_ceil(processors() as u64).max(64);
+    let parts = on_each((0..count.div_ceil(share)).collect(), |part| {
+        let blocks = part * share..count.min((part + 1) * share);
+        checksums(file, blocks, end, known)
+    });
+    let sums = with_own(parts.into_iter().collect::<io::Result<Vec<_>>>()?.concat());
+    file.write_all_at(&sums, end)?;
+    Ok(Section { offset: end, len: sums.len() as u64 })
+}
+
+/// The checksums of these bytes, which follow the header of a file, and the checksum of them.
+pub(crate) fn checksums_of(bytes: &[u8]) -> Vec<u8> {
+    with_own(bytes.chunks(1 << BLOCK_LOG).flat_map(|block| xxh3_64(block).to_le_bytes()).collect())
+}
+
+/// Puts the checksum of the checksums behind them.
+fn with_own(mut sums: Vec<u8>) -> Vec<u8> {
+    let own = xxh3_64(&sums).to_le_bytes();
+    sums.extend_from_slice(&own);
+    sums
+}
+
+/// The checksums of some of these blocks.
+fn checksums(
+    file: &File,
+    blocks: Range<u64>,
+    end: u64,
+    known: &[(u64, u64)],
+) -> io::Result<Vec<u8>> {
+    let first = known.partition_point(|&(index, _)| index < blocks.start);
+    let mut known = known[first..].iter().peekable();
+    let mut sums = Vec::new();
+    let mut block = vec![0; 1 << BLOCK_LOG];
+    for index in blocks {
+        if let Some((_, sum)) = known.next_if(|known| known.0 == index) {
+            sums.extend_from_slice(&sum.to_le_bytes());
+            continue;
+        }
+        let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);
+        let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
+        file.read_exact_at(&mut block[..len], at)?;
+        sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
+    }
+    Ok(sums)
 }
 
 #[cfg(test)]
