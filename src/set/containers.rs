@@ -272,6 +272,14 @@ impl Containers {
         self.put(Slot { block, index }, key, container);
     }
 
+    /// Appends the containers of `other`, whose keys must be larger than all of these.
+    pub(crate) fn append(&mut self, other: Self) {
+        debug_assert!(self.last_key() < other.firsts.first().copied() || other.firsts.is_empty());
+        self.firsts.extend(other.firsts);
+        self.lens.extend(other.lens);
+        self.blocks.extend(other.blocks);
+    }
+
     /// Appends ascending values above all others. All values with the same key must come in one
     /// call.
     pub(crate) fn push_values(&mut self, values: &[u64]) {

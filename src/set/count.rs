@@ -15,14 +15,11 @@ impl Plan<'_> {
     }
 
     fn counted(self, progress: &Progress) -> Result<u64> {
-        let mut count = 0;
         if let Some(merge) = Merge::of(&self) {
-            merge.run(progress, |values| {
-                count += values.len() as u64;
-                Ok(())
-            })?;
-            return Ok(count);
+            let add = |count: &mut u64, values: &[u64]| *count += values.len() as u64;
+            return Ok(merge.run_in_windows(progress, add)?.into_iter().sum());
         }
+        let mut count = 0;
         let mut pool = Pool::default();
         self.walk(progress, |plan, key| {
             let pair = match plan {

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::view::{Damage, Walk};
 use crate::error::{Error, Result};
 use crate::kernel::retain::retain;
-use crate::kernel::{Level, steps};
+use crate::kernel::{Level, on_each, processors, steps};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op};
 
@@ -17,6 +17,8 @@ use crate::set::container::{Among, Op};
 const MAX_SETS: usize = 32;
 /// About the number of values that go to the sink together.
 const BATCH: usize = 1 << 13;
+/// With fewer values, more threads are not worth their start.
+const MIN_SHARED: u64 = 1 << 20;
 
 /// A join of sparse sets.
 pub(super) struct Merge<'a> {
@@ -104,6 +106,7 @@ impl<'a> Merge<'a> {
                 for other in others {
                     match other {
                         Plan::Gather(Among::Any, members) => add(&mut sets, members.plans())?,
+                        Plan::Join(Op::Or, plans) => add(&mut sets, plans)?,
                         other => add(&mut sets, std::slice::from_ref(other))?,
                     }
                 }
@@ -129,13 +132,86 @@ impl<'a> Merge<'a> {
 
     /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
     pub(super) fn run(
+        self,
+        progress: &Progress,
+        take: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        self.enter(progress);
+        self.walk(0, progress, take)
+    }
+
+    /// Cuts the range of values into windows, which threads work on at once. Gives what `take` made
+    /// of the values of each window, in the order of the windows.
+    pub(super) fn run_in_windows<T: Default + Send>(
+        self,
+        progress: &Progress,
+        take: impl Fn(&mut T, &[u64]) + Sync,
+    ) -> Result<Vec<T>> {
+        self.enter(progress);
+        let work = |(first, window): (u64, Self)| {
+            let mut made = T::default();
+            window.walk(first >> 16, progress, |values| {
+                take(&mut made, values);
+                Ok(())
+            })?;
+            Ok(made)
+        };
+        let values = self.sets.iter().map(|sparse| sparse.walk.len()).fold(0, u64::saturating_add);
+        let count = if values < MIN_SHARED { 1 } else { processors() as u64 };
+        on_each(self.windows(count)?, work).into_iter().collect()
+    }
+
+    /// The first value of each window, and the merge of its values. There are up to `count` windows.
+    /// Each has about as many values of the largest set, or of the first one if only its values
+    /// belong to the result.
+    fn windows(self, count: u64) -> Result<Vec<(u64, Self)>> {
+        let measure = match self.rule {
+            Rule::First { .. } => self.sets.first(),
+            Rule::Among(_) => self.sets.iter().max_by_key(|sparse| sparse.walk.len()),
+        };
+        let mut firsts = vec![0];
+        for window in 1..count {
+            let Some(sparse) = measure else { break };
+            let rank = sparse.walk.len() / count * window;
+            let value = sparse.walk.select(rank).map_err(|damage| sparse.set.damaged(damage))?;
+            if let Some(first) = value.map(|value| value & !0xFFFF)
+                && firsts.last().is_some_and(|&before| before < first)
+            {
+                firsts.push(first);
+            }
+        }
+        let behind = firsts.iter().skip(1).copied().map(Some).chain([None]);
+        firsts
+            .iter()
+            .zip(behind)
+            .map(|(&first, behind)| Ok((first, self.within(first, behind)?)))
+            .collect()
+    }
+
+    /// The merge of the values from `first` on, up to those below `behind` if there is an end.
+    fn within(&self, first: u64, behind: Option<u64>) -> Result<Self> {
+        let sets = self.sets.iter().map(|sparse| {
+            let walk = sparse.walk.within(first, behind);
+            let set = sparse.set;
+            Ok(Sparse { walk: walk.map_err(|damage| set.damaged(damage))?, set })
+        });
+        Ok(Self { rule: self.rule, sets: sets.collect::<Result<_>>()?, batch: Batch::default() })
+    }
+
+    fn enter(&self, progress: &Progress) {
+        let last = self.sets.iter().filter_map(|sparse| sparse.walk.last()).max();
+        progress.enter(Phase::Walk, last.map_or(0, |last| (last >> 16) + 1));
+    }
+
+    /// Hands over the values of the result. No value is below the aligned range of 2^16 with the
+    /// upper bits `done`.
+    fn walk(
         mut self,
+        mut done: u64,
         progress: &Progress,
         mut take: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let last = self.sets.iter().filter_map(|sparse| sparse.walk.last()).max();
-        progress.enter(Phase::Walk, last.map_or(0, |last| (last >> 16) + 1));
-        let (mut values, mut done) = (Vec::new(), 0);
+        let mut values = Vec::new();
         while self.step(&mut values)? {
             steps::count(1 + values.len() / 8);
             self.batch.push(&values, &mut take)?;
@@ -231,5 +307,79 @@ impl Batch {
 
     fn finish(self, take: impl FnOnce(&[u64]) -> Result<()>) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { take(&self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::format::SetFormat;
+    use crate::set::{IntegerSet, SetFile};
+    use proptest::prelude::*;
+
+    fn sparse(values: &[u64]) -> SetFile {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sparse.bits");
+        let set: IntegerSet = values.iter().copied().collect();
+        set.write_as(&path, SetFormat::SparseBits).unwrap();
+        SetFile::open(&path).unwrap()
+    }
+
+    fn merge(op: Option<Op>, sets: &[SetFile]) -> Merge<'_> {
+        let plans = Plan::all(sets);
+        let plan = match op {
+            Some(op) => Plan::join(op, plans),
+            None => Plan::at_least(2, plans),
+        };
+        Merge::of(&plan).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn windows_have_the_values_of_the_whole(
+            values in prop::collection::vec(
+                prop::collection::vec(prop_oneof![any::<u64>(), 0..1_u64 << 20], 1..300), 2..4),
+            count in 1_u64..9,
+        ) {
+            let progress = Progress::default();
+            let sets: Vec<SetFile> = values.iter().map(|values| sparse(values)).collect();
+            for op in [Some(Op::And), Some(Op::Or), Some(Op::Xor), Some(Op::AndNot), None] {
+                let mut expected = Vec::new();
+                merge(op, &sets).run(&progress, |values| {
+                    expected.extend_from_slice(values);
+                    Ok(())
+                }).unwrap();
+                let windows = merge(op, &sets).windows(count).unwrap();
+                prop_assert!(windows.len() as u64 <= count);
+                let mut found = Vec::new();
+                for (first, window) in windows {
+                    window.walk(first >> 16, &progress, |values| {
+                        assert!(values[0] >= first, "{} lies before {first}", values[0]);
+                        found.extend_from_slice(values);
+                        Ok(())
+                    }).unwrap();
+                }
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
+
+    #[test]
+    fn many_values_are_merged_in_windows_and_counted() {
+        let values = |step: usize| (0..u64::MAX).step_by(step << 44).collect::<Vec<u64>>();
+        let sets = [sparse(&values(1)), sparse(&values(3))];
+        let plan = || Plan::join(Op::And, Plan::all(&sets));
+        assert!(sets.iter().map(SetFile::len).sum::<u64>() >= MIN_SHARED);
+        let found = plan().collect(&Progress::default()).unwrap();
+        for value in values(3) {
+            assert!(
+                found.container(value >> 16).is_some_and(|container| container.contains(0)),
+                "{value}"
+            );
+        }
+        assert_eq!(found.len(), values(3).len() as u64);
+        assert_eq!(plan().count(&Progress::default()).unwrap(), found.len());
     }
 }

@@ -264,11 +264,11 @@ impl<'a> Plan<'a> {
     /// The same for the whole `sets` of the plan.
     fn collected(self, mut sets: Vec<Operand<'a>>, progress: &Progress) -> Result<Containers> {
         if let Some(merge) = Merge::of(&self) {
+            let parts = merge.run_in_windows(progress, Containers::push_values)?;
             let mut found = Containers::default();
-            merge.run(progress, |values| {
-                found.push_values(values);
-                Ok(())
-            })?;
+            for part in parts {
+                found.append(part);
+            }
             return Ok(found);
         }
         let mut pool = Pool::default();

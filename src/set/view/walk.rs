@@ -25,12 +25,34 @@ pub(crate) struct Walk<'a> {
     wanted: usize,
     /// The last value of the block before.
     met: Option<u64>,
+    /// The rank behind the last value to read, and a value that is larger than all of these.
+    end: u64,
+    behind: Option<u64>,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(view: SparseView<'a>) -> Self {
         let (block, wanted) = (Vec::new(), FIRST_BLOCK);
-        Self { view, rank: 0, block, filled: 0, next: 0, wanted, met: None }
+        let (end, behind) = (view.len(), None);
+        Self { view, rank: 0, block, filled: 0, next: 0, wanted, met: None, end, behind }
+    }
+
+    /// The values from `first` on, up to those below `behind` if there is an end.
+    pub(crate) fn within(&self, first: u64, behind: Option<u64>) -> Result<Self, Damage> {
+        let rank = self.view.position(first)?.0;
+        let end = match behind {
+            Some(behind) => self.view.position(behind)?.0,
+            None => self.view.len(),
+        };
+        if end < rank {
+            return Err(DISORDER);
+        }
+        Ok(Self { rank, end, behind, met: first.checked_sub(1), ..Self::new(self.view) })
+    }
+
+    /// The value that has `rank` values before it.
+    pub(crate) fn select(&self, rank: u64) -> Result<Option<u64>, Damage> {
+        self.view.select(rank)
     }
 
     /// Number of values of the set.
@@ -63,14 +85,17 @@ impl<'a> Walk<'a> {
             self.met = Some(self.block[self.filled - 1]);
         }
         (self.next, self.filled) = (0, 0);
-        if self.rank >= self.view.len() {
+        let Some(left) = self.end.checked_sub(self.rank).filter(|&left| left > 0) else {
             return Ok(());
-        }
+        };
         if self.block.len() < self.wanted {
             self.block.resize(self.wanted, 0);
         }
-        let filled = self.view.decode(self.rank, &mut self.block[..self.wanted])?;
-        if self.met.is_some_and(|met| met >= self.block[0]) {
+        let most = usize::try_from(left).map_or(self.wanted, |left| left.min(self.wanted));
+        let filled = self.view.decode(self.rank, &mut self.block[..most])?;
+        if self.met.is_some_and(|met| met >= self.block[0])
+            || self.behind.is_some_and(|behind| behind <= self.block[filled - 1])
+        {
             return Err(DISORDER);
         }
         self.filled = filled;
@@ -81,7 +106,7 @@ impl<'a> Walk<'a> {
 
     /// Passes all values.
     pub(super) fn end(&mut self) {
-        (self.next, self.filled, self.rank) = (0, 0, self.view.len());
+        (self.next, self.filled, self.rank) = (0, 0, self.end);
     }
 
     /// Moves to the first value from `value` on; never back.
@@ -91,7 +116,7 @@ impl<'a> Walk<'a> {
             self.next += gallop(rest, value);
             return Ok(());
         }
-        let rank = self.view.position(value)?.0;
+        let rank = self.view.position(value)?.0.min(self.end);
         if rank >= self.rank {
             if let Some(last) = self.filled.checked_sub(1) {
                 self.met = Some(self.block[last]);
