@@ -44,4 +44,6 @@ pub(crate) mod words;
 pub(crate) use flags::packed;
 pub(crate) use level::Level;
 pub(crate) use prefetch::prefetch;
+#[cfg(feature = "cli")]
+pub(crate) use threads::use_at_most;
 pub(crate) use threads::{in_threads, on_each, processors, sort, within_threads};

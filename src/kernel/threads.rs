@@ -4,6 +4,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 /// Calls `job` with each of `items`, each in a thread of its own. Gives the results in the order of
@@ -45,9 +46,18 @@ fn wait_for(job: &mut (dyn FnMut() + Send)) {
     });
 }
 
-/// Processors that this process may use, at most 16: more threads would wait for memory.
+/// Most threads of work for which its caller names no number; more would wait for memory.
+static MOST: AtomicUsize = AtomicUsize::new(16);
+
+/// The number of threads for work for which its caller names none.
 pub(crate) fn processors() -> usize {
-    available_parallelism().map_or(1, NonZero::get).min(16)
+    available_parallelism().map_or(1, NonZero::get).min(MOST.load(Ordering::Relaxed))
+}
+
+/// Limits [`processors`] in this process to the number of threads that its user asks for.
+#[cfg(feature = "cli")]
+pub(crate) fn use_at_most(threads: usize) {
+    MOST.fetch_min(threads.max(1), Ordering::Relaxed);
 }
 
 /// Calls `job` in so many threads at once; gives all results.
@@ -87,7 +97,6 @@ fn pool(threads: usize) -> Option<ThreadPool> {
 mod tests {
     use super::*;
     use std::sync::Barrier;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn all_threads_work_at_once() {

@@ -9,6 +9,7 @@ use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
+use crate::kernel::use_at_most;
 use crate::lines::{Group, LineTools};
 use crate::number::Format;
 use crate::progress::Progress;
@@ -66,6 +67,9 @@ impl Source {
         progress: Arc<Progress>,
     ) -> Result<Self> {
         check_threads(limits.threads)?;
+        if let Some(threads) = limits.threads {
+            use_at_most(threads);
+        }
         numbers.format.notation.check()?;
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let (started, done) = (Instant::now(), Mutex::default());

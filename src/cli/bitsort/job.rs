@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::io::read::standard_input;
 use crate::io::write::is_same_file;
 use crate::kernel::sys::Machine;
+use crate::kernel::use_at_most;
 use crate::number::Notation;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
@@ -63,6 +64,7 @@ impl SortArgs {
             sort = sort.memory(limit.on(machine));
         }
         if let Some(threads) = self.threads {
+            use_at_most(threads);
             sort = sort.threads(threads);
         }
         if let Some(strategy) = self.strategy {
