@@ -122,7 +122,8 @@ impl<'a> Joined<'a> {
         self
     }
 
-    /// The set in memory. O(containers that can matter).
+    /// The set in memory. O(containers that can matter). All processors join sparse files of many
+    /// values, as they do to [`count`](Self::count) them.
     ///
     /// # Errors
     ///

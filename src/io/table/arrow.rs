@@ -46,17 +46,17 @@ struct Reader {
 type Dictionary = Arc<[ArrayRef]>;
 
 /// A column of a record batch.
-struct Part {
+struct BatchColumn {
     column: ArrayRef,
     dictionary: Option<Dictionary>,
     at: usize,
 }
 
 /// The keys of a record batch.
-pub(super) struct ArrowKeys(Part);
+pub(super) struct ArrowKeys(BatchColumn);
 
 /// The numbers of a record batch.
-pub(super) struct ArrowPiece(Part);
+pub(super) struct ArrowPiece(BatchColumn);
 
 /// The schema and the batches of a file.
 struct Outline {
@@ -279,7 +279,7 @@ impl ArrowTable {
     }
 
     /// The column of `reader` in a record batch.
-    fn part(&self, reader: &Reader, piece: usize, rows: u64) -> io::Result<Part> {
+    fn part(&self, reader: &Reader, piece: usize, rows: u64) -> io::Result<BatchColumn> {
         let block = self.batches.get(piece).ok_or_else(|| invalid("a record batch is missing"))?;
         let (at, head_bytes, whole) = place_of(block)?;
         if whole > self.bytes.limit_bytes && at.saturating_add(whole) <= self.bytes.len {
@@ -293,7 +293,7 @@ impl ArrowTable {
         if column.len() as u64 != rows {
             return Err(invalid("a record batch has another number of rows than it says"));
         }
-        Ok(Part { column, dictionary: reader.dictionary.clone(), at: 0 })
+        Ok(BatchColumn { column, dictionary: reader.dictionary.clone(), at: 0 })
     }
 }
 
@@ -385,7 +385,7 @@ fn check(
     Ok(all)
 }
 
-impl Part {
+impl BatchColumn {
     /// The next `count` rows, or fewer at the end.
     fn next(&mut self, count: usize) -> ArrayRef {
         let count = count.min(self.column.len() - self.at);

@@ -1,6 +1,7 @@
 //! Where bytes go: files that appear whole or not at all, and streams.
 
 mod atomic;
+mod deferred;
 mod direct;
 mod folder;
 mod lock;
@@ -8,15 +9,14 @@ mod relay;
 mod sequence;
 mod summed;
 mod telling;
-mod waiting;
 mod writer;
 
 pub(crate) use atomic::{folder_of, is_same_file};
+pub(crate) use deferred::Deferred;
 pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
 pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
-pub(crate) use waiting::Waiting;
 pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};

@@ -3,7 +3,7 @@
 use super::dictionary::Dictionary;
 use super::numbering::Numbering;
 use crate::error::{Error, Result};
-use crate::io::write::Waiting;
+use crate::io::write::Deferred;
 use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
@@ -128,7 +128,7 @@ impl ValueSink for SplitSink<'_, '_> {
 
 /// Keys in their order, each with the place of its set.
 pub(super) struct List {
-    out: Waiting,
+    out: Deferred,
     folder: PathBuf,
 }
 
@@ -136,7 +136,7 @@ impl List {
     pub(super) fn new(spool: &Spool) -> Self {
         /// Most bytes of a list that stay in memory; there may be dozens of lists.
         const MEMORY_BYTES: usize = 1 << 14;
-        Self { out: Waiting::new(MEMORY_BYTES, &spool.folder), folder: spool.folder.clone() }
+        Self { out: Deferred::new(MEMORY_BYTES, &spool.folder), folder: spool.folder.clone() }
     }
 
     /// A list of the sets in `stored`, which are ordered by the numbers of keys.

@@ -5,7 +5,7 @@ use super::file::IndexFile;
 use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES};
 use crate::error::{Error, Result};
 use crate::io::page::HEADER_BYTES;
-use crate::io::write::{Summed, Waiting, append_checksums, temporary_folder};
+use crate::io::write::{Deferred, Summed, append_checksums, temporary_folder};
 use crate::sort::plan::budget::INDEX_TABLE_BYTES;
 use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
@@ -14,8 +14,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-fn waiting() -> Waiting {
-    Waiting::new(INDEX_TABLE_BYTES, &temporary_folder())
+fn deferred() -> Deferred {
+    Deferred::new(INDEX_TABLE_BYTES, &temporary_folder())
 }
 
 /// Takes groups in their order. The file is invalid before [`finish`](Self::finish).
@@ -23,8 +23,8 @@ pub(super) struct Writer<'f> {
     file: &'f File,
     out: Summed<'f>,
     filters_len: u64,
-    groups: Waiting,
-    blocks: Waiting,
+    groups: Deferred,
+    blocks: Deferred,
     block_count: u64,
     sum: Xxh3,
     rows: u64,
@@ -35,21 +35,21 @@ pub(super) struct Writer<'f> {
 
 struct OrderSpool {
     last: Vec<u8>,
-    places: Waiting,
-    bounds: Waiting,
+    places: Deferred,
+    bounds: Deferred,
     bounds_len: u64,
 }
 
 impl<'f> Writer<'f> {
     pub(super) fn new(file: &'f File) -> Self {
         let order =
-            OrderSpool { last: Vec::new(), places: waiting(), bounds: waiting(), bounds_len: 0 };
+            OrderSpool { last: Vec::new(), places: deferred(), bounds: deferred(), bounds_len: 0 };
         Self {
             file,
             out: Summed::new(file, HEADER_BYTES as u64),
             filters_len: 0,
-            groups: waiting(),
-            blocks: waiting(),
+            groups: deferred(),
+            blocks: deferred(),
             block_count: 0,
             sum: Xxh3::new(),
             rows: 0,

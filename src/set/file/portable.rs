@@ -1,7 +1,7 @@
 //! Writes ascending containers in the portable roaring format.
 
 use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
-use crate::io::write::{Spool, Waiting};
+use crate::io::write::{Deferred, Spool};
 use crate::set::container::Container;
 use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, Write};
@@ -98,13 +98,13 @@ pub(crate) struct Portable<W> {
 /// The places of the buckets of a 64-bit bitmap, as a `.bits` file lists them.
 #[derive(Debug)]
 pub(crate) struct BucketTable {
-    entries: Waiting,
+    entries: Deferred,
     count: u64,
 }
 
 impl BucketTable {
     fn new(spool: &Spool) -> Self {
-        Self { entries: Waiting::new(spool.memory_bytes, &spool.folder), count: 0 }
+        Self { entries: Deferred::new(spool.memory_bytes, &spool.folder), count: 0 }
     }
 
     fn push(&mut self, bucket: Bucket) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use super::bucket::{in_order, out_of_order};
 use super::header::{Header, Representation};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Spool, Summed, Waiting};
+use crate::io::write::{Deferred, Spool, Summed};
 use crate::set::container::Container;
 use crate::set::sparse::{Entry, GROUP_VALUES, GroupEncoder};
 use std::fs::File;
@@ -22,7 +22,7 @@ pub(super) struct Sparse<'f> {
     encoder: GroupEncoder,
     /// Bytes of the groups.
     bytes: u64,
-    table: Waiting,
+    table: Deferred,
 }
 
 impl<'f> Sparse<'f> {
@@ -34,7 +34,7 @@ impl<'f> Sparse<'f> {
             positions: Vec::new(),
             encoder: GroupEncoder::default(),
             bytes: 0,
-            table: Waiting::new(spool.memory_bytes, &spool.folder),
+            table: Deferred::new(spool.memory_bytes, &spool.folder),
         }
     }
 

@@ -8,7 +8,7 @@ use super::sizes::Sizes;
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Spool, Waiting, append_checksums};
+use crate::io::write::{Deferred, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
@@ -133,7 +133,7 @@ impl<'f> BitsWriter<'f> {
             SetFormat::DenseBits => Body::Dense(Dense {
                 out: BufWriter::with_capacity(1 << 20, self.file),
                 keys: None,
-                ranks: Waiting::new(1 << 20, &self.spool.folder),
+                ranks: Deferred::new(1 << 20, &self.spool.folder),
             }),
             SetFormat::SparseBits => Body::Sparse(Sparse::new(self.file, &self.spool)),
             _ => Body::Roaring(Roaring::new(self.file, self.spool.clone())),
@@ -283,7 +283,7 @@ struct Dense<'f> {
     out: BufWriter<&'f File>,
     /// The keys from the first one up to the next one; none before the first.
     keys: Option<Range<u64>>,
-    ranks: Waiting,
+    ranks: Deferred,
 }
 
 /// Most pieces of a plain bitmap: their ranks alone take 32 GiB.

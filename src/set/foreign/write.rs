@@ -189,20 +189,20 @@ fn vector(buckets: Buckets<impl Read>, out: &mut impl Write) -> io::Result<()> {
         io::Error::new(io::ErrorKind::InvalidInput, what)
     })?;
     out.write_i32::<BigEndian>(length)?;
-    let mut summed = Summed { out, sum: crc32fast::Hasher::new() };
-    summed.write_all(&deletion::MAGIC)?;
-    buckets.copy_64(&mut summed)?;
-    let Summed { out, sum } = summed;
+    let mut with_crc = WithCrc { out, sum: crc32fast::Hasher::new() };
+    with_crc.write_all(&deletion::MAGIC)?;
+    buckets.copy_64(&mut with_crc)?;
+    let WithCrc { out, sum } = with_crc;
     out.write_u32::<BigEndian>(sum.finalize())
 }
 
 /// A writer that computes the checksum of its bytes.
-struct Summed<'o, W> {
+struct WithCrc<'o, W> {
     out: &'o mut W,
     sum: crc32fast::Hasher,
 }
 
-impl<W: Write> Write for Summed<'_, W> {
+impl<W: Write> Write for WithCrc<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.sum.update(&bytes[..written]);

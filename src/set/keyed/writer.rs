@@ -3,7 +3,7 @@
 use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Spool, Summed, Telling, Waiting, append_checksums};
+use crate::io::write::{Deferred, Spool, Summed, Telling, append_checksums};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -27,8 +27,8 @@ pub(crate) struct KeyedWriter<'f> {
     file: &'f File,
     path: PathBuf,
     out: Summed<'f>,
-    keys: Waiting,
-    directory: Waiting,
+    keys: Deferred,
+    directory: Deferred,
     count: u64,
     values: u64,
     body_end: u64,
@@ -39,13 +39,13 @@ pub(crate) struct KeyedWriter<'f> {
 impl<'f> KeyedWriter<'f> {
     /// Writes into an empty file; `path` is for messages.
     pub(crate) fn new(file: &'f File, path: &Path, spool: &Spool) -> Self {
-        let waiting = || Waiting::new(spool.memory_bytes / 2, &spool.folder);
+        let deferred = || Deferred::new(spool.memory_bytes / 2, &spool.folder);
         Self {
             file,
             path: path.into(),
             out: Summed::new(file, HEADER_BYTES as u64),
-            keys: waiting(),
-            directory: waiting(),
+            keys: deferred(),
+            directory: deferred(),
             count: 0,
             values: 0,
             body_end: 0,

@@ -245,8 +245,8 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
     }
 }
 
-/// The words of neighbouring slots.
-struct Part<'a> {
+/// The words of neighbouring slots, which one thread fills.
+struct Share<'a> {
     /// The number of the first word.
     first_word: usize,
     words: &'a mut [u64],
@@ -301,32 +301,36 @@ impl Slots {
         word as u32
     }
 
-    /// Fills `words`; each thread fills a part of the slots.
+    /// Fills `words`; each thread fills a share of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
-        let words_of_part = (words.len() / self.len).div_ceil(threads) * self.len;
-        let parts = words.chunks_mut(words_of_part);
-        let parts = Mutex::new(parts.enumerate());
+        let words_of_share = (words.len() / self.len).div_ceil(threads) * self.len;
+        let shares = words.chunks_mut(words_of_share);
+        let shares = Mutex::new(shares.enumerate());
         let job = || -> Result<(), Damage> {
             loop {
-                let next = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let next = shares.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((number, words)) = next else { return Ok(()) };
-                let mut part = Part { first_word: number * words_of_part, words };
+                let mut share = Share { first_word: number * words_of_share, words };
                 match view.0 {
                     Shape::Sparse(sparse) if self.is_dense() => {
-                        self.fill_of_values(&mut part, Walk::new(sparse))?;
+                        self.fill_of_values(&mut share, Walk::new(sparse))?;
                     }
-                    _ => self.fill_of_containers(&mut part, view.cursor())?,
+                    _ => self.fill_of_containers(&mut share, view.cursor())?,
                 }
             }
         };
         in_threads(threads, job).into_iter().collect()
     }
 
-    fn fill_of_containers(self, part: &mut Part<'_>, mut cursor: Cursor<'_>) -> Result<(), Damage> {
+    fn fill_of_containers(
+        self,
+        share: &mut Share<'_>,
+        mut cursor: Cursor<'_>,
+    ) -> Result<(), Damage> {
         let (mut lows, mut aside) = (Vec::new(), Vec::new());
         while let Some((key, container)) = cursor.next()? {
-            let first = self.first_word(key).wrapping_sub(part.first_word);
-            let slot = part.words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
+            let first = self.first_word(key).wrapping_sub(share.first_word);
+            let slot = share.words.get_mut(first..).and_then(|words| words.get_mut(..self.len));
             let Some(slot) = slot else { continue };
             if slot.iter().any(|&word| word != 0) {
                 aside.clear();
@@ -340,9 +344,9 @@ impl Slots {
         Ok(())
     }
 
-    /// Fills a part from the values of a sparse set whose keys have a slot each. Passes the values
-    /// of other parts without decoding them.
-    fn fill_of_values(self, part: &mut Part<'_>, mut walk: Walk<'_>) -> Result<(), Damage> {
+    /// Fills a share from the values of a sparse set whose keys have a slot each. Passes the values
+    /// of other shares without decoding them.
+    fn fill_of_values(self, share: &mut Share<'_>, mut walk: Walk<'_>) -> Result<(), Damage> {
         // Values ascend, so a word is composed without reading it.
         let (mut last, mut all) = (usize::MAX, 0);
         // Neighbouring values have neighbouring words, even across slots.
@@ -351,8 +355,8 @@ impl Slots {
             let rest = walk.rest()?;
             let Some(&first) = rest.first() else { return Ok(()) };
             let slot = self.first_word(first >> 16);
-            if slot.wrapping_sub(part.first_word) >= part.words.len() {
-                let slots = (part.first_word.wrapping_sub(slot) & self.mask) / self.len;
+            if slot.wrapping_sub(share.first_word) >= share.words.len() {
+                let slots = (share.first_word.wrapping_sub(slot) & self.mask) / self.len;
                 match (first >> 16)
                     .checked_add(slots as u64)
                     .and_then(|key| key.checked_mul(1 << 16))
@@ -365,8 +369,8 @@ impl Slots {
             let mut taken = 0;
             for &value in rest {
                 #[expect(clippy::cast_possible_truncation, reason = "lower bits are meant")]
-                let word = ((value >> shift) as usize & mask).wrapping_sub(part.first_word);
-                let Some(slot) = part.words.get_mut(word) else { break };
+                let word = ((value >> shift) as usize & mask).wrapping_sub(share.first_word);
+                let Some(slot) = share.words.get_mut(word) else { break };
                 all = if word == last { all } else { 0 } | bits((value & 0xFFFF) as u32);
                 last = word;
                 *slot = all;

@@ -289,7 +289,7 @@ impl Spilled {
         let part = |&left: &u64| {
             let at = place;
             place += left * RUN_BYTES as u64;
-            Source::Part(Part { file: &self.file, at, left, runs, read: Vec::new(), next: 0 })
+            Source::File(FileRuns { file: &self.file, at, left, runs, read: Vec::new(), next: 0 })
         };
         self.parts.iter().map(part).collect()
     }
@@ -299,11 +299,11 @@ impl Spilled {
 enum Source<'g> {
     Narrow(Iter<'g, u64>),
     Wide(Iter<'g, [u64; 2]>),
-    Part(Part<'g>),
+    File(FileRuns<'g>),
 }
 
-/// A part of a temporary file.
-struct Part<'g> {
+/// Runs in a temporary file.
+struct FileRuns<'g> {
     file: &'g File,
     /// Place of the runs that were not read yet.
     at: u64,
@@ -314,7 +314,7 @@ struct Part<'g> {
     next: usize,
 }
 
-impl Part<'_> {
+impl FileRuns<'_> {
     fn next(&mut self) -> io::Result<Option<[u64; 2]>> {
         if self.next == self.read.len() {
             let count = usize::try_from(self.left).map_or(self.runs, |left| left.min(self.runs));
@@ -336,7 +336,7 @@ impl Source<'_> {
         match self {
             Self::Narrow(ranges) => Ok(ranges.next().map(|range| range.range())),
             Self::Wide(ranges) => Ok(ranges.next().copied()),
-            Self::Part(part) => part.next(),
+            Self::File(runs) => runs.next(),
         }
     }
 }
@@ -354,7 +354,7 @@ impl<'g> Joined<'g> {
         let has_some = |source: &Source<'_>| match source {
             Source::Narrow(ranges) => ranges.len() > 0,
             Source::Wide(ranges) => ranges.len() > 0,
-            Source::Part(part) => part.left > 0,
+            Source::File(runs) => runs.left > 0,
         };
         let sources = sources.into_iter().filter(has_some).collect();
         Self { sources, heads: BinaryHeap::new(), is_begun: false }

@@ -6,9 +6,9 @@ use tempfile::SpooledTempFile;
 
 /// Takes bytes from the first to the last, and then gives them back.
 #[derive(Debug)]
-pub(crate) struct Waiting(BufWriter<SpooledTempFile>);
+pub(crate) struct Deferred(BufWriter<SpooledTempFile>);
 
-impl Waiting {
+impl Deferred {
     /// Up to `memory_bytes` wait in memory, more in a temporary file in `folder`.
     pub(crate) fn new(memory_bytes: usize, folder: &Path) -> Self {
         Self(BufWriter::new(tempfile::spooled_tempfile_in(memory_bytes, folder)))
@@ -28,7 +28,7 @@ impl Waiting {
     }
 }
 
-impl Write for Waiting {
+impl Write for Deferred {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -47,13 +47,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (memory_bytes, len) in [(1 << 20, 100_000), (100, 100_000), (100, 0)] {
             let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(len).collect();
-            let mut waiting = Waiting::new(memory_bytes, folder.path());
-            bytes.chunks(77).for_each(|piece| waiting.write_all(piece).unwrap());
+            let mut deferred = Deferred::new(memory_bytes, folder.path());
+            bytes.chunks(77).for_each(|piece| deferred.write_all(piece).unwrap());
             let mut out = b"before ".to_vec();
-            assert_eq!(waiting.append_to(&mut out).unwrap(), bytes.len() as u64);
+            assert_eq!(deferred.append_to(&mut out).unwrap(), bytes.len() as u64);
             assert_eq!(out, [b"before ", &bytes[..]].concat());
         }
-        let mut nowhere = Waiting::new(100, Path::new("/nowhere/at/all"));
+        let mut nowhere = Deferred::new(100, Path::new("/nowhere/at/all"));
         assert!(nowhere.write_all(&vec![0; 100_000]).is_err());
     }
 }
