@@ -109,24 +109,29 @@ impl Asker {
     }
 }
 
-/// Answers to what `values` of pandas asked, with its index; null where it is null.
+/// Answers to what `values` of pandas asked; null where it is null. Those to a Series have its index.
+/// Those to an Index or an array have none, which would name other rows.
 fn pandas<'py>(
     values: &Bound<'py, PyAny>,
     answers: &Bound<'py, PyAny>,
     has_nulls: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let pandas = values.py().import("pandas")?;
-    let answers = match values.getattr_opt("index")? {
-        Some(index) if values.get_type().name()? == "Series" => {
-            pandas.call_method1("Series", (answers, index))?
-        }
-        _ => pandas.call_method1("Series", (answers,))?,
+    let index = match values.getattr_opt("index")? {
+        Some(index) if values.get_type().name()? == "Series" => Some(index),
+        _ => None,
     };
+    if index.is_none() && !has_nulls {
+        return Ok(answers.clone());
+    }
+    let has_index = index.is_some();
+    let series = pandas.call_method1("Series", (answers, index))?;
     if !has_nulls {
-        return Ok(answers);
+        return Ok(series);
     }
     let nulls = values.call_method0("isna")?;
-    answers.call_method1("astype", ("boolean",))?.call_method1("mask", (nulls,))
+    let series = series.call_method1("astype", ("boolean",))?.call_method1("mask", (nulls,))?;
+    if has_index { Ok(series) } else { series.getattr("array") }
 }
 
 /// How answers lie in memory.

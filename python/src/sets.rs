@@ -518,8 +518,8 @@ impl AbstractBitSet {
     }
 
     /// Which of `values` are in the set: a list for a list, an array of numpy for one of
-    /// numpy, data of the same library for Arrow data, Polars and pandas (null where it is
-    /// null, and with the index of pandas), a memoryview for other buffers. Many at once are
+    /// numpy or an Index of pandas, data of the same library for Arrow data, Polars and pandas
+    /// (null where it is null; with the index of a Series), a memoryview for other buffers. Many at once are
     /// several times faster than one by one.
     ///
     /// >>> import bitsort

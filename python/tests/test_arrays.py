@@ -133,6 +133,8 @@ def test_answers_are_of_the_kind_of_the_questions(make):
     assert ids.contains_many(pa.chunked_array([[3], [None, 4]])).to_pylist() == [True, None, False]
     assert ids.contains_many(pl.Series([3, None])).to_list() == [True, None]
     assert ids.contains_many(pd.Series([3, 4])).tolist() == [True, False]
+    frame = pd.DataFrame({"v": ["four", "three"]}, index=[4, 3])
+    assert frame[ids.contains_many(frame.index)]["v"].tolist() == ["three"]
     assert ids.contains_many(array.array("Q", [3, 4])).tolist() == [True, False]
     with pytest.raises(ValueError, match="index 1: -3"):
         ids.contains_many([3, -3])

@@ -1,8 +1,11 @@
 //! The share of the machine that a program may use.
 
+use crate::error::{Error, Result};
 use crate::kernel::sys::Machine;
 use crate::size::{ByteSize, ParseByteSizeError};
+use std::path::Path;
 use std::str::FromStr;
+use std::{fs, io};
 
 /// A size, or a share of the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +31,7 @@ impl MemoryLimit {
 impl FromStr for MemoryLimit {
     type Err = ParseByteSizeError;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         match text.strip_suffix('%') {
             None => text.parse().map(Self::Size),
             Some(number) => match number.parse() {
@@ -36,6 +39,23 @@ impl FromStr for MemoryLimit {
                 _ => Err(ParseByteSizeError),
             },
         }
+    }
+}
+
+/// Refuses a path that is no folder; `action` is the verb of the error.
+pub(super) fn check_folder(action: &'static str, folder: &Path) -> Result<()> {
+    let found = fs::metadata(folder).map_err(Error::io(action, folder))?;
+    if found.is_dir() {
+        return Ok(());
+    }
+    Err(Error::io(action, folder)(io::ErrorKind::NotADirectory.into()))
+}
+
+/// Refuses a `TMPDIR` that is no folder, as `-T` does.
+pub(super) fn check_tmpdir() -> Result<()> {
+    match std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty()) {
+        Some(folder) => check_folder("use the TMPDIR", Path::new(&folder)),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::number::{Line, Malformed, Notation};
 
 // How numbers are written as text.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
 pub(super) struct NotationArgs {
     /// Read and write numbers as text in this notation
     #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]

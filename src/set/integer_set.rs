@@ -295,12 +295,33 @@ impl IntegerSet {
     }
 
     /// Adds `offset` to every value. Drops values that are then outside of 0 ..= 2^64 − 1.
-    /// O(values).
+    /// O(runs + containers).
     #[must_use]
     pub fn add_offset(&self, offset: i128) -> Self {
-        // If even the sum in 128 bits overflows, the value is outside too.
-        let moved = self.iter().filter_map(|value| i128::from(value).checked_add(offset));
-        moved.filter_map(|value| u64::try_from(value).ok()).collect()
+        /// Values of shorter runs are added together with those of their neighbours.
+        const LONG: u64 = 256;
+        const TOGETHER: usize = 1 << 16;
+        let (mut moved, mut values) = (Self::new(), Vec::new());
+        for run in self.view().runs() {
+            let (first, last) = sound(run);
+            // If even the sum in 128 bits overflows, the values are outside too.
+            let sum = |value: u64| i128::from(value).checked_add(offset);
+            let Some((first, last)) = sum(first).zip(sum(last)) else { continue };
+            let ends = (u64::try_from(first.max(0)), u64::try_from(last.min(u64::MAX.into())));
+            let (Ok(first), Ok(last)) = ends else { continue };
+            let is_long = last - first >= LONG;
+            if !is_long {
+                values.extend(first..=last);
+            }
+            if is_long || values.len() >= TOGETHER {
+                moved.extend(values.drain(..));
+            }
+            if is_long {
+                moved.insert_range(first..=last);
+            }
+        }
+        moved.extend(values);
+        moved
     }
 
     /// Writes a `.bits` file in the representation that [`SetFormat::Bits`] chooses; it

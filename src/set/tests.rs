@@ -507,6 +507,15 @@ fn values_leave_by_any_offset() {
         assert!(set.add_offset(offset).is_empty(), "{offset}");
     }
     assert_eq!(set.add_offset(-5).iter().collect::<BTreeSet<u64>>(), [0, u64::MAX - 5].into());
+    // Long and short runs, across containers and both ends of all values.
+    let ranges =
+        [(0, 9), (12, 12), (60_000, 200_000), (200_002, 200_300), (u64::MAX - 400, u64::MAX)];
+    let set = IntegerSet::from_ranges(ranges.map(|(first, last)| first..=last));
+    for offset in [0_i128, 1, -1, 7, -5, 65_536, -65_536, -60_100, 123_456, 1 << 64, -(1 << 63)] {
+        let moved = set.iter().map(|value| i128::from(value) + offset);
+        let model: BTreeSet<u64> = moved.filter_map(|value| u64::try_from(value).ok()).collect();
+        assert_eq!(set.add_offset(offset).iter().collect::<BTreeSet<u64>>(), model, "{offset}");
+    }
 }
 
 #[test]

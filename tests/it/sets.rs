@@ -588,3 +588,58 @@ fn announced_numbers_are_no_roaring_bitmap() {
         format!("1\n7\n{}", &values[2..])
     );
 }
+
+#[test]
+fn a_plain_bitmap_of_values_far_apart_takes_no_longer_than_its_pieces() {
+    let work = workspace();
+    work.write("far", "5\n68719476736\n"); // 2^36: a bitmap of 8 GiB, almost all of it a hole
+    work.set("build far --to dense -o far.bits", "").quiet();
+    assert_eq!(work.set("count far.bits", "").quiet(), "2\n");
+    assert_eq!(work.set("contains far.bits 68719476736", "").quiet(), "true\n");
+    work.write("wide", "5\n70368744177664\n");
+    work.set("build wide --to dense -o wide.bits", "").refused("more than 128 GiB");
+    assert!(!work.file("wide.bits").exists());
+}
+
+#[test]
+fn gaps_are_written_as_ranges_and_blocks() {
+    let work = workspace();
+    work.write("some", "1\n5\n10-20\n");
+    assert_eq!(work.set("gaps some --ranges", "").quiet(), "2-4\n6-9\n");
+    assert_eq!(work.set("gaps some --ranges --min-length 4", "").quiet(), "6-9\n");
+    work.write("blocks", "10.0.0.0/8\n12.0.0.0/8\n");
+    assert_eq!(work.set("gaps blocks --as cidr", "").quiet(), "11.0.0.0/8\n");
+    assert_eq!(work.set("gaps blocks --as ipv4", "").quiet(), "11.0.0.0\t11.255.255.255\n");
+}
+
+#[test]
+fn convert_and_identify_take_sets_by_key_and_numbers() {
+    let work = workspace();
+    work.set("group --key 1 --column 2 -o tags.sets", "sport,1\ntokyo,2\n").quiet();
+    work.set("convert tags.sets:sport --to doris -o sport.doris", "").quiet();
+    assert_eq!(work.set("convert sport.doris", "").quiet(), "1\n");
+    let told = work.set("identify tags.sets:sport", "").quiet().clone();
+    assert!(told.starts_with("tags.sets:sport: set of a .sets file"), "{told}");
+    work.write("numbers", "7\n5\n");
+    assert_eq!(work.set("convert numbers", "").quiet(), "5\n7\n");
+    work.write("blocks", "10.0.0.0/31\n");
+    assert_eq!(work.set("convert blocks --as cidr", "").quiet(), "10.0.0.0/31\n");
+    fs::rename(work.file("tags.sets"), work.file("tags.other")).unwrap();
+    assert_eq!(work.set("eval sport|tokyo tags.other", "").quiet(), "1\n2\n");
+}
+
+#[test]
+fn a_group_whose_place_was_changed_is_noticed() {
+    let work = workspace();
+    let values = (0..200_000_u64).map(|n| (n << 40 | n).to_string() + "\n");
+    work.write("x", values.collect::<String>());
+    work.set("build x --to sparse -o x.bits", "").quiet();
+    let mut bytes = fs::read(work.file("x.bits")).unwrap();
+    let table = u64::from_le_bytes(bytes[72..80].try_into().unwrap());
+    let table = usize::try_from(table).unwrap();
+    bytes[table + 32 + 2] ^= 1; // the first value of the second group becomes smaller
+    fs::write(work.file("x.bits"), bytes).unwrap();
+    let told = "the ends of a group are not those that its table says";
+    work.set("cat x.bits -o y.bits", "").refused(told);
+    work.set("and x.bits x --count", "").refused(told);
+}

@@ -18,6 +18,7 @@ they must become BIGINT, they are an error that tells the id.
 """
 
 import os
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -228,13 +229,23 @@ def _set_at(path: str) -> bs.SetFile:
 def isin_set(column: str | Column, path: str) -> Column:
     """Whether the id of a row is in the set at `path`: a column of booleans, NULL for NULL.
 
-    Each worker maps the set once, and touches what it needs.
+    Ids are integers, or decimals without a fraction. Each worker maps the set once, and touches
+    what it needs.
     """
     path = os.path.abspath(path)
 
     def member(ids: pa.Array) -> pa.Array:
-        is_natural = pc.fill_null(pc.greater_equal(ids, pa.scalar(0, ids.type)), False)
-        asked = pc.if_else(is_natural, ids, pa.scalar(0, ids.type))
+        if pa.types.is_decimal(ids.type) and ids.type.scale == 0:
+            ids = ids.cast(pa.decimal128(38, 0))
+        elif not pa.types.is_integer(ids.type):
+            what = "ids are integers, or decimals without a fraction; cast the column"
+            raise TypeError(f"the column of isin_set is {ids.type}: {what}")
+        is_natural = pc.greater_equal(ids, pa.scalar(0, ids.type))
+        if pa.types.is_decimal(ids.type):
+            last = pa.scalar(Decimal((1 << 64) - 1), ids.type)
+            is_natural = pc.and_(is_natural, pc.less_equal(ids, last))
+        is_natural = pc.fill_null(is_natural, False)
+        asked = kernel.naturals(pc.if_else(is_natural, ids, pa.scalar(0, ids.type)))
         found = pa.array(_set_at(path).contains_many(asked))
         return pc.if_else(pc.is_valid(ids), pc.and_(found, is_natural), None)
 
@@ -242,7 +253,7 @@ def isin_set(column: str | Column, path: str) -> Column:
     asked = F.col(column) if isinstance(column, str) else column
     # PySpark's stubs lack the form that its documents show.
     udf: Any = arrow_udf(member, "boolean")  # type: ignore[call-overload]
-    found: Column = udf(asked.cast("bigint"))
+    found: Column = udf(asked)
     return found
 
 

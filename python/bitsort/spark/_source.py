@@ -37,8 +37,10 @@ class BitsDataSource(DataSource):
     """`spark.read.format("bits").load(path)` and `df.write.format("bits").save(path)`.
 
     Reading takes a `.bits` file or a folder; options are `column`, the name of the column, `id` by
-    default, and `partitions`. Comparisons of the id with numbers are answered by the set, if
-    `spark.sql.python.filterPushdown.enabled` is on. Writing makes a folder: tasks write a set
+    default, `partitions`, and `filters`: with "true", comparisons of the id with numbers are
+    answered by the set. Spark must allow that (`spark.sql.python.filterPushdown.enabled`), and
+    Spark 4.3 hands a filter of one query on to later queries of the same DataFrame that have none:
+    load the set anew for each query then. Writing makes a folder: tasks write a set
     each, and the driver joins them into `parts` parts; `build` of this package has no such last
     step. The mode "append" adds to a set that is there.
     """
@@ -61,7 +63,9 @@ class BitsDataSource(DataSource):
         if len(schema) != 1 or schema[0].dataType.simpleString() != "bigint":
             raise ValueError(f"a set has one column of BIGINT, not {schema.simpleString()}")
         partitions = self.options.get("partitions")
-        return BitsReader(self.path(), schema[0].name, int(partitions) if partitions else None)
+        takes_filters = self.options.get("filters", "false").lower() == "true"
+        kind = FilteringReader if takes_filters else BitsReader
+        return kind(self.path(), schema[0].name, int(partitions) if partitions else None)
 
     def writer(self, schema: StructType, overwrite: bool) -> "BitsWriter":
         kinds = [field.dataType.simpleString() for field in schema]
@@ -85,6 +89,34 @@ class BitsReader(DataSourceReader):
         self.path, self.column, self.wanted = path, column, partitions
         self.first, self.last = 0, _LAST
         self.among: set[int] | None = None
+
+    def partitions(self) -> Sequence[InputPartition]:
+        if self.among is not None:
+            return [Ranks(0, 0)]
+        with bs.open(self.path) as ids:
+            if self.last < self.first:
+                return [Ranks(0, 0)]
+            first = ids.rank(self.first - 1) if self.first else 0
+            end = ids.rank(self.last)
+        count = self.wanted or -(-(end - first) // _PARTITION_IDS) or 1
+        ends = [first + (end - first) * number // count for number in range(count + 1)]
+        return [Ranks(first, end) for first, end in zip(ends, ends[1:])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Ranks)
+        with bs.open(self.path) as ids:
+            if self.among is None:
+                yield from kernel.bigints(ids, self.column, partition.first, partition.end)
+                return
+            found = sorted(
+                value for value in self.among if self.first <= value <= self.last and value in ids
+            )
+            yield pa.RecordBatch.from_arrays([pa.array(found, pa.int64())], [self.column])
+
+
+class FilteringReader(BitsReader):
+    """The same, where the set answers comparisons of ids. Spark refuses it unless its setting
+    allows readers to take filters."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         for filter in filters:
@@ -113,29 +145,6 @@ class BitsReader(DataSourceReader):
         else:
             return False
         return True
-
-    def partitions(self) -> Sequence[InputPartition]:
-        if self.among is not None:
-            return [Ranks(0, 0)]
-        with bs.open(self.path) as ids:
-            if self.last < self.first:
-                return [Ranks(0, 0)]
-            first = ids.rank(self.first - 1) if self.first else 0
-            end = ids.rank(self.last)
-        count = self.wanted or -(-(end - first) // _PARTITION_IDS) or 1
-        ends = [first + (end - first) * number // count for number in range(count + 1)]
-        return [Ranks(first, end) for first, end in zip(ends, ends[1:])]
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Ranks)
-        with bs.open(self.path) as ids:
-            if self.among is None:
-                yield from kernel.bigints(ids, self.column, partition.first, partition.end)
-                return
-            found = sorted(
-                value for value in self.among if self.first <= value <= self.last and value in ids
-            )
-            yield pa.RecordBatch.from_arrays([pa.array(found, pa.int64())], [self.column])
 
 
 @dataclass

@@ -206,6 +206,16 @@ def test_isin_set(spark, tmp_path):
     assert [row.found for row in found] == [True, False, False, None, True]
     bs.BitSet([4]).write(tmp_path / "set", parts=1)  # replaced: it is mapped again
     assert rows.where(bss.isin_set(F.col("id"), str(tmp_path / "set"))).count() == 1
+    large = (1 << 63) + 5
+    bs.BitSet([3, large]).write(tmp_path / "large.bits")
+    asked = [Decimal(large), Decimal((1 << 64) + 3), Decimal(-3), None, Decimal(3)]
+    wide = spark.createDataFrame([(value,) for value in asked], "id decimal(38,0)").coalesce(1)
+    found = wide.select(bss.isin_set("id", str(tmp_path / "large.bits")).alias("found")).collect()
+    assert [row.found for row in found] == [True, False, False, None, True]
+    for kind in ("double", "decimal(5,1)", "boolean", "string"):
+        other = rows.select(F.lit("1").cast(kind).alias("id"))
+        with pytest.raises(Exception, match="ids are integers"):
+            other.select(bss.isin_set("id", str(tmp_path / "large.bits"))).collect()
 
 
 def test_bloom(spark, frame):
@@ -383,20 +393,33 @@ def test_bloom_filters_of_spark_in_and_out(spark, frame):
 
 def test_reading_sets_as_tables(spark, tmp_path):
     bs.BitSet(IDS).write(tmp_path / "set", parts=3)
-    table = spark.read.format("bits").load(str(tmp_path / "set"))
-    assert table.columns == ["id"]
-    assert sorted(row.id for row in table.collect()) == sorted(set(IDS))
+    plain = spark.read.format("bits")
     some = sorted(set(IDS))[1000:1010]
-    for condition, wanted in [
-        (f"id >= {some[0]} and id < {some[-1]}", some[:-1]),
-        (f"id in ({some[3]}, 999999999999999999, -4)", [some[3]]),
-        (f"id = {some[4]} and id > {some[2]}", [some[4]]),
-        ("id < 0", []),
-        ("id is null", []),
-    ]:
-        assert sorted(row.id for row in table.where(condition).collect()) == wanted
-    plan = table.where(f"id = {some[0]}")._jdf.queryExecution().executedPlan().toString()
-    assert "Filter (" not in plan, "the set answers it"
+    for reader in (plain, spark.read.format("bits").option("filters", "true")):
+        load = lambda: reader.load(str(tmp_path / "set"))
+        assert load().columns == ["id"]
+        assert sorted(row.id for row in load().collect()) == sorted(set(IDS))
+        for condition, wanted in [
+            (f"id >= {some[0]} and id < {some[-1]}", some[:-1]),
+            (f"id in ({some[3]}, 999999999999999999, -4)", [some[3]]),
+            (f"id = {some[4]} and id > {some[2]}", [some[4]]),
+            ("id < 0", []),
+            ("id is null", []),
+        ]:
+            assert sorted(row.id for row in load().where(condition).collect()) == wanted
+        plan = load().where(f"id = {some[0]}")._jdf.queryExecution().executedPlan().toString()
+        assert ("Filter (" in plan) == (reader is plain), "the set answers it if it may"
+    # A filter of one query is not that of the next one.
+    table = plain.load(str(tmp_path / "set"))
+    counts = [table.count(), table.where(f"id = {some[0]}").count(), table.count()]
+    assert counts == [len(set(IDS)), 1, len(set(IDS))]
+    name = "spark.sql.python.filterPushdown.enabled"
+    before = spark.conf.get(name)
+    spark.conf.set(name, "false")
+    try:
+        assert spark.read.format("bits").load(str(tmp_path / "set")).count() == len(set(IDS))
+    finally:
+        spark.conf.set(name, before)
     options = {"column": "user", "partitions": "5"}
     table = spark.read.format("bits").options(**options).load(str(tmp_path / "set"))
     assert table.columns == ["user"] and table.rdd.getNumPartitions() == 5

@@ -2,11 +2,11 @@
 
 use crate::set::SetFormat;
 use crate::set::foreign::{BitOrder, ForeignFormat};
-use crate::set::keyed::OverlapBy;
+use crate::set::keyed::{KeyedSets, OverlapBy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a file holds, as `convert --from` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,9 @@ pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
         (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
             Ok((name.to_owned(), OsStr::from_bytes(path).into()))
         }
-        (_, None) if text.as_bytes().ends_with(b".sets") => Ok((String::new(), text.into())),
+        (_, None) if text.as_bytes().ends_with(b".sets") || KeyedSets::is_at(Path::new(text)) => {
+            Ok((String::new(), text.into()))
+        }
         _ => Err("expected NAME=SET, or a .sets file"),
     }
 }

@@ -6,12 +6,13 @@ use super::source::Source;
 use super::target::Target;
 use crate::bloom::FilterKind;
 use crate::cli::exit::say;
+use crate::cli::notation::NotationArgs;
 use crate::cli::stdout::print_line;
 use crate::error::{Error, Result};
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::foreign::{self, BadBase, Decoded, Foreign, Part, spark};
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::{KeyedSets, open_named};
 use crate::set::plan::Plan;
 use crate::set::{AsSet, SetFile};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,11 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
         if path.is_dir() {
             SetFile::open(path)?;
             print_line(format_args!("{}: a set in a folder of .bits files", path.display()))?;
+            continue;
+        }
+        if let Some(set) = open_named(path)? {
+            let kind = set.representation().name();
+            print_line(format_args!("{}: set of a .sets file, {kind}", path.display()))?;
             continue;
         }
         let bytes = map(path)?;
@@ -71,12 +77,16 @@ pub(super) struct How {
 
 /// Writes the set of another program in a format of ours, or any set in any format.
 pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) -> Result<()> {
-    if path.is_dir() && how.from.is_none() {
+    if how.from.is_none() && path.is_dir() {
         return write(source, target, &SetFile::open(path)?);
+    }
+    if let (None, Some(set)) = (how.from, open_named(path)?) {
+        return write(source, target, &set);
     }
     let bytes = map(path)?;
     let name = path.display().to_string();
     let found = Foreign::of(&bytes);
+    let is_noted = source.notation() != NotationArgs::default();
     if how.vector.is_some() && !matches!(found, Foreign::DeltaFile | Foreign::Puffin) {
         let what = "--vector is for files of several deletion vectors";
         return Err(Error::usage(format!("{what}; {name}: {found}")));
@@ -105,6 +115,8 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
             drop(bytes);
             return write(source, target, &source.open_set(path)?);
         }
+        (None, Foreign::Text) => return write(source, target, &source.open(path)?),
+        (None, Foreign::Unknown) if is_noted => return write(source, target, &source.open(path)?),
         (None, Foreign::DeltaFile | Foreign::Puffin) => {
             one_of_several(&bytes, found, &name, how.vector)?
         }

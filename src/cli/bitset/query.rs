@@ -5,9 +5,10 @@ use super::source::Source;
 use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
-use crate::set::SetFile;
 use crate::set::container::Op;
 use crate::set::plan::Plan;
+use crate::set::ranges::{BATCH, RunSource};
+use crate::set::{Damage, SetFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -98,21 +99,58 @@ fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<
     source.write(&Target::default(), |sink| plan.run(sink, source.progress()))
 }
 
+/// Prints gaps as ranges or blocks, if the notation has such lines; else their two ends.
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
     let set = source.open(path)?;
+    let mut gaps =
+        Gaps { runs: set.view().runs(), before: None, least: min_length, set: &set, source };
+    if source.notation().output().takes_ranges() {
+        return source.write(&Target::default(), |sink| sink.runs(&mut gaps));
+    }
     let mut out = buffered()?;
-    let mut before = None;
-    for run in set.view().runs() {
-        let (first, last) = run.map_err(set.damaged())?;
-        source.check()?;
-        if let Some(before) = before.replace(last)
-            && first - before > min_length.max(1)
-        {
-            let [first, last] = [before + 1, first - 1].map(|end| source.notation().text(end));
+    let mut some = Vec::new();
+    while gaps.next(&mut some)? {
+        for gap in &some {
+            let [first, last] = gap.map(|end| source.notation().text(end));
             writeln!(out, "{}\t{}", first?, last?).map_err(Error::io("write", "-"))?;
         }
     }
     out.flush().map_err(Error::io("write", "-"))
+}
+
+/// The gaps of at least so many values between the runs of a set.
+struct Gaps<'a, R> {
+    runs: R,
+    /// The last value of the run before.
+    before: Option<u64>,
+    least: u64,
+    set: &'a SetFile,
+    source: &'a Source,
+}
+
+impl<R> RunSource for Gaps<'_, R>
+where
+    R: Iterator<Item = std::result::Result<(u64, u64), Damage>> + Send,
+{
+    fn next(&mut self, gaps: &mut Vec<[u64; 2]>) -> Result<bool> {
+        gaps.clear();
+        while gaps.len() < BATCH
+            && let Some(run) = self.runs.next()
+        {
+            let (first, last) = run.map_err(self.set.damaged())?;
+            self.check()?;
+            if let Some(before) = self.before.replace(last)
+                && first - before > self.least.max(1)
+            {
+                gaps.push([before + 1, first - 1]);
+            }
+        }
+        Ok(!gaps.is_empty())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.source.check()
+    }
 }
 
 pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::target::{Limits, Target};
 use crate::cli::columns::NumberArgs;
 use crate::cli::exit::say;
+use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::cli::notation::NotationArgs;
 use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
@@ -71,6 +72,10 @@ impl Source {
             use_at_most(threads);
         }
         numbers.format.notation.check()?;
+        match &limits.temporary {
+            Some(folder) => check_folder("use", folder)?,
+            None => check_tmpdir()?,
+        }
         let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
         let (started, done) = (Instant::now(), Mutex::default());
         Ok(Self { limits, numbers, folder, progress, started, done })

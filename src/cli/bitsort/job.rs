@@ -1,6 +1,7 @@
 //! Makes a run from the flags and the limits of the machine. Only this file decides defaults.
 
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
+use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::error::{Error, Result};
 use crate::io::read::standard_input;
 use crate::io::write::is_same_file;
@@ -10,18 +11,9 @@ use crate::number::Notation;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-
-/// Refuses a path that is no folder; `action` is the verb of the error.
-fn check_folder(action: &'static str, folder: &Path) -> Result<()> {
-    let found = fs::metadata(folder).map_err(Error::io(action, folder))?;
-    if found.is_dir() {
-        return Ok(());
-    }
-    Err(Error::io(action, folder)(io::ErrorKind::NotADirectory.into()))
-}
 
 impl SortArgs {
     /// The sort that the flags describe.
@@ -53,12 +45,8 @@ impl SortArgs {
             check_folder("use", folder)?;
             sort = sort.temporary_folder(folder);
         }
-        let default = std::env::var_os("TMPDIR").filter(|folder| !folder.is_empty());
-        if let Some(folder) = default
-            && self.temporary.is_empty()
-            && !self.no_spill
-        {
-            check_folder("use the TMPDIR", Path::new(&folder))?;
+        if self.temporary.is_empty() && !self.no_spill {
+            check_tmpdir()?;
         }
         if let Some(limit) = self.mem {
             sort = sort.memory(limit.on(machine));

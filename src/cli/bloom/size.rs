@@ -65,19 +65,25 @@ impl SizeArgs {
     /// Refuses contradictions before anything is read.
     pub(super) fn check(&self, to: KindChoice) -> Result<()> {
         check_counter_bits(self.design, self.counter_bits)?;
-        let own = self.bits_per_key.is_some() || self.hashes.is_some() || self.seed != 0;
+        let seeds = self.seed != 0 && to != KindChoice::Spark;
+        let own = self.bits_per_key.is_some() || self.hashes.is_some() || seeds;
         if to != KindChoice::Bloom && (own || self.design != DesignChoice::Standard) {
             return Err(Error::usage(
-                "filters of other programs take --keys and --rate only: they size themselves",
+                "filters of other programs take --keys and --rate only, and Spark's --seed: they \
+                 size themselves",
             ));
         }
         match to {
             // A filter for one key shows whether the numbers are in their ranges.
             KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
-            KindChoice::Guava | KindChoice::Dcso | KindChoice::Spark => {
-                Ok(check_rate(self.known_rate())?)
-            }
+            KindChoice::Spark => self.spark_seed().and(Ok(check_rate(self.known_rate())?)),
+            KindChoice::Guava | KindChoice::Dcso => Ok(check_rate(self.known_rate())?),
         }
+    }
+
+    fn spark_seed(&self) -> Result<i32> {
+        let too_large = |_| Error::usage("a seed of Spark is a number below 2147483648");
+        i32::try_from(self.seed).map_err(too_large)
     }
 
     fn known_rate(&self) -> f64 {
@@ -118,7 +124,7 @@ impl SizeArgs {
             }
             KindChoice::Spark => {
                 let rate = self.rate.unwrap_or(spark::DEFAULT_RATE);
-                AnyFilter::Standard(spark::filter(keys.max(1), rate, 0)?)
+                AnyFilter::Standard(spark::filter(keys.max(1), rate, self.spark_seed()?)?)
             }
             KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
         };

@@ -443,6 +443,7 @@ fn is_text(kind: &DataType) -> bool {
             | DataType::Binary
             | DataType::LargeBinary
             | DataType::BinaryView
+            | DataType::FixedSizeBinary(_)
     )
 }
 
@@ -559,6 +560,7 @@ fn push_keys(
         DataType::Binary => push!(array.as_binary::<i32>()),
         DataType::LargeBinary => push!(array.as_binary::<i64>()),
         DataType::BinaryView => push!(array.as_binary_view()),
+        DataType::FixedSizeBinary(_) => push!(array.as_fixed_size_binary()),
         DataType::UInt8 => push!(number kinds::UInt8Type),
         DataType::UInt16 => push!(number kinds::UInt16Type),
         DataType::UInt32 => push!(number kinds::UInt32Type),

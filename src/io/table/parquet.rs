@@ -6,7 +6,9 @@ use super::{Keys, Rows};
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use ::parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use ::parquet::data_type::{
+    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::SerializedPageReader;
@@ -43,6 +45,7 @@ enum RawKeys {
     Int32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Int64(ColumnReaderImpl<Int64Type>, Vec<i64>),
     Bytes(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
+    FixedBytes(ColumnReaderImpl<FixedLenByteArrayType>, Vec<FixedLenByteArray>),
 }
 
 /// A row group that is being read.
@@ -248,7 +251,8 @@ impl ParquetPiece {
 /// Judges a column as [`candidate`] does, but for keys.
 fn key_candidate(column: &ColumnDescriptor) -> Candidate {
     let found = candidate(column);
-    let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
+    let is_bytes = column.max_rep_level() == 0
+        && matches!(column.physical_type(), Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
     Candidate { other: found.other.filter(|_| !is_bytes), ..found }
 }
 
@@ -262,6 +266,9 @@ impl ParquetTable {
             ColumnReader::Int32ColumnReader(reader) => RawKeys::Int32(reader, Vec::new()),
             ColumnReader::Int64ColumnReader(reader) => RawKeys::Int64(reader, Vec::new()),
             ColumnReader::ByteArrayColumnReader(reader) => RawKeys::Bytes(reader, Vec::new()),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                RawKeys::FixedBytes(reader, Vec::new())
+            }
             _ => return Err(invalid("the column of keys holds no strings and no integers")),
         };
         Ok(ParquetKeys { column, is_signed, present, levels: Vec::new() })
@@ -292,6 +299,11 @@ impl ParquetKeys {
                 })
             }
             RawKeys::Bytes(reader, raw) => {
+                raw.clear();
+                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                levels_of.push_keys(raw, keys, |value, text| text.write_all(value.data()))
+            }
+            RawKeys::FixedBytes(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
                 levels_of.push_keys(raw, keys, |value, text| text.write_all(value.data()))

@@ -103,6 +103,8 @@ fn checksums(
     let mut known = known[first..].iter().peekable();
     let mut sums = Vec::new();
     let mut block = vec![0; 1 << BLOCK_LOG];
+    let hole = xxh3_64(&block);
+    let mut data = 0; // no byte from the block on to here was ever written
     for index in blocks {
         if let Some((_, sum)) = known.next_if(|known| known.0 == index) {
             sums.extend_from_slice(&sum.to_le_bytes());
@@ -110,10 +112,27 @@ fn checksums(
         }
         let at = HEADER_BYTES as u64 + (index << BLOCK_LOG);
         let len = usize::try_from(end - at).map_or(block.len(), |left| left.min(block.len()));
+        if data <= at {
+            data = data_from(file, at).unwrap_or(at); // without an answer all is read
+        }
+        if len == block.len() && at + len as u64 <= data {
+            sums.extend_from_slice(&hole.to_le_bytes());
+            continue;
+        }
         file.read_exact_at(&mut block[..len], at)?;
         sums.extend_from_slice(&xxh3_64(&block[..len]).to_le_bytes());
     }
     Ok(sums)
+}
+
+/// The place of the first byte from `place` on that is not in a hole of the file; none if the
+/// system does not tell.
+fn data_from(file: &File, place: u64) -> Option<u64> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(place)) {
+        Ok(data) => Some(data),
+        Err(rustix::io::Errno::NXIO) => Some(u64::MAX), // there is none
+        Err(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -286,8 +286,8 @@ struct Dense<'f> {
     ranks: Deferred,
 }
 
-/// Most pieces of a plain bitmap: their ranks alone take 32 GiB.
-const MAX_PIECES: u64 = 1 << 32;
+/// Most pieces of a plain bitmap, whose ranks take 128 MiB then.
+const MAX_PIECES: u64 = 1 << 24;
 
 impl Dense<'_> {
     fn push(&mut self, key: u64, container: Container<'_>, before: u64) -> io::Result<()> {
@@ -297,7 +297,7 @@ impl Dense<'_> {
             return Err(out_of_order("the keys of the containers do not ascend"));
         }
         if key - keys.start >= MAX_PIECES {
-            let what = "a plain bitmap of so wide a range of values would have more than 32 TiB";
+            let what = "a plain bitmap of so wide a range of values would have more than 128 GiB";
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
         }
         if keys.end != key || self.keys.is_none() {

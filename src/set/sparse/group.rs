@@ -167,6 +167,12 @@ impl<'a> Group<'a> {
         if !ascend {
             return Err(self.damage("the values of a group do not ascend"));
         }
+        let is_first = index > 0 || out.first().is_none_or(|&value| value == self.base);
+        let is_end = index + out.len() == self.layout.count;
+        let is_last = !is_end || out.last().is_none_or(|&value| value == self.last);
+        if !(is_first && is_last) {
+            return Err(self.damage("the ends of a group are not those that its table says"));
+        }
         Ok(())
     }
 
@@ -179,9 +185,6 @@ impl<'a> Group<'a> {
         values.clear();
         values.resize(self.layout.count, 0);
         self.decode(0, values)?;
-        if values.first() != Some(&self.base) || values.last() != Some(&self.last) {
-            return Err(self.damage("the ends of a group are not those that its table says"));
-        }
         if encoder.encode(values).1 != self.sequence.lows {
             return Err(self.damage("a group has samples or unused bits that are wrong"));
         }
