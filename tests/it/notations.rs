@@ -82,7 +82,7 @@ fn every_command_keeps_to_the_notation() {
         ("rank a ff", "2\n", "2\n"),
         ("select a 1", "20\n", "20\n"),
         ("range a 1f ff", "1f\n20\n", "1f-20\n"),
-        ("gaps a", "21\tff\n", "21\tff\n"),
+        ("gaps a", "21\tff\n", "21-ff\n"),
         ("sample a 3", "1f\n20\n100\n", "1f-20\n100\n"),
         ("contains a FF 0x100", "ff\tfalse\n100\ttrue\n", "ff\tfalse\n100\ttrue\n"),
         ("filter b a", "100\n", "100\n"),

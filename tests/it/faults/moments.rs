@@ -135,7 +135,7 @@ pub(super) fn lose_folder(
                 child
             };
             let output = child.wait_with_output().unwrap();
-            let messages = &["a temporary file in", "have no room"];
+            let messages = &["a temporary file in", "have no room", "cannot use the TMPDIR"];
             let ends = Ends { messages, must_fail: moment == 0, ..Ends::default() };
             tally.count("the temporary folder disappears", scene.judge(&output, &ends));
             fs::create_dir(&folder).unwrap();
