@@ -1,17 +1,16 @@
-//! The functions `eval`, `at_least`, `convert` and `verify`.
+//! The functions `eval`, `at_least` and `verify`.
 
-use crate::error::{invalid, raise};
+use crate::error::invalid;
 use crate::mutable::BitSet;
-use crate::sets::write;
-use crate::source::{Mapped, Source, all, operand};
+use crate::numbers::number;
+use crate::parts::operands;
+use crate::source::{all, operand};
 use crate::work::interruptible;
 use bitsort::set::{Expression, at_least as among};
-use bitsort::sort::Sort;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The set of an expression over named sets.
 ///
@@ -49,48 +48,34 @@ pub(crate) fn eval<'py>(
 #[pyfunction]
 pub(crate) fn at_least<'py>(
     py: Python<'py>,
-    least: usize,
+    #[pyo3(from_py_with = number)] least: usize,
     sets: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     if least == 0 {
         return Err(invalid("at least 0 sets have every value: least is 1 or more"));
     }
-    let sets = sets.try_iter()?.map(|set| operand(&set?)).collect::<PyResult<Vec<_>>>()?;
-    sets.iter().try_for_each(Source::check)?;
+    let sets = operands(sets)?;
     let found =
         interruptible(py, |progress| among(least, &all(&sets)).progress(progress).to_set())?;
     BitSet::wrap(py, found)
 }
 
-/// Writes the set in the file at `source` in another format; returns the size of the output in
-/// bytes. `source` may be any file that `open` opens. For formats see `AbstractBitSet.write`.
-#[pyfunction]
-#[pyo3(signature = (source, output, *, format=None))]
-#[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
-pub(crate) fn convert(
-    py: Python<'_>,
-    source: PathBuf,
-    output: PathBuf,
-    format: Option<&str>,
-) -> PyResult<u64> {
-    let (opened, _) =
-        interruptible(py, |progress| Sort::new().progress(progress).open_as_set(&source))?;
-    let set = Source::File(Arc::new(Mapped::new(opened)));
-    write(py, &set, output, format).map(|written| written.bytes)
-}
-
 /// Reads and checks the whole file of a set or of a Bloom filter; `bitsort.Error` names the first
 /// damage.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "ids.bits")
+/// >>> size = bitsort.BitSet([3, 40]).write(path)
+/// >>> bitsort.verify(path)
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let is_filter = bitsort::bloom::FilterKind::of(&path).is_ok();
-    py.detach(|| {
+    interruptible(py, |progress| {
         if is_filter {
             bitsort::bloom::FilterFile::load(&path).map(drop)
         } else {
-            bitsort::set::SetFile::open(&path)?.verify()
+            bitsort::set::SetFile::open(&path)?.verify_with(&progress)
         }
     })
-    .map_err(raise)
 }

@@ -284,11 +284,14 @@ pub(crate) fn import(
         match field.content {
             Content::Numbers(kind) => numbers.push(column_of(chunk, field.child, kind)?),
             Content::Texts(layout) => texts.push(texts_of(chunk, field.child, layout)?),
-            Content::Nulls => numbers.push(Column::of_nulls(count(chunk.length)?)?),
+            Content::Nulls => numbers.push(Column::of_nulls(Kind::U64, count(chunk.length)?)?),
         }
     }
     Ok(Some(match field.content {
         Content::Texts(_) => Imported::Texts(texts),
+        Content::Numbers(kind) if numbers.is_empty() => {
+            Imported::Numbers(vec![Column::of_nulls(kind, 0)?]) // of no rows: it keeps the type
+        }
         _ => Imported::Numbers(numbers),
     }))
 }

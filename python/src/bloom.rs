@@ -2,8 +2,8 @@
 
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
-use crate::error::{check_memory, invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, interrupted, natural};
+use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
+use crate::numbers::{BLOCK, Numbers, interrupted, natural, number, optional};
 use crate::probe::{Answers, Asker};
 use crate::source::source_of;
 use crate::work::in_pieces;
@@ -91,11 +91,7 @@ impl Keys {
             if index % BLOCK == 0 {
                 object.py().check_signals()?; // an iterator of C does not do it
             }
-            keys.push(key(&object).map_err(|error| {
-                let what = format!("index {index}: {}", error.value(object.py()));
-                let is_type = error.is_instance_of::<pyo3::exceptions::PyTypeError>(object.py());
-                if is_type { wrong_type(what) } else { invalid(what) }
-            })?);
+            keys.push(key(&object).map_err(|error| at_index(object.py(), index, error))?);
         }
         Ok(Self::Objects(keys))
     }
@@ -321,14 +317,14 @@ impl Bloom {
     #[expect(clippy::too_many_arguments, reason = "each has a name where it is called")]
     fn new(
         py: Python<'_>,
-        keys: Option<u64>,
+        #[pyo3(from_py_with = optional)] keys: Option<u64>,
         rate: Option<f64>,
         design: &str,
-        bits: Option<u64>,
+        #[pyo3(from_py_with = optional)] bits: Option<u64>,
         bits_per_key: Option<f64>,
-        hashes: Option<u32>,
-        counter_bits: Option<u32>,
-        seed: u64,
+        #[pyo3(from_py_with = optional)] hashes: Option<u32>,
+        #[pyo3(from_py_with = optional)] counter_bits: Option<u32>,
+        #[pyo3(from_py_with = number)] seed: u64,
     ) -> PyResult<Self> {
         let wish = Wish { keys, rate, bits, bits_per_key, hashes, counter_bits, seed };
         let filter = py.detach(|| {
@@ -343,31 +339,49 @@ impl Bloom {
     }
 
     /// The filter of Guava's `BloomFilter.create`; with `mitz_32`, with its older hash function.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.Bloom.guava(1000, 0.01)
+    /// <bitsort.Bloom, standard: 0 keys in 1216 bytes>
     #[staticmethod]
     #[pyo3(signature = (keys, rate=guava::DEFAULT_RATE, *, mitz_32=false))]
-    fn guava(keys: u64, rate: f64, mitz_32: bool) -> PyResult<Self> {
+    fn guava(#[pyo3(from_py_with = number)] keys: u64, rate: f64, mitz_32: bool) -> PyResult<Self> {
         let options = guava::Options { mitz_32, ..guava::Options::default() };
         let filter = guava::filter(keys, rate, options).map_err(|error| raise(error.into()))?;
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Guava))
     }
 
     /// The filter of DCSO's `bloom create`.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.Bloom.dcso(1000, 0.01).info()["kind"]
+    /// 'dcso'
     #[staticmethod]
-    fn dcso(keys: u64, rate: f64) -> PyResult<Self> {
+    fn dcso(#[pyo3(from_py_with = number)] keys: u64, rate: f64) -> PyResult<Self> {
         let filter = dcso::filter(keys, rate).map_err(|error| raise(error.into()))?;
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Dcso))
     }
 
     /// The filter of Spark's `BloomFilter.create`, from Spark 4.1 on.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.Bloom.spark(1000, 0.01).info()["kind"]
+    /// 'spark'
     #[staticmethod]
     #[pyo3(signature = (keys, rate=spark::DEFAULT_RATE, *, seed=0))]
-    fn spark(keys: u64, rate: f64, seed: i32) -> PyResult<Self> {
+    fn spark(#[pyo3(from_py_with = number)] keys: u64, rate: f64, seed: i32) -> PyResult<Self> {
         let filter = spark::filter(keys, rate, seed).map_err(|error| raise(error.into()))?;
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Spark))
     }
 
     /// Opens a filter file for questions. It maps a `.bloom` file, and reads a file of Guava, of
     /// DCSO's `bloom` or of Spark. The content shows the kind.
+    ///
+    /// >>> import bitsort, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "seen.bloom")
+    /// >>> bitsort.Bloom(1000, 0.01).save(path)
+    /// >>> "fox" in bitsort.Bloom.open(path)
+    /// False
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| FilterFile::open(&path))
@@ -376,6 +390,13 @@ impl Bloom {
     }
 
     /// Reads a filter file of any kind into memory, where the filter can be changed.
+    ///
+    /// >>> import bitsort, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "seen.bloom")
+    /// >>> bitsort.Bloom(1000, 0.01).save(path)
+    /// >>> seen = bitsort.Bloom.load(path)
+    /// >>> seen.add("fox")
+    /// True
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         py.detach(|| FilterFile::load(path))
@@ -385,6 +406,12 @@ impl Bloom {
 
     /// Writes the filter as a file of this kind, whole or not at all: "bloom", "guava", "dcso" or
     /// "spark". The default is the kind of its own file.
+    ///
+    /// >>> import bitsort, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "seen.bloom")
+    /// >>> bitsort.Bloom(1000, 0.01).save(path)
+    /// >>> os.path.getsize(path) > 1000
+    /// True
     #[pyo3(signature = (path, *, kind=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
         let named = |name: &str| {
@@ -400,6 +427,11 @@ impl Bloom {
     }
 
     /// Adds a key; returns whether it is new.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01)
+    /// >>> seen.add("fox"), seen.add("fox")
+    /// (True, False)
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
         self.change(py, 1, |filter, _| Ok(filter.insert(&key)))
@@ -407,6 +439,10 @@ impl Bloom {
 
     /// Adds many keys: a numpy array, Arrow numbers or texts, a set, or any iterable of str, bytes
     /// and int; a null is refused. Returns how many were new.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.Bloom(1000, 0.01).add_many(["fox", "dog", "fox"])
+    /// 2
     fn add_many(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<u64> {
         let keys = Keys::of(keys)?;
         if let Some(row) = keys.nulls().and_then(|nulls| nulls.iter().position(|null| *null)) {
@@ -420,11 +456,22 @@ impl Bloom {
     }
 
     /// Does the same as `add_many` without returning a number; `set` has this name.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01)
+    /// >>> seen.update(["fox", "dog"])
+    /// >>> "dog" in seen
+    /// True
     fn update(&self, py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<()> {
         self.add_many(py, keys).map(drop)
     }
 
     /// Removes a key from a counting filter; returns whether it was there.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01, design="counting")
+    /// >>> seen.add("fox"), seen.remove("fox"), "fox" in seen
+    /// (True, True, False)
     fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = self::key(key)?;
         self.change(py, 1, |filter, _| match filter {
@@ -440,6 +487,12 @@ impl Bloom {
 
     /// Which of `keys` may be in the filter; see `add_many` for keys, and
     /// `AbstractBitSet.contains_many` for answers.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01)
+    /// >>> seen.update(["fox", "dog"])
+    /// >>> seen.contains_many(["fox", "cat"])
+    /// [True, False]
     fn contains_many<'py>(
         &self,
         py: Python<'py>,
@@ -463,16 +516,37 @@ impl Bloom {
     }
 
     /// Adds all keys of another filter of the same size, hash function and seed.
+    ///
+    /// >>> import bitsort
+    /// >>> seen, others = bitsort.Bloom(1000, 0.01), bitsort.Bloom(1000, 0.01)
+    /// >>> others.update(["dog"])
+    /// >>> seen.merge(others)
+    /// >>> "dog" in seen
+    /// True
     fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
         Self::join(slf, other, AnyFilter::union_assign)
     }
 
     /// Keeps the keys that the other filter has too, and maybe some others.
+    ///
+    /// >>> import bitsort
+    /// >>> seen, others = bitsort.Bloom(1000, 0.01), bitsort.Bloom(1000, 0.01)
+    /// >>> seen.update(["fox", "dog"])
+    /// >>> others.update(["dog"])
+    /// >>> seen.intersect(others)
+    /// >>> "dog" in seen, "fox" in seen
+    /// (True, False)
     fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
         Self::join(slf, other, AnyFilter::intersection_assign)
     }
 
     /// A copy that can be changed.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01)
+    /// >>> copy = seen.copy()
+    /// >>> copy.add("fox"), "fox" in seen
+    /// (True, False)
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let copy = self.look(py, |state| with!(state, filter => filter.to_memory()))?;
         let kind = self.look(py, |state| match state {
@@ -484,6 +558,11 @@ impl Bloom {
 
     /// Facts: design, kind, cells, cell_bits, hashes, hash, seed, bytes, keys, fill,
     /// estimated_keys, expected_rate, and the keys and the rate it was made for.
+    ///
+    /// >>> import bitsort
+    /// >>> facts = bitsort.Bloom(1000, 0.01).info()
+    /// >>> facts["design"], facts["hashes"], facts["for_keys"]
+    /// ('standard', 7, 1000)
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let facts = PyDict::new(py);
         let (design, spec, goal, bytes, keys, full, estimated, rate) = self.look(py, |state| {

@@ -180,14 +180,14 @@ impl Column {
     }
 
     /// A column of `len` nulls.
-    pub(crate) fn of_nulls(len: usize) -> PyResult<Self> {
+    pub(crate) fn of_nulls(kind: Kind, len: usize) -> PyResult<Self> {
         let words = len.div_ceil(64) + 1;
         check_memory((words as u64).saturating_mul(8))?;
         let zeros = Arc::new(vec![0_u64; words]);
         let start: *const u8 = zeros.as_ptr().cast();
         let validity = Some(Validity { bits: start, first: 0 });
         // Each row has the same word: no row has a value.
-        Ok(Self { kind: Kind::U64, start, len, stride: 0, validity, _owner: zeros })
+        Ok(Self { kind, start, len, stride: 0, validity, _owner: zeros })
     }
 
     /// The integers of an object with the buffer protocol; none for other objects.

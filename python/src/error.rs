@@ -50,6 +50,18 @@ pub(crate) fn wrong_type(what: impl Into<String>) -> PyErr {
     PyTypeError::new_err(what.into())
 }
 
+/// The same exception, with the index of the item that it is about.
+pub(crate) fn at_index(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
+    let what = || format!("index {index}: {}", error.value(py));
+    if error.is_instance_of::<PyTypeError>(py) {
+        wrong_type(what())
+    } else if error.is_instance_of::<PyValueError>(py) {
+        invalid(what())
+    } else {
+        error // what an object itself raises is not ours to change
+    }
+}
+
 fn with_facts(py: Python<'_>, fault: &Fault) -> PyResult<PyErr> {
     let facts = PyDict::new(py);
     let kind = kind_and_facts(fault, &facts)?;

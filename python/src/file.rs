@@ -59,6 +59,13 @@ impl SetFile {
 ///
 /// With `split`, a pair of an offset and a length in bytes, only the lines of a text file that
 /// begin there are taken; see `splits`.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "ids.txt")
+/// >>> with open(path, "w") as file:
+/// ...     _ = file.write("40\n3\n40\n")
+/// >>> list(bitsort.open(path))
+/// [3, 40]
 #[pyfunction]
 #[pyo3(signature = (path, *, split=None, **options))]
 pub(crate) fn open<'py>(
@@ -138,6 +145,13 @@ impl SetFile {
 
     /// The words of a plain bitmap, without copying; None if the set has another representation.
     /// Bit `i` of word `w` is the value `words.first + 64 * w + i`.
+    ///
+    /// >>> import bitsort, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "ids.bits")
+    /// >>> size = bitsort.BitSet([3, 40]).write(path, format="dense")
+    /// >>> words = bitsort.open(path).words()
+    /// >>> words.first, bin(memoryview(words)[0])
+    /// (0, '0b10000000000000000000000000000000000001000')
     fn words(slf: &Bound<'_, Self>) -> PyResult<Option<MappedWords>> {
         let mapped = Self::mapped(slf)?;
         Source::File(Arc::clone(&mapped)).check()?;

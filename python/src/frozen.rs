@@ -37,12 +37,16 @@ impl FrozenBitSet {
     }
 
     /// The set of the values of half-open ranges: pairs of a start and a stop.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.FrozenBitSet.from_ranges([(3, 5), (40, 41)])
+    /// FrozenBitSet([3, 4, 40])
     #[classmethod]
     fn from_ranges<'py>(
         cls: &Bound<'py, PyType>,
         ranges: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), from_ranges(ranges)?)
+        of_class(cls, Self::wrap(cls.py(), from_ranges(ranges)?)?)
     }
 
     /// The set of the values of Arrow data; see `BitSet.from_arrow`.
@@ -53,7 +57,7 @@ impl FrozenBitSet {
         data: &Bound<'py, PyAny>,
         column: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), from_arrow(data, column)?)
+        of_class(cls, Self::wrap(cls.py(), from_arrow(data, column)?)?)
     }
 
     /// The set in bytes; see `BitSet.deserialize`.
@@ -64,10 +68,15 @@ impl FrozenBitSet {
         data: &Bound<'py, PyAny>,
         format: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), deserialized(data, format)?)
+        of_class(cls, Self::wrap(cls.py(), deserialized(data, format)?)?)
     }
 
     /// The set itself: it does not change.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.FrozenBitSet([3, 40])
+    /// >>> ids.copy() is ids
+    /// True
     fn copy(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -84,15 +93,22 @@ impl FrozenBitSet {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        reduced(slf.as_super(), &slf.py().get_type::<Self>())
+        reduced(slf.as_super())
     }
+}
+
+/// A set as an instance of a class, which may be a subclass that Python defines.
+pub(crate) fn of_class<'py>(
+    class: &Bound<'py, PyType>,
+    set: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    if set.get_type().is(class) { Ok(set) } else { class.call1((set,)) }
 }
 
 /// How pickle restores the set.
 pub(crate) fn reduced<'py>(
     set: &Bound<'py, AbstractBitSet>,
-    class: &Bound<'py, PyType>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
     let bytes = set.call_method0("serialize")?.cast_into::<PyBytes>()?;
-    Ok((class.getattr("deserialize")?, PyTuple::new(set.py(), [bytes])?))
+    Ok((set.get_type().getattr("deserialize")?, PyTuple::new(set.py(), [bytes])?))
 }

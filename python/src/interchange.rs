@@ -1,11 +1,178 @@
-//! Rows of Spark's bitmaps.
+//! Sets of other systems: their files, and the rows of Spark's bitmaps.
 
 use crate::error::{invalid, raise};
 use crate::mutable::BitSet;
-use crate::source::operand;
-use bitsort::set::foreign::spark;
+use crate::numbers::optional;
+use crate::sets::{bytes_format, write};
+use crate::source::{Mapped, Source, operand};
+use crate::work::interruptible;
+use bitsort::TableFormat;
+use bitsort::set::IntegerSet;
+use bitsort::set::foreign::{self, BitOrder, Decoded, Foreign, raw_bitmap, spark};
+use bitsort::sort::Sort;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the bytes of a file do not say about them.
+struct How<'a> {
+    format: Option<&'a str>,
+    base: Option<u64>,
+    width: Option<usize>,
+    vector: Option<usize>,
+}
+
+impl How<'_> {
+    /// Refuses what the file's format does not have.
+    fn check(&self, found: Foreign) -> PyResult<()> {
+        let is_raw = matches!(self.format, Some("bitmap-lsb" | "bitmap-msb"));
+        let is_click_house = match self.format {
+            Some(name) => name.starts_with("clickhouse"),
+            None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
+        };
+        let has_vectors =
+            self.format.is_none() && matches!(found, Foreign::DeltaFile | Foreign::Puffin);
+        let wrong = match self {
+            Self { base: Some(_), .. } if !is_raw => {
+                "base is for raw bitmaps: bitmap-lsb, bitmap-msb"
+            }
+            Self { width: Some(_), .. } if !is_click_house => "width is for states of ClickHouse",
+            Self { vector: Some(_), .. } if !has_vectors => {
+                "vector is for files of several deletion vectors"
+            }
+            _ => return Ok(()),
+        };
+        Err(invalid(format!("{wrong}; the file: {found}")))
+    }
+
+    fn decode<'b>(&self, bytes: &'b [u8], found: Foreign, name: &str) -> PyResult<Decoded<'b>> {
+        if let Some(width) = self.width {
+            return foreign::decode_click_house(bytes, width, name).map_err(raise);
+        }
+        if let Some(number) = self.vector {
+            let vectors = foreign::parts(bytes, name).map_err(raise)?;
+            let vector = number.checked_sub(1).and_then(|index| vectors.get(index));
+            let none = || invalid(format!("no vector {number}: the file has {}", vectors.len()));
+            return foreign::decode_part(bytes, vector.ok_or_else(none)?, name).map_err(raise);
+        }
+        match self.format {
+            Some("bitmap-lsb") => self.raw(bytes, BitOrder::LeastFirst),
+            Some("bitmap-msb") => self.raw(bytes, BitOrder::MostFirst),
+            Some("roaring" | "roaring32") => foreign::decode(bytes, name).map_err(raise),
+            Some(format) => foreign::decode_as(bytes, bytes_format(format)?, name).map_err(raise),
+            None if found == Foreign::Puffin => one_vector(bytes, name),
+            None => foreign::decode(bytes, name).map_err(raise),
+        }
+    }
+
+    fn raw<'b>(&self, bytes: &'b [u8], order: BitOrder) -> PyResult<Decoded<'b>> {
+        raw_bitmap(bytes, order, self.base.unwrap_or(0)).map_err(invalid)
+    }
+}
+
+/// The vector of a Puffin file, which belongs to one data file.
+fn one_vector<'b>(bytes: &'b [u8], name: &str) -> PyResult<Decoded<'b>> {
+    let vectors = foreign::parts(bytes, name).map_err(raise)?;
+    if let [vector] = &vectors[..] {
+        return foreign::decode_part(bytes, vector, name).map_err(raise);
+    }
+    let files: Vec<&str> = vectors.iter().filter_map(|part| part.data_file.as_deref()).collect();
+    Err(invalid(format!(
+        "{name} has {} deletion vectors; vector chooses one, from 1: {}",
+        vectors.len(),
+        files.join(", ")
+    )))
+}
+
+/// The set in a file of another system; none if `open` reads it.
+fn read_foreign(path: &Path, how: &How<'_>) -> PyResult<Option<IntegerSet>> {
+    /// Memory for reading a table.
+    const TABLE_BYTES: u64 = 256 << 20;
+    let is_file = path.is_file(); // and no folder, pipe, or set of a `.sets` file
+    if !is_file && how.format.is_none() {
+        return Ok(None);
+    }
+    let found = Foreign::of_file(path).map_err(raise)?;
+    how.check(found)?;
+    let is_rows = || spark::is_table(path).map_err(raise);
+    if how.format == Some("spark-bitmap")
+        || how.format.is_none() && found == Foreign::Table(TableFormat::Parquet) && is_rows()?
+    {
+        return spark::read_table(path, TABLE_BYTES).map(Some).map_err(raise);
+    }
+    if how.format.is_none() && is_for_open(found) {
+        return Ok(None);
+    }
+    let cannot =
+        |source| raise(bitsort::Error::Io { action: "read", path: path.to_path_buf(), source });
+    let bytes = fs::read(path).map_err(cannot)?;
+    let name = path.display().to_string();
+    how.decode(&bytes, found, &name)?.to_set().map(Some).map_err(raise)
+}
+
+fn is_for_open(found: Foreign) -> bool {
+    matches!(
+        found,
+        Foreign::Bits
+            | Foreign::Sets
+            | Foreign::Roaring
+            | Foreign::Treemap
+            | Foreign::Table(_)
+            | Foreign::Text
+            | Foreign::Empty
+            | Foreign::Unknown
+    )
+}
+
+/// Writes the set in the file at `source` in another format; returns the size of the output in
+/// bytes. `source` may be any file that `open` opens, or one of another system: ClickHouse, Doris
+/// and StarRocks, Delta Lake, Iceberg, Spark's `bitmap_construct_agg`. For formats of the output
+/// see `AbstractBitSet.write`, and `AbstractBitSet.serialize`.
+///
+/// The bytes show which system wrote them. `from_format` says it if they do not: a format of
+/// `serialize`, "spark-bitmap", or "bitmap-lsb" or "bitmap-msb" for a raw bitmap, the least or
+/// the most significant bit of a byte first, whose first bit stands for `base`, a multiple of
+/// 65536. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
+/// 1, of a deletion vector in a file of several.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> folder = tempfile.mkdtemp()
+/// >>> cell, ids = os.path.join(folder, "cell"), os.path.join(folder, "ids.txt")
+/// >>> with open(cell, "wb") as file:
+/// ...     _ = file.write(bitsort.BitSet([7, 40]).serialize("doris"))
+/// >>> bitsort.convert(cell, ids)
+/// 5
+/// >>> open(ids).read()
+/// '7\n40\n'
+#[pyfunction]
+#[pyo3(signature = (
+    source, output, *, format=None, from_format=None, base=None, width=None, vector=None
+))]
+#[expect(clippy::too_many_arguments, reason = "Python's named arguments")]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
+pub(crate) fn convert(
+    py: Python<'_>,
+    source: PathBuf,
+    output: PathBuf,
+    format: Option<&str>,
+    from_format: Option<&str>,
+    #[pyo3(from_py_with = optional)] base: Option<u64>,
+    #[pyo3(from_py_with = optional)] width: Option<usize>,
+    #[pyo3(from_py_with = optional)] vector: Option<usize>,
+) -> PyResult<u64> {
+    let how = How { format: from_format, base, width, vector };
+    let set = match py.detach(|| read_foreign(&source, &how))? {
+        Some(set) => Source::from(set),
+        None => {
+            let open = |progress| Sort::new().progress(progress).open_as_set(&source);
+            let (opened, _) = interruptible(py, open)?;
+            Source::File(Arc::new(Mapped::new(opened)))
+        }
+    };
+    write(py, &set, output, format).map(|written| written.bytes)
+}
 
 /// The rows of a set as Spark's `bitmap_construct_agg` makes them: a list of buckets and
 /// bitmaps of 4096 bytes. Spark has numbers below 2**63.

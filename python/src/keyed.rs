@@ -4,7 +4,7 @@ use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
 use crate::error::{invalid, raise, wrong_type};
 use crate::keyed_file::bytes_of;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, number, optional};
 use crate::sort::{delimiter, field, memory_of};
 use crate::work::{interruptible, watched};
 use bitsort::Progress;
@@ -138,7 +138,7 @@ pub(crate) fn group(
     batches: &Bound<'_, PyAny>,
     output: PathBuf,
     mem: Option<&Bound<'_, PyAny>>,
-    threads: Option<usize>,
+    #[pyo3(from_py_with = optional)] threads: Option<usize>,
 ) -> PyResult<(u64, u64)> {
     let failed = Arc::default();
     let rows = Rows {
@@ -183,7 +183,7 @@ pub(crate) fn group_files(
     column: &Bound<'_, PyAny>,
     separator: Option<&Bound<'_, PyAny>>,
     mem: Option<&Bound<'_, PyAny>>,
-    threads: Option<usize>,
+    #[pyo3(from_py_with = optional)] threads: Option<usize>,
 ) -> PyResult<(u64, u64, u64)> {
     let separator = separator.map_or(Ok(b','), delimiter)?;
     let progress = Arc::new(Progress::default());
@@ -223,8 +223,8 @@ fn limited(
 pub(crate) fn keyed_pieces(
     py: Python<'_>,
     path: PathBuf,
-    buckets: usize,
-    most_bytes: usize,
+    #[pyo3(from_py_with = number)] buckets: usize,
+    #[pyo3(from_py_with = number)] most_bytes: usize,
 ) -> PyResult<KeyedPieces> {
     let found = py.detach(|| keyed::pieces(&KeyedSets::open(path)?, buckets, most_bytes));
     Ok(KeyedPieces { pieces: Mutex::new(found.map_err(raise)?) })

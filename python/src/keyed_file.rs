@@ -2,6 +2,7 @@
 
 use crate::error::{raise, wrong_type};
 use crate::file::SetFile;
+use crate::work::interruptible;
 use bitsort::set::keyed;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -15,6 +16,14 @@ use std::path::PathBuf;
 pub(crate) struct KeyedSets(keyed::KeyedSets);
 
 /// Opens a `.sets` file, as `bitset group` writes it.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "tags.sets")
+/// >>> bitsort.group([(["sport", "tokyo"], [7, 8])], path)
+/// (2, 2)
+/// >>> sets = bitsort.open_sets(path)
+/// >>> list(sets["sport"]), sets.keys(), sets.get("chess")
+/// ([7], [b'sport', b'tokyo'], None)
 #[pyfunction]
 pub(crate) fn open_sets(py: Python<'_>, path: PathBuf) -> PyResult<KeyedSets> {
     py.detach(|| keyed::KeyedSets::open(path)).map(KeyedSets).map_err(raise)
@@ -103,6 +112,16 @@ impl KeyedSets {
         }
     }
 
+    /// The sets, in the order of their keys: a view.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("_collections_abc")?.call_method1("ValuesView", (slf,))
+    }
+
+    /// Pairs of a key and its set, in the order of the keys: a view.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("_collections_abc")?.call_method1("ItemsView", (slf,))
+    }
+
     /// Number of values of a key's set, as the file says; it does not read the set.
     fn cardinality(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.found(key, |index| self.0.cardinality(index))?.ok_or_else(|| missing(key))
@@ -111,7 +130,7 @@ impl KeyedSets {
     /// Reads and checks the whole file: its checksums and every set. `bitsort.Error` names the
     /// first damage.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.0.verify()).map_err(raise)
+        interruptible(py, |progress| self.0.verify_with(&progress))
     }
 
     fn __repr__(&self) -> String {

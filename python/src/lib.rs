@@ -41,7 +41,7 @@ mod package {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
-    use crate::algebra::{at_least, convert, eval, verify};
+    use crate::algebra::{at_least, eval, verify};
     #[pymodule_export]
     use crate::bloom::Bloom;
     #[pymodule_export]
@@ -53,7 +53,7 @@ mod package {
     #[pymodule_export]
     use crate::frozen::FrozenBitSet;
     #[pymodule_export]
-    use crate::interchange::{from_spark_rows, spark_rows};
+    use crate::interchange::{convert, from_spark_rows, spark_rows};
     #[pymodule_export]
     use crate::iterate::SetIterator;
     #[pymodule_export]
@@ -77,13 +77,15 @@ mod package {
     use crate::sort::{Report, explain, sort};
     use pyo3::prelude::*;
 
-    /// Registers the sets with `collections.abc`, and makes questions to files that were cut fail.
+    /// Registers the classes with `collections.abc`, and makes questions to files that were cut fail.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         bitsort::guard_mapped_files()?;
         // Python loads this module at its start; `collections.abc` costs ten milliseconds.
         let sets = module.py().import("_collections_abc")?;
-        for (interface, class) in [("Set", "AbstractBitSet"), ("MutableSet", "BitSet")] {
+        let classes =
+            [("Set", "AbstractBitSet"), ("MutableSet", "BitSet"), ("Mapping", "KeyedSets")];
+        for (interface, class) in classes {
             sets.getattr(interface)?.call_method1("register", (module.getattr(class)?,))?;
         }
         Ok(())

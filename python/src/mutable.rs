@@ -1,11 +1,11 @@
 //! `BitSet`: a set in memory that can change.
 
-use crate::arrow::{Imported, import};
-use crate::error::{invalid, raise, wrong_type};
-use crate::frozen::reduced;
-use crate::numbers::{Numbers, check_room, natural, natural_or_other};
+use crate::error::{at_index, invalid, raise, wrong_type};
+use crate::frozen::{of_class, reduced};
+use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
+use crate::work::in_pieces;
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::decode_as;
 use pyo3::buffer::PyBuffer;
@@ -53,25 +53,31 @@ pub(crate) fn made(py: Python<'_>, values: Option<&Bound<'_, PyAny>>) -> PyResul
 }
 
 pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
-    let mut set = IntegerSet::new();
+    let (mut spans, mut values) = (Vec::new(), 0_u64);
     for (index, range) in ranges.try_iter()?.enumerate() {
         let range = range?;
         let ends = range.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
         let (start, stop) = ends.map_err(|_| {
             wrong_type(format!("index {index}: a range is a pair of a start and a stop"))
         })?;
-        if let Some((first, last)) = span(&start, &stop)? {
-            check_room(first, last)?;
-            set.insert_range(first..=last);
+        let span = span(&start, &stop).map_err(|error| at_index(ranges.py(), index, error))?;
+        if let Some((first, last)) = span {
+            spans.push((first, last));
+            values = values.saturating_add(last - first);
         }
     }
-    Ok(set)
+    in_pieces(ranges.py(), values, |progress| {
+        let mut set = IntegerSet::new();
+        for (first, last) in spans {
+            insert_range(&mut set, first, last, progress)?;
+        }
+        Ok(set)
+    })
 }
 
 pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyResult<IntegerSet> {
-    match import(data, column)? {
-        Some(Imported::Numbers(columns)) => set_of(data.py(), Numbers::Columns(columns)),
-        Some(Imported::Texts(_)) => Err(wrong_type("index 0: a text is no natural number")),
+    match Numbers::of_arrow(data, column)? {
+        Some(numbers) => set_of(data.py(), numbers),
         None => {
             let kind = data.get_type().name()?;
             Err(wrong_type(format!("{kind} has neither __arrow_c_stream__ nor __arrow_c_array__")))
@@ -188,13 +194,17 @@ impl BitSet {
         cls: &Bound<'py, PyType>,
         ranges: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), from_ranges(ranges)?)
+        of_class(cls, Self::wrap(cls.py(), from_ranges(ranges)?)?)
     }
 
     /// The set of the values of Arrow data: an array, a chunked array or a stream of
     /// integers, or a table and the name of its column, of any library with the Arrow
     /// PyCapsule interface (pyarrow, Polars, pandas, DuckDB, nanoarrow). Nothing is copied
     /// before it is sorted. A null or a negative value is refused with its index.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet.from_arrow(bitsort.BitSet([3, 40]).values())
+    /// BitSet([3, 40])
     #[classmethod]
     #[pyo3(signature = (data, column=None))]
     fn from_arrow<'py>(
@@ -202,7 +212,7 @@ impl BitSet {
         data: &Bound<'py, PyAny>,
         column: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), from_arrow(data, column)?)
+        of_class(cls, Self::wrap(cls.py(), from_arrow(data, column)?)?)
     }
 
     /// The set in bytes: "roaring" or "roaring32" for a portable roaring bitmap of 64 or 32
@@ -218,10 +228,16 @@ impl BitSet {
         data: &Bound<'py, PyAny>,
         format: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        Self::wrap(cls.py(), deserialized(data, format)?)
+        of_class(cls, Self::wrap(cls.py(), deserialized(data, format)?)?)
     }
 
     /// Adds a value.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3])
+    /// >>> ids.add(40)
+    /// >>> ids
+    /// BitSet([3, 40])
     fn add(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = natural(value)?;
         change(slf, |set| {
@@ -230,12 +246,24 @@ impl BitSet {
     }
 
     /// Adds a value; `KeyError` if it was there.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3]).add_checked(3)
+    /// Traceback (most recent call last):
+    /// KeyError: 3
     fn add_checked(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = natural(value)?;
         if change(slf, |set| set.insert(value))? { Ok(()) } else { Err(PyKeyError::new_err(value)) }
     }
 
     /// Removes a value if it is in the set.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.discard(40), ids.discard(41)
+    /// (None, None)
+    /// >>> ids
+    /// BitSet([3])
     fn discard(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match natural_or_other(value)? {
             Ok(value) => change(slf, |set| {
@@ -246,6 +274,11 @@ impl BitSet {
     }
 
     /// Removes a value; `KeyError` if it is not in the set.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3]).remove(40)
+    /// Traceback (most recent call last):
+    /// KeyError: 40
     fn remove(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let found = match natural_or_other(value)? {
             Ok(value) => change(slf, |set| set.remove(value))?,
@@ -255,6 +288,10 @@ impl BitSet {
     }
 
     /// Removes the smallest value and returns it; `KeyError` if the set is empty.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).pop()
+    /// 3
     fn pop(slf: &Bound<'_, Self>) -> PyResult<u64> {
         let popped = change(slf, |set| {
             let value = set.min()?;
@@ -265,6 +302,12 @@ impl BitSet {
     }
 
     /// Removes all values.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.clear()
+    /// >>> ids
+    /// BitSet([])
     fn clear(slf: &Bound<'_, Self>) -> PyResult<()> {
         let set = values(slf)?;
         let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
@@ -273,9 +316,16 @@ impl BitSet {
     }
 
     /// A copy of the set.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3])
+    /// >>> copy = ids.copy()
+    /// >>> copy.add(40)
+    /// >>> ids
+    /// BitSet([3])
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.as_super().get().source(slf.py())?;
-        Self::wrap(slf.py(), source.to_set(&Arc::default())?)
+        of_class(&slf.get_type(), Self::wrap(slf.py(), source.to_set(&Arc::default())?)?)
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -293,28 +343,52 @@ impl BitSet {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        reduced(slf.as_super(), &slf.py().get_type::<Self>())
+        reduced(slf.as_super())
     }
 
     /// Adds the values of all others: sets, ranges, arrays, iterables.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3])
+    /// >>> ids.update([40], range(7, 9))
+    /// >>> ids
+    /// BitSet([3, 7, 8, 40])
     #[pyo3(signature = (*others))]
     fn update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
         assign_all(slf, others, Operation::Or)
     }
 
     /// Keeps only the values that all others have.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.intersection_update(range(10, 50))
+    /// >>> ids
+    /// BitSet([40])
     #[pyo3(signature = (*others))]
     fn intersection_update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
         assign_all(slf, others, Operation::And)
     }
 
     /// Removes the values of all others.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.difference_update([3], [5])
+    /// >>> ids
+    /// BitSet([40])
     #[pyo3(signature = (*others))]
     fn difference_update(slf: &Bound<'_, Self>, others: &Bound<'_, PyTuple>) -> PyResult<()> {
         assign_all(slf, others, Operation::AndNot)
     }
 
     /// Keeps the values that are in exactly one of the two.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.symmetric_difference_update([3, 5])
+    /// >>> ids
+    /// BitSet([5, 40])
     fn symmetric_difference_update(
         slf: &Bound<'_, Self>,
         other: &Bound<'_, PyAny>,
@@ -339,23 +413,46 @@ impl BitSet {
     }
 
     /// Replaces all values by those of `other`.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.overwrite([5])
+    /// >>> ids
+    /// BitSet([5])
     fn overwrite(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let new = made(slf.py(), Some(other))?;
         change(slf, |set| *set = new)
     }
 
     /// Adds the values from `start` to before `stop`.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet()
+    /// >>> ids.add_range(10, 10**9)
+    /// >>> len(ids)
+    /// 999999990
     fn add_range(
         slf: &Bound<'_, Self>,
         start: &Bound<'_, PyAny>,
         stop: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        /// A longer range is made first, because Ctrl-C may end that.
+        const LONG: u64 = 1 << 34;
         let Some((first, last)) = span(start, stop)? else { return Ok(()) };
-        check_room(first, last)?;
-        change_detached(slf, |set| set.insert_range(first..=last))
+        if last - first < LONG {
+            return change_detached(slf, |set| set.insert_range(first..=last));
+        }
+        let range = range_set(slf.py(), Some((first, last)))?;
+        change_detached(slf, |set| *set |= &range)
     }
 
     /// Removes the values from `start` to before `stop`.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet(range(10))
+    /// >>> ids.remove_range(2, 8)
+    /// >>> ids
+    /// BitSet([0, 1, 8, 9])
     fn remove_range(
         slf: &Bound<'_, Self>,
         start: &Bound<'_, PyAny>,
@@ -366,18 +463,26 @@ impl BitSet {
     }
 
     /// From `start` to before `stop`, removes the values that are in the set and adds the others.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.BitSet([3, 40])
+    /// >>> ids.flip_inplace(2, 5)
+    /// >>> ids
+    /// BitSet([2, 4, 40])
     fn flip_inplace(
         slf: &Bound<'_, Self>,
         start: &Bound<'_, PyAny>,
         stop: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let Some((first, last)) = span(start, stop)? else { return Ok(()) };
-        check_room(first, last)?;
-        let range = IntegerSet::from_ranges([first..=last]);
+        let range = range_set(slf.py(), span(start, stop)?)?;
         change_detached(slf, |set| *set ^= &range)
     }
 
     /// Brings the set into its smallest form; returns whether it changed.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).optimize()
+    /// False
     fn optimize(slf: &Bound<'_, Self>) -> PyResult<bool> {
         change_detached(slf, IntegerSet::optimize)
     }

@@ -7,7 +7,7 @@ use crate::source::{Source, source_of};
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
 use bitsort::{Format, Progress};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyRange, PyString};
 use std::io::{self, Read};
@@ -37,15 +37,43 @@ pub(crate) fn natural_or_other(value: &Bound<'_, PyAny>) -> PyResult<Result<u64,
     if let Ok(value) = value.extract::<u64>() {
         return Ok(Ok(value));
     }
-    let index = if value.is_instance_of::<PyInt>() {
-        value.clone()
-    } else if value.hasattr("__index__")? {
-        value.call_method0("__index__")?
-    } else {
+    let Some(index) = integer(value)? else {
         let kind = value.get_type().name()?;
         return Err(wrong_type(format!("a natural number is an int, not {kind}")));
     };
     Ok(Err(if index.lt(0)? { "negative" } else { "not below 2^64" }))
+}
+
+/// The int that an object is or stands for; none for other objects.
+fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Some(value.clone()));
+    }
+    if value.hasattr("__index__")? { value.call_method0("__index__").map(Some) } else { Ok(None) }
+}
+
+/// An int of any sign. Those beyond 128 bits become the nearest number of 128 bits.
+pub(crate) fn signed(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
+    let Some(index) = integer(value)? else { return Ok(None) };
+    match index.extract() {
+        Ok(number) => Ok(Some(number)),
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+            Ok(Some(if index.lt(0)? { i128::MIN } else { i128::MAX }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// An argument that is a natural number of a type. One that is negative or too large is a
+/// `ValueError`; PyO3 itself would raise an `OverflowError`.
+pub(crate) fn number<T: TryFrom<u64>>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let number = natural(value)?;
+    T::try_from(number).map_err(|_| invalid(format!("{number} is too large")))
+}
+
+/// The same for an argument that may be None.
+pub(crate) fn optional<T: TryFrom<u64>>(value: &Bound<'_, PyAny>) -> PyResult<Option<T>> {
+    if value.is_none() { Ok(None) } else { number(value).map(Some) }
 }
 
 /// The number of an item of an iterable; errors have its index.
@@ -92,6 +120,16 @@ fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
     Ok(Numbers::Range(natural(&first)?, natural(&last)?, natural(&step)?))
 }
 
+/// Refuses an array of pandas with a null, which pandas would give to numpy as a float.
+fn refuse_nulls_of_pandas(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Some(is_null) = array.getattr_opt("isna")? else { return Ok(()) };
+    let nulls = is_null.call0()?;
+    if !nulls.call_method0("any")?.is_truthy()? {
+        return Ok(());
+    }
+    Err(Refused::Null(nulls.call_method0("argmax")?.extract()?).into())
+}
+
 impl Numbers {
     /// The numbers of an object: a set of ours, a range, an object with the Arrow or the buffer
     /// protocol, or any iterable of integers.
@@ -105,17 +143,14 @@ impl Numbers {
         if object.get_type().name()? == "MaskedArray" {
             return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
         }
-        match import(object, None)? {
-            Some(Imported::Numbers(columns)) => return Ok(Self::Columns(columns)),
-            Some(Imported::Texts(_)) => {
-                return Err(wrong_type("index 0: a text is no natural number"));
-            }
-            None => {}
+        if let Some(numbers) = Self::of_arrow(object, None)? {
+            return Ok(numbers);
         }
         if let Some(column) = Column::of_buffer(object)? {
             return Ok(Self::Columns(vec![column]));
         }
         if object.hasattr("__array__")? && !object.hasattr("__array_interface__")? {
+            refuse_nulls_of_pandas(object)?;
             let array = object.call_method0("__array__")?;
             if let Some(column) = Column::of_buffer(&array)? {
                 return Ok(Self::Columns(vec![column]));
@@ -129,6 +164,18 @@ impl Numbers {
             values.push(item(&value?, index)?);
         }
         Ok(Self::Values(values))
+    }
+
+    /// The numbers of Arrow data, for a table those of a column; none for other objects.
+    pub(crate) fn of_arrow(
+        object: &Bound<'_, PyAny>,
+        column: Option<&str>,
+    ) -> PyResult<Option<Self>> {
+        match import(object, column)? {
+            Some(Imported::Numbers(columns)) => Ok(Some(Self::Columns(columns))),
+            Some(Imported::Texts(_)) => Err(wrong_type("index 0: a text is no natural number")),
+            None => Ok(None),
+        }
     }
 
     /// Number of numbers, with duplicates.
@@ -192,8 +239,9 @@ impl Numbers {
         match self {
             Self::Set(source) => source.to_set(progress),
             Self::Range(first, last, 1) => {
-                check_room(first, last)?;
-                Ok(IntegerSet::from_ranges([first..=last]))
+                let mut set = IntegerSet::new();
+                insert_range(&mut set, first, last, progress)?;
+                Ok(set)
             }
             Self::Columns(columns) if columns.iter().map(Column::len).sum::<usize>() > MANY => {
                 let reader = ColumnReader::new(columns);
@@ -225,13 +273,41 @@ impl Numbers {
     }
 }
 
-/// Refuses ranges whose containers would fill the memory: 40 bytes for each 2^16 values.
-pub(crate) fn check_room(first: u64, last: u64) -> PyResult<()> {
+/// Adds the values from `first` to `last`, until the progress is cancelled. Refuses ranges whose
+/// containers would fill the memory: 40 bytes for each 2^16 values.
+pub(crate) fn insert_range(
+    set: &mut IntegerSet,
+    first: u64,
+    last: u64,
+    progress: &Progress,
+) -> PyResult<()> {
     const MOST: u64 = 1 << 28;
+    /// Values that are added between two looks at the progress.
+    const PIECE: u64 = 1 << 34;
     if (last - first) >> 16 > MOST {
         return Err(invalid("a set in memory holds ranges of at most 2**44 values"));
     }
-    check_memory(((last - first) >> 16) * 40)
+    check_memory(((last - first) >> 16) * 40)?;
+    let mut start = first;
+    loop {
+        let end = last.min(start.saturating_add(PIECE - 1));
+        set.insert_range(start..=end);
+        interrupted(progress)?;
+        if end == last {
+            return Ok(());
+        }
+        start = end + 1;
+    }
+}
+
+/// The set of the values of a range, as `span` gives it. Ctrl-C cancels it.
+pub(crate) fn range_set(py: Python<'_>, range: Option<(u64, u64)>) -> PyResult<IntegerSet> {
+    let Some((first, last)) = range else { return Ok(IntegerSet::new()) };
+    crate::work::in_pieces(py, last - first, |progress| {
+        let mut set = IntegerSet::new();
+        insert_range(&mut set, first, last, progress)?;
+        Ok(set)
+    })
 }
 
 /// Ends loops of this package after a cancellation.

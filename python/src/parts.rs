@@ -3,7 +3,7 @@
 use crate::error::{check_memory, invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, number};
 use crate::sort::Options;
 use crate::source::{Source, all, operand};
 use crate::work::{in_pieces, interruptible};
@@ -26,7 +26,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) fn gather<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
-    threads: usize,
+    #[pyo3(from_py_with = number)] threads: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let numbers = Numbers::of(data)?;
     let found = in_pieces(py, numbers.len(), |progress| numbers.into_set(progress, Some(threads)))?;
@@ -36,11 +36,18 @@ pub(crate) fn gather<'py>(
 /// Divides a text file into ranges of about `size` bytes for the `split` of `open`: pairs of offset
 /// and length. The list is empty if the file must be read whole, as compressed files, tables, sets
 /// and binary formats are, or if an option names a column.
+///
+/// >>> import bitsort, tempfile, os
+/// >>> path = os.path.join(tempfile.mkdtemp(), "ids.txt")
+/// >>> with open(path, "w") as file:
+/// ...     _ = file.write("40\n3\n" * 100)
+/// >>> bitsort.splits(path, 300)
+/// [(0, 300), (300, 200)]
 #[pyfunction]
 #[pyo3(signature = (path, size, **options))]
 pub(crate) fn splits(
     path: PathBuf,
-    size: u64,
+    #[pyo3(from_py_with = number)] size: u64,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<(u64, u64)>> {
     let options = Options::of(options)?;
@@ -84,7 +91,7 @@ pub(crate) fn pieces<'py>(
     py: Python<'py>,
     set: &Bound<'py, PyAny>,
     starts: Vec<u64>,
-    most_bytes: usize,
+    #[pyo3(from_py_with = number)] most_bytes: usize,
 ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
@@ -110,8 +117,8 @@ fn numbered(py: Python<'_>, pieces: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Bound<
 pub(crate) fn hashed_pieces<'py>(
     py: Python<'py>,
     set: &Bound<'py, PyAny>,
-    buckets: usize,
-    most_bytes: usize,
+    #[pyo3(from_py_with = number)] buckets: usize,
+    #[pyo3(from_py_with = number)] most_bytes: usize,
 ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
@@ -123,7 +130,8 @@ pub(crate) fn hashed_pieces<'py>(
 /// About the bytes that a bucket takes before it has values.
 const BUCKET_BYTES: u64 = 128;
 
-fn operands(sets: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
+/// The sets of an iterable.
+pub(crate) fn operands(sets: &Bound<'_, PyAny>) -> PyResult<Vec<Source>> {
     let sets = sets.try_iter()?.map(|set| operand(&set?)).collect::<PyResult<Vec<_>>>()?;
     sets.iter().try_for_each(Source::check)?;
     Ok(sets)
@@ -167,11 +175,11 @@ pub(crate) fn union_len(py: Python<'_>, sets: &Bound<'_, PyAny>) -> PyResult<u64
 pub(crate) fn write_part(
     py: Python<'_>,
     folder: PathBuf,
-    number: usize,
+    #[pyo3(from_py_with = number)] number: usize,
     sets: &Bound<'_, PyAny>,
     operation: &str,
-    first: u64,
-    last: u64,
+    #[pyo3(from_py_with = number)] first: u64,
+    #[pyo3(from_py_with = number)] last: u64,
 ) -> PyResult<Option<String>> {
     let sets = operands(sets)?;
     let make = match operation {

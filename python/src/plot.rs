@@ -45,6 +45,10 @@ impl Plot {
     }
 
     /// The picture as SVG.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet(range(100)).plot(order=4).svg().startswith("<svg")
+    /// True
     fn svg(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.map.to_svg())?)
     }

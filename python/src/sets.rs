@@ -6,7 +6,7 @@ use crate::error::{invalid, raise, wrong_type};
 use crate::frozen::FrozenBitSet;
 use crate::iterate::SetIterator;
 use crate::mutable::BitSet;
-use crate::numbers::{BLOCK, check_room, interrupted, natural, natural_or_other};
+use crate::numbers::{BLOCK, interrupted, natural, natural_or_other, optional, range_set, signed};
 use crate::plot::Plot;
 use crate::probe;
 use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
@@ -55,6 +55,16 @@ impl AbstractBitSet {
 
     pub(crate) fn of_set(set: IntegerSet) -> Self {
         Self::of(Content::Memory(Mutex::new(Arc::new(set))))
+    }
+
+    /// Whether it is a file that was closed.
+    fn is_closed(&self, py: Python<'_>) -> bool {
+        match &self.content {
+            Content::Memory(_) => false,
+            Content::File(file) => {
+                file.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_none()
+            }
+        }
     }
 
     /// The present state of the set.
@@ -220,8 +230,8 @@ impl AbstractBitSet {
         if let Ok(slice) = index.cast::<PySlice>() {
             return wrapped(slf, sliced(py, &source, slice)?);
         }
-        let index: i128 =
-            index.extract().map_err(|_| wrong_type("an index is an int or a slice"))?;
+        let no_index = || wrong_type("an index is an int or a slice");
+        let index = signed(index)?.ok_or_else(no_index)?;
         let place = if index < 0 { index + i128::from(source.len()) } else { index };
         let found = match u64::try_from(place) {
             Ok(place) => source.ask(|view| view.select(place))?,
@@ -346,6 +356,10 @@ impl AbstractBitSet {
     }
 
     /// Values in this set and in all others.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).intersection([2, 3], range(3))
+    /// BitSet([2])
     #[pyo3(signature = (*others))]
     fn intersection<'py>(
         slf: &Bound<'py, Self>,
@@ -355,6 +369,10 @@ impl AbstractBitSet {
     }
 
     /// Values of this set that are in none of the others.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).difference([2], [5])
+    /// BitSet([1, 3])
     #[pyo3(signature = (*others))]
     fn difference<'py>(
         slf: &Bound<'py, Self>,
@@ -364,6 +382,10 @@ impl AbstractBitSet {
     }
 
     /// Values in exactly one of the two sets.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).symmetric_difference([2, 3])
+    /// BitSet([1, 3])
     fn symmetric_difference<'py>(
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
@@ -373,21 +395,37 @@ impl AbstractBitSet {
     }
 
     /// Whether the sets have no value in common.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).isdisjoint([3])
+    /// True
     fn isdisjoint(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(count(slf, other, Operation::And)? == 0)
     }
 
     /// Whether the sets have a value in common.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).intersect([2, 3])
+    /// True
     fn intersect(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(count(slf, other, Operation::And)? > 0)
     }
 
     /// Whether all values of this set are in `other`.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).issubset(range(5))
+    /// True
     fn issubset(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(count(slf, other, Operation::AndNot)? == 0)
     }
 
     /// Whether all values of `other` are in this set.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2]).issuperset([2])
+    /// True
     fn issuperset(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (ours, theirs) = (slf.get().source(slf.py())?, operand(other)?);
         Ok(Operation::AndNot.count(slf.py(), &theirs, &ours)? == 0)
@@ -403,16 +441,28 @@ impl AbstractBitSet {
     }
 
     /// Number of values in either set.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).or_len([2, 3, 4])
+    /// 4
     fn or_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
         count(slf, other, Operation::Or)
     }
 
     /// Number of values in one of the two sets.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).xor_len([2, 3, 4])
+    /// 2
     fn xor_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
         count(slf, other, Operation::Xor)
     }
 
     /// Number of values of this set that are not in `other`.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).andnot_len([2, 3, 4])
+    /// 1
     fn andnot_len(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<u64> {
         count(slf, other, Operation::AndNot)
     }
@@ -442,6 +492,10 @@ impl AbstractBitSet {
 
     /// The Jaccard index: the number of values in both sets, divided by the number in either; 1 for
     /// two empty sets.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([1, 2, 3]).jaccard([2, 3, 4])
+    /// 0.5
     #[expect(clippy::cast_precision_loss, reason = "a proportion")]
     fn jaccard(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<f64> {
         let py = slf.py();
@@ -457,17 +511,29 @@ impl AbstractBitSet {
     }
 
     /// Number of values, of any size.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).count()
+    /// 2
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.source(py)?.len())
     }
 
     /// The smallest value; `ValueError` if there is none.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).min()
+    /// 3
     fn min(&self, py: Python<'_>) -> PyResult<u64> {
         let empty = || PyValueError::new_err("an empty set has no smallest value");
         self.source(py)?.ask(SetView::min)?.ok_or_else(empty)
     }
 
     /// The largest value; `ValueError` if there is none.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).max()
+    /// 40
     fn max(&self, py: Python<'_>) -> PyResult<u64> {
         let empty = || PyValueError::new_err("an empty set has no largest value");
         self.source(py)?.ask(SetView::max)?.ok_or_else(empty)
@@ -484,6 +550,10 @@ impl AbstractBitSet {
     }
 
     /// The value that has `index` values before it; `IndexError` if there is none.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).select(1)
+    /// 40
     fn select(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<u64> {
         let (source, index) = (self.source(py)?, natural(index)?);
         let none = || PyIndexError::new_err("the set has no such index");
@@ -491,24 +561,40 @@ impl AbstractBitSet {
     }
 
     /// The smallest value from `value` on, or None.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).next(4)
+    /// 40
     fn next(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let (source, value) = (self.source(py)?, natural(value)?);
         source.ask(|view| view.next(value))
     }
 
     /// The largest value up to `value`, or None.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).previous(39)
+    /// 3
     fn previous(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let (source, value) = (self.source(py)?, natural(value)?);
         source.ask(|view| view.previous(value))
     }
 
     /// The smallest value from `value` on; `ValueError` if there is none. pyroaring's name.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).next_set_bit(40)
+    /// 40
     fn next_set_bit(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<u64> {
         let none = || PyValueError::new_err("no value follows");
         self.next(py, value)?.ok_or_else(none)
     }
 
     /// An iterator of the values from `value` on.
+    ///
+    /// >>> import bitsort
+    /// >>> list(bitsort.BitSet([3, 40, 41]).iter_equal_or_larger(40))
+    /// [40, 41]
     fn iter_equal_or_larger(
         &self,
         py: Python<'_>,
@@ -552,6 +638,10 @@ impl AbstractBitSet {
     }
 
     /// Number of values from `start` to before `stop`.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40, 41]).range_len(4, 41)
+    /// 1
     fn range_len(
         &self,
         py: Python<'_>,
@@ -576,6 +666,10 @@ impl AbstractBitSet {
     }
 
     /// Whether all values from `start` to before `stop` are in the set.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet(range(3, 9)).contains_range(4, 8)
+    /// True
     fn contains_range(
         &self,
         py: Python<'_>,
@@ -590,25 +684,32 @@ impl AbstractBitSet {
 
     /// A set with the values from `start` to before `stop` that are not in this one, and all other
     /// values of this one.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).flip(2, 5)
+    /// BitSet([2, 4, 40])
     fn flip<'py>(
         slf: &Bound<'py, Self>,
         start: &Bound<'py, PyAny>,
         stop: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
-        let mut range = IntegerSet::new();
-        if let Some((first, last)) = span(start, stop)? {
-            check_room(first, last)?;
-            range.insert_range(first..=last);
-        }
-        let range = Source::from(range);
+        let range = Source::from(range_set(slf.py(), span(start, stop)?)?);
         wrapped(slf, Operation::Xor.compute(slf.py(), &[source, range])?)
     }
 
     /// A set of every value plus `offset`. Values that are then outside of 0 to 2**64 − 1 are
     /// dropped.
-    fn shift<'py>(slf: &Bound<'py, Self>, offset: i128) -> PyResult<Bound<'py, PyAny>> {
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).shift(-5)
+    /// BitSet([35])
+    fn shift<'py>(
+        slf: &Bound<'py, Self>,
+        offset: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
+        let offset = signed(offset)?.ok_or_else(|| wrong_type("an offset is an int"))?;
         let set = source.to_set(&Arc::default())?;
         wrapped(slf, slf.py().detach(|| set.add_offset(offset)))
     }
@@ -635,6 +736,10 @@ impl AbstractBitSet {
     }
 
     /// The values as an `array.array` of type "Q"; pyroaring's name.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).to_array()
+    /// array('Q', [3, 40])
     fn to_array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let array = py.import("array")?.call_method1("array", ("Q",))?;
         let view = pyo3::types::PyMemoryView::from(Bound::new(py, self.values(py)?)?.as_any())?;
@@ -671,13 +776,18 @@ impl AbstractBitSet {
     /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become
     /// `.bits` files. With `parts`, the output is a folder of up to so many `.bits` files, with
     /// about the same number of values each.
+    ///
+    /// >>> import bitsort, tempfile, os
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "ids.txt")
+    /// >>> bitsort.BitSet([3, 40]).write(path)
+    /// 5
     #[pyo3(signature = (path, *, format=None, parts=None))]
     fn write(
         &self,
         py: Python<'_>,
         path: PathBuf,
         format: Option<&str>,
-        parts: Option<usize>,
+        #[pyo3(from_py_with = optional)] parts: Option<usize>,
     ) -> PyResult<u64> {
         let source = self.source(py)?;
         if let Some(parts) = parts {
@@ -711,11 +821,15 @@ impl AbstractBitSet {
 
     /// A map of the set, which a notebook shows: values that are near each other are near each
     /// other in the picture.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet(range(0, 10000, 3)).plot(6, title="ids")
+    /// <bitsort.Plot of 64 × 64 cells, 4 values each>
     #[pyo3(signature = (order=None, *, ipv4=false, title=None))]
     fn plot(
         &self,
         py: Python<'_>,
-        order: Option<u32>,
+        #[pyo3(from_py_with = optional)] order: Option<u32>,
         ipv4: bool,
         title: Option<String>,
     ) -> PyResult<Plot> {
@@ -723,12 +837,22 @@ impl AbstractBitSet {
     }
 
     /// A copy that can be changed.
+    ///
+    /// >>> import bitsort
+    /// >>> ids = bitsort.FrozenBitSet([3]).to_bitset()
+    /// >>> ids.add(40)
+    /// >>> ids
+    /// BitSet([3, 40])
     fn to_bitset<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let set = Operation::Or.compute(py, &[self.source(py)?])?;
         BitSet::wrap(py, set)
     }
 
     /// A copy that never changes and has a hash.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.BitSet([3, 40]).frozen()
+    /// FrozenBitSet([3, 40])
     fn frozen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let set = Operation::Or.compute(py, &[self.source(py)?])?;
         FrozenBitSet::wrap(py, set)
@@ -736,8 +860,11 @@ impl AbstractBitSet {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         const SHOWN: usize = 12;
-        let source = slf.get().source(slf.py())?;
         let name = slf.get_type().name()?;
+        if slf.get().is_closed(slf.py()) {
+            return Ok(format!("<{name}, closed>"));
+        }
+        let source = slf.get().source(slf.py())?;
         let len = source.len();
         if let Source::File(mapped) = &source {
             return Ok(format!("<{name} {}: {len} values>", mapped.path().display()));
@@ -793,7 +920,18 @@ fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResu
     if step == 1 {
         return between(py, source, select(first)?, select(first + count - 1)?);
     }
-    py.detach(|| (0..count).map(|index| select(first + index * step)).collect())
+    /// Values that are looked up between two looks at the progress.
+    const PIECE: u64 = 1 << 12;
+    in_pieces(py, count, |progress| {
+        let mut values = Vec::new();
+        for index in 0..count {
+            if index % PIECE == 0 {
+                interrupted(progress)?;
+            }
+            values.push(select(first + index * step)?);
+        }
+        Ok(values.into_iter().collect())
+    })
 }
 
 /// Writes a set.

@@ -3,7 +3,7 @@
 use crate::buffer::{Array, Kind};
 use crate::error::{invalid, wrong_type};
 use crate::in_memory;
-use crate::numbers::{ColumnReader, Numbers, told};
+use crate::numbers::{ColumnReader, Numbers, natural, number, told};
 use crate::probe::Asker;
 use crate::sets::set_format;
 use crate::work::watched;
@@ -48,10 +48,10 @@ const NAMES: &str = "mem, threads, tmp, spill, unique, reverse, count, repeated,
                      format, progress";
 
 pub(crate) fn memory_of(value: &Bound<'_, PyAny>) -> PyResult<ByteSize> {
-    if let Ok(bytes) = value.extract::<u64>() {
-        return Ok(ByteSize::from_bytes(bytes));
+    match value.extract::<&str>() {
+        Ok(text) => text.parse().map_err(invalid),
+        Err(_) => natural(value).map(ByteSize::from_bytes),
     }
-    value.extract::<&str>()?.parse().map_err(invalid)
 }
 
 fn paths(value: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
@@ -72,10 +72,12 @@ fn strategy(value: &Bound<'_, PyAny>) -> PyResult<Strategy> {
 }
 
 pub(crate) fn field(value: &Bound<'_, PyAny>) -> PyResult<Field> {
-    match value.extract::<usize>() {
-        Ok(0) => Err(invalid("columns are counted from 1")),
-        Ok(number) => Ok(Field::Number(number)),
-        Err(_) => value.extract().map(Field::Name),
+    if value.is_instance_of::<PyString>() {
+        return value.extract().map(Field::Name);
+    }
+    match number(value)? {
+        0 => Err(invalid("columns are counted from 1")),
+        number => Ok(Field::Number(number)),
     }
 }
 
@@ -116,7 +118,7 @@ impl Options {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
             "mem" => self.memory = Some(memory_of(value)?),
-            "threads" => self.threads = Some(value.extract()?),
+            "threads" => self.threads = Some(number(value)?),
             "tmp" => self.folders = paths(value)?,
             "spill" => self.spill = Some(value.extract()?),
             "unique" => self.unique = value.extract()?,
@@ -210,7 +212,8 @@ fn is_path(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyString>() || !is_bytes && value.hasattr("__fspath__")?)
 }
 
-fn input(source: &Bound<'_, PyAny>) -> PyResult<Input> {
+/// The input that an object is. A table of Arrow data takes the column of the options.
+fn input(source: &Bound<'_, PyAny>, options: &mut Options) -> PyResult<Input> {
     if is_path(source)? {
         return Ok(Input::Files(vec![source.extract()?]));
     }
@@ -219,6 +222,12 @@ fn input(source: &Bound<'_, PyAny>) -> PyResult<Input> {
         && is_path(&source.get_item(0)?)?
     {
         return Ok(Input::Files(source.extract()?));
+    }
+    if let Some(Field::Name(name)) = &options.column
+        && let Some(numbers) = Numbers::of_arrow(source, Some(name))?
+    {
+        options.column = None;
+        return Ok(Input::Numbers(numbers));
     }
     Numbers::of(source).map(Input::Numbers)
 }
@@ -258,7 +267,8 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// Options: `mem` (bytes, or text such as "2G": a limit for the whole process), `threads`,
 /// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
-/// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name),
+/// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
+/// table in memory a name),
 /// `delimiter`, `from_format` ("text", "u32le", …), `format`, and `progress`, which is called
 /// with a phase, the units done and all units, some times a second; its exception ends the
 /// run, as Ctrl-C does. Nothing is left behind then.
@@ -274,9 +284,9 @@ pub(crate) fn sort<'py>(
     output: Option<PathBuf>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options = Options::of(options)?;
+    let mut options = Options::of(options)?;
     let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
-    let input = input(source)?;
+    let input = input(source, &mut options)?;
     let progress = Arc::new(Progress::default());
     let watch = Arc::clone(&progress);
     if let Some(output) = output {
@@ -446,6 +456,10 @@ fn for_caller<'py>(
 }
 
 /// The plan of a run of `sort`, and why it is chosen. Only samples are read.
+///
+/// >>> import bitsort
+/// >>> "strategy" in bitsort.explain(range(1000))
+/// True
 #[pyfunction]
 #[pyo3(signature = (source, **options))]
 pub(crate) fn explain(
@@ -453,7 +467,9 @@ pub(crate) fn explain(
     source: &Bound<'_, PyAny>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<String> {
-    let (sort, input) = (Options::of(options)?.apply()?, input(source)?);
+    let mut options = Options::of(options)?;
+    let input = input(source, &mut options)?;
+    let sort = options.apply()?;
     py.detach(|| {
         let (sort, refusal) = with_input(sort, input)?;
         told(sort.explain(), &refusal).map(|explanation| explanation.to_string())

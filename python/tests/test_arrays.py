@@ -79,6 +79,7 @@ def test_what_is_no_number_is_refused_with_its_place():
         (np.array([1, None]), ValueError, "index 1: the value is null"),
         (pa.array([1]).dictionary_encode(), TypeError, "dictionary"),
         (pa.table({"a": [1], "b": [2]}), ValueError, "2 columns: a, b"),
+        (pd.array([1, None], dtype="UInt64"), ValueError, "index 1: the value is null"),
     ]:
         for make in (bs.BitSet, bs.sort):
             with pytest.raises(error, match=place):
@@ -88,13 +89,23 @@ def test_what_is_no_number_is_refused_with_its_place():
     assert bs.BitSet(pa.array([])) == bs.BitSet(pa.array([], pa.uint8())) == set()
 
 
-def test_columns_of_tables():
-    table = pa.table({"id": [3, 40], "name": ["a", "b"]})
+def test_columns_of_tables(tmp_path):
+    table = pa.table({"id": [40, 3], "name": ["a", "b"]})
     for data in (table, pl.from_arrow(table), table.to_pandas(), table.to_batches()[0]):
         assert bs.BitSet.from_arrow(data, "id") == {3, 40}
         with pytest.raises(ValueError, match="no column other"):
             bs.BitSet.from_arrow(data, "other")
-    assert bs.BitSet.from_arrow(table.select(["id"]).slice(1)) == {40}
+        found = bs.sort(data, column="id")
+        assert list(map(int, found)) == [3, 40] and type(found).__module__.startswith(type(data).__module__[:6])
+        assert bs.sort(data, tmp_path / "ids.txt", column="id").written == 2
+        assert "strategy" in bs.explain(data, column="id")
+        for sort in (bs.sort, bs.explain):
+            with pytest.raises(ValueError, match="no column other"):
+                sort(data, column="other")
+            with pytest.raises(TypeError, match="a text is no natural number"):
+                sort(data, column="name")
+    assert bs.sort(pa.chunked_array([], pa.uint8())).type == pa.uint8()
+    assert bs.BitSet.from_arrow(table.select(["id"]).slice(1)) == {3}
     assert bs.BitSet.from_arrow(duckdb.sql("select range as id from range(10)")) == set(range(10))
 
 

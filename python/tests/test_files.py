@@ -239,6 +239,11 @@ def test_ctrl_c_ends_long_work_and_leaves_nothing(tmp_path, how):
         lambda: bs.Bloom(10, 0.1).contains_many(range(10**9)),
         lambda: bs.BitSet(itertools.repeat(1)),
         lambda: bs.Bloom(10, 0.1).add_many(itertools.repeat(1)),
+        lambda: bs.BitSet.from_ranges([(first << 40, (first << 40) + 2**38) for first in range(50)]),
+        lambda: bs.BitSet([1]).add_range(0, 2**42),
+        lambda: bs.BitSet(range(2**42)),
+        lambda: bs.FrozenBitSet([1]).flip(0, 2**42),
+        lambda: bs.BitSet(range(2**34))[::3],
     ],
 )
 def test_ctrl_c_ends_what_would_never_end(call):
@@ -274,6 +279,46 @@ def test_a_cut_in_the_middle_of_a_page_is_noticed(tmp_path):
     ):
         with pytest.raises((bs.Error, OSError)):
             call()
+
+
+def test_files_of_other_systems_are_converted(tmp_path):
+    ids, data, out = bs.BitSet([3, 40, 70_000]), tmp_path / "data", tmp_path / "ids.bits"
+
+    def converted(bytes, **how):
+        data.write_bytes(bytes)
+        bs.convert(data, out, **how)
+        return bs.open(out)
+
+    for name in ("doris", "clickhouse-u32", "clickhouse-u64", "iceberg", "delta", "delta-inline", "roaring"):
+        assert converted(ids.serialize(name)) == converted(ids.serialize(name), from_format=name) == ids
+    assert converted(bs.BitSet([7]).serialize("clickhouse-u64"), width=8) == {7}
+    assert converted(b"\x81", from_format="bitmap-lsb") == {0, 7}
+    assert converted(b"\x81\x01", from_format="bitmap-msb", base=65_536) == {65_536, 65_543, 65_551}
+    ids.write(data, format="spark-bitmap")
+    bs.convert(data, out)
+    assert bs.open(out) == ids
+    assert converted(ids.serialize("iceberg"), from_format="iceberg") == ids
+    for bytes, how, what in [
+        (b"3\n", {"width": 4}, "states of ClickHouse"),
+        (b"3\n", {"base": 0}, "raw bitmaps"),
+        (ids.serialize("iceberg"), {"vector": 1}, "several deletion vectors"),
+        (ids.serialize("delta"), {"vector": 2}, "no vector 2: the file has 1"),
+        (b"\x81", {"from_format": "bitmap-lsb", "base": 7}, "multiple of 65536"),
+        (b"3\n", {"from_format": "other"}, "no format of bytes"),
+    ]:
+        with pytest.raises(ValueError, match=what):
+            converted(bytes, **how)
+    with pytest.raises(bs.Error):
+        converted(ids.serialize("iceberg")[:-1])
+    with pytest.raises(OSError):
+        bs.convert(tmp_path / "nothing", out)
+
+
+def test_a_closed_file_is_shown(tmp_path):
+    bs.BitSet([3]).write(tmp_path / "ids.bits")
+    with bs.open(tmp_path / "ids.bits") as ids:
+        assert "1 values" in repr(ids)
+    assert repr(ids) == "<SetFile, closed>"
 
 
 def test_a_copy_of_a_file_is_the_same_set(tmp_path):

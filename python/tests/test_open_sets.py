@@ -2,6 +2,7 @@
 
 import subprocess
 import sysconfig
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def test_a_file_of_sets_is_a_mapping(sets):
     assert Path(sets.path).name == "tags.sets"
     assert sets.file_bytes == Path(sets.path).stat().st_size
     assert "3 sets" in repr(sets)
+    assert isinstance(sets, Mapping) and [len(ids) for ids in sets.values()] == [2, 2, 1]
+    assert {key: set(ids) for key, ids in sets.items()}[b"sport"] == {7, 35}
     sets.verify()
 
 

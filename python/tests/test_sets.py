@@ -339,6 +339,54 @@ def test_subclasses():
     ids = Ids([1, 2])
     ids.name = "mine"
     assert isinstance(ids, bs.BitSet) and ids | {3} == {1, 2, 3}
+    others = [ids.copy(), copy.copy(ids), pickle.loads(pickle.dumps(ids)), Ids.from_ranges([(1, 3)])]
+    assert all(type(other) is Ids and other == ids for other in others)
+
+
+class Three:
+    """What stands for an int."""
+
+    def __index__(self):
+        return 3
+
+
+def test_whatever_stands_for_an_int_is_taken(make):
+    ids = make([0, 1, 2, 3, 40])
+    assert ids[Three()] == ids.select(Three()) == 3 and Three() in ids
+    assert ids.shift(Three()) == {3, 4, 5, 6, 43}
+    assert bs.BitSet([Three()]) == {3}
+    assert ids.shift(2**200) == ids.shift(-(2**200)) == set()
+    for far in (2**200, -(2**200)):
+        with pytest.raises(IndexError):
+            ids[far]
+    for wrong in (lambda: ids[1.5], lambda: ids.shift(1.5), lambda: ids.shift("1")):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_arguments_that_are_no_natural_numbers_are_value_errors(tmp_path):
+    ids = bs.BitSet([3])
+    for number, what in [(-1, "-1 is negative"), (2**70, "not below 2")]:
+        for call in (
+            lambda: bs.at_least(number, [ids]),
+            lambda: bs.sort([1], threads=number),
+            lambda: bs.sort([1], mem=number),
+            lambda: bs.sort([1], column=number),
+            lambda: ids.write(tmp_path / "ids", parts=number),
+            lambda: ids.plot(order=number),
+            lambda: bs.Bloom(number),
+            lambda: bs.Bloom(1, 0.1, seed=number),
+            lambda: bs.Bloom.guava(number),
+            lambda: bs.gather([1], threads=number),
+            lambda: bs.group([(["a"], [1])], tmp_path / "a.sets", threads=number),
+            lambda: bs.convert("nothing", "nothing", base=number),
+        ):
+            with pytest.raises(ValueError, match=what):
+                call()
+    with pytest.raises(ValueError, match="too large"):
+        ids.plot(order=2**40)
+    with pytest.raises(ValueError, match="index 1: -5 is negative"):
+        bs.BitSet.from_ranges([(1, 2), (-5, 3)])
 
 
 def test_formats_of_other_systems_come_back(make):

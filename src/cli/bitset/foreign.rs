@@ -77,11 +77,13 @@ pub(super) struct How {
 
 /// Writes the set of another program in a format of ours, or any set in any format.
 pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) -> Result<()> {
-    if how.from.is_none() && path.is_dir() {
-        return write(source, target, &SetFile::open(path)?);
-    }
-    if let (None, Some(set)) = (how.from, open_named(path)?) {
-        return write(source, target, &set);
+    if how.from.is_none() {
+        if path.is_dir() {
+            return write(source, target, &SetFile::open(path)?);
+        }
+        if let Some(set) = open_named(path)? {
+            return write(source, target, &set);
+        }
     }
     let bytes = map(path)?;
     let name = path.display().to_string();

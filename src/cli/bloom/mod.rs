@@ -76,12 +76,12 @@ fn tell_of_version(file: &FilterFile<Opened>, path: &Path) {
     let keys = file.filter.key_count();
     if file.filter.spec().scheme() == Scheme::SparkV1 && keys > spark::MOST_KEYS_V1 {
         let keys = match keys {
-            u64::MAX => "that are full".to_owned(), // an estimate of the number has no limit
+            u64::MAX => "when they are full".to_owned(), // the estimate has no limit then
             keys => format!("with {keys} keys"),
         };
         say(&format!(
-            "bitset: {} is of version 1 of Spark's filters, which have far more false positives \
-             than they promise {keys}",
+            "bitset: {} is of version 1 of Spark's filters, which {keys} have far more false \
+             positives than they promise",
             path.display()
         ));
     }

@@ -1,11 +1,14 @@
 //! Identifies the format of bytes, as far as they show it.
 
 use super::{click_house, deletion, doris};
+use crate::error::Result;
+use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::file::SetKind;
 use crate::set::view::{RoaringView, walk};
 use byteorder::{BigEndian, ReadBytesExt};
 use std::fmt;
+use std::path::Path;
 
 /// The content of bytes.
 ///
@@ -111,6 +114,15 @@ impl Foreign {
         }
         let text = |&byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace();
         if bytes.iter().take(4096).all(text) { Self::Text } else { Self::Unknown }
+    }
+
+    /// The content of a file, as [`of`](Self::of) tells it from the bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be mapped.
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Self> {
+        map(path.as_ref()).map(|bytes| Self::of(&bytes))
     }
 }
 

@@ -284,8 +284,12 @@ impl KeyedSets {
         self.verify_with(&Progress::default())
     }
 
-    /// The same; `progress` can cancel it.
-    pub(crate) fn verify_with(&self, progress: &Progress) -> Result<()> {
+    /// The same with progress, which can also cancel it.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify), or if it is cancelled.
+    pub fn verify_with(&self, progress: &Progress) -> Result<()> {
         self.verify_checksums()?;
         let mut before: Option<&[u8]> = None;
         for index in 0..self.len() {
