@@ -72,7 +72,7 @@ pub enum Error {
         /// The fault, and the number that has it.
         what: String,
     },
-    /// A table has no such column of integers.
+    /// A table has no such column of numbers.
     #[error("{input}: {what}")]
     TableColumn {
         /// Name as the user gave it.

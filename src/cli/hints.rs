@@ -39,9 +39,9 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
         Error::TableColumn { .. } if program == "bitset" => {
-            "--column takes a column of integers, --key one of integers, texts or bytes"
+            "--column takes a column of integers or text, --key one of integers, texts or bytes"
         }
-        Error::TableColumn { .. } => "choose one of its columns of integers with --column",
+        Error::TableColumn { .. } => "choose one of its columns with --column",
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",

@@ -8,8 +8,7 @@ use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
 use crate::kernel::sys::Standard;
-use crate::number::Column;
-use crate::number::Format;
+use crate::number::{Column, Format, Notation};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
@@ -270,9 +269,10 @@ impl Opened {
             && !options.is_binary()
             && options.purpose == Purpose::Values
         {
-            let OpenOptions { column, keys, unpack_bytes, threads, .. } = options;
+            let OpenOptions { column, format: values, keys, unpack_bytes, threads, .. } = options;
             let (memory_bytes, threads) = (unpack_bytes, threads as u64);
-            let options = TableOptions { column, keys, memory_bytes, threads };
+            let notation = values.notation().unwrap_or(Notation::DECIMAL);
+            let options = TableOptions { column, notation, keys, memory_bytes, threads };
             let table = Table::open(file, &name, format, options)?;
             return Ok(Self { name, content: Content::Table(Arc::new(table)) });
         }

@@ -8,7 +8,7 @@ use super::ledger::{Entry, Ledger};
 use super::long_line::Overlong;
 use super::open::Opened;
 use crate::error::{Error, Result};
-use crate::io::table::{Keys, Rows};
+use crate::io::table::{GapContent, Keys, Rows};
 use crate::kernel::{Level, on_each};
 use crate::number::{
     Line, LineSink, Malformed, RangeSink, Selector, block_ranges, block_values, undouble,
@@ -305,6 +305,15 @@ impl<C: Consumer> Sink<'_, C> {
         }
     }
 
+    /// Takes a row that is not one number. Keyed rows have no ranges.
+    fn take_gap(&mut self, content: &GapContent) {
+        match content {
+            GapContent::Nothing => self.take_blank(),
+            GapContent::Range(range) => self.ranges(&[*range]),
+            GapContent::Malformed(reason, text) => self.bad(*reason, 0, text),
+        }
+    }
+
     fn rows(&mut self, rows: &Rows) {
         self.entry.has_rows = true;
         let mut rest = &rows.values[..];
@@ -313,10 +322,7 @@ impl<C: Consumer> Sink<'_, C> {
             let (before, behind) = rest.split_at(gap.row - done);
             self.take(before);
             (rest, done) = (behind, gap.row + 1);
-            match gap.negative {
-                None => self.take_blank(),
-                Some(value) => self.bad(Malformed::Negative, 0, value.to_string().as_bytes()),
-            }
+            self.take_gap(&gap.content);
         }
         self.take(rest);
     }
@@ -330,10 +336,7 @@ impl<C: Consumer> Sink<'_, C> {
             if let Some(gap) = gaps.next_if(|gap| gap.row == row) {
                 self.take_rows(column, &batch, &mut numbers);
                 batch.clear();
-                match gap.negative {
-                    None => self.take_blank(),
-                    Some(value) => self.bad(Malformed::Negative, 0, value.to_string().as_bytes()),
-                }
+                self.take_gap(&gap.content);
                 continue;
             }
             if let (Some(key), Some(&value)) = (keys.get(row), values.next()) {

@@ -1,8 +1,8 @@
 //! Arrow IPC, as a file or as a stream in a file: record batches.
 
 use super::bytes::{FileBytes, too_large};
-use super::columns::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
-use super::{Keys, Rows, TableOptions};
+use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
+use super::{Rows, TableOptions, TakeText};
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
@@ -30,6 +30,7 @@ const CONTINUATION: [u8; 4] = [0xFF; 4];
 pub(super) struct ArrowTable {
     bytes: FileBytes,
     values: Reader,
+    is_text: bool,
     keys: Option<Reader>,
     batches: Vec<Block>,
 }
@@ -214,8 +215,9 @@ impl ArrowTable {
         let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
         let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
             let candidate = |field: &Arc<Field>| {
-                let other = (!is_right(field.data_type())).then(|| field.data_type().to_string());
-                Candidate { name: field.name().clone(), other }
+                let kind = field.data_type();
+                let other = (!is_right(kind)).then(|| kind.to_string());
+                Candidate { name: field.name().clone(), other, is_text: is_text(kind) }
             };
             schema.fields().iter().map(candidate).collect()
         };
@@ -224,7 +226,7 @@ impl ArrowTable {
         let takes_encoded = wanted.is_some() || !has_plain;
         let is_id =
             |kind: &DataType| kind.is_integer() || takes_encoded && is_encoded_integer(kind);
-        let column = choose(&candidates(&is_id), wanted, INTEGERS)?;
+        let (column, is_text) = choose_numbers(&candidates(&is_id), wanted)?;
         let keys = keys.map(|wanted| {
             choose(&candidates(&|kind| kind.is_integer() || is_key(kind)), Some(wanted), KEYS)
         });
@@ -263,12 +265,22 @@ impl ArrowTable {
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
         bytes.limit_bytes = options.piece_bytes();
-        Ok(Opened { table: Self { bytes, values, keys, batches }, rows })
+        Ok(Opened { table: Self { bytes, values, is_text, keys, batches }, rows })
     }
 
     /// Begins to read the numbers of a piece.
     pub(super) fn piece(&self, piece: usize, rows: u64) -> io::Result<ArrowPiece> {
         Ok(ArrowPiece(self.part(&self.values, piece, rows)?))
+    }
+
+    /// Whether the numbers are texts, which [`texts`](Self::texts) gives.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
+    }
+
+    /// Begins to read the numbers of a piece as texts.
+    pub(super) fn texts(&self, piece: usize, rows: u64) -> io::Result<ArrowKeys> {
+        Ok(ArrowKeys(self.part(&self.values, piece, rows)?))
     }
 
     /// Begins to read the keys of a piece.
@@ -429,41 +441,45 @@ fn is_encoded_integer(kind: &DataType) -> bool {
 /// a dictionary.
 fn is_key(kind: &DataType) -> bool {
     match kind {
-        DataType::Dictionary(_, values) => is_encoded_integer(kind) || is_text(values),
+        DataType::Dictionary(_, values) => is_encoded_integer(kind) || is_key(values),
+        DataType::FixedSizeBinary(_) => true,
         other => is_text(other),
     }
 }
 
+/// Whether a column of this type has texts or bytes of any length, or places of them.
 fn is_text(kind: &DataType) -> bool {
-    matches!(
-        kind,
-        DataType::Utf8
-            | DataType::LargeUtf8
-            | DataType::Utf8View
-            | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::BinaryView
-            | DataType::FixedSizeBinary(_)
-    )
+    match kind {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => matches!(
+            other,
+            DataType::Utf8
+                | DataType::LargeUtf8
+                | DataType::Utf8View
+                | DataType::Binary
+                | DataType::LargeBinary
+                | DataType::BinaryView
+        ),
+    }
 }
 
 impl ArrowKeys {
-    /// Appends the keys of the next `count` rows, or of fewer at the end.
-    pub(super) fn read(&mut self, count: usize, keys: &mut Keys) -> io::Result<()> {
+    /// Hands over the keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
         let part = self.0.next(count);
         let Some(dictionary) = &self.0.dictionary else {
-            return push_keys(keys, &part, 0..part.len());
+            return each_key(take, &part, 0..part.len());
         };
         // A place behind the last value stands for null.
         let places = places_in(&part, dictionary)?;
         let places = places.into_iter().map(|place| place.unwrap_or(usize::MAX));
         if let [values] = &dictionary[..] {
-            return push_keys(keys, values, places);
+            return each_key(take, values, places);
         }
         for place in places {
             match value_at(dictionary, place) {
-                Some((part, place)) => push_keys(keys, part, std::iter::once(place))?,
-                None => keys.push(None),
+                Some((part, place)) => each_key(take, part, std::iter::once(place))?,
+                None => take(None)?,
             }
         }
         Ok(())
@@ -525,53 +541,53 @@ fn places_of(array: &ArrayRef) -> Option<Vec<Option<usize>>> {
     }
 }
 
-/// Appends values of an array as keys, and a null where there is no value.
-fn push_keys(
-    keys: &mut Keys,
+/// Hands over values of an array as keys, and a null where there is no value.
+fn each_key(
+    take: TakeText<'_>,
     array: &ArrayRef,
     places: impl Iterator<Item = usize>,
 ) -> io::Result<()> {
-    fn push<T: AsRef<[u8]>>(
-        keys: &mut Keys,
+    fn each<T: AsRef<[u8]>>(
+        take: TakeText<'_>,
         array: &ArrayRef,
         places: impl Iterator<Item = usize>,
         value: impl Fn(usize) -> T,
-    ) {
+    ) -> io::Result<()> {
         for at in places {
             let is_there = at < array.len() && array.is_valid(at);
             let key = is_there.then(|| value(at));
-            keys.push(key.as_ref().map(AsRef::as_ref));
+            take(key.as_ref().map(AsRef::as_ref))?;
         }
+        Ok(())
     }
-    macro_rules! push {
+    macro_rules! each {
         ($values:expr) => {{
             let values = $values;
-            push(keys, array, places, |at| values.value(at))
+            each(take, array, places, |at| values.value(at))
         }};
         (number $kind:ty) => {{
             let values = array.as_primitive::<$kind>();
-            push(keys, array, places, |at| values.value(at).to_string())
+            each(take, array, places, |at| values.value(at).to_string())
         }};
     }
     match array.data_type() {
-        DataType::Utf8 => push!(array.as_string::<i32>()),
-        DataType::LargeUtf8 => push!(array.as_string::<i64>()),
-        DataType::Utf8View => push!(array.as_string_view()),
-        DataType::Binary => push!(array.as_binary::<i32>()),
-        DataType::LargeBinary => push!(array.as_binary::<i64>()),
-        DataType::BinaryView => push!(array.as_binary_view()),
-        DataType::FixedSizeBinary(_) => push!(array.as_fixed_size_binary()),
-        DataType::UInt8 => push!(number kinds::UInt8Type),
-        DataType::UInt16 => push!(number kinds::UInt16Type),
-        DataType::UInt32 => push!(number kinds::UInt32Type),
-        DataType::UInt64 => push!(number kinds::UInt64Type),
-        DataType::Int8 => push!(number kinds::Int8Type),
-        DataType::Int16 => push!(number kinds::Int16Type),
-        DataType::Int32 => push!(number kinds::Int32Type),
-        DataType::Int64 => push!(number kinds::Int64Type),
-        _ => return Err(invalid("the column of keys holds no strings and no integers")),
+        DataType::Utf8 => each!(array.as_string::<i32>()),
+        DataType::LargeUtf8 => each!(array.as_string::<i64>()),
+        DataType::Utf8View => each!(array.as_string_view()),
+        DataType::Binary => each!(array.as_binary::<i32>()),
+        DataType::LargeBinary => each!(array.as_binary::<i64>()),
+        DataType::BinaryView => each!(array.as_binary_view()),
+        DataType::FixedSizeBinary(_) => each!(array.as_fixed_size_binary()),
+        DataType::UInt8 => each!(number kinds::UInt8Type),
+        DataType::UInt16 => each!(number kinds::UInt16Type),
+        DataType::UInt32 => each!(number kinds::UInt32Type),
+        DataType::UInt64 => each!(number kinds::UInt64Type),
+        DataType::Int8 => each!(number kinds::Int8Type),
+        DataType::Int16 => each!(number kinds::Int16Type),
+        DataType::Int32 => each!(number kinds::Int32Type),
+        DataType::Int64 => each!(number kinds::Int64Type),
+        _ => Err(invalid("the column of keys holds no strings and no integers")),
     }
-    Ok(())
 }
 
 /// Rows of integers.

@@ -34,6 +34,7 @@ pub(super) struct Candidate {
     pub(super) name: String,
     /// The type of its values, if they are not of the wanted kind.
     pub(super) other: Option<String>,
+    pub(super) is_text: bool,
 }
 
 /// The columns of rows of Spark's bitmaps.
@@ -41,8 +42,8 @@ pub(super) const BUCKET: &str = "bucket";
 /// See [`BUCKET`].
 pub(super) const BITMAP: &str = "bitmap";
 
-/// What a column of values holds.
-pub(super) const INTEGERS: &str = "integers";
+/// What a column of numbers holds.
+const NUMBERS: &str = "integers or text";
 /// What a column of keys holds.
 pub(super) const KEYS: &str = "strings, bytes or integers";
 
@@ -66,8 +67,30 @@ pub(super) fn choose(
     let index = choose_any(candidates, wanted)?;
     match &candidates[index] {
         Candidate { other: None, .. } => Ok(index),
-        Candidate { name, other: Some(other) } => {
+        Candidate { name, other: Some(other), .. } => {
             Err(Refused::Column(format!("column \"{name}\" holds {other}, not {kind}")))
+        }
+    }
+}
+
+/// Number (from 0) of the wanted column of numbers, and whether these are texts. Without a wanted
+/// one, it is the only column of integers; if there are none, the only column of text.
+pub(super) fn choose_numbers(
+    candidates: &[Candidate],
+    wanted: Option<&Column>,
+) -> Result<(usize, bool), Refused> {
+    let mut texts = (0..candidates.len()).filter(|&index| candidates[index].is_text);
+    let has_integers = candidates.iter().any(|candidate| candidate.other.is_none());
+    let index = match (wanted, texts.next(), texts.next()) {
+        (None, Some(only), None) if !has_integers => only,
+        (Some(_), ..) => choose_any(candidates, wanted)?,
+        (None, ..) => choose(candidates, None, NUMBERS)?,
+    };
+    match &candidates[index] {
+        Candidate { other: Some(_), is_text: true, .. } => Ok((index, true)),
+        Candidate { other: None, .. } => Ok((index, false)),
+        Candidate { name, other: Some(other), .. } => {
+            Err(Refused::Column(format!("column \"{name}\" holds {other}, not {NUMBERS}")))
         }
     }
 }

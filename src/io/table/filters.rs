@@ -54,7 +54,7 @@ impl ColumnFilters {
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns
             .iter()
-            .map(|column| Candidate { name: column.path().string(), other: None })
+            .map(|column| Candidate { name: column.path().string(), other: None, is_text: false })
             .collect();
         let index = choose_any(&candidates, wanted)?;
         let column = Arc::clone(&columns[index]);

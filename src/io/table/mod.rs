@@ -1,4 +1,5 @@
-//! Tables of columns: one integer column of a Parquet or Arrow file, in or out.
+//! Tables of columns: one column of a Parquet or Arrow file, in or out. It has integers, or texts
+//! that are numbers in some notation.
 //!
 //! A file is read in pieces (row groups of Parquet, record batches of Arrow),
 //! each by one thread, and a piece in batches of rows, so that memory does not
@@ -38,7 +39,7 @@ pub(crate) use filters::ColumnFilters;
 pub(crate) use left_out::{BitmapTable, BitmapWriter, ColumnFilters, Piece, Table, TableWriter};
 #[cfg(feature = "columnar")]
 pub(crate) use reader::{Piece, Table};
-pub(crate) use rows::{Keys, Rows};
+pub(crate) use rows::{GapContent, Keys, Rows};
 #[cfg(feature = "columnar")]
 pub(crate) use writer::TableWriter;
 
@@ -115,6 +116,10 @@ impl fmt::Display for TableFormat {
     }
 }
 
+/// Takes the texts of rows, one by one; none is null.
+#[cfg(feature = "columnar")]
+type TakeText<'t> = &'t mut dyn FnMut(Option<&[u8]>) -> std::io::Result<()>;
+
 /// Bytes of a value in counts of bytes that were read: a table has no bytes of its own for a value.
 pub(crate) const VALUE_BYTES: u64 = 8;
 
@@ -122,8 +127,11 @@ pub(crate) const VALUE_BYTES: u64 = 8;
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "nothing is read"))]
 pub(crate) struct TableOptions<'a> {
-    /// The wanted column; none if the file has only one column of integers.
+    /// The wanted column; none if the file has only one column of integers, or none of them and one
+    /// of text.
     pub(crate) column: Option<&'a crate::number::Column>,
+    /// How numbers in a column of text are written.
+    pub(crate) notation: crate::number::Notation,
     /// The column of keys, if keys are wanted: strings, bytes or integers.
     pub(crate) keys: Option<&'a crate::number::Column>,
     /// Memory for reading.

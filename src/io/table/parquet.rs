@@ -1,8 +1,8 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
 use super::bytes::{FileBytes, too_large};
-use super::columns::{Candidate, INTEGERS, KEYS, Opened, Refused, choose, invalid};
-use super::{Keys, Rows};
+use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
+use super::{Rows, TakeText};
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -28,6 +28,7 @@ pub(super) struct ParquetTable {
     metadata: ParquetMetaData,
     column: usize,
     is_signed: bool,
+    is_text: bool,
     /// The column of keys, and whether it has signed integers.
     keys: Option<(usize, bool)>,
 }
@@ -117,7 +118,10 @@ fn candidate(column: &ColumnDescriptor) -> Candidate {
         }
     };
     let other = signedness(column).is_none().then(kind);
-    Candidate { name: column.path().string(), other }
+    let is_bytes = column.max_rep_level() == 0 && column.physical_type() == Type::BYTE_ARRAY;
+    let is_number = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || column.converted_type() == ConvertedType::DECIMAL;
+    Candidate { name: column.path().string(), other, is_text: is_bytes && !is_number }
 }
 
 /// The metadata at the end of a file.
@@ -146,7 +150,7 @@ impl ParquetTable {
         let metadata = metadata_of(&bytes)?;
         let columns = metadata.file_metadata().schema_descr().columns();
         let candidates: Vec<_> = columns.iter().map(|column| candidate(column)).collect();
-        let column = choose(&candidates, wanted, INTEGERS)?;
+        let (column, is_text) = choose_numbers(&candidates, wanted)?;
         let keys = keys.map(|wanted| -> Result<_, Refused> {
             let candidates: Vec<_> = columns.iter().map(|column| key_candidate(column)).collect();
             let index = choose(&candidates, Some(wanted), KEYS)?;
@@ -157,7 +161,7 @@ impl ParquetTable {
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
         let rows = rows.map_err(|_| invalid("a row group has a negative number of rows"))?;
-        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed, keys };
+        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed, is_text, keys };
         Ok(Opened { table, rows })
     }
 
@@ -173,6 +177,9 @@ impl ParquetTable {
     }
 
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
+        if self.is_text {
+            return None; // they are texts as well, in the order of their bytes
+        }
         let groups = 0..self.metadata.num_row_groups();
         let each = groups.map(|group| {
             let statistics = self.chunk(group, self.column).ok()?.statistics()?;
@@ -257,10 +264,23 @@ fn key_candidate(column: &ColumnDescriptor) -> Candidate {
 }
 
 impl ParquetTable {
+    /// Whether the numbers are texts, which [`texts`](Self::texts) gives.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_text
+    }
+
+    /// Begins to read the numbers of a piece as texts.
+    pub(super) fn texts(&self, piece: usize) -> io::Result<ParquetKeys> {
+        self.keys_of(piece, self.column, false)
+    }
+
     /// Begins to read the keys of a piece.
     pub(super) fn keys(&self, piece: usize) -> io::Result<ParquetKeys> {
-        let (column, is_signed) =
-            self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?;
+        let keys = self.keys.ok_or_else(|| invalid("no column of keys is chosen"))?;
+        self.keys_of(piece, keys.0, keys.1)
+    }
+
+    fn keys_of(&self, piece: usize, column: usize, is_signed: bool) -> io::Result<ParquetKeys> {
         let (reader, present) = self.reader(piece, column)?;
         let column = match reader {
             ColumnReader::Int32ColumnReader(reader) => RawKeys::Int32(reader, Vec::new()),
@@ -276,8 +296,8 @@ impl ParquetTable {
 }
 
 impl ParquetKeys {
-    /// Appends the keys of the next `count` rows, or of fewer at the end.
-    pub(super) fn read(&mut self, count: usize, keys: &mut Keys) -> io::Result<()> {
+    /// Hands over the keys of the next `count` rows, or of fewer at the end.
+    pub(super) fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
         let Self { column, is_signed, present, levels } = self;
         levels.clear();
         let levels_of = Levels { levels, present: *present };
@@ -285,7 +305,7 @@ impl ParquetKeys {
             RawKeys::Int32(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| {
+                levels_of.each_text(raw, take, |value, text| {
                     let unsigned = value.cast_unsigned();
                     if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
                 })
@@ -293,7 +313,7 @@ impl ParquetKeys {
             RawKeys::Int64(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| {
+                levels_of.each_text(raw, take, |value, text| {
                     let unsigned = value.cast_unsigned();
                     if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
                 })
@@ -301,12 +321,12 @@ impl ParquetKeys {
             RawKeys::Bytes(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| text.write_all(value.data()))
+                levels_of.each_text(raw, take, |value, text| text.write_all(value.data()))
             }
             RawKeys::FixedBytes(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.push_keys(raw, keys, |value, text| text.write_all(value.data()))
+                levels_of.each_text(raw, take, |value, text| text.write_all(value.data()))
             }
         }
     }
@@ -319,10 +339,10 @@ struct Levels<'l> {
 }
 
 impl Levels<'_> {
-    fn push_keys<T>(
+    fn each_text<T>(
         &self,
         raw: &[T],
-        keys: &mut Keys,
+        take: TakeText<'_>,
         write: impl Fn(&T, &mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
         let (mut values, mut text) = (raw.iter(), Vec::new());
@@ -333,9 +353,9 @@ impl Levels<'_> {
                 Some(value) => {
                     text.clear();
                     write(value, &mut text)?;
-                    keys.push(Some(&text));
+                    take(Some(&text))?;
                 }
-                None => keys.push(None),
+                None => take(None)?,
             }
         }
         Ok(())

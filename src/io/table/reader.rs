@@ -1,23 +1,29 @@
 //! An open table of either format, and its pieces.
 
 use super::arrow::{ArrowKeys, ArrowPiece, ArrowTable};
-use super::bytes::FileBytes;
+use super::bytes::{FileBytes, too_large};
 use super::columns::{Refused, invalid};
 use super::parquet::{ParquetKeys, ParquetPiece, ParquetTable};
-use super::{Keys, Rows, TableFormat, TableOptions};
+use super::rows::LONG_KEY;
+use super::{Keys, Rows, TableFormat, TableOptions, TakeText};
 use crate::error::{Error, Result};
+use crate::number::Notation;
 use std::fs::File;
 use std::io;
 
 /// Rows that are read together.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// One integer column of a file, and perhaps one of keys.
+/// One column of numbers in a file, and perhaps one of keys.
 #[derive(Debug)]
 pub(crate) struct Table {
     name: String,
     content: Content,
+    /// How numbers in a column of text are written.
+    notation: Notation,
     has_keys: bool,
+    /// Most bytes of a column of a piece.
+    piece_bytes: u64,
     /// Rows of each piece.
     rows: Vec<u64>,
 }
@@ -33,6 +39,8 @@ pub(crate) struct Piece {
     name: String,
     content: PieceContent,
     keys: Option<PieceKeys>,
+    /// Most bytes of the keys of a batch.
+    limit_bytes: u64,
     rows_left: u64,
 }
 
@@ -44,6 +52,8 @@ enum PieceKeys {
 enum PieceContent {
     Parquet(Box<ParquetPiece>),
     Arrow(ArrowPiece),
+    /// Numbers as texts.
+    Texts(PieceKeys, Notation),
 }
 
 impl Table {
@@ -58,8 +68,9 @@ impl Table {
         format: TableFormat,
         options: TableOptions<'_>,
     ) -> Result<Self> {
-        let has_keys = options.keys.is_some();
-        let file = FileBytes::of(file, options.piece_bytes()).map_err(Error::io("read", name))?;
+        let (notation, has_keys) = (options.notation, options.keys.is_some());
+        let piece_bytes = options.piece_bytes();
+        let file = FileBytes::of(file, piece_bytes).map_err(Error::io("read", name))?;
         let opened = match format {
             TableFormat::Parquet => ParquetTable::open(file, options.column, options.keys)
                 .map(|opened| (Content::Parquet(opened.table), opened.rows)),
@@ -73,7 +84,7 @@ impl Table {
                     let source = invalid("it says that it has 2^64 rows or more");
                     return Err(Error::io("read", name)(source));
                 }
-                Ok(Self { name, content, has_keys, rows })
+                Ok(Self { name, content, notation, has_keys, piece_bytes, rows })
             }
             Err(Refused::Read(error)) => Err(Error::io("read", name)(error)),
             Err(Refused::Column(what)) => Err(Error::TableColumn { input: name, what }),
@@ -109,13 +120,19 @@ impl Table {
     ///
     /// If the file is damaged, or the piece takes too much memory.
     pub(crate) fn piece(&self, piece: usize) -> Result<Piece> {
+        let rows = self.piece_rows(piece);
+        let texts = |texts| PieceContent::Texts(texts, self.notation);
         let content = match &self.content {
+            Content::Parquet(table) if table.is_text() => {
+                table.texts(piece).map(|read| texts(PieceKeys::Parquet(Box::new(read))))
+            }
+            Content::Arrow(table) if table.is_text() => {
+                table.texts(piece, rows).map(|read| texts(PieceKeys::Arrow(read)))
+            }
             Content::Parquet(table) => {
                 table.piece(piece).map(|piece| PieceContent::Parquet(Box::new(piece)))
             }
-            Content::Arrow(table) => {
-                table.piece(piece, self.piece_rows(piece)).map(PieceContent::Arrow)
-            }
+            Content::Arrow(table) => table.piece(piece, rows).map(PieceContent::Arrow),
         };
         let keys = match &self.content {
             _ if !self.has_keys => Ok(None),
@@ -123,16 +140,32 @@ impl Table {
                 table.keys(piece).map(|keys| Some(PieceKeys::Parquet(Box::new(keys))))
             }
             Content::Arrow(table) => {
-                table.keys(piece, self.piece_rows(piece)).map(|keys| Some(PieceKeys::Arrow(keys)))
+                table.keys(piece, rows).map(|keys| Some(PieceKeys::Arrow(keys)))
             }
         };
+        let limit_bytes = self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64);
         let name = self.name.clone();
         match content.and_then(|content| Ok((content, keys?))) {
-            Ok((content, keys)) => {
-                Ok(Piece { name, content, keys, rows_left: self.piece_rows(piece) })
-            }
+            Ok((content, keys)) => Ok(Piece { name, content, keys, limit_bytes, rows_left: rows }),
             Err(error) => Err(Error::io("read", name)(error)),
         }
+    }
+}
+
+impl PieceKeys {
+    /// Hands over the keys of the next rows, or of fewer at the end.
+    fn read(&mut self, count: usize, take: TakeText<'_>) -> io::Result<()> {
+        /// Keys that are decoded together: they may share their first bytes in the file, and each
+        /// has them when it is decoded.
+        const TOGETHER: usize = 32;
+        for from in (0..count).step_by(TOGETHER) {
+            let count = TOGETHER.min(count - from);
+            match self {
+                Self::Parquet(piece) => piece.read(count, take)?,
+                Self::Arrow(piece) => piece.read(count, take)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -151,6 +184,10 @@ impl Piece {
         let read = match &mut self.content {
             PieceContent::Parquet(piece) => piece.read(count, rows),
             PieceContent::Arrow(piece) => piece.read(count, rows),
+            PieceContent::Texts(texts, notation) => texts.read(count, &mut |text| {
+                rows.push_text(text, *notation);
+                Ok(())
+            }),
         };
         let read = read.and_then(|()| match rows.len() {
             found if found == count => Ok(()),
@@ -165,11 +202,16 @@ impl Piece {
     /// Reads the keys of the next rows.
     fn next_keys(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
         let Some(piece) = &mut self.keys else { return Ok(()) };
-        let mut keys = Keys::default();
-        match piece {
-            PieceKeys::Parquet(piece) => piece.read(count, &mut keys)?,
-            PieceKeys::Arrow(piece) => piece.read(count, &mut keys)?,
-        }
+        let (mut keys, limit_bytes) = (Keys::default(), self.limit_bytes);
+        piece.read(count, &mut |key| {
+            keys.push(key);
+            match keys.bytes() as u64 {
+                bytes if bytes > limit_bytes => {
+                    Err(too_large("keys of rows that are read together", bytes, limit_bytes))
+                }
+                _ => Ok(()),
+            }
+        })?;
         if keys.len() != count {
             let found = keys.len();
             return Err(invalid(format!("{count} more keys are promised, {found} are there")));

@@ -1,12 +1,30 @@
-//! Rows of an integer column: the natural numbers, and the gaps where a row has none.
+//! Rows of a column: the natural numbers, and the gaps where a row has something else.
 
-/// A row without a natural number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use crate::number::Malformed;
+#[cfg(feature = "columnar")]
+use crate::number::{Line, Notation};
+use std::ops::Range;
+#[cfg(feature = "columnar")]
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A row that is not one natural number.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// Counted from 0 within the rows.
     pub(crate) row: usize,
-    /// The negative number that stands there; none if the row is null.
-    pub(crate) negative: Option<i64>,
+    pub(crate) content: GapContent,
+}
+
+/// What stands in the row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "columnar"), expect(dead_code, reason = "nothing is read"))]
+pub(crate) enum GapContent {
+    /// Null, or a blank text.
+    Nothing,
+    /// All numbers from a first to a last one, in a column of text whose notation takes ranges.
+    Range([u64; 2]),
+    /// Neither, and the beginning of what is there.
+    Malformed(Malformed, Vec<u8>),
 }
 
 /// Consecutive rows of a column.
@@ -20,33 +38,54 @@ pub(crate) struct Rows {
     pub(crate) keys: Option<Keys>,
 }
 
+/// Bytes of a long key. Shorter ones are copied faster than they are looked for.
+#[cfg(feature = "columnar")]
+pub(super) const LONG_KEY: usize = 256;
+
 /// A key of each row.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     bytes: Vec<u8>,
-    /// The end of each key in the bytes, and whether the row has a key.
-    ends: Vec<(usize, bool)>,
+    /// Where the key of each row lies in the bytes; none for null.
+    places: Vec<Option<Range<usize>>>,
+    /// The places of long keys, which are kept once: in a file, a dictionary has them once.
+    #[cfg(feature = "columnar")]
+    long: hashbrown::HashTable<Range<usize>>,
 }
 
 impl Keys {
     /// The key of a row; none for null.
     pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
-        let &(end, is_there) = self.ends.get(row)?;
-        let start = row.checked_sub(1).and_then(|before| self.ends.get(before));
-        let key = self.bytes.get(start.map_or(0, |(start, _)| *start)..end)?;
-        is_there.then_some(key)
+        self.bytes.get(self.places.get(row)?.clone()?)
     }
 
     /// Number of rows.
     #[cfg(feature = "columnar")]
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.places.len()
+    }
+
+    /// Bytes of the keys, each long one counted once.
+    #[cfg(feature = "columnar")]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     #[cfg(feature = "columnar")]
     pub(super) fn push(&mut self, key: Option<&[u8]>) {
-        self.bytes.extend_from_slice(key.unwrap_or_default());
-        self.ends.push((self.bytes.len(), key.is_some()));
+        let Some(key) = key else { return self.places.push(None) };
+        let Self { bytes, places, long } = self;
+        let hash = if key.len() < LONG_KEY { None } else { Some(xxh3_64(key)) };
+        let known = hash.and_then(|hash| long.find(hash, |place| bytes[place.clone()] == *key));
+        if let Some(place) = known {
+            return places.push(Some(place.clone()));
+        }
+        let place = bytes.len()..bytes.len() + key.len();
+        bytes.extend_from_slice(key);
+        if let Some(hash) = hash {
+            long.insert_unique(hash, place.clone(), |place| xxh3_64(&bytes[place.clone()]));
+        }
+        places.push(Some(place));
     }
 }
 
@@ -90,8 +129,11 @@ impl Rows {
         for value in raw {
             match value.map(&natural) {
                 Some(Ok(value)) => self.values.push(value),
-                Some(Err(negative)) => self.gap(Some(negative)),
-                None => self.gap(None),
+                Some(Err(negative)) => {
+                    let text = negative.to_string().into_bytes();
+                    self.gap(GapContent::Malformed(Malformed::Negative, text));
+                }
+                None => self.gap(GapContent::Nothing),
             }
         }
     }
@@ -103,9 +145,25 @@ impl Rows {
         self.keys = None;
     }
 
-    fn gap(&mut self, negative: Option<i64>) {
+    /// Appends a row of text in this notation; none is null.
+    pub(super) fn push_text(&mut self, text: Option<&[u8]>, notation: Notation) {
+        /// Bytes of a malformed text that are kept.
+        const MOST: usize = 256;
+        let Some(text) = text else { return self.gap(GapContent::Nothing) };
+        match notation.parse_line(text) {
+            Line::Value(value) => self.values.push(value),
+            Line::Range { first, last } => self.gap(GapContent::Range([first, last])),
+            Line::Malformed { reason, .. } => {
+                let text = text[..text.len().min(MOST)].to_vec();
+                self.gap(GapContent::Malformed(reason, text));
+            }
+            Line::Blank => self.gap(GapContent::Nothing),
+        }
+    }
+
+    fn gap(&mut self, content: GapContent) {
         let row = self.len();
-        self.gaps.push(Gap { row, negative });
+        self.gaps.push(Gap { row, content });
     }
 }
 
@@ -121,9 +179,41 @@ mod tests {
         rows.extend_some([None, Some(5), Some(-6), None].into_iter(), natural);
         rows.extend(&[-7, 8], natural);
         assert_eq!((rows.len(), &rows.values[..]), (8, &[3, 4, 5, 8][..]));
-        let gaps: Vec<_> = rows.gaps.iter().map(|gap| (gap.row, gap.negative)).collect();
-        assert_eq!(gaps, [(2, None), (4, Some(-6)), (5, None), (6, Some(-7))]);
+        let gaps: Vec<_> = rows.gaps.iter().map(|gap| (gap.row, &gap.content)).collect();
+        let negative = |text: &str| GapContent::Malformed(Malformed::Negative, text.into());
+        let [six, seven] = ["-6", "-7"].map(negative);
+        let nothing = GapContent::Nothing;
+        assert_eq!(gaps, [(2, &nothing), (4, &six), (5, &nothing), (6, &seven)]);
         let found: Vec<_> = (0..rows.values.len()).map(|index| rows.row_of(index)).collect();
         assert_eq!(found, [0, 1, 3, 7]);
+    }
+
+    #[test]
+    fn long_keys_are_kept_once() {
+        let long = [vec![b'x'; 300], vec![b'y'; 300]];
+        let mut keys = Keys::default();
+        let given = [Some(&long[0][..]), None, Some(b"a"), Some(&long[1]), Some(b"a"), Some(b"")];
+        for key in given.into_iter().cycle().take(600) {
+            keys.push(key);
+        }
+        assert!((0..600).all(|row| keys.get(row) == given[row % 6]) && keys.get(600).is_none());
+        assert_eq!((keys.len(), keys.bytes()), (600, 600 + 200));
+    }
+
+    #[test]
+    fn texts_are_numbers_of_a_notation() {
+        let mut rows = Rows::default();
+        for text in [Some("10.0.0.1"), Some(""), Some("10.0.0.0/31"), Some("x"), None] {
+            rows.push_text(text.map(str::as_bytes), Notation::CIDR);
+        }
+        assert_eq!((rows.len(), &rows.values[..]), (5, &[0x0A00_0001][..]));
+        let gaps: Vec<_> = rows.gaps.into_iter().map(|gap| (gap.row, gap.content)).collect();
+        let expected = [
+            (1, GapContent::Nothing),
+            (2, GapContent::Range([0x0A00_0000, 0x0A00_0001])),
+            (3, GapContent::Malformed(Malformed::ExpectedAddress, b"x".into())),
+            (4, GapContent::Nothing),
+        ];
+        assert_eq!(gaps, expected);
     }
 }
