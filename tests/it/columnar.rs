@@ -2,8 +2,10 @@
 
 use crate::workspace::Workspace;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, Int8Array, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::types::{Int32Type as Int32Arrow, UInt64Type};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+};
 use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
@@ -151,6 +153,61 @@ fn a_column_is_sorted_however_it_is_encoded() {
 }
 
 #[test]
+fn numbers_may_be_texts() {
+    let work = Workspace::new();
+    let texts = |texts: &[Option<&str>]| Arc::new(texts.iter().collect::<StringArray>());
+    let places = [Some("10.0.0.9"), None, Some("10.0.0.0/31"), Some(""), Some("10.0.0.9")];
+    let places = texts(&places);
+    let encoded: DictionaryArray<Int32Arrow> = places.iter().collect();
+    let phones = texts(&[Some("0049"), Some("7"), Some("18446744073709551615"), None, Some("7")]);
+    let batch = RecordBatch::try_from_iter([
+        ("tag", texts(&[Some("a"), Some("a"), Some("b"), Some("b"), Some("a")]) as ArrayRef),
+        ("place", places as ArrayRef),
+        ("encoded", Arc::new(encoded) as ArrayRef),
+        ("phone", phones as ArrayRef),
+    ])
+    .unwrap();
+    arrow(&work.file("t"), &batch);
+    let sorted = "7\n7\n49\n18446744073709551615\n";
+    for limits in ["", "--mem 64M --threads 1", "--strategy multi-pass"] {
+        assert_eq!(work.run(&format!("t --column phone {limits}")).quiet(), sorted);
+    }
+    for column in ["place", "encoded"] {
+        let build = |notation: &str| {
+            work.set(&format!("build t --column {column} {notation} --to text"), "").quiet()
+        };
+        assert_eq!(build("--as cidr"), "10.0.0.0/31\n10.0.0.9\n");
+        assert_eq!(build("--as ipv4 --ranges"), "10.0.0.0-10.0.0.1\n10.0.0.9\n");
+        let single = format!("group t --key tag --column {column} --as ipv4 -o g.sets");
+        let refused = "t: row 3: expected one number, not a range or a block: 10.0.0.0/31";
+        work.set(&single, "").refused(refused);
+        let told = work.set(&format!("{single} --skip-invalid --stats=json"), "");
+        assert!(told.err.contains(r#""rejected":1"#), "{}", told.err);
+    }
+    work.set("group t --key tag --column phone -o g.sets", "").quiet();
+    assert_eq!(work.set("cat g.sets:a", "").quiet(), "7\n49\n");
+    work.run("t").refused("t: no column of integers in tag, place, encoded, phone");
+    // The only column of a table without integers needs no name.
+    arrow(&work.file("one"), &batch.project(&[3]).unwrap());
+    assert_eq!(work.run("one").quiet(), sorted);
+    let schema = "message one { REQUIRED BYTE_ARRAY phone (UTF8); }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(work.file("one.parquet")).unwrap();
+    let properties = Arc::new(properties().build());
+    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    // Of 4 bytes each: their statistics are no numbers.
+    let texts = ["0049", "7   ", "  12"].map(ByteArray::from);
+    column.typed::<ByteArrayType>().write_batch(&texts, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert_eq!(work.run("one.parquet").quiet(), "7\n12\n49\n");
+    assert_eq!(work.set("contains one.parquet 12", "").quiet(), "true\n");
+}
+
+#[test]
 fn columns_that_cannot_be_read_are_named_with_those_that_can() {
     let work = Workspace::new();
     parquet(&work.file("users"), &[&[1, 2], &[]], properties());
@@ -160,7 +217,7 @@ fn columns_that_cannot_be_read_are_named_with_those_that_can() {
             "users: no column is named \"nosuch\"; there are name, small, id, place.code",
         ),
         ("--column 5", "users: no column 5: it has 4"),
-        ("--column name", "users: column \"name\" holds UTF8, not integers"),
+        ("--column name", "users: row 1: expected a digit: user 1"),
         ("", "users: several columns of integers: small, id, place.code"),
     ] {
         work.run(&format!("users {column} -o out")).refused(message);
@@ -265,7 +322,7 @@ fn arrow_files_and_streams_are_read() {
             }
             let ran = work.run(&format!("{name} --column small --stats=json -o out"));
             assert!(ran.err.contains(r#""blank":9997,"#), "{}", ran.err);
-            work.run(&format!("{name} --column name")).refused("holds Utf8, not integers");
+            work.run(&format!("{name} --column name")).refused("row 1: expected a digit");
         }
     }
     let tiny = Arc::new(Int8Array::from(vec![Some(3), None, Some(-1)])) as ArrayRef;
@@ -507,7 +564,7 @@ fn encoded_columns_of_keys_are_read() {
     assert_eq!(work.set("info out.sets", "").quiet(), "");
     let table = tables.join("keys.arrow");
     let column = format!("group {} --key id --column key -o out.sets", table.display());
-    work.set(&column, "").refused("not integers");
+    work.set(&column, "").refused("row 1: expected a digit");
     // Of a column of numbers that is encoded, the numbers count, and not their places.
     let line = format!("group {} --key numbers --column numbers -o out.sets", table.display());
     work.set(&line, "").quiet();
