@@ -16,6 +16,9 @@ fn main() -> Result<(), Box<dyn error::Error>> {
     if env::var_os("CARGO_FEATURE_PROGRAMS").is_none() {
         return Ok(());
     }
+    if folds_code()? {
+        println!("cargo::rustc-cdylib-link-arg={FOLD_CODE}");
+    }
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
     for watched in ["../Cargo.toml", "../Cargo.lock", "launcher"] {
         println!("cargo::rerun-if-changed={watched}");
@@ -28,6 +31,20 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         fs::copy(built.join("bitsort-launcher"), scripts.join(script))?;
     }
     Ok(())
+}
+
+/// Tells the linker to keep one of several functions with the same instructions.
+const FOLD_CODE: &str = "-Wl,--icf=all";
+
+/// Whether the linker can do that, as LLD can: a small library is linked so.
+fn folds_code() -> Result<bool, Box<dyn error::Error>> {
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    let source = out.join("empty.rs");
+    fs::write(&source, "")?;
+    let mut rustc = Command::new(env::var_os("RUSTC").ok_or("cargo sets RUSTC")?);
+    rustc.args(["--crate-type", "cdylib", "--target", &env::var("TARGET")?]);
+    rustc.arg(format!("-Clink-arg={FOLD_CODE}")).arg("--out-dir").arg(&out).arg(&source);
+    Ok(rustc.output()?.status.success())
 }
 
 /// Builds the launcher; gives its folder. The cargo that runs this holds a lock on its own

@@ -163,13 +163,12 @@ pub(crate) fn convert(
     #[pyo3(from_py_with = optional)] vector: Option<usize>,
 ) -> PyResult<u64> {
     let how = How { format: from_format, base, width, vector };
-    let set = match py.detach(|| read_foreign(&source, &how))? {
-        Some(set) => Source::from(set),
-        None => {
-            let open = |progress| Sort::new().progress(progress).open_as_set(&source);
-            let (opened, _) = interruptible(py, open)?;
-            Source::File(Arc::new(Mapped::new(opened)))
-        }
+    let set = if let Some(set) = py.detach(|| read_foreign(&source, &how))? {
+        Source::from(set)
+    } else {
+        let open = |progress| Sort::new().progress(progress).open_as_set(&source);
+        let (opened, _) = interruptible(py, open)?;
+        Source::File(Arc::new(Mapped::new(opened)))
     };
     write(py, &set, output, format).map(|written| written.bytes)
 }

@@ -76,13 +76,11 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
 }
 
 pub(crate) fn from_arrow(data: &Bound<'_, PyAny>, column: Option<&str>) -> PyResult<IntegerSet> {
-    match Numbers::of_arrow(data, column)? {
-        Some(numbers) => set_of(data.py(), numbers),
-        None => {
-            let kind = data.get_type().name()?;
-            Err(wrong_type(format!("{kind} has neither __arrow_c_stream__ nor __arrow_c_array__")))
-        }
+    if let Some(numbers) = Numbers::of_arrow(data, column)? {
+        return set_of(data.py(), numbers);
     }
+    let kind = data.get_type().name()?;
+    Err(wrong_type(format!("{kind} has neither __arrow_c_stream__ nor __arrow_c_array__")))
 }
 
 pub(crate) fn deserialized(data: &Bound<'_, PyAny>, format: &str) -> PyResult<IntegerSet> {

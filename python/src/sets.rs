@@ -902,6 +902,8 @@ impl AbstractBitSet {
 
 /// The values of a set at the indices of a slice.
 fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResult<IntegerSet> {
+    /// Values that are looked up between two looks at the progress.
+    const PIECE: u64 = 1 << 12;
     let len = isize::try_from(source.len())
         .map_err(|_| PyOverflowError::new_err("more values than slices can tell"))?;
     let indices = slice.indices(len)?;
@@ -920,8 +922,6 @@ fn sliced(py: Python<'_>, source: &Source, slice: &Bound<'_, PySlice>) -> PyResu
     if step == 1 {
         return between(py, source, select(first)?, select(first + count - 1)?);
     }
-    /// Values that are looked up between two looks at the progress.
-    const PIECE: u64 = 1 << 12;
     in_pieces(py, count, |progress| {
         let mut values = Vec::new();
         for index in 0..count {

@@ -15,10 +15,10 @@ pub(super) struct NotationArgs {
     ranges: bool,
 }
 
-// The notation of single numbers.
+// The notation of numbers in rows.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(super) struct AsArg {
-    /// Read numbers as text in this notation, each on its own
+    /// Read numbers as text in this notation; addresses also in blocks and ranges
     #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]
     written: Written,
 }

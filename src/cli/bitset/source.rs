@@ -173,7 +173,7 @@ impl Source {
     pub(super) fn group(&self, skip_invalid: bool) -> Group {
         let mut group =
             Group::new().temporary_folder(&self.folder).progress(Arc::clone(&self.progress));
-        group = group.notation(self.notation().output());
+        group = group.notation(self.notation().set());
         if let Some(limit) = self.limits.mem {
             group = group.memory(limit.on(&Machine::detect()));
         }

@@ -14,6 +14,10 @@ pub(crate) trait RowNumbers: Debug + Send + Sync {
     /// Before [`settle`](Self::settle) rows are a sample: their values are appended.
     fn number(&self, rows: &[(&[u8], u64)], numbers: &mut Vec<u64>);
 
+    /// The numbers of all ids from a first to a last one of a key, which follow each other. None if
+    /// there is no room for the key; [`check`](Self::check) fails then.
+    fn range(&self, key: &[u8], ids: [u64; 2]) -> Option<[u64; 2]>;
+
     /// Ends the sample; gives the numbers of those rows of it that have one.
     fn settle(&self) -> Vec<u64>;
 

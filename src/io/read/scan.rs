@@ -274,7 +274,16 @@ impl<C: Consumer> Sink<'_, C> {
                 }
                 Line::Value(_) => {}
                 Line::Blank => self.take_blank(),
-                Line::Range { .. } => self.malformed(place, Malformed::ManyValues, 0)?,
+                Line::Range { first, last } => {
+                    plain.clear();
+                    let key = if is_doubled {
+                        undouble(key, &mut plain);
+                        &plain[..]
+                    } else {
+                        key
+                    };
+                    self.take_range(keys, key, [first, last]);
+                }
                 Line::Malformed { reason, offset } => self.malformed(place, reason, offset)?,
             }
             self.entry.inner_lines += inner_lines;
@@ -292,6 +301,13 @@ impl<C: Consumer> Sink<'_, C> {
         self.take(numbers);
     }
 
+    /// Takes a row with a range of ids as the numbers that stand for them.
+    fn take_range(&mut self, keys: &KeyColumn, key: &[u8], ids: [u64; 2]) {
+        if let Some(range) = keys.numbers.range(key, ids) {
+            self.ranges(&[range]);
+        }
+    }
+
     /// Takes a line that is longer than the block.
     fn take_overlong(&mut self, long: &Overlong, is_record: bool) {
         match long.line {
@@ -305,11 +321,11 @@ impl<C: Consumer> Sink<'_, C> {
         }
     }
 
-    /// Takes a row that is not one number. Keyed rows have no ranges.
-    fn take_gap(&mut self, content: &GapContent) {
+    /// Takes a row that is not one number; `range` takes those of a range.
+    fn take_gap(&mut self, content: &GapContent, range: impl FnOnce(&mut Self, [u64; 2])) {
         match content {
             GapContent::Nothing => self.take_blank(),
-            GapContent::Range(range) => self.ranges(&[*range]),
+            GapContent::Range(ids) => range(self, *ids),
             GapContent::Malformed(reason, text) => self.bad(*reason, 0, text),
         }
     }
@@ -322,7 +338,7 @@ impl<C: Consumer> Sink<'_, C> {
             let (before, behind) = rest.split_at(gap.row - done);
             self.take(before);
             (rest, done) = (behind, gap.row + 1);
-            self.take_gap(&gap.content);
+            self.take_gap(&gap.content, |sink, range| sink.ranges(&[range]));
         }
         self.take(rest);
     }
@@ -336,7 +352,10 @@ impl<C: Consumer> Sink<'_, C> {
             if let Some(gap) = gaps.next_if(|gap| gap.row == row) {
                 self.take_rows(column, &batch, &mut numbers);
                 batch.clear();
-                self.take_gap(&gap.content);
+                self.take_gap(&gap.content, |sink, range| match keys.get(row) {
+                    Some(key) => sink.take_range(column, key, range),
+                    None => sink.take_blank(),
+                });
                 continue;
             }
             if let (Some(key), Some(&value)) = (keys.get(row), values.next()) {

@@ -174,9 +174,12 @@ impl Group {
         self
     }
 
-    /// How numbers are written. Each is one number, even if the notation has ranges.
+    /// How numbers are written. If the notation has blocks or ranges of addresses, rows may have
+    /// them; then all keys must fit in memory. Of other notations each row has one number.
     pub fn notation(mut self, notation: Notation) -> Self {
-        self.sort = self.sort.notation(notation.without_ranges());
+        let is_ipv4 = notation.max_value() == u64::from(u32::MAX);
+        let notation = if is_ipv4 { notation } else { notation.without_ranges() };
+        self.sort = self.sort.notation(notation);
         self
     }
 
@@ -258,7 +261,10 @@ impl Group {
         let buffer_bytes = budget.rows_aside();
         let (keys_bytes, room_bytes) = self.rooms(budget);
         let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
-        let numbering = Arc::new(Numbering::new(keys_bytes, aside, self.tuning.id_bits));
+        // Nobody takes a sample of ranges, which are of addresses.
+        let of_ranges = self.sort.takes_ranges().then_some(u32::BITS);
+        let id_bits = self.tuning.id_bits.or(of_ranges);
+        let numbering = Arc::new(Numbering::new(keys_bytes, aside, id_bits));
         let (memory, progress) = (ByteSize::from_bytes(budget.bytes()), Arc::clone(&self.progress));
         let threads = self.threads.unwrap_or_else(|| Machine::detect().threads);
         let is_typed = self.pairs.is_some();
@@ -310,7 +316,7 @@ impl Group {
         }
         let numbering = Arc::clone(numbering);
         match self.pairs {
-            Some(pairs) => sort.values(Numbers {
+            Some(pairs) => sort.notation(Notation::DECIMAL).values(Numbers {
                 pairs,
                 numbering,
                 ready: Vec::new().into_iter(),
@@ -347,20 +353,28 @@ impl Iterator for Numbers {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        /// Pairs that are numbered together. The first batch is the sample.
+        /// Pairs that are numbered together, and bytes of their keys. The first batch is the sample.
         const BATCH: usize = 1 << 12;
+        const BATCH_BYTES: usize = 1 << 20;
         loop {
             if let Some(number) = self.ready.next() {
                 return Some(number);
             }
             self.buffer.clear();
-            for pair in self.pairs.by_ref().take(BATCH) {
+            let mut bytes = 0;
+            for pair in self.pairs.by_ref() {
                 match pair {
-                    Ok(pair) => self.buffer.push(pair),
+                    Ok(pair) => {
+                        bytes += pair.0.len();
+                        self.buffer.push(pair);
+                    }
                     Err(error) => {
                         self.numbering.fail(error);
                         return None;
                     }
+                }
+                if self.buffer.len() == BATCH || bytes >= BATCH_BYTES {
+                    break;
                 }
             }
             if self.buffer.is_empty() || self.numbering.check().is_err() {

@@ -185,6 +185,20 @@ impl RowNumbers for Numbering {
         }
     }
 
+    fn range(&self, key: &[u8], [first, last]: [u64; 2]) -> Option<[u64; 2]> {
+        let mut numbers = Vec::with_capacity(1);
+        self.keys(&[(key, first)], &mut numbers);
+        let number = numbers.pop().filter(|&number| number != UNKNOWN);
+        let split = self.split();
+        let joined =
+            number.and_then(|number| Some([split.join(number, first)?, split.join(number, last)?]));
+        if joined.is_none() {
+            let what = "there is no memory for all keys, which rows with blocks or ranges need";
+            self.fail(Error::usage(what));
+        }
+        joined
+    }
+
     fn settle(&self) -> Vec<u64> {
         let sample =
             std::mem::take(&mut *self.sample.lock().unwrap_or_else(PoisonError::into_inner));

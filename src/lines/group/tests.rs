@@ -2,11 +2,12 @@
 
 use super::Group;
 use super::builder::Tuning;
-use crate::number::Column;
+use crate::number::{Column, Notation};
 use crate::set::keyed::{self, KeyedSets};
 use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
 use std::path::Path;
 
 type Model = BTreeMap<Vec<u8>, BTreeSet<u64>>;
@@ -338,4 +339,61 @@ fn rows_of_a_table_are_those_of_text() {
     }
     let (key, ids) = (Column::Name("no".into()), Column::Name("id".into()));
     assert!(Group::new().file(&table).columns(key, ids, b',').to_file(&sets).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn rows_may_have_blocks_and_ranges_of_addresses(
+        rows in prop::collection::vec(
+            (prop::sample::select(vec!["", "a", "b\"", "c,d"]), any::<u32>(), 0..70_000_u32, 0..3),
+            0..60,
+        ),
+        id_bits in prop::option::of(Just(40)),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sets");
+        let (mut text, mut pairs) = (Vec::new(), Vec::new());
+        for (key, first, length, form) in rows {
+            let [first, last] = match form {
+                0 => [first; 2],
+                1 => [first, first.saturating_add(length)],
+                _ => [first & !0xFFF, first | 0xFFF],
+            };
+            let [start, end] =
+                [first, last].map(|end| Notation::IPV4.text(end.into()).unwrap());
+            text.extend(field(key.as_bytes()));
+            text.extend(match form {
+                0 => format!(",{start}\n").into_bytes(),
+                1 => format!(",{start}-{end}\n").into_bytes(),
+                _ => format!(",{start}/20\n").into_bytes(),
+            });
+            pairs.extend((first..=last).map(|id| (key.as_bytes().to_vec(), id.into())));
+        }
+        let mut group = Group::new().reader("rows", Cursor::new(text)).notation(Notation::CIDR);
+        group.tuning = Tuning { id_bits, ..Tuning::default() };
+        let report = group.to_file(&path).unwrap();
+        prop_assert_eq!(report.aside, 0);
+        prop_assert!(read(&path) == model(&pairs));
+    }
+}
+
+#[test]
+fn rows_with_ranges_need_memory_for_all_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let group = |text: &'static str| {
+        let mut group = Group::new().reader("rows", text.as_bytes()).notation(Notation::CIDR);
+        group.tuning.keys_bytes = Some(1);
+        group.to_file(&path)
+    };
+    let error = group("a,10.0.0.0/8\nb,10.0.0.0/8\n").unwrap_err().to_string();
+    assert!(error.contains("there is no memory for all keys"), "{error}");
+    assert!(!path.exists());
+    // Single addresses go through temporary files, as other numbers do.
+    assert_eq!(group("a,10.0.0.0/31\nb,10.0.0.7\n").unwrap().aside, 1);
+    let sets = read(&path);
+    assert_eq!(sets[&b"a"[..]], [0x0A00_0000, 0x0A00_0001].into());
+    assert_eq!(sets[&b"b"[..]], [0x0A00_0007].into());
 }
