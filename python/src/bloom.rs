@@ -3,7 +3,7 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, interrupted, natural, number, optional};
+use crate::numbers::{BLOCK, Numbers, interrupted, natural, number, optional, signed};
 use crate::probe::{Answers, Asker};
 use crate::source::source_of;
 use crate::work::in_pieces;
@@ -251,6 +251,11 @@ impl Wish {
     }
 }
 
+fn spark_seed(seed: &Bound<'_, PyAny>) -> PyResult<i32> {
+    let number = signed(seed)?.ok_or_else(|| wrong_type("a seed is an int"))?;
+    i32::try_from(number).map_err(|_| invalid(format!("a seed of Spark has 32 bits, not {number}")))
+}
+
 impl Bloom {
     fn with(state: State) -> Self {
         Self { state: RwLock::new(state) }
@@ -369,7 +374,11 @@ impl Bloom {
     /// 'spark'
     #[staticmethod]
     #[pyo3(signature = (keys, rate=spark::DEFAULT_RATE, *, seed=0))]
-    fn spark(#[pyo3(from_py_with = number)] keys: u64, rate: f64, seed: i32) -> PyResult<Self> {
+    fn spark(
+        #[pyo3(from_py_with = number)] keys: u64,
+        rate: f64,
+        #[pyo3(from_py_with = spark_seed)] seed: i32,
+    ) -> PyResult<Self> {
         let filter = spark::filter(keys, rate, seed).map_err(|error| raise(error.into()))?;
         Ok(Self::of(AnyFilter::Standard(filter), FilterKind::Spark))
     }

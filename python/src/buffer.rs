@@ -11,6 +11,7 @@
 //!   after it was made: whoever has a buffer of it may write to it.
 
 use crate::error::{check_memory, invalid, wrong_type};
+use crate::numbers::signed;
 use crate::source::{Mapped, Source};
 use pyo3::buffer::{ElementType, PyUntypedBuffer};
 use pyo3::exceptions::{PyBufferError, PyIndexError};
@@ -549,12 +550,16 @@ impl Array {
         self.count()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        let place = if index < 0 { index + self.len } else { index };
-        if !(0..self.len).contains(&place) {
-            return Err(PyIndexError::new_err("the array has no such index"));
-        }
-        let value = self.at(place.cast_unsigned());
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let index = signed(index)?.ok_or_else(|| wrong_type("an index is an int"))?;
+        let place = if index < 0 { index + self.len as i128 } else { index };
+        let place = usize::try_from(place).ok().filter(|&place| place < self.count());
+        let none = || PyIndexError::new_err("the array has no such index");
+        let value = self.at(place.ok_or_else(none)?);
         if self.kind == Kind::Bool {
             return Ok(pyo3::types::PyBool::new(py, value != 0).to_owned().into_any());
         }

@@ -2,7 +2,7 @@
 
 use crate::buffer::MappedWords;
 use crate::error::{invalid, raise};
-use crate::numbers::interrupted;
+use crate::numbers::{interrupted, natural};
 use crate::sets::{AbstractBitSet, Content};
 use crate::sort::Options;
 use crate::source::{Mapped, Source};
@@ -71,11 +71,14 @@ impl SetFile {
 pub(crate) fn open<'py>(
     py: Python<'py>,
     path: PathBuf,
-    split: Option<(u64, u64)>,
+    split: Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, SetFile>> {
     let options = Options::of(options)?;
     options.only_for_inputs()?;
+    let split =
+        split.map(|(offset, length)| Ok::<_, PyErr>((natural(&offset)?, natural(&length)?)));
+    let split = split.transpose()?;
     let progress = Arc::new(Progress::default());
     let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
     let sort = options.apply()?.progress(Arc::clone(&progress));

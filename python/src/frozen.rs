@@ -5,6 +5,7 @@ use crate::sets::AbstractBitSet;
 use bitsort::set::IntegerSet;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
+use std::sync::Arc;
 
 /// A set of natural numbers that never changes. Its hash is that of the `frozenset` of its
 /// values, to which it is equal.
@@ -85,14 +86,20 @@ impl FrozenBitSet {
         slf
     }
 
-    fn __deepcopy__(slf: Py<Self>, memo: &Bound<'_, PyAny>) -> Py<Self> {
-        let _ = memo; // a set has no other objects in it
-        slf
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get_type().is(slf.py().get_type::<Self>()) {
+            return Ok(slf.clone().into_any()); // it has no other objects in it
+        }
+        let set = slf.as_super().get().source(slf.py())?.to_set(&Arc::default())?;
+        let copy = of_class(&slf.get_type(), Self::wrap(slf.py(), set)?)?;
+        copy_attributes(slf, &copy, Some(memo))?;
+        Ok(copy)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         reduced(slf.as_super())
     }
 }
@@ -105,10 +112,25 @@ pub(crate) fn of_class<'py>(
     if set.get_type().is(class) { Ok(set) } else { class.call1((set,)) }
 }
 
-/// How pickle restores the set.
-pub(crate) fn reduced<'py>(
-    set: &Bound<'py, AbstractBitSet>,
-) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+/// Gives a copy of an instance of a subclass the attributes of it; copies of them, with the `memo`
+/// of a deep copy.
+pub(crate) fn copy_attributes(
+    from: &Bound<'_, PyAny>,
+    to: &Bound<'_, PyAny>,
+    memo: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let Some(mut attributes) = from.getattr_opt("__dict__")? else { return Ok(()) };
+    if let Some(memo) = memo {
+        attributes = from.py().import("copy")?.call_method1("deepcopy", (attributes, memo))?;
+    }
+    to.getattr("__dict__")?.call_method1("update", (attributes,)).map(drop)
+}
+
+/// How pickle restores the set, and the attributes of an instance of a subclass.
+pub(crate) fn reduced<'py>(set: &Bound<'py, AbstractBitSet>) -> PyResult<Bound<'py, PyTuple>> {
     let bytes = set.call_method0("serialize")?.cast_into::<PyBytes>()?;
-    Ok((set.get_type().getattr("deserialize")?, PyTuple::new(set.py(), [bytes])?))
+    let bytes = PyTuple::new(set.py(), [bytes])?.into_any();
+    let restore = set.get_type().getattr("deserialize")?;
+    let attributes = set.getattr_opt("__dict__")?;
+    PyTuple::new(set.py(), [restore, bytes].into_iter().chain(attributes).collect::<Vec<_>>())
 }

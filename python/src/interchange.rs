@@ -1,8 +1,8 @@
 //! Sets of other systems: their files, and the rows of Spark's bitmaps.
 
-use crate::error::{invalid, raise};
+use crate::error::{invalid, raise, wrong_type};
 use crate::mutable::BitSet;
-use crate::numbers::optional;
+use crate::numbers::{optional, signed};
 use crate::sets::{bytes_format, write};
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
@@ -121,7 +121,6 @@ fn is_for_open(found: Foreign) -> bool {
             | Foreign::Treemap
             | Foreign::Table(_)
             | Foreign::Text
-            | Foreign::Empty
             | Foreign::Unknown
     )
 }
@@ -168,7 +167,12 @@ pub(crate) fn convert(
     } else {
         let open = |progress| Sort::new().progress(progress).open_as_set(&source);
         let (opened, _) = interruptible(py, open)?;
-        Source::File(Arc::new(Mapped::new(opened)))
+        let mapped = Mapped::new(opened);
+        if mapped.has_name {
+            // Else damage would get checksums that are right.
+            interruptible(py, |progress| mapped.set.verify_with(&progress))?;
+        }
+        Source::File(Arc::new(mapped))
     };
     write(py, &set, output, format).map(|written| written.bytes)
 }
@@ -206,7 +210,12 @@ pub(crate) fn from_spark_rows<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut failed = None;
     let rows = rows.try_iter()?.map_while(|row| {
-        let pair = row.and_then(|row| row.extract::<(i64, Vec<u8>)>());
+        let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Vec<u8>)>());
+        let pair = pair.and_then(|(bucket, bitmap)| {
+            let number = signed(&bucket)?.ok_or_else(|| wrong_type("a bucket is an int"))?;
+            let bucket = i64::try_from(number).map_err(|_| invalid(format!("no bucket {number}")));
+            Ok((bucket?, bitmap))
+        });
         pair.map_err(|error| failed = Some(error)).ok()
     });
     let set = spark::from_rows(rows);

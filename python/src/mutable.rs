@@ -1,9 +1,9 @@
 //! `BitSet`: a set in memory that can change.
 
 use crate::error::{at_index, invalid, raise, wrong_type};
-use crate::frozen::{of_class, reduced};
+use crate::frozen::{copy_attributes, of_class, reduced};
 use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
-use crate::sets::{AbstractBitSet, Content, bytes_format, span};
+use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use crate::work::in_pieces;
 use bitsort::set::IntegerSet;
@@ -60,7 +60,8 @@ pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
         let (start, stop) = ends.map_err(|_| {
             wrong_type(format!("index {index}: a range is a pair of a start and a stop"))
         })?;
-        let span = span(&start, &stop).map_err(|error| at_index(ranges.py(), index, error))?;
+        let span =
+            whole_span(&start, &stop).map_err(|error| at_index(ranges.py(), index, error))?;
         if let Some((first, last)) = span {
             spans.push((first, last));
             values = values.saturating_add(last - first);
@@ -327,20 +328,21 @@ impl BitSet {
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::copy(slf)
+        let copy = Self::copy(slf)?;
+        copy_attributes(slf, &copy, None)?;
+        Ok(copy)
     }
 
     fn __deepcopy__<'py>(
         slf: &Bound<'py, Self>,
-        memo: &Bound<'_, PyAny>,
+        memo: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let _ = memo; // a set has no other objects in it
-        Self::copy(slf)
+        let copy = Self::copy(slf)?;
+        copy_attributes(slf, &copy, Some(memo))?;
+        Ok(copy)
     }
 
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         reduced(slf.as_super())
     }
 
@@ -436,7 +438,7 @@ impl BitSet {
     ) -> PyResult<()> {
         /// A longer range is made first, because Ctrl-C may end that.
         const LONG: u64 = 1 << 34;
-        let Some((first, last)) = span(start, stop)? else { return Ok(()) };
+        let Some((first, last)) = whole_span(start, stop)? else { return Ok(()) };
         if last - first < LONG {
             return change_detached(slf, |set| set.insert_range(first..=last));
         }
@@ -472,7 +474,7 @@ impl BitSet {
         start: &Bound<'_, PyAny>,
         stop: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let range = range_set(slf.py(), span(start, stop)?)?;
+        let range = range_set(slf.py(), whole_span(start, stop)?)?;
         change_detached(slf, |set| *set ^= &range)
     }
 

@@ -3,7 +3,7 @@
 use crate::error::{check_memory, invalid, raise};
 use crate::file::SetFile;
 use crate::mutable::BitSet;
-use crate::numbers::{Numbers, number};
+use crate::numbers::{Numbers, natural, number};
 use crate::sort::Options;
 use crate::source::{Source, all, operand};
 use crate::work::{in_pieces, interruptible};
@@ -90,13 +90,17 @@ pub(crate) fn open_bytes<'py>(
 pub(crate) fn pieces<'py>(
     py: Python<'py>,
     set: &Bound<'py, PyAny>,
-    starts: Vec<u64>,
+    #[pyo3(from_py_with = all_natural)] starts: Vec<u64>,
     #[pyo3(from_py_with = number)] most_bytes: usize,
 ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
     let found = interruptible(py, |_| set::pieces(&source, &starts, most_bytes))?;
     Ok(numbered(py, found))
+}
+
+fn all_natural(values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    values.try_iter()?.map(|value| natural(&value?)).collect()
 }
 
 /// Pieces with their numbers, as objects.

@@ -113,6 +113,23 @@ pub(crate) fn span(
     Ok(last.filter(|last| *last >= start).map(|last| (start, last)))
 }
 
+/// The same for a range whose values are added: it must end at 2^64 or before.
+pub(crate) fn whole_span(
+    start: &Bound<'_, PyAny>,
+    stop: &Bound<'_, PyAny>,
+) -> PyResult<Option<(u64, u64)>> {
+    let span = span(start, stop)?;
+    if signed(start)? < signed(stop)? && ends_late(stop)? {
+        return Err(invalid(format!("{stop} is above 2^64, and values are below it")));
+    }
+    Ok(span)
+}
+
+/// Whether the end of a range is above 2^64.
+fn ends_late(stop: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(signed(stop)?.is_some_and(|stop| stop > 1 << 64))
+}
+
 /// The values of a set from `first` to `last`.
 pub(crate) fn between(
     py: Python<'_>,
@@ -555,9 +572,12 @@ impl AbstractBitSet {
     /// >>> bitsort.BitSet([3, 40]).select(1)
     /// 40
     fn select(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let (source, index) = (self.source(py)?, natural(index)?);
-        let none = || PyIndexError::new_err("the set has no such index");
-        source.ask(|view| view.select(index))?.ok_or_else(none)
+        let source = self.source(py)?;
+        let found = match natural_or_other(index)? {
+            Ok(index) => source.ask(|view| view.select(index))?,
+            Err(_) => None,
+        };
+        found.ok_or_else(|| PyIndexError::new_err("the set has no such index"))
     }
 
     /// The smallest value from `value` on, or None.
@@ -677,9 +697,12 @@ impl AbstractBitSet {
         stop: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
         let source = self.source(py)?;
-        let Some((first, last)) = span(start, stop)? else { return Ok(true) };
+        let Some((first, last)) = span(start, stop)? else {
+            return Ok(signed(start)? >= signed(stop)?);
+        };
         let found = source.ask(|view| view.range_len(first..=last))?;
-        Ok(u128::from(found) == u128::from(last - first) + 1)
+        let has_all = u128::from(found) == u128::from(last - first) + 1;
+        Ok(has_all && !ends_late(stop)?)
     }
 
     /// A set with the values from `start` to before `stop` that are not in this one, and all other
@@ -694,7 +717,7 @@ impl AbstractBitSet {
         stop: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let source = slf.get().source(slf.py())?;
-        let range = Source::from(range_set(slf.py(), span(start, stop)?)?);
+        let range = Source::from(range_set(slf.py(), whole_span(start, stop)?)?);
         wrapped(slf, Operation::Xor.compute(slf.py(), &[source, range])?)
     }
 

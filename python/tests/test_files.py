@@ -308,8 +308,15 @@ def test_files_of_other_systems_are_converted(tmp_path):
     ]:
         with pytest.raises(ValueError, match=what):
             converted(bytes, **how)
-    with pytest.raises(bs.Error):
-        converted(ids.serialize("iceberg")[:-1])
+    for damaged in (ids.serialize("iceberg")[:-1], b""):
+        with pytest.raises(bs.Error):
+            converted(damaged)
+    # What is damaged gets no checksums that are right.
+    bs.BitSet(range(0, 200_000, 3)).write(data, format="dense")
+    bytes = bytearray(data.read_bytes())
+    bytes[9000] ^= 1
+    with pytest.raises(bs.Error, match="checksum"):
+        converted(bytes)
     with pytest.raises(OSError):
         bs.convert(tmp_path / "nothing", out)
 

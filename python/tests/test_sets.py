@@ -85,6 +85,19 @@ def test_ranges(make):
     assert found.contains_range(65_535, 65_537) and not found.contains_range(3, 5)
     assert found.flip(0, 50) == set(theirs.flip(0, 50))
     assert found.range(2**64, 2**70) == set()
+    last = make([2**64 - 2, 2**64 - 1])
+    assert last.contains_range(2**64 - 2, 2**64) and last.contains_range(2**64, 2**64)
+    assert not last.contains_range(2**64 - 2, 2**64 + 1) and not last.contains_range(2**64, 2**65)
+    assert last.range(2**64 - 1, 2**70) == {2**64 - 1}
+    changed = bs.BitSet([1])
+    for beyond in ((2**64 - 2, 2**64 + 1), (2**64, 2**65), (0, 2**200)):
+        for change in (changed.add_range, changed.flip_inplace, changed.flip, found.flip):
+            with pytest.raises(ValueError, match="above 2"):
+                change(*beyond)
+        with pytest.raises(ValueError, match="index 1: .* above 2"):
+            bs.BitSet.from_ranges([(1, 2), beyond])
+    changed.remove_range(0, 2**200)
+    assert changed == set()
     assert make(range(10)).shift(-3) == set(range(7))
     with pytest.raises(ValueError):
         found.range(-1, 5)
@@ -341,6 +354,18 @@ def test_subclasses():
     assert isinstance(ids, bs.BitSet) and ids | {3} == {1, 2, 3}
     others = [ids.copy(), copy.copy(ids), pickle.loads(pickle.dumps(ids)), Ids.from_ranges([(1, 3)])]
     assert all(type(other) is Ids and other == ids for other in others)
+    ids.name = ["mine"]
+    assert copy.copy(ids).name is ids.name and pickle.loads(pickle.dumps(ids)).name == ["mine"]
+    assert copy.deepcopy(ids).name == ["mine"] and copy.deepcopy(ids).name is not ids.name
+    frozen = Frozen([1, 2])
+    frozen.name = ["mine"]
+    for other in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
+        assert type(other) is Frozen and other == frozen and other.name == ["mine"]
+        assert other.name is not frozen.name
+
+
+class Frozen(bs.FrozenBitSet):
+    """Another one."""
 
 
 class Three:
@@ -385,6 +410,20 @@ def test_arguments_that_are_no_natural_numbers_are_value_errors(tmp_path):
                 call()
     with pytest.raises(ValueError, match="too large"):
         ids.plot(order=2**40)
+    for far in (-1, 2**70, -(2**70)):
+        with pytest.raises(IndexError):
+            ids.select(far)
+    for far in (2**70, -(2**70)):
+        with pytest.raises(IndexError):
+            ids.values()[far]
+        for call in (
+            lambda: bs.pieces(ids, [far]),
+            lambda: bs.open("nothing", split=(far, 2)),
+            lambda: bs.Bloom.spark(10, 0.1, seed=far),
+            lambda: bs.from_spark_rows([(far, b"")]),
+        ):
+            with pytest.raises(ValueError):
+                call()
     with pytest.raises(ValueError, match="index 1: -5 is negative"):
         bs.BitSet.from_ranges([(1, 2), (-5, 3)])
 

@@ -46,7 +46,8 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     }
     let folders: &[PathBuf] = if sort.no_spill { &[] } else { &sort.folders };
     let facts = facts::facts(&sample, sort.from, folders);
-    if block_format.column.is_some() && sort.tuning.block_bytes.is_none() {
+    let has_records = block_format.column.is_some() && opened.iter().any(Opened::has_records);
+    if has_records && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
     let expected_bytes = match sort.to.value_bytes() {

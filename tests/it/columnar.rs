@@ -185,7 +185,8 @@ fn numbers_may_be_texts() {
     }
     work.set("group t --key tag --column phone -o g.sets", "").quiet();
     assert_eq!(work.set("cat g.sets:a", "").quiet(), "7\n49\n");
-    work.run("t").refused("t: no column of integers in tag, place, encoded, phone");
+    work.run("t")
+        .refused("no column of integers in tag, place, encoded, phone, but several of text");
     // The only column of a table without integers needs no name.
     arrow(&work.file("one"), &batch.project(&[3]).unwrap());
     assert_eq!(work.run("one").quiet(), sorted);
@@ -204,6 +205,9 @@ fn numbers_may_be_texts() {
     writer.close().unwrap();
     assert_eq!(work.run("one.parquet").quiet(), "7\n12\n49\n");
     assert_eq!(work.set("contains one.parquet 12", "").quiet(), "true\n");
+    assert_eq!(work.set("convert one.parquet", "").quiet(), "7\n12\n49\n");
+    let rejects = "one.parquet --column phone --rejects r --mem 64M --threads 8";
+    assert_eq!(work.run(rejects).quiet(), "7\n12\n49\n");
 }
 
 #[test]

@@ -78,10 +78,9 @@ pub(super) struct How {
 /// Writes the set of another program in a format of ours, or any set in any format.
 pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) -> Result<()> {
     if how.from.is_none() {
-        if path.is_dir() {
-            return write(source, target, &SetFile::open(path)?);
-        }
-        if let Some(set) = open_named(path)? {
+        let set = if path.is_dir() { Some(SetFile::open(path)?) } else { open_named(path)? };
+        if let Some(set) = set {
+            set.verify_with(source.progress())?;
             return write(source, target, &set);
         }
     }
@@ -115,9 +114,13 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
         }
         (None, Foreign::Bits) => {
             drop(bytes);
-            return write(source, target, &source.open_set(path)?);
+            let set = source.open_set(path)?;
+            set.verify_with(source.progress())?; // else damage would get checksums that are right
+            return write(source, target, &set);
         }
-        (None, Foreign::Text) => return write(source, target, &source.open(path)?),
+        (None, Foreign::Text | Foreign::Table(_)) => {
+            return write(source, target, &source.open(path)?);
+        }
         (None, Foreign::Unknown) if is_noted => return write(source, target, &source.open(path)?),
         (None, Foreign::DeltaFile | Foreign::Puffin) => {
             one_of_several(&bytes, found, &name, how.vector)?

@@ -297,6 +297,11 @@ impl Opened {
         }
     }
 
+    /// Whether it has lines or records, and no rows of a table.
+    pub(crate) fn has_records(&self) -> bool {
+        matches!(self.content, Content::Regular(_) | Content::Stream(_))
+    }
+
     /// Whether the input is a set, which takes memory to decode.
     pub(crate) fn is_set(&self) -> bool {
         matches!(self.content, Content::Set { .. })

@@ -131,7 +131,11 @@ pub(super) fn choose_any(
                 candidates.iter().enumerate().filter(|(_, found)| found.other.is_none());
             match (integers.next(), integers.next()) {
                 (Some((index, _)), None) => index,
-                (None, _) => return refused(format!("no column of integers in {}", list(false))),
+                (None, _) => {
+                    let texts = candidates.iter().filter(|found| found.is_text).count();
+                    let more = if texts > 1 { ", but several of text" } else { "" };
+                    return refused(format!("no column of integers in {}{more}", list(false)));
+                }
                 _ => return refused(format!("several columns of integers: {}", list(true))),
             }
         }
