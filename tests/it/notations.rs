@@ -113,8 +113,9 @@ fn every_command_keeps_to_the_notation() {
     work.set(&format!("{raw} 65537"), "").refused("--base is a multiple of 65536");
     work.set("group rows --key 1 --column 2 -o h.sets", "").refused("rows:1: byte 2");
     work.write("blocks", "x,10.0.0.0/8\n");
-    let many = "group blocks --key 1 --column 2 --as cidr -o h.sets";
-    work.set(many, "").refused("expected one number, not a range or a block");
+    work.set("group blocks --key 1 --column 2 --as cidr -o h.sets", "").quiet();
+    assert_eq!(work.set("cat h.sets:x --as cidr", "").quiet(), "10.0.0.0/8\n");
+    assert_eq!(work.set("keys-of h.sets 10.1.2.3 --as ipv4", "").quiet(), "x\n");
     work.set("eval 'a - 7' a=a --as hex", "").refused("expected a range, FIRST..LAST");
     work.set("eval 'a - 1.2.3.4/30' a=a --as hex", "").refused("expected a range");
     work.set("eval 'a - 1.2.3.7/30' a=a --as cidr", "").refused("bits behind its prefix");
