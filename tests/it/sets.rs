@@ -627,10 +627,12 @@ fn convert_and_identify_take_sets_by_key_and_numbers() {
     fs::rename(work.file("tags.sets"), work.file("tags.other")).unwrap();
     assert_eq!(work.set("eval sport|tokyo tags.other", "").quiet(), "1\n2\n");
     // A flipped bit of a set does not become a set with checksums that are right.
+    let many: String = (0..200_000).step_by(3).map(|value| format!("{value}\n")).collect();
+    work.write("many", many);
     for kind in ["dense", "sparse", "roaring-bits"] {
-        work.set(&format!("build numbers --to {kind} -o whole.bits"), "").quiet();
+        work.set(&format!("build many --to {kind} -o whole.bits"), "").quiet();
         let mut bytes = fs::read(work.file("whole.bits")).unwrap();
-        bytes[4096] ^= 1;
+        bytes[9000] ^= 1;
         fs::write(work.file("damaged.bits"), bytes).unwrap();
         work.set("convert damaged.bits -o copy.bits", "").refused("checksum");
         work.set("convert whole.bits -o copy.bits", "").quiet();
