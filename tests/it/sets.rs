@@ -627,8 +627,8 @@ fn convert_and_identify_take_sets_by_key_and_numbers() {
     fs::rename(work.file("tags.sets"), work.file("tags.other")).unwrap();
     assert_eq!(work.set("eval sport|tokyo tags.other", "").quiet(), "1\n2\n");
     // A flipped bit of a set does not become a set with checksums that are right.
-    let many: String = (0..200_000).step_by(3).map(|value| format!("{value}\n")).collect();
-    work.write("many", many);
+    let many = (0..200_000).step_by(3).map(|value| value.to_string() + "\n");
+    work.write("many", many.collect::<String>());
     for kind in ["dense", "sparse", "roaring-bits"] {
         work.set(&format!("build many --to {kind} -o whole.bits"), "").quiet();
         let mut bytes = fs::read(work.file("whole.bits")).unwrap();
