@@ -205,7 +205,6 @@ fn numbers_may_be_texts() {
     writer.close().unwrap();
     assert_eq!(work.run("one.parquet").quiet(), "7\n12\n49\n");
     assert_eq!(work.set("contains one.parquet 12", "").quiet(), "true\n");
-    assert_eq!(work.set("convert one.parquet", "").quiet(), "7\n12\n49\n");
     let rejects = "one.parquet --column phone --rejects r --mem 64M --threads 8";
     assert_eq!(work.run(rejects).quiet(), "7\n12\n49\n");
 }

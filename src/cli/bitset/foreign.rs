@@ -118,9 +118,7 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
             set.verify_with(source.progress())?; // else damage would get checksums that are right
             return write(source, target, &set);
         }
-        (None, Foreign::Text | Foreign::Table(_)) => {
-            return write(source, target, &source.open(path)?);
-        }
+        (None, Foreign::Text) => return write(source, target, &source.open(path)?),
         (None, Foreign::Unknown) if is_noted => return write(source, target, &source.open(path)?),
         (None, Foreign::DeltaFile | Foreign::Puffin) => {
             one_of_several(&bytes, found, &name, how.vector)?
