@@ -23,7 +23,7 @@ pub(crate) enum GapContent {
     Nothing,
     /// All numbers from a first to a last one, in a column of text whose notation takes ranges.
     Range([u64; 2]),
-    /// Neither, and the beginning of what is there.
+    /// A negative integer, or a text that is no number: the reason, and the first bytes of it.
     Malformed(Malformed, Vec<u8>),
 }
 
