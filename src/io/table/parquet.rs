@@ -307,7 +307,8 @@ impl ParquetKeys {
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
                 levels_of.each_text(raw, take, |value, text| {
                     let unsigned = value.cast_unsigned();
-                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }?;
+                    Ok(text)
                 })
             }
             RawKeys::Int64(reader, raw) => {
@@ -315,18 +316,19 @@ impl ParquetKeys {
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
                 levels_of.each_text(raw, take, |value, text| {
                     let unsigned = value.cast_unsigned();
-                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }
+                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }?;
+                    Ok(text)
                 })
             }
             RawKeys::Bytes(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.each_text(raw, take, |value, text| text.write_all(value.data()))
+                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
             }
             RawKeys::FixedBytes(reader, raw) => {
                 raw.clear();
                 reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
-                levels_of.each_text(raw, take, |value, text| text.write_all(value.data()))
+                levels_of.each_text(raw, take, |value, _| Ok(value.data()))
             }
         }
     }
@@ -343,7 +345,7 @@ impl Levels<'_> {
         &self,
         raw: &[T],
         take: TakeText<'_>,
-        write: impl Fn(&T, &mut Vec<u8>) -> io::Result<()>,
+        text_of: impl for<'v> Fn(&'v T, &'v mut Vec<u8>) -> io::Result<&'v [u8]>,
     ) -> io::Result<()> {
         let (mut values, mut text) = (raw.iter(), Vec::new());
         let rows = self.levels.len().max(raw.len());
@@ -352,8 +354,7 @@ impl Levels<'_> {
             match if is_there { values.next() } else { None } {
                 Some(value) => {
                     text.clear();
-                    write(value, &mut text)?;
-                    take(Some(&text))?;
+                    take(Some(text_of(value, &mut text)?))?;
                 }
                 None => take(None)?,
             }
