@@ -36,7 +36,11 @@ pub(super) struct Lines<'a> {
     /// Where the next line begins.
     next: u32,
     pub(super) wrong: Option<Wrong>,
+    /// Which of the values are in the set; before they are looked up, which of them the screen is
+    /// sure of.
     found: Vec<bool>,
+    /// Values of which the screen is not sure, and whether they are in the set.
+    unsure: (Vec<u64>, Vec<bool>),
     pub(super) out: Vec<u8>,
     pub(super) counts: Counts,
 }
@@ -141,6 +145,7 @@ impl<'a> Lines<'a> {
             next: 0,
             wrong: None,
             found: Vec::new(),
+            unsure: (Vec::new(), Vec::new()),
             out: Vec::new(),
             counts: Counts::default(),
         }
@@ -167,11 +172,12 @@ impl<'a> Lines<'a> {
     /// Takes what came through the screen.
     #[inline]
     fn take_passed(&mut self) {
-        let Passed { values, tags, len } = &self.passed;
+        let Passed { values, tags, sure, len } = &self.passed;
         let places = self.looked_up..self.looked_up + *len;
         self.looked_up = places.end;
         self.values.words_mut()[places.clone()].copy_from_slice(&values[..*len]);
         self.spans.words_mut()[places].copy_from_slice(&tags[..*len]);
+        self.found.extend_from_slice(&sure[..*len]);
     }
 
     /// Takes the records of a block; gives where they begin, behind a header.
@@ -235,16 +241,33 @@ impl<'a> Lines<'a> {
     /// and how many are.
     pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
         self.drain();
-        self.found.resize(self.looked_up, false);
-        self.prober.contains_many(&self.values.words()[..self.looked_up], &mut self.found)?;
+        let looked_up = self.ask_set()?;
         let found = self.found.iter().map(|&found| u64::from(found)).sum();
         let asked = mem::take(&mut self.unanswered);
         self.counts.asked += asked;
         self.counts.found += found;
-        if self.screen.is_some() && 2 * self.looked_up as u64 > asked {
+        if self.screen.is_some() && 2 * looked_up as u64 > asked {
             (self.screen, self.screened_in_vain) = (None, true);
         }
         Ok((asked, found))
+    }
+
+    /// Asks the set for the values of which the screen is not sure; gives their number.
+    fn ask_set(&mut self) -> Result<usize, Damage> {
+        self.found.resize(self.looked_up, false);
+        let values = &self.values.words()[..self.looked_up];
+        if !self.found.contains(&true) {
+            self.prober.contains_many(values, &mut self.found)?;
+            return Ok(values.len());
+        }
+        let (unsure, answers) = &mut self.unsure;
+        unsure.clear();
+        unsure.extend(values.iter().zip(&self.found).filter(|(_, sure)| !**sure).map(|(v, _)| v));
+        answers.resize(unsure.len(), false);
+        self.prober.contains_many(unsure, answers)?;
+        let slots = self.found.iter_mut().filter(|sure| !**sure);
+        slots.zip(answers).for_each(|(found, answer)| *found = *answer);
+        Ok(unsure.len())
     }
 
     /// Writes the answers to the lines of a block, which begin at `bytes[start..]`.
@@ -275,6 +298,7 @@ impl<'a> Lines<'a> {
     /// Forgets the lines that were answered.
     fn forget(&mut self) {
         (self.looked_up, self.kept_count) = (0, 0);
+        self.found.clear();
     }
 
     fn tell(&self, out: &mut Vec<u8>) -> Result<()> {

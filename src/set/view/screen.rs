@@ -1,10 +1,11 @@
 //! A screen: a small filter in front of a set. It stops most values that are not in the set, so
-//! nobody asks the set for them.
+//! nobody asks the set for them. Of most values that pass it often knows that they are in the set.
 //!
-//! It is a Bloom filter. The four bits of a value are in one word, and the words are in the order
-//! of the set: each container has a slot of words, found by its key, and each word of a slot stands
-//! for neighbouring values. So the screen is filled from front to back, a slot at a time.
-//! Containers share slots only if their keys are far apart.
+//! The words of a screen are in the order of the set: each container has a slot of words, found by
+//! its key, and each word of a slot stands for neighbouring values. A word has up to eight marks, a
+//! byte for each of its values in the set, with seven bits of the value. So the screen is filled
+//! from front to back, a slot at a time. Containers share slots only if their keys are far apart.
+//! If no two share one, and a word stands for at most 2^7 values, a mark is of one value only.
 //!
 //! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
 //! its memory, and hashes each value to find them. 2 × 10^7 lines against a set of 10^8 values,
@@ -35,16 +36,15 @@ const MIN_BUCKET_BYTES: usize = 1 << 12;
 const MIN_CONTAINER_VALUES: u64 = 4;
 /// Smaller sets fit in the caches themselves.
 const MIN_SET_BYTES: usize = 1 << 20;
-/// Bits for each byte of the set: at least so many and at most twice as many, if there is memory
-/// for them and the screen has fewer than 2^32 words. A value of an array gets eight to sixteen
-/// bits, so at most three in a hundred of other values pass if containers share no slot.
-const BITS_PER_BYTE: usize = 4;
 
 /// Finds values that are certainly not in a set.
 #[derive(Debug)]
 pub(crate) struct Screen {
     words: Pages,
     slots: Slots,
+    keys: Keys,
+    /// Bytes of the words that are used.
+    bytes: usize,
 }
 
 impl Screen {
@@ -59,6 +59,9 @@ impl Screen {
         max_bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
+        if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
+            return Ok(None);
+        }
         let bytes = match view.0 {
             // The bytes of their values as arrays.
             Shape::Sparse(sparse) => {
@@ -66,54 +69,109 @@ impl Screen {
             }
             _ => view.bytes(),
         };
-        let wanted = bytes.saturating_mul(BITS_PER_BYTE) / 8;
-        let Some(bytes) = wanted.checked_next_power_of_two() else { return Ok(None) };
-        if view.bytes() < MIN_SET_BYTES || bytes > max_bytes || has_small_buckets(view) {
-            return Ok(None);
+        let keys = Keys::of(view)?;
+        // A value of an array has two bytes, so a word has two to four values on average, and
+        // seldom more than its eight marks.
+        let words = bytes.div_ceil(WORD_BYTES * keys.containers.max(1));
+        let Some(slot_words) = words.checked_next_power_of_two() else { return Ok(None) };
+        let fits = |slot_word_bits: &u32| {
+            let bytes = keys.slots().checked_mul(WORD_BYTES << slot_word_bits);
+            bytes.is_some_and(|bytes| bytes <= max_bytes)
+                && keys.slot_bits() + slot_word_bits <= MAX_WORD_BITS
+        };
+        // With half the memory, a word has four to eight values.
+        let slot_word_bits = slot_words.ilog2().min(16);
+        let slot_word_bits =
+            [slot_word_bits, slot_word_bits.saturating_sub(1)].into_iter().find(fits);
+        match slot_word_bits {
+            Some(bits) => Self::with_slots(view, keys, keys.slot_bits() + bits, bits, threads),
+            None => Ok(None),
         }
-        Self::in_bytes(view, bytes, threads)
     }
 
     /// A screen of this size, a power of two; none if there is no memory for it.
+    #[cfg(test)]
     pub(super) fn in_bytes(
         view: SetView<'_>,
         bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let (containers, first_key, last_key) = keys(view)?;
-        let word_bits = (bytes / WORD_BYTES).ilog2().min(MAX_WORD_BITS);
-        let key_bits = containers.next_power_of_two().ilog2();
-        let slot_word_bits = word_bits.saturating_sub(key_bits.max(1)).min(16);
+        let keys = Keys::of(view)?;
+        let word_bits = (bytes / WORD_BYTES).ilog2();
+        let slot_word_bits = word_bits.saturating_sub(keys.slot_bits().max(1)).min(16);
+        Self::with_slots(view, keys, word_bits, slot_word_bits, threads)
+    }
+
+    /// A screen of 2^`word_bits` words, with 2^`slot_word_bits` of them in a slot.
+    fn with_slots(
+        view: SetView<'_>,
+        keys: Keys,
+        word_bits: u32,
+        slot_word_bits: u32,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
         // Without containers the first key is above the last one.
-        let is_dense = last_key.saturating_sub(first_key) >> (word_bits - slot_word_bits) == 0;
-        let slots = Slots::new(word_bits, slot_word_bits, is_dense);
+        let range = keys.last.saturating_sub(keys.first);
+        let slots =
+            Slots::new(word_bits, slot_word_bits, range >> (word_bits - slot_word_bits) == 0);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
-        Ok(Some(Self { words, slots }))
+        let bytes = words.bytes().len().min(keys.slots() * WORD_BYTES << slot_word_bits);
+        Ok(Some(Self { words, slots, keys, bytes }))
     }
 
     /// Bytes of its memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.bytes().len()
+        self.bytes
+    }
+
+    /// Whether a value that passed is in the set without doubt.
+    #[inline]
+    fn is_sure(&self, value: u64, word: u64) -> bool {
+        let key = value >> 16;
+        self.slots.is_exact() && word != FULL && self.keys.first <= key && key <= self.keys.last
     }
 }
 
-/// The number of containers, and the first and the last key. For a sparse set, the most containers
-/// that it can have, because counting them would decode all values.
-fn keys(view: SetView<'_>) -> Result<(usize, u64, u64), Damage> {
-    if let Shape::Sparse(sparse) = view.0 {
-        let Some((first, last)) = sparse.ends() else { return Ok((0, u64::MAX, 0)) };
-        let (first, last) = (first >> 16, last >> 16);
-        let most = last.saturating_sub(first).saturating_add(1).min(sparse.len());
-        return Ok((usize::try_from(most).unwrap_or(usize::MAX), first, last));
+/// The keys of the containers of a set.
+#[derive(Debug, Clone, Copy)]
+struct Keys {
+    /// Number of containers. Of a sparse set, the most that it can have, because counting them
+    /// would decode all values.
+    containers: usize,
+    first: u64,
+    last: u64,
+}
+
+impl Keys {
+    fn of(view: SetView<'_>) -> Result<Self, Damage> {
+        let mut keys = Self { containers: 0, first: u64::MAX, last: 0 };
+        if let Shape::Sparse(sparse) = view.0 {
+            let Some((first, last)) = sparse.ends() else { return Ok(keys) };
+            let (first, last) = (first >> 16, last >> 16);
+            let most = last.saturating_sub(first).saturating_add(1).min(sparse.len());
+            let containers = usize::try_from(most).unwrap_or(usize::MAX);
+            return Ok(Self { containers, first, last });
+        }
+        let mut cursor = view.cursor();
+        while let Some((key, _)) = cursor.next()? {
+            keys.containers += 1;
+            (keys.first, keys.last) = (keys.first.min(key), keys.last.max(key));
+        }
+        Ok(keys)
     }
-    let (mut containers, mut first_key, mut last_key) = (0_usize, u64::MAX, 0);
-    let mut cursor = view.cursor();
-    while let Some((key, _)) = cursor.next()? {
-        containers += 1;
-        (first_key, last_key) = (first_key.min(key), last_key.max(key));
+
+    /// So many containers have slots of their own, if their keys are neighbours or hashed well: 2
+    /// to this power.
+    fn slot_bits(self) -> u32 {
+        self.containers.next_power_of_two().ilog2()
     }
-    Ok((containers, first_key, last_key))
+
+    /// The slots that are used: others stand for keys beyond the last one.
+    fn slots(self) -> usize {
+        let range = usize::try_from(self.last.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        range.saturating_add(1).min(1 << self.slot_bits())
+    }
 }
 
 /// Values on their way through a screen, each with a tag.
@@ -134,12 +192,14 @@ pub(crate) struct Queue<'a, T> {
 pub(crate) struct Passed<T> {
     pub(crate) values: [u64; BATCH],
     pub(crate) tags: [T; BATCH],
+    /// Which of them are in the set without doubt.
+    pub(crate) sure: [bool; BATCH],
     pub(crate) len: usize,
 }
 
 impl<T: Copy + Default> Default for Passed<T> {
     fn default() -> Self {
-        Self { values: [0; BATCH], tags: [T::default(); BATCH], len: 0 }
+        Self { values: [0; BATCH], tags: [T::default(); BATCH], sure: [false; BATCH], len: 0 }
     }
 }
 
@@ -222,12 +282,15 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     #[inline]
     fn take(&self, start: usize, passing: u64, count: usize, passed: &mut Passed<T>) {
         let mut passing = passing << (LOOK - count);
+        let words = self.screen.words.words();
         while passing != 0 {
             let first = passing.leading_zeros();
             passing &= u64::MAX >> 1 >> first;
             let place = start + first as usize;
-            passed.values[passed.len] = self.values[place];
+            let (value, word) = (self.values[place], words[self.words[place] as usize]);
+            passed.values[passed.len] = value;
             passed.tags[passed.len] = self.tags[place];
+            passed.sure[passed.len] = self.screen.is_sure(value, word);
             passed.len += 1;
         }
     }
@@ -279,6 +342,11 @@ impl Slots {
         self.multiplier == (self.len as u64) << 32
     }
 
+    /// Whether a mark is of one value only, if its key is one of the set's.
+    fn is_exact(self) -> bool {
+        self.is_dense() && self.len >= 1 << (16 - MARK_BITS)
+    }
+
     /// The first word of a container's slot.
     #[inline]
     fn first_word(self, key: u64) -> usize {
@@ -303,7 +371,11 @@ impl Slots {
 
     /// Fills `words`; each thread fills a share of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
-        let words_of_share = (words.len() / self.len).div_ceil(threads) * self.len;
+        /// For each thread.
+        const SHARES: usize = 4;
+        // Some shares may have no values.
+        let shares = if threads == 1 { 1 } else { SHARES * threads };
+        let words_of_share = (words.len() / self.len).div_ceil(shares) * self.len;
         let shares = words.chunks_mut(words_of_share);
         let shares = Mutex::new(shares.enumerate());
         let job = || -> Result<(), Damage> {
@@ -336,7 +408,7 @@ impl Slots {
                 aside.clear();
                 aside.resize(self.len, 0);
                 self.take(&mut aside, container, &mut lows);
-                slot.iter_mut().zip(&aside).for_each(|(word, more)| *word |= more);
+                slot.iter_mut().zip(&aside).for_each(|(word, more)| *word = joined(*word, *more));
             } else {
                 self.take(slot, container, &mut lows);
             }
@@ -371,7 +443,7 @@ impl Slots {
                 #[expect(clippy::cast_possible_truncation, reason = "lower bits are meant")]
                 let word = ((value >> shift) as usize & mask).wrapping_sub(share.first_word);
                 let Some(slot) = share.words.get_mut(word) else { break };
-                all = if word == last { all } else { 0 } | bits((value & 0xFFFF) as u32);
+                all = with(if word == last { all } else { 0 }, mark((value & 0xFFFF) as u32));
                 last = word;
                 *slot = all;
                 taken += 1;
@@ -394,7 +466,7 @@ impl Slots {
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
                     let (first, last) = (self.of_low(first), self.of_low(last));
-                    slot[first..=last].fill(u64::MAX);
+                    slot[first..=last].fill(FULL);
                 }
             }
         }
@@ -407,14 +479,14 @@ impl Slots {
         let (mut last, mut all, mut ascend) = (0, 0, true);
         for low in lows.clone() {
             let word = self.of_low(low);
-            all = if word == last { all } else { 0 } | bits(low);
+            all = with(if word == last { all } else { 0 }, mark(low));
             ascend &= word >= last;
             last = word;
             slot[word] = all;
         }
         if !ascend {
             // A damaged file: values that a question may still find must pass.
-            lows.for_each(|low| slot[self.of_low(low)] |= bits(low));
+            lows.for_each(|low| slot[self.of_low(low)] = FULL);
         }
     }
 }
@@ -422,44 +494,44 @@ impl Slots {
 /// 2^64 over the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// For each value of a word in turn, four of its bits; two values share at most one bit. The 64
-/// bits are the points of the affine space of three dimensions over the field of four elements, and
-/// the four bits of a value are a line. Neighbouring values share a word, and one passes in place
-/// of another half as often as with four random bits.
-///
-/// Source: any two points lie in one line, so two lines share at most one point.
-static LINES: [u64; 256] = {
-    let mut lines = [0; 256];
-    let (mut found, mut point, mut direction) = (0, 0, 1);
-    while found < lines.len() {
-        // A vector has three numbers of two bits, the upper ones first. Multiply it by each
-        // element.
-        let (upper, lower) = (direction >> 3, direction & 7);
-        let twice = (upper ^ lower) << 3 | upper;
-        let thrice = direction ^ twice;
-        let others = [point ^ direction, point ^ twice, point ^ thrice];
-        let is_new = direction < twice && direction < thrice;
-        if is_new && point < others[0] && point < others[1] && point < others[2] {
-            lines[found] = 1 << point | 1 << others[0] | 1 << others[1] | 1 << others[2];
-            found += 1;
-        }
-        point = (point + 1) % 64;
-        direction += (point == 0) as u32;
-    }
-    lines
-};
+/// A byte in each place.
+const BYTES: u64 = 0x0101_0101_0101_0101;
+/// Bits of a value in its mark. The eighth bit tells a mark from no mark.
+const MARK_BITS: u32 = 7;
+/// A word that all values pass: it has too many, or those of a run. No other word has its highest
+/// byte and not the others, because marks come in from below.
+const FULL: u64 = 1 << 63;
 
-/// The bits of a value in its word.
+/// The mark of a value. 2^7 aligned neighbours have different ones.
 #[inline]
-fn bits(low: u32) -> u64 {
-    // Values that share a line get different rotations; only wide words have such values.
-    LINES[low as usize % LINES.len()].rotate_left(low >> 8)
+fn mark(low: u32) -> u64 {
+    // The upper bits are for words of more values than that.
+    let bits = low ^ low >> MARK_BITS ^ low >> (2 * MARK_BITS);
+    u64::from(bits & 0x7F | 0x80)
+}
+
+/// A word with one more mark.
+#[inline]
+fn with(word: u64, mark: u64) -> u64 {
+    if word & FULL == 0 { word << 8 | mark } else { FULL }
+}
+
+/// The marks of two words in one.
+fn joined(word: u64, more: u64) -> u64 {
+    if word == FULL || more == FULL {
+        return FULL;
+    }
+    let marks = more.to_le_bytes().into_iter().filter(|&mark| mark != 0);
+    marks.fold(word, |word, mark| with(word, mark.into()))
 }
 
 /// 1 if a value with this word may be in the set; else 0.
 #[inline]
 fn passes(value: u64, word: u64) -> u64 {
-    u64::from(!word & bits((value & 0xFFFF) as u32) == 0)
+    let other = word ^ mark((value & 0xFFFF) as u32) * BYTES;
+    // Source: Hacker's Delight, 2nd edition, section 6-1: some byte is 0.
+    let found = other.wrapping_sub(BYTES) & !other & BYTES << 7;
+    u64::from(found != 0 || word == FULL)
 }
 
 #[cfg(test)]
@@ -467,12 +539,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_have_four_bits_and_share_at_most_one() {
-        for low in (0..256).map(|low| 0xAB00 + low) {
-            assert_eq!(bits(low).count_ones(), 4);
-            for other in 0xAB00..low {
-                assert!((bits(low) & bits(other)).count_ones() <= 1, "{low} and {other}");
+    fn neighbours_have_different_marks() {
+        for start in (0..1 << 16).step_by(1 << MARK_BITS) {
+            let mut marks: Vec<u64> = (start..start + (1 << MARK_BITS)).map(mark).collect();
+            marks.sort_unstable();
+            marks.dedup();
+            assert_eq!((marks.len(), marks[0]), (1 << MARK_BITS, 0x80));
+        }
+    }
+
+    #[test]
+    fn a_word_lets_its_values_pass_and_others_only_if_it_is_full() {
+        for first in [0, 0xAB00] {
+            let mut word = 0;
+            for count in 1..12 {
+                word = with(word, mark(first + 11 * count));
+                let alike = |low: u32| (1..=count).any(|other| first + 11 * other == low);
+                for low in first..first + (1 << MARK_BITS) {
+                    let passes = passes(0x7_0000 + u64::from(low), word) == 1;
+                    assert_eq!(passes, count > 8 || alike(low), "{low} of {count}");
+                }
+                assert_eq!(word == FULL, count > 8);
             }
         }
+        let words = [0, with(0, 0x81), FULL];
+        for a in words {
+            assert_eq!((joined(a, 0), joined(0, a)), (a, a));
+            assert_eq!((joined(a, FULL), joined(FULL, a)), (FULL, FULL));
+        }
+        assert_eq!(joined(0x8483_8281, 0x88_8786_8584), FULL);
+        assert_eq!(joined(0x8483_8281, 0x8887_8685), 0x8483_8281_8586_8788);
     }
 }
