@@ -9,9 +9,9 @@
 //!
 //! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
 //! its memory, and hashes each value to find them. 2 × 10^7 lines against a set of 10^8 values,
-//! whole command, processor time (and medians of five, in turn, on a busy machine): with this
-//! screen 0.44 s (1.24 s), with no screen 0.70 s (2.66 s), with a blocked filter of the same size,
-//! filled by both threads, 4.1 s (9.1 s).
+//! whole command, processor time (and medians of five, in turn, on a busy machine): with a screen
+//! in the order of the set 0.44 s (1.24 s), with none 0.70 s (2.66 s), with a blocked filter of the
+//! same size, filled by both threads, 4.1 s (9.1 s).
 
 use super::{Cursor, Damage, SetView, Shape, Walk};
 use crate::kernel::in_threads;
@@ -116,7 +116,7 @@ impl Screen {
             Slots::new(word_bits, slot_word_bits, range >> (word_bits - slot_word_bits) == 0);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
-        let bytes = words.bytes().len().min(keys.slots() * WORD_BYTES << slot_word_bits);
+        let bytes = words.bytes().len().min((keys.slots() * WORD_BYTES) << slot_word_bits);
         Ok(Some(Self { words, slots, keys, bytes }))
     }
 
@@ -528,7 +528,7 @@ fn joined(word: u64, more: u64) -> u64 {
 /// 1 if a value with this word may be in the set; else 0.
 #[inline]
 fn passes(value: u64, word: u64) -> u64 {
-    let other = word ^ mark((value & 0xFFFF) as u32) * BYTES;
+    let other = word ^ (mark((value & 0xFFFF) as u32) * BYTES);
     // Source: Hacker's Delight, 2nd edition, section 6-1: some byte is 0.
     let found = other.wrapping_sub(BYTES) & !other & BYTES << 7;
     u64::from(found != 0 || word == FULL)
