@@ -285,9 +285,17 @@ fn answers(
     let form = asker.form();
     let mut found = Answers::new(form, len)?;
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-    let block = BLOCK.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
+    let set = source.as_set();
+    let asking = Asking { source, view: set.view(), progress };
+    let prober = if len < LEAST {
+        None
+    } else {
+        let prober = Prober::for_many(asking.view, len, threads);
+        Some(source.after(prober.map_err(|damage| raise(set.damaged(damage))))?)
+    };
+    let best = prober.as_ref().map_or(BLOCK, |prober| prober.best_batch().min(BLOCK));
+    let block = best.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
     let block = block.next_multiple_of(8); // so that no two blocks share a byte
-    let asking = Asking { source, view: source.as_set().view(), progress };
     let mut rest = found.bytes_mut();
     let mut take = |count: usize| rest.split_off_mut(..form.bytes(count)).unwrap_or_default();
     let mut questions = Vec::new();
@@ -311,7 +319,8 @@ fn answers(
         }
     }
     let threads = threads.min(questions.len());
-    in_threads(threads, questions, Scratch::default, |scratch, (questions, to)| {
+    let scratch = || Scratch { prober: prober.clone(), ..Scratch::default() };
+    in_threads(threads, questions, scratch, |scratch, (questions, to)| {
         let Scratch { values, answers, prober } = scratch;
         match questions {
             Questions::Listed(values) => asking.ask(values, answers, prober)?,

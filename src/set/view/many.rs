@@ -6,11 +6,13 @@
 //! questions. If these are very many, each piece becomes a bitmap first.
 
 use super::search::{difference, split};
-use super::{Cursor, Damage, FolderView, SetView, Shape, SparseView, Walk};
+use super::{Cursor, Damage, FolderView, Screen, SetView, Shape, SparseView, Walk};
 use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
 use crate::set::container::{self, Container, Op};
+use std::mem;
+use std::sync::Arc;
 
 /// Values whose memory is waited for at once.
 const BATCH: usize = 64;
@@ -18,6 +20,8 @@ const BATCH: usize = 64;
 const MIN_ORDERED: usize = 1 << 12;
 /// Most values that are put in order together. More values are not answered faster.
 const MANY: usize = 1 << 24;
+/// Most bytes of a screen that is made for one call.
+const MOST_SCREEN_BYTES: usize = 1 << 28;
 /// Bytes of a piece, which shares the second-level cache with the values asked for.
 const PIECE_BYTES: usize = 1 << 18;
 /// Most pieces. The first-level cache holds their ends while values are put in order.
@@ -35,7 +39,7 @@ impl SetView<'_> {
     /// Whether each of `values` is in the set, into the front of `found`. From
     /// some ten thousand values on they are answered several times faster than
     /// one by one where a set is larger than the caches; the more the better.
-    /// At most 192 MiB of memory.
+    /// At most 272 MiB of memory.
     ///
     /// # Errors
     ///
@@ -49,7 +53,9 @@ impl SetView<'_> {
         if values.len() < MIN_ORDERED {
             return self.batches(values, found);
         }
-        Prober::new(self)?.contains_many(values, found)
+        let mut prober = Prober::new(self)?;
+        prober.screen = Screen::for_many(self, values.len(), MOST_SCREEN_BYTES, 1)?.map(Arc::new);
+        prober.contains_many(values, found)
     }
 
     /// Bytes of the containers, about.
@@ -86,6 +92,10 @@ impl SetView<'_> {
 #[derive(Debug)]
 pub struct Prober<'a> {
     view: SetView<'a>,
+    /// Answers most values, if there is one.
+    screen: Option<Arc<Screen>>,
+    /// Places of values that the screen does not answer, the values, and the answers of the set.
+    unsure: (Vec<usize>, Vec<u64>, Vec<bool>),
     pieces: Pieces,
     /// For each piece how many values ask for it, and later where its offsets begin or end. The
     /// last entry is for values that lie in no piece.
@@ -97,6 +107,13 @@ pub struct Prober<'a> {
     answers: Vec<u64>,
     /// Answers of one piece.
     here: Vec<bool>,
+}
+
+/// A clone is for another thread: it shares the set, and has memory of its own.
+impl Clone for Prober<'_> {
+    fn clone(&self) -> Self {
+        Self { screen: self.screen.clone(), ..Self::of_pieces(self.view, self.pieces) }
+    }
 }
 
 /// How the range of a set is cut.
@@ -190,10 +207,47 @@ impl<'a> Prober<'a> {
     ///
     /// If the bytes are damaged there.
     pub fn new(view: SetView<'a>) -> Result<Self, Damage> {
-        let pieces = Pieces::of(view)?;
+        Ok(Self::of_pieces(view, Pieces::of(view)?))
+    }
+
+    fn of_pieces(view: SetView<'a>, pieces: Pieces) -> Self {
         let ends = vec![0; pieces.count + 1];
-        let (answers, here) = (Vec::new(), Vec::new());
-        Ok(Self { view, pieces, ends, offsets: Pages::default(), answers, here })
+        let (answers, here, unsure) = (Vec::new(), Vec::new(), Default::default());
+        let (screen, offsets) = (None, Pages::default());
+        Self { view, screen, unsure, pieces, ends, offsets, answers, here }
+    }
+
+    /// A prober for about `count` values in all. If they are many, and neighbouring containers of
+    /// the set have few values each, `threads` first make a table of the set, in up to 256 MiB, that
+    /// answers most of them; O(values of the set) then. Clones share it.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::set::{AsSet, IntegerSet, Prober};
+    ///
+    /// let set: IntegerSet = (0..1_000_000).map(|value| value * 40).collect();
+    /// let mut prober = Prober::for_many(set.as_set().view(), 2_000_000, 2)?;
+    /// let mut found = [false; 2];
+    /// prober.clone().contains_many(&[4000, 4001], &mut found)?;
+    /// assert_eq!(found, [true, false]);
+    /// # Ok::<(), bitsort::set::Damage>(())
+    /// ```
+    pub fn for_many(view: SetView<'a>, count: usize, threads: usize) -> Result<Self, Damage> {
+        let screen = Screen::for_many(view, count, MOST_SCREEN_BYTES, threads.max(1))?;
+        Ok(Self { screen: screen.map(Arc::new), ..Self::new(view)? })
+    }
+
+    /// How many values are best asked for in one call: more are not answered faster.
+    #[must_use]
+    pub fn best_batch(&self) -> usize {
+        /// So few that what is kept of them takes little memory.
+        const SCREENED: usize = 1 << 18;
+        if self.screen.is_some() { SCREENED } else { MANY }
     }
 
     /// Whether each of `values` is in the set, into the front of `found`.
@@ -207,8 +261,42 @@ impl<'a> Prober<'a> {
     /// If `found` is shorter than `values`.
     pub fn contains_many(&mut self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
         let found = &mut found[..values.len()];
-        let mut batches = values.chunks(MANY).zip(found.chunks_mut(MANY));
-        batches.try_for_each(|(values, found)| self.answer(values, found))
+        let (mut values, mut found) = (values, found);
+        while !values.is_empty() {
+            let count = values.len().min(self.best_batch());
+            let (now, later) = values.split_at(count);
+            let (answers, behind) = found.split_at_mut(count);
+            match self.screen.clone() {
+                Some(screen) => self.answer_by_screen(&screen, now, answers)?,
+                None => self.answer(now, answers)?,
+            }
+            (values, found) = (later, behind);
+        }
+        Ok(())
+    }
+
+    /// The same for a batch, of which `found` has as many; it asks the set for what the screen does
+    /// not know.
+    fn answer_by_screen(
+        &mut self,
+        screen: &Screen,
+        values: &[u64],
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let (mut places, mut unsure, mut answers) = mem::take(&mut self.unsure);
+        places.clear();
+        screen.answer(values, found, &mut places);
+        if 2 * places.len() > values.len() {
+            self.screen = None; // it costs more than it saves
+        }
+        unsure.clear();
+        unsure.extend(places.iter().map(|&place| values[place]));
+        answers.clear();
+        answers.resize(unsure.len(), false);
+        self.answer(&unsure, &mut answers)?;
+        places.iter().zip(&answers).for_each(|(&place, &answer)| found[place] = answer);
+        self.unsure = (places, unsure, answers);
+        Ok(())
     }
 
     /// The same for [`MANY`] values at most, of which `found` has as many.
@@ -249,7 +337,7 @@ impl<'a> Prober<'a> {
         // value that lies in it.
         let mut next = 0;
         for end in &mut self.ends {
-            next = std::mem::replace(end, next);
+            next = mem::replace(end, next);
         }
         for (found, &value) in found.iter_mut().zip(values) {
             let from = &mut self.ends[pieces.of_value(value)];
@@ -269,7 +357,7 @@ impl<'a> Prober<'a> {
         if values.len() / self.ends.len() < MANY_A_PIECE {
             let mut before = 0;
             for end in &mut self.ends {
-                before += std::mem::replace(end, before);
+                before += mem::replace(end, before);
             }
             for &value in values {
                 let to = &mut self.ends[pieces.of_value(value)];

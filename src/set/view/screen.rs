@@ -2,10 +2,11 @@
 //! nobody asks the set for them. Of most values that pass it often knows that they are in the set.
 //!
 //! The words of a screen are in the order of the set: each container has a slot of words, found by
-//! its key, and each word of a slot stands for neighbouring values. A word has up to eight marks, a
-//! byte for each of its values in the set, with seven bits of the value. So the screen is filled
-//! from front to back, a slot at a time. Containers share slots only if their keys are far apart.
-//! If no two share one, and a word stands for at most 2^7 values, a mark is of one value only.
+//! its key, and each word of a slot stands for neighbouring values. A word has a mark for each of
+//! its values that are in the set: some lower bits of the value, and a bit that is set. So the
+//! screen is filled from front to back, a slot at a time. Containers share slots only if their keys
+//! are far apart. If no two share one, a mark has as many bits as a word needs to tell its values
+//! apart. In a word with more values than it has room for marks, each value passes.
 //!
 //! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
 //! its memory, and hashes each value to find them. 2 × 10^7 lines against a set of 10^8 values,
@@ -62,30 +63,59 @@ impl Screen {
         if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(None);
         }
-        let bytes = match view.0 {
-            // The bytes of their values as arrays.
-            Shape::Sparse(sparse) => {
-                usize::try_from(sparse.len().saturating_mul(2)).unwrap_or(usize::MAX)
-            }
-            _ => view.bytes(),
-        };
         let keys = Keys::of(view)?;
-        // A value of an array has two bytes, so a word has two to four values on average, and
-        // seldom more than its eight marks.
-        let words = bytes.div_ceil(WORD_BYTES * keys.containers.max(1));
-        let Some(slot_words) = words.checked_next_power_of_two() else { return Ok(None) };
+        let Some(best) = keys.slot_word_bits() else { return Ok(None) };
         let fits = |slot_word_bits: &u32| {
             let bytes = keys.slots().checked_mul(WORD_BYTES << slot_word_bits);
             bytes.is_some_and(|bytes| bytes <= max_bytes)
                 && keys.slot_bits() + slot_word_bits <= MAX_WORD_BITS
         };
-        // With half the memory, a word has four to eight values.
-        let slot_word_bits = slot_words.ilog2().min(16);
-        let slot_word_bits =
-            [slot_word_bits, slot_word_bits.saturating_sub(1)].into_iter().find(fits);
-        match slot_word_bits {
+        // Half the memory lets more values pass.
+        match [best, best.saturating_sub(1)].into_iter().find(fits) {
             Some(bits) => Self::with_slots(view, keys, keys.slot_bits() + bits, bits, threads),
             None => Ok(None),
+        }
+    }
+
+    /// A screen in at most `max_bytes` that is sure of most values; none if there is no such one, or
+    /// if the set has more than `count` values: then it costs more than it saves.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are damaged.
+    pub(super) fn for_many(
+        view: SetView<'_>,
+        count: usize,
+        max_bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
+        let least = match view.0 {
+            Shape::Sparse(sparse) => sparse.len(),
+            _ => view.bytes() as u64 / 2,
+        };
+        if least > count as u64 || view.bytes() < MIN_SET_BYTES || !Keys::of(view)?.are_dense() {
+            return Ok(None);
+        }
+        Self::of(view, max_bytes, threads)
+    }
+
+    /// Whether each of `values` is in the set, into `found`, which has as many answers. Appends the
+    /// places of values that have no answer yet. The screen must be sure of values.
+    pub(super) fn answer(&self, values: &[u64], found: &mut [bool], unsure: &mut Vec<usize>) {
+        let (words, slots) = (self.words.words(), self.slots);
+        for &value in values.iter().take(DEPTH) {
+            slots.ask(value, words);
+        }
+        for (place, (&value, found)) in values.iter().zip(found).enumerate() {
+            if let Some(&ahead) = values.get(place + DEPTH) {
+                slots.ask(ahead, words);
+            }
+            let word = words[slots.word(value)];
+            let is_inside = self.keys.first <= value >> 16 && value >> 16 <= self.keys.last;
+            *found = is_inside & slots.marks.has(value, word);
+            if is_inside && word == slots.marks.full {
+                unsure.push(place);
+            }
         }
     }
 
@@ -110,10 +140,8 @@ impl Screen {
         slot_word_bits: u32,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        // Without containers the first key is above the last one.
-        let range = keys.last.saturating_sub(keys.first);
-        let slots =
-            Slots::new(word_bits, slot_word_bits, range >> (word_bits - slot_word_bits) == 0);
+        let has_room = keys.slot_bits() + slot_word_bits <= word_bits;
+        let slots = Slots::new(word_bits, slot_word_bits, keys.are_dense() && has_room);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
         let bytes = words.bytes().len().min((keys.slots() * WORD_BYTES) << slot_word_bits);
@@ -129,7 +157,8 @@ impl Screen {
     #[inline]
     fn is_sure(&self, value: u64, word: u64) -> bool {
         let key = value >> 16;
-        self.slots.is_exact() && word != FULL && self.keys.first <= key && key <= self.keys.last
+        let Marks { is_exact, full, .. } = self.slots.marks;
+        is_exact && word != full && self.keys.first <= key && key <= self.keys.last
     }
 }
 
@@ -141,21 +170,27 @@ struct Keys {
     containers: usize,
     first: u64,
     last: u64,
+    /// Number of values, without those of runs.
+    values: u64,
 }
 
 impl Keys {
     fn of(view: SetView<'_>) -> Result<Self, Damage> {
-        let mut keys = Self { containers: 0, first: u64::MAX, last: 0 };
+        let mut keys = Self { containers: 0, first: u64::MAX, last: 0, values: 0 };
         if let Shape::Sparse(sparse) = view.0 {
             let Some((first, last)) = sparse.ends() else { return Ok(keys) };
             let (first, last) = (first >> 16, last >> 16);
             let most = last.saturating_sub(first).saturating_add(1).min(sparse.len());
             let containers = usize::try_from(most).unwrap_or(usize::MAX);
-            return Ok(Self { containers, first, last });
+            return Ok(Self { containers, first, last, values: sparse.len() });
         }
         let mut cursor = view.cursor();
-        while let Some((key, _)) = cursor.next()? {
+        while let Some((key, container)) = cursor.next()? {
             keys.containers += 1;
+            keys.values += match container {
+                Container::Runs(_) => 0,
+                other => u64::from(other.len()),
+            };
             (keys.first, keys.last) = (keys.first.min(key), keys.last.max(key));
         }
         Ok(keys)
@@ -165,6 +200,23 @@ impl Keys {
     /// to this power.
     fn slot_bits(self) -> u32 {
         self.containers.next_power_of_two().ilog2()
+    }
+
+    /// Whether neighbouring keys can have neighbouring slots.
+    fn are_dense(self) -> bool {
+        // Without containers the first key is above the last one.
+        self.last.saturating_sub(self.first) >> self.slot_bits() == 0
+    }
+
+    /// The fewest words of a slot, 2 to this power, with which a word has room for two and a half
+    /// times as many marks as it has values on average: then one word in thirty, at most, has too
+    /// many values. None if a bitmap would be smaller.
+    fn slot_word_bits(self) -> Option<u32> {
+        /// A slot is as large as a bitmap then.
+        const MOST: u32 = 10;
+        let values = self.values.div_ceil(self.containers.max(1) as u64);
+        let marks = |bits: u32| Marks::of(bits, self.are_dense()).count() << bits;
+        (0..=MOST).find(|&bits| values * 5 <= marks(bits) * 2)
     }
 
     /// The slots that are used: others stand for keys beyond the last one.
@@ -261,7 +313,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         for place in 0..count.min(LOOK) {
             numbers[DEPTH + place] = slots.ask(values[DEPTH + place], words);
             passing += passing;
-            passing += passes(values[place], words[numbers[place] as usize]);
+            passing += slots.marks.passes(values[place], words[numbers[place] as usize]);
         }
         passing
     }
@@ -272,7 +324,11 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         let words = self.screen.words.words();
         let waiting = mem::take(&mut self.waiting);
         for place in 0..waiting {
-            let passing = passes(self.values[place], words[self.words[place] as usize]);
+            let passing = self
+                .screen
+                .slots
+                .marks
+                .passes(self.values[place], words[self.words[place] as usize]);
             self.take(place, passing, 1, passed);
         }
     }
@@ -325,6 +381,7 @@ struct Slots {
     mask: usize,
     /// Words of a slot; a power of two. A slot stands for 2^16 values.
     len: usize,
+    marks: Marks,
 }
 
 impl Slots {
@@ -334,17 +391,13 @@ impl Slots {
         let len = 1 << slot_word_bits;
         let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
         let multiplier = if dense { (len as u64) << 32 } else { spreading };
-        Self { multiplier, mask: ((1 << word_bits) - 1) & !(len - 1), len }
+        let mask = ((1 << word_bits) - 1) & !(len - 1);
+        Self { multiplier, mask, len, marks: Marks::of(slot_word_bits, dense) }
     }
 
     /// Whether neighbouring keys have neighbouring slots.
     fn is_dense(self) -> bool {
         self.multiplier == (self.len as u64) << 32
-    }
-
-    /// Whether a mark is of one value only, if its key is one of the set's.
-    fn is_exact(self) -> bool {
-        self.is_dense() && self.len >= 1 << (16 - MARK_BITS)
     }
 
     /// The first word of a container's slot.
@@ -364,9 +417,15 @@ impl Slots {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "of at most 2^32 words")]
     fn ask(self, value: u64, words: &[u64]) -> u32 {
-        let word = self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as u32);
+        let word = self.word(value);
         prefetch(words, word);
         word as u32
+    }
+
+    /// The number of a value's word.
+    #[inline]
+    fn word(self, value: u64) -> usize {
+        self.first_word(value >> 16) | self.of_low((value & 0xFFFF) as u32)
     }
 
     /// Fills `words`; each thread fills a share of the slots.
@@ -408,7 +467,9 @@ impl Slots {
                 aside.clear();
                 aside.resize(self.len, 0);
                 self.take(&mut aside, container, &mut lows);
-                slot.iter_mut().zip(&aside).for_each(|(word, more)| *word = joined(*word, *more));
+                slot.iter_mut()
+                    .zip(&aside)
+                    .for_each(|(word, more)| *word = self.marks.joined(*word, *more));
             } else {
                 self.take(slot, container, &mut lows);
             }
@@ -443,7 +504,8 @@ impl Slots {
                 #[expect(clippy::cast_possible_truncation, reason = "lower bits are meant")]
                 let word = ((value >> shift) as usize & mask).wrapping_sub(share.first_word);
                 let Some(slot) = share.words.get_mut(word) else { break };
-                all = with(if word == last { all } else { 0 }, mark((value & 0xFFFF) as u32));
+                let before = if word == last { all } else { 0 };
+                all = self.marks.with(before, self.marks.mark(value));
                 last = word;
                 *slot = all;
                 taken += 1;
@@ -466,7 +528,7 @@ impl Slots {
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
                     let (first, last) = (self.of_low(first), self.of_low(last));
-                    slot[first..=last].fill(FULL);
+                    slot[first..=last].fill(self.marks.full);
                 }
             }
         }
@@ -479,95 +541,151 @@ impl Slots {
         let (mut last, mut all, mut ascend) = (0, 0, true);
         for low in lows.clone() {
             let word = self.of_low(low);
-            all = with(if word == last { all } else { 0 }, mark(low));
+            all = self.marks.with(if word == last { all } else { 0 }, self.marks.mark(low.into()));
             ascend &= word >= last;
             last = word;
             slot[word] = all;
         }
         if !ascend {
             // A damaged file: values that a question may still find must pass.
-            lows.for_each(|low| slot[self.of_low(low)] = FULL);
+            lows.for_each(|low| slot[self.of_low(low)] = self.marks.full);
         }
+    }
+}
+
+/// How the marks of values lie in a word, from its lowest bit on.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    /// Bits of a value in its mark. One bit more tells a mark from no mark.
+    bits: u32,
+    /// Whether a mark is of one value only, if its key is one of the set's.
+    is_exact: bool,
+    /// By so many bits the bits of a value are shifted and joined with themselves.
+    fold: u32,
+    /// The lowest bit of each mark.
+    ones: u64,
+    /// A word that all values pass: it has too many, or those of a run. It has the highest mark and
+    /// no other, which no other word has, because marks come in from below.
+    full: u64,
+}
+
+/// Bits of a value in its mark, if containers may share a slot: eight marks fill a word.
+const SHARED_BITS: u32 = 7;
+
+impl Marks {
+    /// For slots of 2^`slot_word_bits` words; with `dense`, each key has a slot of its own.
+    fn of(slot_word_bits: u32, dense: bool) -> Self {
+        let bits = if dense { 16 - slot_word_bits } else { SHARED_BITS };
+        let ones = (0..64 / (bits + 1)).fold(0, |ones, mark| ones | 1 << (mark * (bits + 1)));
+        let full = 1 << ((64 / (bits + 1)) * (bits + 1) - 1);
+        // A value has 16 bits in its slot, so this shift leaves none.
+        let fold = if dense { 16 } else { SHARED_BITS };
+        Self { bits, is_exact: dense, fold, ones, full }
+    }
+
+    /// Marks that a word has room for.
+    fn count(self) -> u64 {
+        self.ones.count_ones().into()
+    }
+
+    /// The mark of a value.
+    #[inline]
+    fn mark(self, value: u64) -> u64 {
+        let low = value & 0xFFFF;
+        let flag = 1 << self.bits;
+        (low ^ low >> self.fold) & (flag - 1) | flag
+    }
+
+    /// A word with one more mark.
+    #[inline]
+    fn with(self, word: u64, mark: u64) -> u64 {
+        if word & self.full == 0 { word << (self.bits + 1) | mark } else { self.full }
+    }
+
+    /// The marks of two words in one.
+    fn joined(self, word: u64, more: u64) -> u64 {
+        if word == self.full || more == self.full {
+            return self.full;
+        }
+        let width = self.bits + 1;
+        let marks = (0..64 / width).map(|place| more >> (place * width) & ((1 << width) - 1));
+        marks.filter(|&mark| mark != 0).fold(word, |word, mark| self.with(word, mark))
+    }
+
+    /// 1 if a value with this word may be in the set; else 0.
+    #[inline]
+    fn passes(self, value: u64, word: u64) -> u64 {
+        u64::from(self.has(value, word) || word == self.full)
+    }
+
+    /// Whether a word has the mark of a value.
+    #[inline]
+    fn has(self, value: u64, word: u64) -> bool {
+        let other = word ^ self.mark(value).wrapping_mul(self.ones);
+        // Source: Hacker's Delight, 2nd edition, section 6-1, for marks in place of bytes: one of
+        // them is 0.
+        let found = other.wrapping_sub(self.ones) & !other & self.ones << self.bits;
+        found != 0
     }
 }
 
 /// 2^64 over the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A byte in each place.
-const BYTES: u64 = 0x0101_0101_0101_0101;
-/// Bits of a value in its mark. The eighth bit tells a mark from no mark.
-const MARK_BITS: u32 = 7;
-/// A word that all values pass: it has too many, or those of a run. No other word has its highest
-/// byte and not the others, because marks come in from below.
-const FULL: u64 = 1 << 63;
-
-/// The mark of a value. 2^7 aligned neighbours have different ones.
-#[inline]
-fn mark(low: u32) -> u64 {
-    // The upper bits are for words of more values than that.
-    let bits = low ^ low >> MARK_BITS ^ low >> (2 * MARK_BITS);
-    u64::from(bits & 0x7F | 0x80)
-}
-
-/// A word with one more mark.
-#[inline]
-fn with(word: u64, mark: u64) -> u64 {
-    if word & FULL == 0 { word << 8 | mark } else { FULL }
-}
-
-/// The marks of two words in one.
-fn joined(word: u64, more: u64) -> u64 {
-    if word == FULL || more == FULL {
-        return FULL;
-    }
-    let marks = more.to_le_bytes().into_iter().filter(|&mark| mark != 0);
-    marks.fold(word, |word, mark| with(word, mark.into()))
-}
-
-/// 1 if a value with this word may be in the set; else 0.
-#[inline]
-fn passes(value: u64, word: u64) -> u64 {
-    let other = word ^ (mark((value & 0xFFFF) as u32) * BYTES);
-    // Source: Hacker's Delight, 2nd edition, section 6-1: some byte is 0.
-    let found = other.wrapping_sub(BYTES) & !other & BYTES << 7;
-    u64::from(found != 0 || word == FULL)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_have_different_marks() {
-        for start in (0..1 << 16).step_by(1 << MARK_BITS) {
-            let mut marks: Vec<u64> = (start..start + (1 << MARK_BITS)).map(mark).collect();
-            marks.sort_unstable();
-            marks.dedup();
-            assert_eq!((marks.len(), marks[0]), (1 << MARK_BITS, 0x80));
+    fn a_word_lets_its_values_pass_and_others_only_if_it_is_full() {
+        for slot_word_bits in 0..=16 {
+            let marks = Marks::of(slot_word_bits, true);
+            let (values, room) = (1_u64 << (16 - slot_word_bits), marks.count());
+            assert!(marks.is_exact && room == 64 / (17 - u64::from(slot_word_bits)));
+            let first = 0x7_0000 + 11 * values % 0x1_0000;
+            let step = (values / 70).max(1) | 1;
+            let has =
+                |count: u64, value: u64| (1..=count).any(|n| first + n * step % values == value);
+            let mut word = 0;
+            for count in 1..=room + 2 {
+                word = marks.with(word, marks.mark(first + count * step % values));
+                assert_eq!(word == marks.full, count > room);
+                for value in (first..first + values).take(300) {
+                    let expected = count > room || has(count, value);
+                    assert_eq!(marks.passes(value, word) == 1, expected, "{value} of {count}");
+                }
+            }
         }
     }
 
     #[test]
-    fn a_word_lets_its_values_pass_and_others_only_if_it_is_full() {
-        for first in [0, 0xAB00] {
-            let mut word = 0;
-            for count in 1..12 {
-                word = with(word, mark(first + 11 * count));
-                let alike = |low: u32| (1..=count).any(|other| first + 11 * other == low);
-                for low in first..first + (1 << MARK_BITS) {
-                    let passes = passes(0x7_0000 + u64::from(low), word) == 1;
-                    assert_eq!(passes, count > 8 || alike(low), "{low} of {count}");
+    fn words_of_several_containers_are_joined() {
+        for marks in [Marks::of(9, true), Marks::of(6, true), Marks::of(9, false)] {
+            let word = |values: std::ops::Range<u64>| {
+                values.fold(0, |word, value| marks.with(word, marks.mark(3 * value)))
+            };
+            let room = marks.count();
+            for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 2), (room, 0), (0, room), (2, room - 2)] {
+                let joined = marks.joined(word(0..a), word(a..a + b));
+                assert!(joined != marks.full || a + b == 0);
+                for value in 0..=room {
+                    assert_eq!(marks.passes(3 * value, joined) == 1, value < a + b);
                 }
-                assert_eq!(word == FULL, count > 8);
+            }
+            for (a, b) in [(1, room), (room, 1), (room + 1, 0), (0, room + 1)] {
+                assert_eq!(marks.joined(word(0..a), word(0..b)), marks.full);
             }
         }
-        let words = [0, with(0, 0x81), FULL];
-        for a in words {
-            assert_eq!((joined(a, 0), joined(0, a)), (a, a));
-            assert_eq!((joined(a, FULL), joined(FULL, a)), (FULL, FULL));
+    }
+
+    #[test]
+    fn values_that_share_a_word_of_several_containers_mostly_have_different_marks() {
+        let marks = Marks::of(3, false);
+        for step in [1, 2, 64, 128, 256] {
+            let mut found: Vec<u64> = (0..16).map(|n| marks.mark(n * step)).collect();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), 16, "{step}");
         }
-        assert_eq!(joined(0x8483_8281, 0x88_8786_8584), FULL);
-        assert_eq!(joined(0x8483_8281, 0x8887_8685), 0x8483_8281_8586_8788);
     }
 }

@@ -336,8 +336,8 @@ fn few_of_other_values_pass_a_screen() {
     let others: Vec<u64> =
         (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
     let passing = passed(&screen, &others);
-    // Words have two marks of 128 on average.
-    assert!(passing.len() * 50 < others.len(), "{} of {}", passing.len(), others.len());
+    // In one word of 23, there are more values than marks.
+    assert!(passing.len() * 20 < others.len(), "{} of {}", passing.len(), others.len());
     assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
 
     let values: Vec<u64> = bitmap.iter().map(u64::from).collect();
