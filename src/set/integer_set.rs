@@ -134,6 +134,82 @@ impl IntegerSet {
         }
     }
 
+    /// Keeps the values for which `keep` is true. O(values).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let mut ids: IntegerSet = (0..10).collect();
+    /// ids.retain(|id| id % 4 == 1);
+    /// assert_eq!(ids, IntegerSet::from([1, 5, 9]));
+    /// ```
+    pub fn retain(&mut self, mut keep: impl FnMut(u64) -> bool) {
+        *self = self.iter().filter(|&value| keep(value)).collect();
+    }
+
+    /// Moves the values from `first` on into a set of their own. O(containers), and a copy of those
+    /// that are moved.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let mut ids = IntegerSet::from([3, 40, 1 << 40]);
+    /// let large = ids.split_off(40);
+    /// assert_eq!((ids, large), (IntegerSet::from([3]), IntegerSet::from([40, 1 << 40])));
+    /// ```
+    #[must_use = "the values are no longer in the set"]
+    pub fn split_off(&mut self, first: u64) -> Self {
+        let mut moved = self.clone();
+        moved.remove_range(..first);
+        self.remove_range(first..);
+        moved
+    }
+
+    /// Moves all values of `other` into this set; `other` is empty afterwards. The cost is that of
+    /// `|=`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let (mut ids, mut more) = (IntegerSet::from([3, 40]), IntegerSet::from([1, 3]));
+    /// ids.append(&mut more);
+    /// assert!(more.is_empty() && ids == IntegerSet::from([1, 3, 40]));
+    /// ```
+    pub fn append(&mut self, other: &mut Self) {
+        let other = std::mem::take(other);
+        if self.is_empty() {
+            *self = other;
+        } else {
+            *self |= &other;
+        }
+    }
+
+    /// Removes the smallest value, and gives it; none of an empty set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use bitsort::set::IntegerSet;
+    /// let mut ids = IntegerSet::from([3, 40]);
+    /// let taken = [ids.pop_first(), ids.pop_last(), ids.pop_first()];
+    /// assert_eq!(taken, [Some(3), Some(40), None]);
+    /// ```
+    pub fn pop_first(&mut self) -> Option<u64> {
+        let first = self.min()?;
+        self.remove(first);
+        Some(first)
+    }
+
+    /// Removes the largest value, and gives it; none of an empty set.
+    pub fn pop_last(&mut self) -> Option<u64> {
+        let last = self.max()?;
+        self.remove(last);
+        Some(last)
+    }
+
     /// Removes all values.
     pub fn clear(&mut self) {
         *self = Self::new();

@@ -355,6 +355,28 @@ proptest! {
     }
 
     #[test]
+    fn sets_are_cut_and_put_together_as_the_model_says(start in values(), cut: u64, step in 1_u64..5) {
+        // One of the values, or any number.
+        let cuts = [Some(cut), start.iter().nth(start.len() / 2).copied(), Some(0), Some(u64::MAX)];
+        for set in in_memory(&start) {
+            for cut in cuts.into_iter().flatten() {
+                let (mut below, mut model) = (set.clone(), start.clone());
+                let (mut behind, mut moved) = (below.split_off(cut), model.split_off(&cut));
+                prop_assert_eq!((found(&below), found(&behind)), (model.clone(), moved.clone()));
+                prop_assert_eq!((below.pop_first(), behind.pop_last()), (model.pop_first(), moved.pop_last()));
+                behind.append(&mut below);
+                moved.append(&mut model);
+                prop_assert_eq!((found(&behind), below.len()), (moved.clone(), 0));
+                behind.retain(|value| value % step == 0);
+                moved.retain(|value| value % step == 0);
+                prop_assert_eq!(found(&behind), moved.clone());
+                below.append(&mut behind);
+                prop_assert_eq!((found(&below), behind.pop_first()), (moved, None));
+            }
+        }
+    }
+
+    #[test]
     fn many_sets_are_joined_as_the_model_says(sets in prop::collection::vec(values(), 1..5), least in 1_usize..5) {
         let integer_sets: Vec<IntegerSet> =
             sets.iter().map(|set| set.iter().copied().collect()).collect();

@@ -43,7 +43,8 @@ impl SetView<'_> {
     ///
     /// # Errors
     ///
-    /// If the bytes are damaged where an answer is looked for.
+    /// If the bytes are damaged where an answer is looked for; anywhere, if there are more questions
+    /// than values.
     ///
     /// # Panics
     ///

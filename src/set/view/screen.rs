@@ -96,11 +96,17 @@ impl Screen {
         if least > count as u64 || view.bytes() < MIN_SET_BYTES || !Keys::of(view)?.are_dense() {
             return Ok(None);
         }
-        Self::of(view, max_bytes, threads)
+        let screen = Self::of(view, max_bytes, threads)?;
+        Ok(screen.filter(Self::is_exact))
+    }
+
+    /// Whether it is sure of values.
+    pub(super) fn is_exact(&self) -> bool {
+        self.slots.marks.is_exact
     }
 
     /// Whether each of `values` is in the set, into `found`, which has as many answers. Appends the
-    /// places of values that have no answer yet. The screen must be sure of values.
+    /// places of values that have no answer yet. The screen is from [`for_many`](Self::for_many).
     pub(super) fn answer(&self, values: &[u64], found: &mut [bool], unsure: &mut Vec<usize>) {
         let (words, slots) = (self.words.words(), self.slots);
         for &value in values.iter().take(DEPTH) {

@@ -67,6 +67,14 @@ pub(in crate::set) fn check(
         prop_assert!(passed.iter().all(|&(value, place, _)| asked[place] == value));
         prop_assert!(passed.iter().all(|(value, _, sure)| !sure || set.contains(value)));
         prop_assert!(passed.is_sorted_by(|a, b| a.1 < b.1));
+        if screen.is_exact() {
+            let (mut found, mut unsure) = (vec![true; asked.len()], Vec::new());
+            screen.answer(&asked, &mut found, &mut unsure);
+            for (place, value) in asked.iter().enumerate() {
+                let is_open = unsure.binary_search(&place).is_ok();
+                prop_assert!(is_open || found[place] == set.contains(value));
+            }
+        }
         let members = (0..asked.len()).filter(|&place| set.contains(&asked[place]));
         for place in members {
             prop_assert!(passed.binary_search_by_key(&place, |passed| passed.1).is_ok());
@@ -380,6 +388,57 @@ fn a_screen_is_sure_of_values_of_the_set_only() {
         let sure = passed(&screen, &values).iter().filter(|(_, _, sure)| *sure).count();
         // Two words and more have too many values, and a run lets all pass.
         assert!(sure > values.len() - 400 - 30 && sure < values.len() - 250, "{sure}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn a_table_answers_more_questions_than_a_set_has_values() {
+    let mut random = fastrand::Rng::with_seed(5);
+    for base in [7 << 16, u64::MAX - (1 << 28) + 1] {
+        // One in 130 of the first half, one in 8 of a part, a run, and words with too many values.
+        let singles = (0..1_000_000).map(|_| random.u64(..1 << 27)).collect::<Vec<_>>();
+        let crowd = (0..60_000).map(|_| (1 << 27) + random.u64(..1 << 19)).collect::<Vec<_>>();
+        let near = (0..20_000).map(|n| (3 << 26) + n * 3);
+        let all = singles.into_iter().chain(crowd).chain(near).chain(1 << 23..(1 << 23) + 9000);
+        let mut values: Vec<u64> = all.map(|value| base + value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let (payload, table) = sparse_of(&values);
+        let sparse = SparseView::new(&payload, &table, values.len() as u64);
+        let set: IntegerSet = values.iter().copied().collect();
+        let asked: Vec<u64> = (0..2 * values.len())
+            .map(|number| match number % 4 {
+                0 => base + random.u64(..1 << 28),
+                1 => random.u64(..),
+                2 => values[random.usize(..values.len())].wrapping_add(1 << random.u32(..64)),
+                _ => values[random.usize(..values.len())],
+            })
+            .collect();
+        let expected: Vec<bool> =
+            asked.iter().map(|value| values.binary_search(value).is_ok()).collect();
+        for view in [SetView(Shape::Sparse(sparse)), set.as_set().view()] {
+            for threads in [1, 3] {
+                let mut prober = Prober::for_many(view, asked.len(), threads).unwrap();
+                assert_eq!(prober.best_batch(), 1 << 18);
+                let mut found = vec![true; asked.len()];
+                prober.clone().contains_many(&asked, &mut found).unwrap();
+                assert!(found == expected);
+                // Values of a run: it asks the set for each.
+                let run = base + (1 << 23)..base + (1 << 23) + 10_000;
+                let asked: Vec<u64> = run.collect();
+                prober.contains_many(&asked, &mut found[..asked.len()]).unwrap();
+                assert!(
+                    found.iter().zip(&asked).all(|(f, v)| *f == values.binary_search(v).is_ok())
+                );
+                assert!(prober.best_batch() > 1 << 18);
+            }
+            let mut found = vec![true; asked.len()];
+            view.contains_many(&asked, &mut found).unwrap();
+            assert!(found == expected);
+        }
+        let few = Prober::for_many(set.as_set().view(), values.len() / 2, 1).unwrap();
+        assert!(few.best_batch() > 1 << 18);
     }
 }
 

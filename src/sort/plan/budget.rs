@@ -286,7 +286,7 @@ impl Budget {
         let bytes = self.bytes / 8 * 5;
         // A line of a MiB is accepted however little memory there is.
         let threads = threads.min(in_usize(bytes / BYTES_PER_THREAD)).max(1);
-        let screen_bytes = if is_screened { bytes / 4 } else { 0 };
+        let screen_bytes = if is_screened { bytes / 2 } else { 0 };
         let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
         let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
         let unpack_bytes = self.unpacking();
