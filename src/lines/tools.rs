@@ -244,7 +244,7 @@ impl LineTools {
         take: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
         let answer = LineAnswer::Copy { wanted: keep == Keep::Known };
-        Filter::new(self, set, answer).run(paths(files), take)
+        Filter::new(self, set, answer)?.run(paths(files), take)
     }
 
     /// Hands over a line for each number: the number, a tab, and `true` if the set has it, else
@@ -259,7 +259,7 @@ impl LineTools {
         set: &SetFile,
         take: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
-        Filter::new(self, set, LineAnswer::Tell).run(paths(files), take)
+        Filter::new(self, set, LineAnswer::Tell)?.run(paths(files), take)
     }
 
     /// Hands over each line the first time that its key comes, exactly. Lines that do not fit in

@@ -12,7 +12,7 @@ use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::number::{Notation, Selector, block_values};
 use crate::set::SetFile;
-use crate::set::view::{Prober, Queue};
+use crate::set::view::{Prober, Queue, Screen};
 use lines::{Counts, Lines};
 use screening::Screening;
 use std::path::PathBuf;
@@ -62,13 +62,19 @@ pub struct Answered {
 
 impl<'a> Filter<'a> {
     /// How the tools answer lines, within their memory.
-    pub(super) fn new(tools: &'a LineTools, set: &'a SetFile, answer: LineAnswer) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If the set is damaged.
+    pub(super) fn new(tools: &'a LineTools, set: &'a SetFile, answer: LineAnswer) -> Result<Self> {
         let is_screened = matches!(answer, LineAnswer::Copy { .. });
-        let (share, screen_bytes) = tools.memory.set_lines(tools.threads, is_screened);
+        let best = |view| Screen::best_bytes(view).map_err(set.damaged());
+        let screen_bytes = if is_screened { best(set.view())? } else { 0 };
+        let (share, screen_bytes) = tools.memory.set_lines(tools.threads, screen_bytes);
         let chunks = chunk_job(share, &tools.progress);
         let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
         let column = tools.column.clone().map(|column| Selector { notation, ..column });
-        Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks }
+        Ok(Self { set, answer, column, notation, skip_invalid, screen_bytes, chunks })
     }
 
     /// Hands the answers to the lines of all `paths` to `consume`.

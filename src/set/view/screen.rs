@@ -77,6 +77,20 @@ impl Screen {
         }
     }
 
+    /// About the bytes that the best screen for `view` has; the smallest one has a quarter of them,
+    /// or more. 0 if there is none. O(1).
+    pub(crate) fn best_bytes(view: SetView<'_>) -> Result<u64, Damage> {
+        if view.bytes() < MIN_SET_BYTES {
+            return Ok(0);
+        }
+        if let Shape::Sparse(_) = view.0 {
+            let keys = Keys::of(view)?;
+            let bytes = |bits: u32| (keys.slots() as u64).saturating_mul(8 << bits);
+            return Ok(keys.slot_word_bits().map_or(0, bytes));
+        }
+        Ok((view.bytes() as u64 * 2).checked_next_power_of_two().unwrap_or(u64::MAX))
+    }
+
     /// A screen in at most `max_bytes` that is sure of most values; none if there is no such one, or
     /// if the set has more than `count` values: then it costs more than it saves.
     ///
@@ -89,11 +103,11 @@ impl Screen {
         max_bytes: usize,
         threads: usize,
     ) -> Result<Option<Self>, Damage> {
-        let least = match view.0 {
+        let values = match view.0 {
             Shape::Sparse(sparse) => sparse.len(),
             _ => view.bytes() as u64 / 2,
         };
-        if least > count as u64 || view.bytes() < MIN_SET_BYTES || !Keys::of(view)?.are_dense() {
+        if values > count as u64 || view.bytes() < MIN_SET_BYTES || !Keys::of(view)?.are_dense() {
             return Ok(None);
         }
         let screen = Self::of(view, max_bytes, threads)?;

@@ -271,8 +271,9 @@ impl Budget {
     }
 
     /// The lines that up to `threads` threads look up in a set at a time; and the bytes of the
-    /// screen, the filter in front of the set, if there is one.
-    pub(crate) fn set_lines(self, threads: usize, is_screened: bool) -> (LineShare, usize) {
+    /// screen, the filter in front of the set. The best one has `best_screen` bytes; with less than
+    /// a quarter of these there is none.
+    pub(crate) fn set_lines(self, threads: usize, best_screen: u64) -> (LineShare, usize) {
         /// With less memory for each thread, the limit would not hold.
         const BYTES_PER_THREAD: u64 = 24 << 20;
         /// Bytes of memory per byte of text, at worst: some chunks have lines of one digit, others
@@ -286,7 +287,7 @@ impl Budget {
         let bytes = self.bytes / 8 * 5;
         // A line of a MiB is accepted however little memory there is.
         let threads = threads.min(in_usize(bytes / BYTES_PER_THREAD)).max(1);
-        let screen_bytes = if is_screened { bytes / 2 } else { 0 };
+        let screen_bytes = if bytes / 2 < best_screen / 4 { 0 } else { best_screen.min(bytes / 2) };
         let line_bytes = in_usize((bytes - screen_bytes) / (FACTOR * threads) as u64);
         let chunk_bytes = line_bytes.min(MAX_CHUNK_BYTES);
         let unpack_bytes = self.unpacking();
