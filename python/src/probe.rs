@@ -255,6 +255,13 @@ struct Asking<'s> {
 }
 
 impl<'s> Asking<'s> {
+    /// For about `count` values in all, in several threads.
+    fn prober(&self, count: usize, threads: usize) -> PyResult<Prober<'s>> {
+        let set = self.source.as_set();
+        let prober = Prober::for_many(self.view, count, threads);
+        self.source.after(prober.map_err(|damage| raise(set.damaged(damage))))
+    }
+
     fn ask(
         &self,
         values: &[u64],
@@ -285,14 +292,8 @@ fn answers(
     let form = asker.form();
     let mut found = Answers::new(form, len)?;
     let threads = available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
-    let set = source.as_set();
-    let asking = Asking { source, view: set.view(), progress };
-    let prober = if len < LEAST {
-        None
-    } else {
-        let prober = Prober::for_many(asking.view, len, threads);
-        Some(source.after(prober.map_err(|damage| raise(set.damaged(damage))))?)
-    };
+    let asking = Asking { source, view: source.as_set().view(), progress };
+    let prober = if len < LEAST { None } else { Some(asking.prober(len, threads)?) };
     let best = prober.as_ref().map_or(BLOCK, |prober| prober.best_batch().min(BLOCK));
     let block = best.min(MOST / threads).min(len.div_ceil(threads)).max(LEAST);
     let block = block.next_multiple_of(8); // so that no two blocks share a byte

@@ -36,11 +36,9 @@ pub(super) struct Lines<'a> {
     /// Where the next line begins.
     next: u32,
     pub(super) wrong: Option<Wrong>,
-    /// Which of the values are in the set; before they are looked up, which of them the screen is
-    /// sure of.
+    /// Places of values that passed the screen, of which it is not sure.
+    unsure: Vec<usize>,
     found: Vec<bool>,
-    /// Values of which the screen is not sure, and whether they are in the set.
-    unsure: (Vec<u64>, Vec<bool>),
     pub(super) out: Vec<u8>,
     pub(super) counts: Counts,
 }
@@ -144,8 +142,8 @@ impl<'a> Lines<'a> {
             without: Vec::new(),
             next: 0,
             wrong: None,
+            unsure: Vec::new(),
             found: Vec::new(),
-            unsure: (Vec::new(), Vec::new()),
             out: Vec::new(),
             counts: Counts::default(),
         }
@@ -176,8 +174,8 @@ impl<'a> Lines<'a> {
         let places = self.looked_up..self.looked_up + *len;
         self.looked_up = places.end;
         self.values.words_mut()[places.clone()].copy_from_slice(&values[..*len]);
-        self.spans.words_mut()[places].copy_from_slice(&tags[..*len]);
-        self.found.extend_from_slice(&sure[..*len]);
+        self.spans.words_mut()[places.clone()].copy_from_slice(&tags[..*len]);
+        self.unsure.extend(places.zip(sure).filter(|(_, sure)| !**sure).map(|(place, _)| place));
     }
 
     /// Takes the records of a block; gives where they begin, behind a header.
@@ -241,33 +239,22 @@ impl<'a> Lines<'a> {
     /// and how many are.
     pub(super) fn look_up(&mut self) -> Result<(u64, u64), Damage> {
         self.drain();
-        let looked_up = self.ask_set()?;
+        let values = &self.values.words()[..self.looked_up];
+        // What passed the screen is there, unless the set says that it is not.
+        self.found.resize(self.looked_up, true);
+        if self.screen.is_some() {
+            self.prober.ask_for(&self.unsure, values, &mut self.found)?;
+        } else {
+            self.prober.contains_many(values, &mut self.found)?;
+        }
         let found = self.found.iter().map(|&found| u64::from(found)).sum();
         let asked = mem::take(&mut self.unanswered);
         self.counts.asked += asked;
         self.counts.found += found;
-        if self.screen.is_some() && 2 * looked_up as u64 > asked {
+        if self.screen.is_some() && 2 * self.unsure.len() as u64 > asked {
             (self.screen, self.screened_in_vain) = (None, true);
         }
         Ok((asked, found))
-    }
-
-    /// Asks the set for the values of which the screen is not sure; gives their number.
-    fn ask_set(&mut self) -> Result<usize, Damage> {
-        self.found.resize(self.looked_up, false);
-        let values = &self.values.words()[..self.looked_up];
-        if !self.found.contains(&true) {
-            self.prober.contains_many(values, &mut self.found)?;
-            return Ok(values.len());
-        }
-        let (unsure, answers) = &mut self.unsure;
-        unsure.clear();
-        unsure.extend(values.iter().zip(&self.found).filter(|(_, sure)| !**sure).map(|(v, _)| v));
-        answers.resize(unsure.len(), false);
-        self.prober.contains_many(unsure, answers)?;
-        let slots = self.found.iter_mut().filter(|sure| !**sure);
-        slots.zip(answers).for_each(|(found, answer)| *found = *answer);
-        Ok(unsure.len())
     }
 
     /// Writes the answers to the lines of a block, which begin at `bytes[start..]`.
@@ -299,6 +286,7 @@ impl<'a> Lines<'a> {
     fn forget(&mut self) {
         (self.looked_up, self.kept_count) = (0, 0);
         self.found.clear();
+        self.unsure.clear();
     }
 
     fn tell(&self, out: &mut Vec<u8>) -> Result<()> {

@@ -54,9 +54,7 @@ impl SetView<'_> {
         if values.len() < MIN_ORDERED {
             return self.batches(values, found);
         }
-        let mut prober = Prober::new(self)?;
-        prober.screen = Screen::for_many(self, values.len(), MOST_SCREEN_BYTES, 1)?.map(Arc::new);
-        prober.contains_many(values, found)
+        Prober::for_many(self, values.len(), 1)?.contains_many(values, found)
     }
 
     /// Bytes of the containers, about.
@@ -95,8 +93,10 @@ pub struct Prober<'a> {
     view: SetView<'a>,
     /// Answers most values, if there is one.
     screen: Option<Arc<Screen>>,
-    /// Places of values that the screen does not answer, the values, and the answers of the set.
-    unsure: (Vec<usize>, Vec<u64>, Vec<bool>),
+    /// Places of values that the screen does not answer.
+    unsure: Vec<usize>,
+    /// Values at such places, and the answers of the set.
+    asked: (Vec<u64>, Vec<bool>),
     pieces: Pieces,
     /// For each piece how many values ask for it, and later where its offsets begin or end. The
     /// last entry is for values that lie in no piece.
@@ -213,9 +213,9 @@ impl<'a> Prober<'a> {
 
     fn of_pieces(view: SetView<'a>, pieces: Pieces) -> Self {
         let ends = vec![0; pieces.count + 1];
-        let (answers, here, unsure) = (Vec::new(), Vec::new(), Default::default());
-        let (screen, offsets) = (None, Pages::default());
-        Self { view, screen, unsure, pieces, ends, offsets, answers, here }
+        let (unsure, asked) = (Vec::new(), (Vec::new(), Vec::new()));
+        let (screen, offsets, answers, here) = (None, Pages::default(), Vec::new(), Vec::new());
+        Self { view, screen, unsure, asked, pieces, ends, offsets, answers, here }
     }
 
     /// A prober for about `count` values in all. If they are many, and neighbouring containers of
@@ -246,7 +246,7 @@ impl<'a> Prober<'a> {
     /// How many values are best asked for in one call: more are not answered faster.
     #[must_use]
     pub fn best_batch(&self) -> usize {
-        /// So few that what is kept of them takes little memory.
+        /// A batch of so few values takes little memory.
         const SCREENED: usize = 1 << 18;
         if self.screen.is_some() { SCREENED } else { MANY }
     }
@@ -284,19 +284,33 @@ impl<'a> Prober<'a> {
         values: &[u64],
         found: &mut [bool],
     ) -> Result<(), Damage> {
-        let (mut places, mut unsure, mut answers) = mem::take(&mut self.unsure);
-        places.clear();
-        screen.answer(values, found, &mut places);
-        if 2 * places.len() > values.len() {
+        let mut unsure = mem::take(&mut self.unsure);
+        unsure.clear();
+        screen.answer(values, found, &mut unsure);
+        if 2 * unsure.len() > values.len() {
             self.screen = None; // it costs more than it saves
         }
-        unsure.clear();
-        unsure.extend(places.iter().map(|&place| values[place]));
+        self.ask_for(&unsure, values, found)?;
+        self.unsure = unsure;
+        Ok(())
+    }
+
+    /// Asks the set for the values at some places, and puts the answers there.
+    pub(crate) fn ask_for(
+        &mut self,
+        places: &[usize],
+        values: &[u64],
+        found: &mut [bool],
+    ) -> Result<(), Damage> {
+        let (mut asked, mut answers) = mem::take(&mut self.asked);
+        asked.clear();
+        asked.extend(places.iter().map(|&place| values[place]));
         answers.clear();
-        answers.resize(unsure.len(), false);
-        self.answer(&unsure, &mut answers)?;
+        answers.resize(asked.len(), false);
+        let mut batches = asked.chunks(MANY).zip(answers.chunks_mut(MANY));
+        batches.try_for_each(|(asked, answers)| self.answer(asked, answers))?;
         places.iter().zip(&answers).for_each(|(&place, &answer)| found[place] = answer);
-        self.unsure = (places, unsure, answers);
+        self.asked = (asked, answers);
         Ok(())
     }
 

@@ -63,7 +63,16 @@ impl Screen {
         if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(None);
         }
-        let keys = Keys::of(view)?;
+        Self::of_keys(view, Keys::of(view)?, max_bytes, threads)
+    }
+
+    /// The same for a view that has these keys.
+    fn of_keys(
+        view: SetView<'_>,
+        keys: Keys,
+        max_bytes: usize,
+        threads: usize,
+    ) -> Result<Option<Self>, Damage> {
         let Some(best) = keys.slot_word_bits() else { return Ok(None) };
         let fits = |slot_word_bits: &u32| {
             let bytes = keys.slots().checked_mul(WORD_BYTES << slot_word_bits);
@@ -107,11 +116,15 @@ impl Screen {
             Shape::Sparse(sparse) => sparse.len(),
             _ => view.bytes() as u64 / 2,
         };
-        if values > count as u64 || view.bytes() < MIN_SET_BYTES || !Keys::of(view)?.are_dense() {
+        if values > count as u64 || view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(None);
         }
-        let screen = Self::of(view, max_bytes, threads)?;
-        Ok(screen.filter(Self::is_exact))
+        let keys = Keys::of(view)?;
+        if !keys.are_dense() {
+            return Ok(None);
+        }
+        let screen = Self::of_keys(view, keys, max_bytes, threads)?;
+        Ok(screen.filter(Self::is_exact)) // else its answers would be wrong
     }
 
     /// Whether it is sure of values.
@@ -131,7 +144,7 @@ impl Screen {
                 slots.ask(ahead, words);
             }
             let word = words[slots.word(value)];
-            let is_inside = self.keys.first <= value >> 16 && value >> 16 <= self.keys.last;
+            let is_inside = self.keys.span(value);
             *found = is_inside & slots.marks.has(value, word);
             if is_inside && word == slots.marks.full {
                 unsure.push(place);
@@ -176,9 +189,7 @@ impl Screen {
     /// Whether a value that passed is in the set without doubt.
     #[inline]
     fn is_sure(&self, value: u64, word: u64) -> bool {
-        let key = value >> 16;
-        let Marks { is_exact, full, .. } = self.slots.marks;
-        is_exact && word != full && self.keys.first <= key && key <= self.keys.last
+        self.is_exact() && word != self.slots.marks.full && self.keys.span(value)
     }
 }
 
@@ -214,6 +225,12 @@ impl Keys {
             (keys.first, keys.last) = (keys.first.min(key), keys.last.max(key));
         }
         Ok(keys)
+    }
+
+    /// Whether the key of a value is from the first to the last one.
+    #[inline]
+    fn span(self, value: u64) -> bool {
+        self.first <= value >> 16 && value >> 16 <= self.last
     }
 
     /// So many containers have slots of their own, if their keys are neighbours or hashed well: 2
@@ -341,14 +358,10 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     /// Puts those of the waiting values that may be in the set into `passed`.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
         passed.len = 0;
-        let words = self.screen.words.words();
+        let (words, marks) = (self.screen.words.words(), self.screen.slots.marks);
         let waiting = mem::take(&mut self.waiting);
         for place in 0..waiting {
-            let passing = self
-                .screen
-                .slots
-                .marks
-                .passes(self.values[place], words[self.words[place] as usize]);
+            let passing = marks.passes(self.values[place], words[self.words[place] as usize]);
             self.take(place, passing, 1, passed);
         }
     }

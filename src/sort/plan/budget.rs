@@ -278,9 +278,9 @@ impl Budget {
         const BYTES_PER_THREAD: u64 = 24 << 20;
         /// Bytes of memory per byte of text, at worst: some chunks have lines of one digit, others
         /// have empty lines. The bytes are the text, its values, their places, the sorted values,
-        /// the answers, the values of which a screen is not sure, and the buffers of the output, of
-        /// empty lines and of kept lines.
-        const FACTOR: usize = 50;
+        /// the answers, the values of which a screen is not sure, their places, and the buffers of
+        /// the output, of empty lines and of kept lines.
+        const FACTOR: usize = 54;
         /// Larger chunks give no more speed.
         const MAX_CHUNK_BYTES: usize = 32 << 20;
         // The rest is for memory that the allocator keeps of buffers that grew, in each thread.
