@@ -210,14 +210,15 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
-    /// Ranges have more values than a set takes of ranges.
-    #[error("the range {first}-{last} is too wide: a set takes {limit} values of ranges")]
+    /// Ranges have more values than containers or single values can be made of, or than can be
+    /// counted.
+    #[error("the range {first}-{last} is too wide: ranges have at most {limit} values here")]
     TooWide {
         /// First value of the range.
         first: u64,
         /// Its last value.
         last: u64,
-        /// Values of ranges that a set takes.
+        /// The most values that ranges may have.
         limit: u64,
     },
     /// A set of IPv4 addresses has a value above all of them.

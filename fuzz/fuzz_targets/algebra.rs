@@ -24,6 +24,7 @@ enum Form {
     DenseFile,
     RoaringFile,
     SparseFile,
+    RunFile,
     SmallerFile,
     PortableFile,
 }
@@ -46,6 +47,7 @@ fn made(form: Form, model: &BTreeSet<u64>) -> Box<dyn AsSet> {
         Form::DenseFile => SetFormat::DenseBits,
         Form::RoaringFile => SetFormat::RoaringBits,
         Form::SparseFile => SetFormat::SparseBits,
+        Form::RunFile => SetFormat::RunBits,
         Form::SmallerFile => SetFormat::Bits,
         Form::PortableFile => SetFormat::Roaring,
     };

@@ -29,6 +29,7 @@ enum Written {
     Dense,
     Roaring,
     Sparse,
+    Runs,
     Portable,
 }
 
@@ -62,6 +63,7 @@ fn bytes_of(base: &Base) -> Vec<u8> {
                 Written::Dense => SetFormat::DenseBits,
                 Written::Roaring => SetFormat::RoaringBits,
                 Written::Sparse => SetFormat::SparseBits,
+                Written::Runs => SetFormat::RunBits,
                 Written::Portable => SetFormat::Roaring,
             };
             let path = folder().join("set");

@@ -132,7 +132,7 @@ impl SetFile {
         })
     }
 
-    /// How the values are represented: "dense", "roaring", "treemap" or "sparse"; "parts" for a
+    /// How the values are represented: "dense", "roaring", "treemap", "sparse" or "runs"; "parts" for a
     /// folder, whose parts may differ.
     #[getter]
     fn representation(slf: &Bound<'_, Self>) -> PyResult<&'static str> {
@@ -141,6 +141,7 @@ impl SetFile {
             Representation::Roaring => "roaring",
             Representation::Treemap => "treemap",
             Representation::Sparse => "sparse",
+            Representation::Runs => "runs",
             Representation::Parts => "parts",
             _ => "other",
         })

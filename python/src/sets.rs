@@ -793,7 +793,7 @@ impl AbstractBitSet {
     /// Writes the set into a file, which appears whole or not at all; gives its bytes.
     ///
     /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
-    /// "dense", "sparse", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
+    /// "dense", "sparse", "runs", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
     /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`. Without a format, the
     /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become

@@ -66,7 +66,7 @@ def written(tmp_path, how):
     return path, path
 
 
-KINDS = ["dense", "roaring-bits", "roaring", "sparse", "folder", "sets"]
+KINDS = ["dense", "roaring-bits", "roaring", "sparse", "runs", "folder", "sets"]
 
 
 @pytest.mark.parametrize("how", KINDS)

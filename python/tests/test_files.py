@@ -26,7 +26,7 @@ def write(path, text):
     return path
 
 
-@pytest.mark.parametrize("representation", ["dense", "sparse"])
+@pytest.mark.parametrize("representation", ["dense", "sparse", "runs"])
 def test_a_file_names_its_representation(tmp_path, representation):
     path = tmp_path / "ids.bits"
     bs.BitSet([3, 40, 2**20]).write(path, format=representation)

@@ -44,26 +44,54 @@ impl Map {
         let order = order.unwrap_or(DEFAULT_ORDER).min(bits / 2);
         let cell_bits = bits - 2 * order;
         let mut counts = vec![0_u64; 1 << (2 * order)];
-        let mut cursor = set.view().cursor();
-        let damaged = |damage| set.damaged(damage);
-        let mut lows = Vec::new();
         let cells = counts.len();
         let place = |cell: u64| {
             let place = usize::try_from(cell).ok().filter(|place| *place < cells);
-            place.ok_or_else(|| damaged(Damage::of("a value is larger than the largest one")))
+            place.ok_or(Damage::of("a value is larger than the largest one"))
         };
-        while let Some((key, container)) = cursor.next().map_err(&damaged)? {
-            if cell_bits >= 16 {
-                counts[place(key >> (cell_bits - 16))?] += u64::from(container.len());
-                continue;
-            }
-            let found = container.positions(0, &mut lows);
-            for &low in &lows[..found] {
-                counts[place((key << 16 | u64::from(low)) >> cell_bits)?] += 1;
-            }
-        }
+        let count = if set.view().runs_listed().is_some() { count_runs } else { count_containers };
+        count(set.view(), cell_bits, &mut |cell, count| {
+            counts[place(cell)?] += count;
+            Ok(())
+        })
+        .map_err(|damage| set.damaged(damage))?;
         set.after(Ok(()))?;
         let name = set.name().file_name().unwrap_or(set.name().as_os_str());
         Ok(Self { order, cell_bits, counts, title: name.to_string_lossy().into_owned(), ipv4 })
     }
+}
+
+/// Takes the number of a cell, and how many more values it has.
+type Counter<'c> = &'c mut dyn FnMut(u64, u64) -> Result<(), Damage>;
+
+fn count_containers(set: SetView<'_>, cell_bits: u32, count: Counter<'_>) -> Result<(), Damage> {
+    let (mut cursor, mut lows) = (set.cursor(), Vec::new());
+    while let Some((key, container)) = cursor.next()? {
+        if cell_bits >= 16 {
+            count(key >> (cell_bits - 16), container.len().into())?;
+            continue;
+        }
+        let found = container.positions(0, &mut lows);
+        for &low in &lows[..found] {
+            count((key << 16 | u64::from(low)) >> cell_bits, 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn count_runs(set: SetView<'_>, cell_bits: u32, count: Counter<'_>) -> Result<(), Damage> {
+    // A cell may have all numbers of 64 bits.
+    let of_cell = u64::MAX.checked_shr(u64::BITS - cell_bits).unwrap_or(0);
+    for run in set.runs() {
+        let (mut from, last) = run?;
+        loop {
+            let to = last.min(from | of_cell);
+            count(from.checked_shr(cell_bits).unwrap_or(0), to - from + 1)?;
+            if to == last {
+                break;
+            }
+            from = to + 1;
+        }
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@
 //! with about the same number of changes are joined, so each change is joined a logarithmic number
 //! of times.
 
+use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 #[cfg(feature = "cli")]
 use super::operand::AsSet;
@@ -21,7 +22,17 @@ fn temporary(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_set(Path::new("a temporary set"), spool, produce)
+    temporary_set(Path::new(NAMELESS), SetFormat::RoaringBits, spool, produce)
+}
+
+const NAMELESS: &str = "a temporary set";
+
+/// The result of a plan, in a nameless file.
+fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
+    // Containers of long ranges would take too much.
+    let format = if plan.is_wide() { SetFormat::Bits } else { SetFormat::RoaringBits };
+    let produce = |sink: &mut dyn ValueSink| plan.run(sink, &Progress::default());
+    temporary_set(Path::new(NAMELESS), format, spool, produce)
 }
 
 /// The values of all `sets`, in a nameless file in `folder`.
@@ -113,13 +124,14 @@ impl Changes {
         if self.waiting.len() < WAITING { Ok(()) } else { self.flush() }
     }
 
-    /// Adds all values from `first` to `last` if `comes`, else removes them. O((last − first) / 2^16).
+    /// Adds all values from `first` to `last` if `comes`, else removes them. O((last − first) / 2^16)
+    /// up to 2^36 values, O(1) for more.
     /// A change from single values to ranges, or back, costs a temporary file; a range may have one
     /// value.
     ///
     /// # Errors
     ///
-    /// If a temporary file cannot be written, or the range has more than 2^44 values.
+    /// If a temporary file cannot be written, or the range has all numbers below 2^64.
     pub fn push_range(&mut self, first: u64, last: u64, comes: bool) -> Result<()> {
         if first > last {
             return Ok(());
@@ -131,9 +143,7 @@ impl Changes {
         let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
         if bytes > RANGE_BYTES {
             self.flush()?;
-            let wide = temporary(&self.spool, |sink| {
-                Plan::Range(first, last).run(sink, &Progress::default())
-            })?;
+            let wide = computed(&self.spool, Plan::Range(first, last))?;
             let none = temporary(&self.spool, |_| Ok(()))?;
             let (removed, added) = if comes { (none, wide) } else { (wide, none) };
             return self.keep(containers, Changed { removed, added });
@@ -172,9 +182,7 @@ impl Changes {
         if self.range_bytes > 0 {
             let [removed, added] = std::mem::take(&mut self.ranges);
             self.range_bytes = 0;
-            let written = |set: IntegerSet| {
-                temporary(&self.spool, |sink| Plan::of(&set).run(sink, &Progress::default()))
-            };
+            let written = |set: IntegerSet| computed(&self.spool, Plan::of(&set));
             return Ok(Changed { removed: written(removed)?, added: written(added)? });
         }
         self.waiting.sort_by_key(|&(value, _)| value); // a stable sort: the last change of a value stays last
@@ -192,8 +200,7 @@ impl Changes {
     fn joined(&self, older: &Changed, newer: &Changed) -> Result<Changed> {
         let join = |old: &SetFile, undone: &SetFile, new: &SetFile| {
             let kept = Plan::join(Op::AndNot, Plan::all([old, undone]));
-            let plan = Plan::join(Op::Or, vec![kept, Plan::of(new)]);
-            temporary(&self.spool, |sink| plan.run(sink, &Progress::default()))
+            computed(&self.spool, Plan::join(Op::Or, vec![kept, Plan::of(new)]))
         };
         Ok(Changed {
             removed: join(&older.removed, &newer.added, &newer.removed)?,
@@ -256,7 +263,11 @@ mod tests {
             assert_eq!(pair.added.view().contains(value), Ok(word == Some(true)), "{value}");
         }
         let mut changes = Changes::new(folder.path());
-        assert!(changes.push_range(0, 1 << 45, true).is_err());
+        assert!(changes.push_range(0, u64::MAX, true).is_err(), "a file counts up to 2^64 - 1");
+        changes.push_range(1, u64::MAX, true).unwrap();
+        changes.push(1 << 50, false).unwrap();
+        let pair = changes.finish().unwrap();
+        assert_eq!((pair.added.len(), pair.removed.len()), (u64::MAX - 1, 1));
     }
 
     #[test]

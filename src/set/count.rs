@@ -9,95 +9,62 @@ use crate::set::container::{self, Op};
 
 impl Plan<'_> {
     /// Number of values of the result. For two sets, it only computes how many values they share.
+    ///
+    /// # Errors
+    ///
+    /// Also if the result has all 2^64 numbers.
     pub(crate) fn count(self, progress: &Progress) -> Result<u64> {
+        let count = self.cardinality(progress)?;
+        let too_wide = Error::TooWide { first: 0, last: u64::MAX, limit: u64::MAX };
+        count.try_into().map_err(|_| too_wide)
+    }
+
+    /// The same for any result.
+    pub(crate) fn cardinality(self, progress: &Progress) -> Result<u128> {
         let sets = self.operands();
         Self::after(&sets, self.counted(progress))
     }
 
-    fn counted(self, progress: &Progress) -> Result<u64> {
+    fn counted(self, progress: &Progress) -> Result<u128> {
         if let Some(merge) = Merge::of(&self) {
             let add = |count: &mut u64, values: &[u64]| *count += values.len() as u64;
-            return Ok(merge.run_in_windows(progress, add)?.into_iter().sum());
+            return Ok(merge.run_in_windows(progress, add)?.into_iter().map(u128::from).sum());
         }
         let mut count = 0;
         let mut pool = Pool::default();
-        self.walk(progress, |plan, key| {
-            let pair = match plan {
-                Self::Join(op, plans) => {
-                    <&mut [_; 2]>::try_from(&mut plans[..]).ok().zip(Some(*op))
-                }
-                _ => None,
-            };
-            let Some(([a, b], op)) = pair else {
-                let piece = plan.piece(key, &mut pool)?;
-                count += u64::from(piece.container().len());
-                pool.give(piece);
-                return Ok(());
-            };
-            let (x, y) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
-            let both = u64::from(container::intersection_len(x.container(), y.container()));
-            let ours = || u64::from(x.container().len());
-            let theirs = || u64::from(y.container().len());
-            let here = match op {
-                Op::And => Some(both),
-                Op::Or => (ours() + theirs()).checked_sub(both),
-                Op::Xor => (ours() + theirs()).checked_sub(2 * both),
-                Op::AndNot => ours().checked_sub(both),
-            };
-            count += here.ok_or_else(|| contradiction([&*a, &*b]))?;
-            pool.give(x);
-            pool.give(y);
+        self.walk_stretches(progress, |plan, key, last| {
+            count += u128::from(plan.count_at(key, &mut pool)?) * u128::from(last - key + 1);
             Ok(())
         })?;
         Ok(count)
     }
 
-    /// Number of values of the result, even if the plan has a range of all values: it does not walk
-    /// through the part of the range outside of the other set.
-    #[cfg(feature = "cli")]
-    pub(crate) fn cardinality(self, progress: &Progress) -> Result<u128> {
-        let count = |plan: Self| plan.count(progress).map(u128::from);
-        match self {
-            Self::Range(first, last) => Ok(range_len(first, last)),
-            Self::Join(op @ (Op::Or | Op::Xor | Op::AndNot), plans) => {
-                match <[_; 2]>::try_from(plans) {
-                    Ok([Self::Range(first, last), set]) => {
-                        set.count_beside(op, first, last, progress)
-                    }
-                    Ok([set, Self::Range(first, last)]) if op != Op::AndNot => {
-                        set.count_beside(op, first, last, progress)
-                    }
-                    Ok(pair) => count(Self::Join(op, pair.into())),
-                    Err(plans) => count(Self::Join(op, plans)),
-                }
-            }
-            other => count(other),
-        }
-    }
-
-    /// The same for the range `first ..= last` joined with this plan.
-    #[cfg(feature = "cli")]
-    fn count_beside(self, op: Op, first: u64, last: u64, progress: &Progress) -> Result<u128> {
-        let (mut outside, mut inside) = (0_u128, 0_u128);
-        let (mut pool, mut range) = (Pool::default(), Self::Range(first, last));
-        self.walk(progress, |plan, key| {
-            let (ours, theirs) = (plan.piece(key, &mut pool)?, range.piece(key, &mut pool)?);
-            let here = container::intersection_len(ours.container(), theirs.container());
-            let outside_here = ours.container().len().checked_sub(here);
-            outside += u128::from(outside_here.ok_or_else(|| contradiction([&*plan]))?);
-            inside += u128::from(here);
-            pool.give(ours);
-            pool.give(theirs);
-            Ok(())
-        })?;
-        // The values of the set in the range ascend, and each is counted once.
-        let left = range_len(first, last).checked_sub(inside).ok_or_else(|| contradiction([]))?;
-        Ok(match op {
-            Op::And => inside,
-            Op::Or => range_len(first, last) + outside,
-            Op::Xor => left + outside,
-            Op::AndNot => left,
-        })
+    /// Number of values at `key`.
+    fn count_at(&mut self, key: u64, pool: &mut Pool) -> Result<u64> {
+        let pair = match self {
+            Self::Join(op, plans) => <&mut [_; 2]>::try_from(&mut plans[..]).ok().zip(Some(*op)),
+            _ => None,
+        };
+        let Some(([a, b], op)) = pair else {
+            let piece = self.piece(key, pool)?;
+            let count = piece.container().len();
+            pool.give(piece);
+            return Ok(count.into());
+        };
+        let (x, y) = (a.piece(key, pool)?, b.piece(key, pool)?);
+        let both = u64::from(container::intersection_len(x.container(), y.container()));
+        let ours = || u64::from(x.container().len());
+        let theirs = || u64::from(y.container().len());
+        let here = match op {
+            Op::And => Some(both),
+            Op::Or => (ours() + theirs()).checked_sub(both),
+            Op::Xor => (ours() + theirs()).checked_sub(2 * both),
+            Op::AndNot => ours().checked_sub(both),
+        };
+        let here = here.ok_or_else(|| contradiction([&*a, &*b]))?;
+        pool.give(x);
+        pool.give(y);
+        Ok(here)
     }
 
     /// The fault in the last container of a set of this plan, if there is one.
@@ -116,8 +83,10 @@ impl Plan<'_> {
     }
 
     fn is_within(mut a: Self, mut b: Self) -> Result<bool> {
+        let is_wide = a.is_wide() && b.is_wide();
         let (mut from, mut pool) = (0, Pool::default());
         while let Some(key) = a.key(from)? {
+            let last = if is_wide { a.alike_to(key)?.min(b.alike_to(key)?) } else { key };
             let (ours, theirs) = (a.piece(key, &mut pool)?, b.piece(key, &mut pool)?);
             let shared = container::intersection_len(ours.container(), theirs.container());
             if shared < ours.container().len() {
@@ -125,7 +94,7 @@ impl Plan<'_> {
             }
             pool.give(ours);
             pool.give(theirs);
-            from = key + 1;
+            from = last + 1;
         }
         Ok(true)
     }
@@ -137,16 +106,20 @@ impl Plan<'_> {
     }
 
     fn is_apart(mut a: Self, mut b: Self) -> Result<bool> {
-        let mut from = 0;
-        let mut pool = Pool::default();
+        let is_wide = a.is_wide() && b.is_wide();
+        let (mut from, mut pool) = (0, Pool::default());
         while let (Some(x), Some(y)) = (a.key(from)?, b.key(from)?) {
+            let mut alike = x;
             if x == y {
+                if is_wide {
+                    alike = a.alike_to(x)?.min(b.alike_to(x)?);
+                }
                 let (ours, theirs) = (a.piece(x, &mut pool)?, b.piece(x, &mut pool)?);
                 if container::intersects(ours.container(), theirs.container()) {
                     return Ok(false);
                 }
             }
-            from = x.max(y) + u64::from(x == y);
+            from = if x == y { alike + 1 } else { x.max(y) };
         }
         Ok(true)
     }
@@ -165,9 +138,4 @@ fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> E
 #[expect(clippy::cast_precision_loss, reason = "a proportion")]
 pub(crate) fn proportion(part: u64, all: u64) -> f64 {
     if all == 0 { 1.0 } else { part as f64 / all as f64 }
-}
-
-#[cfg(feature = "cli")]
-fn range_len(first: u64, last: u64) -> u128 {
-    last.checked_sub(first).map_or(0, |more| u128::from(more) + 1)
 }

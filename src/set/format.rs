@@ -26,7 +26,8 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub enum SetFormat {
     /// A `.bits` file, dense or roaring, whichever is smaller; or sparse, if that takes less than
-    /// four fifths of the smaller one.
+    /// four fifths of the smaller one; or runs, if the set comes from ranges and they take so much
+    /// less.
     Bits,
     /// A `.bits` file with a plain bitmap.
     DenseBits,
@@ -35,6 +36,8 @@ pub enum SetFormat {
     /// A `.bits` file with a sparse set: at most log₂(range / number of values) + 2.3 bits per
     /// value.
     SparseBits,
+    /// A `.bits` file that lists runs: 24 bytes each, however long they are.
+    RunBits,
     /// A bare roaring bitmap in the portable format, of 64 bits if a value
     /// needs them.
     Roaring,
@@ -50,11 +53,12 @@ pub enum SetFormat {
 
 impl SetFormat {
     /// Every format that has a name of its own, in the order in which help texts list them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Values(Format::Text),
         Self::Bits,
         Self::DenseBits,
         Self::SparseBits,
+        Self::RunBits,
         Self::RoaringBits,
         Self::Roaring,
         Self::Values(Format::U32Le),
@@ -80,6 +84,7 @@ impl SetFormat {
             Self::DenseBits => "dense",
             Self::RoaringBits => "roaring-bits",
             Self::SparseBits => "sparse",
+            Self::RunBits => "runs",
             Self::Roaring => "roaring",
             Self::Values(format) => format.name(),
             Self::Table(format) => format.name(),
@@ -92,10 +97,11 @@ impl SetFormat {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Bits => "A .bits file, dense, roaring or sparse, whichever is smaller",
+            Self::Bits => "A .bits file, dense, roaring, sparse or of runs, whichever is smaller",
             Self::DenseBits => "A .bits file with a plain bitmap",
             Self::RoaringBits => "A .bits file with a roaring bitmap",
             Self::SparseBits => "A .bits file for values that are far apart",
+            Self::RunBits => "A .bits file for long ranges",
             Self::Roaring => "A portable roaring file, of 64 bits if a value needs them",
             Self::Values(Format::U32Le) => "4 bytes a value, least significant byte first",
             Self::Values(Format::U32Be) => "4 bytes a value, most significant byte first",
@@ -107,6 +113,11 @@ impl SetFormat {
             Self::Foreign(format) => format.about(),
             Self::SparkBitmap => "Rows of Spark's bitmap_construct_agg, in a Parquet file",
         }
+    }
+
+    /// Whether it is a `.bits` file of one representation.
+    pub(super) const fn is_one_representation(self) -> bool {
+        matches!(self, Self::DenseBits | Self::RoaringBits | Self::SparseBits | Self::RunBits)
     }
 
     /// Whether this build writes it: tables need the feature `columnar`.

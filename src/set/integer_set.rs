@@ -7,6 +7,7 @@ use super::format::SetFormat;
 use super::join::Joined;
 use super::operand::{AsSet, Operand};
 use super::plan::Plan;
+use super::ranges::MAX_VALUES;
 use super::sink::Written;
 use super::view::{Damage, SetView, Shape, ends_of};
 use crate::error::Result;
@@ -432,9 +433,14 @@ impl SetView<'_> {
     ///
     /// # Errors
     ///
-    /// If the bytes are damaged.
+    /// If the bytes are damaged, or it is a list of runs of more than 2^44 values.
     pub fn to_set(self) -> Result<IntegerSet, Damage> {
         let (mut set, mut scratch) = (IntegerSet::new(), Scratch::default());
+        if let Some(runs) = self.runs_listed()
+            && runs.len()? > MAX_VALUES
+        {
+            return Err(Damage::of("it has more than 2^44 values of ranges: too many for memory"));
+        }
         let mut cursor = self.cursor();
         while let Some((key, container)) = cursor.next()? {
             let disorder = set.0.last_key().filter(|&last| last >= key);

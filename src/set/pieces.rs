@@ -115,6 +115,26 @@ impl<'a> Leaf<'a> {
         })
     }
 
+    /// The last key up to which all containers from `key` on have all their values, or none; `key` if
+    /// nobody can tell.
+    pub(super) fn alike_to(&mut self, key: u64) -> Result<u64> {
+        Ok(match self.key(key)? {
+            None => u64::MAX >> 16,
+            Some(ahead) if ahead > key => ahead - 1,
+            Some(_) => self.cursor.full_to().unwrap_or(key),
+        })
+    }
+
+    /// About the number of containers with all their values, if the set lists its runs; else 0.
+    pub(super) fn full_containers(&self) -> u64 {
+        self.set.view().runs_listed().and_then(|runs| runs.len().ok()).unwrap_or(0) >> 16
+    }
+
+    /// The smallest and the largest value, if the set lists its runs.
+    pub(super) fn widest(&self) -> Option<(u64, u64)> {
+        self.set.view().runs_listed()?.ends()
+    }
+
     /// The fault in the order of the last container, if there is one.
     pub(super) fn disorder(&self) -> Option<Error> {
         let what = self.ahead.and_then(|_| self.cursor.here().disorder())?;

@@ -11,12 +11,17 @@ use super::pieces::{Leaf, Piece, Pool};
 use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
-use crate::set::container::{Among, Op};
+use crate::set::container::{Among, Op, SPAN};
 use crate::set::file::{SetFile, ValueSink};
 use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+
+/// The largest key.
+const LAST_KEY: u64 = u64::MAX >> 16;
+/// With fewer containers that only ranges have, looking for stretches is not worth its time.
+const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 
 /// The operations to do.
 pub(crate) enum Plan<'a> {
@@ -150,10 +155,10 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Most keys that only ranges have, and no set.
+    /// Most keys at which only ranges, or runs of a set that lists them, have values.
     fn keys_of_ranges(&self) -> u64 {
         match self {
-            Self::Set(_) => 0,
+            Self::Set(leaf) => leaf.full_containers(),
             Self::Range(first, last) if first > last => 0,
             Self::Range(first, last) => (last >> 16) - (first >> 16) + 1,
             Self::Join(Op::And, plans) => plans.iter().map(Self::keys_of_ranges).min().unwrap_or(0),
@@ -164,10 +169,15 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Whether stretches of the result are worth being found.
+    pub(super) fn is_wide(&self) -> bool {
+        self.keys_of_ranges() >= WIDE
+    }
+
     /// The widest range, if there is one.
     fn widest(&self) -> Option<(u64, u64)> {
         match self {
-            Self::Set(_) => None,
+            Self::Set(leaf) => leaf.widest(),
             Self::Range(first, last) => Some((*first, *last)),
             Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
                 let ranges = plans.iter().filter_map(Self::widest);
@@ -176,7 +186,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Refuses ranges that would take months, or fill a disk.
+    /// Refuses ranges whose containers would take months, or fill a disk.
     fn check_width(&self) -> Result<()> {
         match self.widest() {
             Some((first, last)) if self.keys_of_ranges() > MAX_CONTAINERS => {
@@ -186,19 +196,66 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// The last key up to which all containers of the result from `key` on are alike: they have all
+    /// their values, or none. It is `key` if nobody can tell.
+    pub(super) fn alike_to(&mut self, key: u64) -> Result<u64> {
+        match self {
+            Self::Set(leaf) => leaf.alike_to(key),
+            Self::Range(first, last) => Ok(match (*first >> 16, *last >> 16) {
+                _ if first > last => LAST_KEY,
+                (before, _) if key < before => before - 1,
+                (_, behind) if key > behind => LAST_KEY,
+                (_, end) if *first <= key << 16 => {
+                    end.saturating_sub(u64::from(*last & 0xFFFF < 0xFFFF)).max(key)
+                }
+                _ => key,
+            }),
+            Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
+                let mut least = LAST_KEY;
+                for plan in plans {
+                    if least > key {
+                        least = least.min(plan.alike_to(key)?);
+                    }
+                }
+                Ok(least)
+            }
+        }
+    }
+
     /// Calls `step` with the plan and each of its keys.
     pub(super) fn walk(
-        mut self,
+        self,
         progress: &Progress,
         mut step: impl FnMut(&mut Self, u64) -> Result<()>,
     ) -> Result<()> {
         self.check_width()?;
+        self.walk_on(false, progress, |plan, key, _| step(plan, key))
+    }
+
+    /// Calls `step` with the plan and its keys: with the first and the last key of a stretch of
+    /// containers that are [alike](Self::alike_to), or with the same key twice.
+    pub(super) fn walk_stretches(
+        self,
+        progress: &Progress,
+        step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let is_wide = self.is_wide();
+        self.walk_on(is_wide, progress, step)
+    }
+
+    fn walk_on(
+        mut self,
+        by_stretches: bool,
+        progress: &Progress,
+        mut step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
+    ) -> Result<()> {
         let mut from = 0;
         progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
         while let Some(key) = self.key(from)? {
-            step(&mut self, key)?;
-            progress.advance(key + 1 - from);
-            from = key + 1;
+            let last = if by_stretches { self.alike_to(key)? } else { key };
+            step(&mut self, key, last)?;
+            progress.advance(last + 1 - from);
+            from = last + 1;
             Error::if_cancelled(progress)?;
         }
         Ok(())
@@ -239,10 +296,20 @@ impl<'a> Plan<'a> {
         if let Some(merge) = Merge::of(&self) {
             return Self::after(&sets, merge.run(progress, |values| sink.values(values)));
         }
+        let by_stretches = self.is_wide() && sink.takes_stretches();
+        if !by_stretches {
+            self.check_width()?;
+        }
         let mut pool = Pool::default();
-        let ran = self.walk(progress, |plan, key| {
+        let ran = self.walk_on(by_stretches, progress, |plan, key, last| {
             let piece = plan.piece(key, &mut pool)?;
-            sink.container(key, piece.container())?;
+            if key == last {
+                sink.container(key, piece.container())?;
+            } else if piece.container().len() == SPAN {
+                sink.stretch(key, last)?;
+            } else if piece.container().len() > 0 {
+                return Err(Error::Accounting { what: "a stretch has other values".into() });
+            }
             pool.give(piece);
             Ok(())
         });

@@ -89,25 +89,17 @@ fn write(
     Ok(Written { cardinality, bytes: writer.commit()? })
 }
 
-/// A set in a nameless file; `path` is for messages.
-pub(crate) fn temporary_set(
-    path: &Path,
-    spool: &Spool,
-    produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
-) -> Result<SetFile> {
-    temporary_in(path, SetFormat::RoaringBits, spool, produce)
-}
-
-/// The same in the smallest representation.
+/// A set in a nameless file, in the smallest representation; `path` is for messages.
 pub(crate) fn temporary_bits(
     path: &Path,
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_in(path, SetFormat::Bits, spool, produce)
+    temporary_set(path, SetFormat::Bits, spool, produce)
 }
 
-fn temporary_in(
+/// The same in this format of a `.bits` file.
+pub(crate) fn temporary_set(
     path: &Path,
     format: SetFormat,
     spool: &Spool,
@@ -309,6 +301,19 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
     fn values(&mut self, values: &[u64]) -> Result<()> {
         let Some(mut text) = self.runs.take() else { return self.put(0, values) };
         let pushed = values.iter().try_for_each(|&value| self.push_run(&mut text, [value; 2]));
+        self.runs = Some(text);
+        pushed
+    }
+
+    fn takes_stretches(&mut self) -> bool {
+        self.runs.is_some()
+    }
+
+    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+        let Some(mut text) = self.runs.take() else {
+            return Err(Error::Accounting { what: "lines of values take no stretches".into() });
+        };
+        let pushed = self.push_run(&mut text, [first_key << 16, last_key << 16 | 0xFFFF]);
         self.runs = Some(text);
         pushed
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::number::Format;
 use crate::progress::Progress;
+use crate::set::container::Op;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::num::NonZero;
@@ -71,6 +72,7 @@ fn files(set: &BTreeSet<u64>, folder: &std::path::Path, name: &str) -> Vec<SetFi
         SetFormat::Roaring,
         SetFormat::Bits,
         SetFormat::SparseBits,
+        SetFormat::RunBits,
         SetFormat::DenseBits,
     ];
     for (number, format) in formats.into_iter().enumerate() {
@@ -423,7 +425,8 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
     ];
     for set in sets {
         let memory: IntegerSet = set.iter().copied().collect();
-        for format in [SetFormat::RoaringBits, SetFormat::SparseBits, SetFormat::DenseBits] {
+        let formats = ["roaring-bits", "sparse", "runs", "dense"].map(|name| name.parse().unwrap());
+        for format in formats {
             let is_far = set.contains(&(1 << 50));
             if format == SetFormat::DenseBits && is_far
                 || format == SetFormat::SparseBits && !is_far
@@ -474,6 +477,7 @@ fn values_in_disorder_are_neither_copied_nor_written() {
             SetFormat::Bits,
             SetFormat::RoaringBits,
             SetFormat::SparseBits,
+            SetFormat::RunBits,
             SetFormat::DenseBits,
             SetFormat::Roaring,
             SetFormat::Values(Format::Text),
@@ -490,7 +494,7 @@ fn a_header_that_lies_of_the_number_of_values_is_not_taken() {
     let path = folder.path().join("x.bits");
     let sets = [vec![], vec![1, 2, 3, 70_000], vec![5, 1 << 40, 1 << 50]];
     for set in sets {
-        for format in [SetFormat::RoaringBits, SetFormat::DenseBits] {
+        for format in [SetFormat::RoaringBits, SetFormat::RunBits, SetFormat::DenseBits] {
             if format == SetFormat::DenseBits && set.contains(&(1 << 50)) {
                 continue;
             }
@@ -668,4 +672,142 @@ fn pieces_of_a_damaged_set_end() {
             }
         }
     }
+}
+
+/// Runs that ascend and do not touch, of any width.
+fn wide_runs() -> impl Strategy<Value = Vec<[u64; 2]>> {
+    let bits = prop_oneof![0_u32..20, 20_u32..40, 40_u32..62];
+    let near = prop_oneof![Just(0_u64), Just(0xFFFF), Just(0x1_0000), any::<u64>()];
+    let run = (bits.clone(), near, bits, any::<u64>()).prop_map(|(gap, low, width, more)| {
+        [(1 << gap) | low & ((1 << gap) - 1), (1 << width) - 1 + (more & 1)]
+    });
+    prop::collection::vec(run, 0..6).prop_map(|steps| {
+        let mut runs: Vec<[u64; 2]> = Vec::new();
+        for [gap, more] in steps {
+            let first = runs.last().map_or(Some(gap - 1), |last| (last[1] + 1).checked_add(gap));
+            let run = first.and_then(|first| Some([first, first.checked_add(more)?]));
+            runs.extend(run.filter(|run| run[1] < u64::MAX));
+        }
+        runs
+    })
+}
+
+/// The runs of the values that `has` takes: it is told which models have them.
+fn runs_where(models: &[Vec<[u64; 2]>], has: impl Fn(&[bool]) -> bool) -> Vec<(u64, u64)> {
+    let ends = models.iter().flatten().flat_map(|run| [run[0], run[1] + 1]);
+    let ends: BTreeSet<u64> = ends.chain([0]).collect();
+    let ends: Vec<u64> = ends.into_iter().collect();
+    let mut found: Vec<(u64, u64)> = Vec::new();
+    for (index, &first) in ends.iter().enumerate() {
+        let last = ends.get(index + 1).map_or(u64::MAX, |next| next - 1);
+        let is_in =
+            |runs: &Vec<[u64; 2]>| runs.iter().any(|run| run[0] <= first && first <= run[1]);
+        if !has(&models.iter().map(is_in).collect::<Vec<_>>()) {
+            continue;
+        }
+        match found.last_mut() {
+            Some(run) if run.1 + 1 == first => run.1 = last,
+            _ => found.push((first, last)),
+        }
+    }
+    found
+}
+
+fn len_of(runs: &[(u64, u64)]) -> u64 {
+    runs.iter().map(|(first, last)| last - first + 1).sum()
+}
+
+/// A file of the runs, and the set in memory if it has few values.
+fn forms_of(runs: &[[u64; 2]], path: &std::path::Path) -> Vec<Box<dyn AsSet>> {
+    let spool = file::Spool::default();
+    write_file(path, SetFormat::Bits, &spool, false, |sink| {
+        sink.runs(&mut ranges::tests::Given::new(runs))
+    })
+    .unwrap();
+    let file = SetFile::open(path).unwrap();
+    file.verify().unwrap();
+    let mut forms: Vec<Box<dyn AsSet>> = Vec::new();
+    if file.len() < 1 << 26 {
+        forms.push(Box::new(file.to_set().unwrap()));
+    }
+    forms.push(Box::new(file));
+    forms
+}
+
+/// Every question around the ends of the runs, to a set of these runs.
+fn check_runs(set: &SetFile, runs: &[(u64, u64)]) {
+    let found: Vec<(u64, u64)> = set.view().runs().map(Result::unwrap).collect();
+    assert_eq!(found, runs);
+    assert_eq!(set.len(), len_of(runs));
+    let mut before = 0;
+    for &(first, last) in runs {
+        let (next, end) = (set.next(last.saturating_add(1)).unwrap(), before + (last - first));
+        assert!(next.is_none_or(|next| next > last + 1));
+        assert_eq!(set.previous(last.saturating_add(1)).unwrap(), Some(last));
+        assert_eq!([set.rank(first).unwrap(), set.rank(last).unwrap()], [before + 1, end + 1]);
+        assert_eq!(set.select(before).unwrap(), Some(first));
+        assert_eq!(set.select(end).unwrap(), Some(last));
+        let asked = [first, last, first.wrapping_sub(1), last.wrapping_add(1)];
+        assert_eq!(set.contains_many(&asked).unwrap(), [true, true, false, false]);
+        let values: Vec<u64> = set.range(first..).take(3).map(Result::unwrap).collect();
+        assert_eq!(values[..1], [first]);
+        let values: Vec<u64> = set.range(..=last).rev().take(3).map(Result::unwrap).collect();
+        assert_eq!(values[0], last);
+        before = end + 1;
+    }
+    assert_eq!(set.select(before).unwrap(), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 60 }))]
+
+    /// Their containers are never all made.
+    #[test]
+    fn sets_of_runs_of_any_width_are_joined_as_the_model_says(
+        models in prop::collection::vec(wide_runs(), 1..5),
+        least in 1_usize..4,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let forms: Vec<_> = models.iter().map(|runs| forms_of(runs, &path("operand"))).collect();
+        for form in 0..2 {
+            let sets: Vec<&dyn AsSet> =
+                forms.iter().map(|forms| &*forms[form.min(forms.len() - 1)]).collect();
+            let gather = || plan::Plan::at_least(least, plan::Plan::all(sets.iter().copied()));
+            let count = |has: &[bool]| has.iter().filter(|&&has| has).count();
+            let all = sets.len();
+            let cases = [
+                (Some(Op::And), runs_where(&models, |has| count(has) == all)),
+                (Some(Op::Or), runs_where(&models, |has| count(has) > 0)),
+                (Some(Op::Xor), runs_where(&models, |has| count(has) % 2 == 1)),
+                (Some(Op::AndNot), runs_where(&models, |has| has[0] && count(has) == 1)),
+                (None, runs_where(&models, |has| count(has) >= least)),
+            ];
+            for (op, expected) in cases {
+                let plan = || op.map_or_else(gather, |op| plan_of(&sets, op));
+                Joined::of(plan()).write(path("result")).unwrap();
+                let result = SetFile::open(path("result")).unwrap();
+                result.verify().unwrap();
+                check_runs(&result, &expected);
+                let count = plan().count(&Progress::default()).unwrap();
+                prop_assert_eq!(count, len_of(&expected), "{:?}", op);
+            }
+            if let [a, b, ..] = sets[..] {
+                let pair = &models[..2];
+                let [only_a, both] = [
+                    runs_where(pair, |has| has[0] && !has[1]),
+                    runs_where(pair, |has| has[0] && has[1]),
+                ];
+                let plans = || (plan::Plan::of(a), plan::Plan::of(b));
+                let (x, y) = plans();
+                prop_assert_eq!(plan::Plan::is_subset(x, y).unwrap(), only_a.is_empty());
+                let (x, y) = plans();
+                prop_assert_eq!(plan::Plan::is_disjoint(x, y).unwrap(), both.is_empty());
+            }
+        }
+    }
+}
+
+fn plan_of<'a>(sets: &[&'a dyn AsSet], op: Op) -> plan::Plan<'a> {
+    plan::Plan::join(op, plan::Plan::all(sets.iter().copied()))
 }

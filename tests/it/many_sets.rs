@@ -100,7 +100,7 @@ fn sets_come_through_pipes_and_compressed() {
     let work = Workspace::new();
     let text = sorted((0..30_000).map(|i| i * i % 1_000_003 + ((i % 3) << 40)));
     work.write("ids", &text);
-    for form in ["bits", "dense", "sparse", "roaring", "text", "empty"] {
+    for form in ["bits", "dense", "sparse", "runs", "roaring", "text", "empty"] {
         let small = sorted((0..30_000).map(|i| i * i % 1_000_003));
         work.write("narrow", if form == "empty" { "" } else { &small });
         let source = if form == "dense" { "narrow" } else { "ids" };

@@ -53,11 +53,12 @@ enum Output {
     /// In the representation that suits it.
     BestSet,
     SparseSet,
+    RunSet,
 }
 
 impl Output {
     fn is_set(self) -> bool {
-        matches!(self, Self::Set | Self::BestSet | Self::SparseSet)
+        matches!(self, Self::Set | Self::BestSet | Self::SparseSet | Self::RunSet)
     }
 }
 
@@ -177,6 +178,7 @@ fn case() -> impl Strategy<Value = Case> {
         Output::Set,
         Output::BestSet,
         Output::SparseSet,
+        Output::RunSet,
     ];
     let taken = (lie(), prop::sample::select(outputs));
     (values(), blanks, shape, style, taken).prop_map(|(values, blanks, shape, style, taken)| {
@@ -217,7 +219,9 @@ fn case() -> impl Strategy<Value = Case> {
             }
         }
         let selection = match output {
-            Output::Set | Output::BestSet | Output::SparseSet => (true, false, false),
+            Output::Set | Output::BestSet | Output::SparseSet | Output::RunSet => {
+                (true, false, false)
+            }
             _ if to == Format::Text => selection,
             _ => (selection.0, false, selection.2),
         };
@@ -333,10 +337,11 @@ fn run(case: &Case, sort: Sort, folder: &std::path::Path) -> (Option<Report>, Ve
             let values = sort.into_values().unwrap().map(Result::unwrap);
             (None, values.flat_map(u64::to_le_bytes).collect(), expected(case))
         }
-        Output::Set | Output::BestSet | Output::SparseSet => {
+        Output::Set | Output::BestSet | Output::SparseSet | Output::RunSet => {
             let format = match case.output {
                 Output::BestSet => SetFormat::Bits,
                 Output::SparseSet => SetFormat::SparseBits,
+                Output::RunSet => SetFormat::RunBits,
                 _ => SetFormat::RoaringBits,
             };
             let (_, report) = sort.to_set(&out, format).unwrap();
@@ -415,7 +420,7 @@ fn every_strategy_writes_what_the_model_says_whatever_the_sample_shows() {
         assert!(times > 0, "no case took the way {way:?}");
     }
     assert!(tally.spilled > 0, "no case wrote temporary files");
-    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 6);
+    assert!(tally.plans.len() == Plan::ALL.len() && tally.outputs.len() == 7);
 }
 
 /// Values that a sample of every tenth block does not show, at both ends of the range.

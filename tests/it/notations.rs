@@ -167,8 +167,8 @@ fn ranges_of_numbers_stay_ranges() {
     assert!(work.file("h.bits").metadata().unwrap().len() < 2 << 20);
     assert_eq!(work.set("eval 'h - 7..9' h=h.bits --ranges", "").quiet(), "0-6\n10-4294967295\n");
     assert_eq!(work.set("cat h.bits --as hex --ranges", "").quiet(), "0-ffffffff\n");
-    // A set takes a container for each 65,536 values.
-    work.set("build all --ranges -o all.bits", "").refused("is too wide");
+    // A file counts up to 2^64 - 1.
+    work.set("build all --ranges -o all.bits", "").refused("a set of all numbers has 2^64 values");
     assert!(!work.file("all.bits").exists());
     let stats = work.set("build --ranges --stats=json", "5\n7-9\n\n8 - 12\n6\n30\n");
     assert_eq!((stats.code, stats.out.as_str()), (Some(0), "5-12\n30\n"));
@@ -181,19 +181,71 @@ fn ranges_of_numbers_stay_ranges() {
 }
 
 #[test]
-fn very_wide_ranges_are_changed_counted_or_refused() {
+fn ranges_of_any_width_are_joined_asked_and_changed() {
+    let work = Workspace::new();
+    work.write("wide", "5-100\n1000-18446744073709551000\n");
+    work.write("some", "50-2000\n7000000000000000000-9000000000000000000\n");
+    work.set("build -o a.bits", "7\n").quiet();
+    let wide = "5-100\n1000-18446744073709551000\n";
+    for (line, expected) in [
+        ("or wide --ranges", wide),
+        (
+            "xor wide some --ranges",
+            "5-49\n101-999\n2001-6999999999999999999\n9000000000000000001-18446744073709551000\n",
+        ),
+        (
+            "at-least 2 wide some --ranges",
+            "50-100\n1000-2000\n7000000000000000000-9000000000000000000\n",
+        ),
+        (
+            "eval 'a | w - s' a=a.bits w=wide s=some --ranges",
+            "5-49\n2001-6999999999999999999\n9000000000000000001-18446744073709551000\n",
+        ),
+        ("contains wide 77 --ranges", "true\n"),
+        ("rank wide 18446744073709551615 --ranges", "18446744073709550097\n"),
+        ("select wide 18446744073709550096 --ranges", "18446744073709551000\n"),
+        ("range wide 90 1001 --ranges", "90-100\n1000-1001\n"),
+        ("count wide 90 1001 --ranges", "13\n"),
+        ("gaps wide --ranges", "101-999\n"),
+        ("xor wide some --count --ranges", "16446744073709549943\n"),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), expected, "{line}");
+    }
+    assert_eq!(work.set("filter wide --ranges", "4\n5\n999\n1000\n").quiet(), "5\n1000\n");
+    work.set("build wide --ranges -o wide.bits", "").quiet();
+    assert!(work.file("wide.bits").metadata().unwrap().len() < 5000);
+    work.set("verify wide.bits", "");
+    assert_eq!(work.set("cat wide.bits --ranges", "").quiet(), wide);
+    assert!(work.set("info wide.bits", "").quiet().contains(".bits (runs)"));
+    let compared = work.set("compare wide.bits some --ranges", "").quiet();
+    assert!(compared.contains("intersection  2000000000000001053\n"), "{compared}");
+    let changes = work.set("diff wide.bits some --ranges", "");
+    assert!(changes.out.contains("+101-999\n-2001-6999999999999999999\n"), "{changes:?}");
+    work.set("apply wide.bits --ranges", &changes.out).quiet();
+    assert_eq!(work.set("diff wide.bits some --ranges", "").quiet(), "");
+    // A set that has no long runs any more is represented as others are.
+    work.set("remove wide.bits --ranges 60-9000000000000000000", "").quiet();
+    assert!(work.set("info wide.bits", "").quiet().contains(".bits (roaring)"));
+    work.set("build wide --ranges --to runs -o runs.bits", "").quiet();
+    work.set("convert runs.bits --to roaring -o out.roaring", "").refused("is too wide");
+    work.set("build wide --ranges --to dense -o out.bits", "").refused("is too wide");
+    work.set("plot runs.bits -o map.svg", "").quiet();
+}
+
+#[test]
+fn wide_ranges_are_changed_counted_or_refused() {
     let work = Workspace::new();
     work.set("build -o a.bits", "7\n").quiet();
-    // Wider than a set takes: refused at once where their values would be needed.
     let all = "0..18446744073709551615";
-    for line in [
-        format!("eval {all} --ranges"),
-        format!("eval 'a | {all}' a=a.bits"),
-        format!("eval '{all} - a - {all}' a=a.bits -o out.bits"),
-        format!("eval '{all} - 6..18446744073709551615' --count"),
-        "add a.bits --ranges 5-17592186109958".to_owned(),
+    // Each value would be written.
+    work.set(&format!("eval 'a | {all}' a=a.bits"), "")
+        .refused("is too wide: ranges have at most 17592186044416 values here");
+    for (line, expected) in [
+        (format!("eval {all} --ranges"), "0-18446744073709551615\n"),
+        (format!("eval '{all} - a - 9..18446744073709551615' a=a.bits --ranges"), "0-6\n8\n"),
+        (format!("eval '{all} - 6..18446744073709551615' --count"), "6\n"),
     ] {
-        work.set(&line, "").refused("is too wide: a set takes 17592186044416 values of ranges");
+        assert_eq!(work.set(&line, "").quiet(), expected, "{line}");
     }
     assert_eq!(work.set(&format!("eval 'a & {all}' a=a.bits"), "").quiet(), "7\n");
     assert_eq!(work.set(&format!("eval 'a - {all}' a=a.bits"), "").quiet(), "");
@@ -205,6 +257,8 @@ fn very_wide_ranges_are_changed_counted_or_refused() {
     work.set("apply a.bits --ranges", changes).quiet();
     let left = "2\n7\n10-19\n100-199\n99999999900-99999999999\n";
     assert_eq!(work.set("cat a.bits --ranges", "").quiet(), left);
+    work.set("add a.bits --ranges 5-17592186109958", "").quiet();
+    assert_eq!(work.set("cat a.bits --ranges", "").quiet(), "2\n5-17592186109958\n");
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn sets_of_any_kind_are_joined_into_any_format() {
     ] {
         assert_eq!(work.set(line, "").quiet(), expected, "{line}");
     }
-    for format in ["bits", "dense", "sparse", "roaring", "u64le"] {
+    for format in ["bits", "dense", "sparse", "runs", "roaring", "u64le"] {
         assert_eq!(work.set(&format!("or a c.roaring --to {format} -o out"), "").quiet(), "");
         if format == "u64le" {
             let values: Vec<u8> =
@@ -629,7 +629,7 @@ fn convert_and_identify_take_sets_by_key_and_numbers() {
     // A flipped bit of a set does not become a set with checksums that are right.
     let many = (0..200_000).step_by(3).map(|value| value.to_string() + "\n");
     work.write("many", many.collect::<String>());
-    for kind in ["dense", "sparse", "roaring-bits"] {
+    for kind in ["dense", "sparse", "runs", "roaring-bits"] {
         work.set(&format!("build many --to {kind} -o whole.bits"), "").quiet();
         let mut bytes = fs::read(work.file("whole.bits")).unwrap();
         bytes[9000] ^= 1;

@@ -39,6 +39,24 @@ struct Survey {
 }
 
 impl Survey {
+    /// Adds the values from `first` to `last` to the histogram; `count` tells how many of them are
+    /// in a range. A bar may be narrower than a container, or end inside of one.
+    fn add_bars(&mut self, [first, last]: [u64; 2], count: impl Fn(u64, u64) -> u64) {
+        let Some((min, max)) = self.ends else { return };
+        let step = bar_step(min, max);
+        let mut from = first;
+        loop {
+            let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
+            let end = if bar == BARS - 1 { u64::MAX } else { min + (bar as u64 + 1) * step - 1 };
+            let to = end.min(last);
+            self.histogram[bar] += count(from, to);
+            if to == last {
+                break;
+            }
+            from = to + 1;
+        }
+    }
+
     /// Bytes of a dense `.bits` file of the set.
     fn dense_bytes(&self) -> u64 {
         self.ends.map_or(0, |(min, max)| dense_bytes(min, max))
@@ -46,12 +64,30 @@ impl Survey {
 }
 
 fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
-    let (view, damaged) = (set.view(), set.damaged());
-    let ends = view.min().map_err(&damaged)?.zip(view.max().map_err(&damaged)?);
+    let view = set.view();
+    let ends = view.min().map_err(set.damaged())?.zip(view.max().map_err(set.damaged())?);
     let mut found = Survey { ends, ..Survey::default() };
-    let Some((min, max)) = ends else { return Ok(found) };
-    let step = bar_step(min, max);
-    let mut cursor = view.cursor();
+    match view.runs_listed() {
+        _ if ends.is_none() => {}
+        Some(_) => survey_runs(source, set, &mut found)?,
+        None => survey_containers(source, set, &mut found)?,
+    }
+    Ok(found)
+}
+
+fn survey_runs(source: &Source, set: &SetFile, found: &mut Survey) -> Result<()> {
+    for run in set.view().runs() {
+        source.check()?;
+        let (first, last) = run.map_err(set.damaged())?;
+        found.runs += 1;
+        found.sizes.add_run([first, last]);
+        found.add_bars([first, last], |from, to| to - from + 1);
+    }
+    Ok(())
+}
+
+fn survey_containers(source: &Source, set: &SetFile, found: &mut Survey) -> Result<()> {
+    let (mut cursor, damaged) = (set.view().cursor(), set.damaged());
     let mut before: Option<u64> = None;
     while let Some((key, container)) = cursor.next_sound().map_err(&damaged)? {
         source.check()?;
@@ -71,24 +107,14 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
             Container::Runs(_) => found.run_containers += 1,
         }
         found.sizes.add(key, container, len, last);
-        // Narrow ranges of the histogram may end inside of a container.
-        let mut from = first;
-        while from <= last {
-            let bar = usize::try_from((from - min) / step).unwrap_or(BARS - 1).min(BARS - 1);
-            let end = if bar == BARS - 1 { u64::MAX } else { min + (bar as u64 + 1) * step - 1 };
-            let to = end.min(last);
+        found.add_bars([first, last], |from, to| {
             #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let before = (from as u16).checked_sub(1).map_or(0, |before| container.rank(before));
-            #[expect(clippy::cast_possible_truncation, reason = "low parts are meant")]
-            let here = container.rank(to as u16) - before;
-            found.histogram[bar] += u64::from(here);
-            if to == u64::MAX {
-                break;
-            }
-            from = to + 1;
-        }
+            let [from, to] = [from as u16, to as u16];
+            let before = from.checked_sub(1).map_or(0, |before| container.rank(before));
+            (container.rank(to) - before).into()
+        });
     }
-    Ok(found)
+    Ok(())
 }
 
 fn bar_step(min: u64, max: u64) -> u64 {
@@ -169,11 +195,21 @@ fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
     };
     let (first, last) = set.universe();
     let (first, last) = (shown(first)?, shown(last)?);
-    let numbered = set.representation() != Representation::Dense;
+    let pieces = match set.representation() {
+        Representation::Dense => "pieces       ",
+        _ => "containers   ",
+    };
+    let parts = match set.representation() {
+        Representation::Runs => String::new(),
+        _ => format!(
+            "{pieces}{}: {} arrays, {} bitmaps, {} of runs\n",
+            found.containers, found.arrays, found.bitmaps, found.run_containers,
+        ),
+    };
     let mut text = format!(
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
          largest      {max}\nuniverse     {first} to {last}\ndensity      {:.6} between \
-         smallest and largest\nruns         {}\n{}   {}: {} arrays, {} bitmaps, {} of runs\n\
+         smallest and largest\nruns         {}\n{parts}\
          would take   {} as a dense .bits file, {} as a sparse one, {} as a portable roaring file\n",
         kind(set),
         set.representation().name(),
@@ -181,11 +217,6 @@ fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
         set.len(),
         density(set, found),
         found.runs,
-        if numbered { "containers" } else { "pieces    " },
-        found.containers,
-        found.arrays,
-        found.bitmaps,
-        found.run_containers,
         size(found.dense_bytes()),
         size(found.sizes.sparse_bytes()),
         size(found.sizes.portable_bytes()),

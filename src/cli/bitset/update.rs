@@ -189,18 +189,35 @@ struct Printer<'s> {
     differ: bool,
 }
 
+impl Printer<'_> {
+    /// Moves to the container of `key` in the old set; gives whether there is one.
+    fn seek(&mut self, key: u64) -> Result<bool> {
+        if self.met.is_none_or(|met| met < key) {
+            let sought = self.cursor.seek(key).and_then(|()| self.cursor.advance());
+            self.met = sought.map_err(self.old.damaged())?;
+        }
+        Ok(self.met == Some(key))
+    }
+}
+
 impl ValueSink for Printer<'_> {
+    fn takes_stretches(&mut self) -> bool {
+        self.lines.runs.is_some()
+    }
+
+    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+        self.differ = true;
+        let sign = if self.seek(first_key)? { b'-' } else { b'+' };
+        self.lines.print_run(sign, [first_key << 16, last_key << 16 | 0xFFFF])
+    }
+
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", "-"))?;
         if container.len() == 0 {
             return Ok(());
         }
         self.differ = true;
-        if self.met.is_none_or(|met| met < key) {
-            let sought = self.cursor.seek(key).and_then(|()| self.cursor.advance());
-            self.met = sought.map_err(self.old.damaged())?;
-        }
-        let old = if self.met == Some(key) { self.cursor.here() } else { Container::Array(&[]) };
+        let old = if self.seek(key)? { self.cursor.here() } else { Container::Array(&[]) };
         match self.lines.runs {
             Some(_) => self.lines.print_runs(key, container, old),
             None => self.lines.print_values(key, container, old),

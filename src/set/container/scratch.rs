@@ -138,7 +138,7 @@ impl Scratch {
     }
 
     /// Becomes these runs, which ascend and do not touch.
-    pub(super) fn set_runs(&mut self, runs: impl IntoIterator<Item = [u8; 4]>) {
+    pub(in crate::set) fn set_runs(&mut self, runs: impl IntoIterator<Item = [u8; 4]>) {
         self.runs.clear();
         self.runs.extend(runs);
         self.kind = Kind::Runs;

@@ -20,6 +20,15 @@ impl Extent {
         self.cardinality += values.len() as u64;
     }
 
+    /// Adds a run; the number of values stays at 2^64 - 1 at most.
+    pub(super) fn add_run(&mut self, [first, last]: [u64; 2]) {
+        if self.cardinality == 0 {
+            self.min = first;
+        }
+        self.max = last;
+        self.cardinality = self.cardinality.saturating_add((last - first).saturating_add(1));
+    }
+
     pub(super) fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
         let value = |low: Option<u16>| key << 16 | u64::from(low.unwrap_or(0)); // the container has values
         if self.cardinality == 0 {

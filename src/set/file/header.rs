@@ -2,7 +2,7 @@
 
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
 use crate::set::sparse::{self, GROUP_VALUES};
-use crate::set::view::ENTRY_BYTES;
+use crate::set::view::{ENTRY_BYTES, RUN_BYTES};
 
 /// The first bytes of every `.bits` file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89BITS\r\n\x1a";
@@ -22,6 +22,8 @@ pub enum Representation {
     Treemap,
     /// Values that are far apart, by Elias–Fano.
     Sparse,
+    /// Long runs: the first and the last value of each.
+    Runs,
     /// A folder: each part has a representation of its own.
     Parts,
 }
@@ -35,6 +37,7 @@ impl Representation {
             Self::Roaring => "roaring",
             Self::Treemap => "roaring64",
             Self::Sparse => "sparse",
+            Self::Runs => "runs",
             Self::Parts => "parts",
         }
     }
@@ -46,6 +49,7 @@ impl Representation {
             Self::Roaring => 2,
             Self::Treemap => 3,
             Self::Sparse => 4,
+            Self::Runs => 5,
             Self::Parts => 0, // no file has this: it stands for a folder
         }
     }
@@ -56,6 +60,7 @@ impl Representation {
             2 => Some(Self::Roaring),
             3 => Some(Self::Treemap),
             4 => Some(Self::Sparse),
+            5 => Some(Self::Runs),
             _ => None,
         }
     }
@@ -189,6 +194,12 @@ impl Header {
             Representation::Sparse => {
                 let groups = self.cardinality.div_ceil(GROUP_VALUES as u64);
                 (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
+            }
+            Representation::Runs => {
+                if !self.payload.len.is_multiple_of(RUN_BYTES as u64) {
+                    return Err((64, "the size of the list of runs is wrong"));
+                }
+                (Some(0), 0)
             }
             Representation::Parts => {
                 return Err((12, "this kind of set is not known to this program"));

@@ -10,6 +10,7 @@ mod extent;
 mod header;
 mod portable;
 mod questions;
+mod runs;
 mod set_file;
 mod sizes;
 mod sparse;

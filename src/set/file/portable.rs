@@ -2,7 +2,7 @@
 
 use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
 use crate::io::write::{Deferred, Spool};
-use crate::set::container::Container;
+use crate::set::container::{Container, SPAN};
 use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, Write};
 use tempfile::SpooledTempFile;
@@ -43,14 +43,41 @@ pub(crate) struct PortableSize {
 impl PortableSize {
     /// Counts a container of `len` values, at least one, in `runs` runs.
     pub(crate) fn add(&mut self, key: u64, len: u32, runs: usize) {
+        self.add_alike(key, 1, len, runs);
+    }
+
+    /// Counts containers with all their values.
+    pub(crate) fn add_full(&mut self, first_key: u64, last_key: u64) {
+        let mut key = first_key;
+        while key <= last_key {
+            let end = last_key.min(key | 0xFFFF);
+            self.add_alike(key, end - key + 1, SPAN, 1);
+            key = end + 1;
+            // Buckets of full containers have the same size.
+            let whole = (last_key + 1).saturating_sub(key) >> 16;
+            if whole > 1 {
+                let one = Self { high: key >> 16, has_buckets: true, ..Self::default() };
+                let mut bucket = one;
+                bucket.add_alike(key, 1 << 16, SPAN, 1);
+                bucket.end_bucket();
+                self.finished_bytes += whole * bucket.finished_bytes;
+                self.finished_buckets += whole;
+                self.has_buckets = true;
+                key += whole << 16;
+            }
+        }
+    }
+
+    /// Counts `count` containers of one bucket, each of `len` values in `runs` runs.
+    fn add_alike(&mut self, key: u64, count: u64, len: u32, runs: usize) {
         if key >> 16 != self.high {
             self.end_bucket();
             (self.high, self.has_buckets) = (key >> 16, true);
         }
         let (bytes, is_run) = container_bytes(len, runs);
-        self.containers += 1;
+        self.containers += count;
         self.has_runs |= is_run;
-        self.body_bytes += bytes as u64;
+        self.body_bytes += count * bytes as u64;
     }
 
     fn end_bucket(&mut self) {

@@ -10,7 +10,7 @@ use crate::set::folder::{Folder, MANIFEST, open_parts};
 use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
-    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, SetView, Shape,
+    Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, RunList, SetView, Shape,
     SparseView, Table, TreemapView, walk,
 };
 use std::fs::File;
@@ -263,11 +263,13 @@ impl SetFile {
                 let sparse = self.sparse(header);
                 let ends = sparse.ends().unwrap_or_default();
                 match sparse.check() {
-                    Ok(()) if ends != (header.min, header.max) => {
-                        wrong("smallest or largest value are not those of the set")
-                    }
+                    Ok(()) if ends != (header.min, header.max) => wrong(OTHER_ENDS),
                     checked => checked,
                 }
+            }
+            Representation::Runs => {
+                let ends = self.runs(header).ends().unwrap_or_default();
+                if ends == (header.min, header.max) { Ok(()) } else { wrong(OTHER_ENDS) }
             }
             Representation::Parts => wrong(NO_HEADER),
         };
@@ -341,7 +343,8 @@ impl SetFile {
     }
 
     /// The first and the last value that a plain bitmap has a bit for. For other representations, 0
-    /// and the largest value of the type.
+    /// and 2^32 - 1 if a roaring bitmap has 32 bits, or the largest value of a `.bits` file needs no
+    /// more; else 2^64 - 1.
     #[must_use]
     pub fn universe(&self) -> (u64, u64) {
         match (&self.content, self.representation()) {
@@ -352,10 +355,9 @@ impl SetFile {
             (Content::Keyed(member), Representation::Dense) => {
                 self.body(member).dense().map_or((0, 0), |(_, ends)| ends) // `open` has checked it
             }
-            (_, Representation::Treemap | Representation::Sparse | Representation::Parts) => {
-                (0, u64::MAX)
-            }
-            _ => (0, u32::MAX.into()),
+            (_, Representation::Roaring) => (0, u32::MAX.into()),
+            (Content::Bits(header), _) if header.max <= u32::MAX.into() => (0, u32::MAX.into()),
+            _ => (0, u64::MAX),
         }
     }
 
@@ -393,6 +395,7 @@ impl SetFile {
                         Ok(Shape::Treemap(TreemapView::new(payload, Table::Mapped(table))))
                     }
                     Representation::Sparse => Ok(Shape::Sparse(self.sparse(header))),
+                    Representation::Runs => Ok(Shape::Runs(self.runs(header))),
                     Representation::Parts => Err(Damage::of(NO_HEADER)),
                 }
             }
@@ -411,6 +414,11 @@ impl SetFile {
     fn sparse(&self, header: &Header) -> SparseView<'_> {
         let table = header.table.of(&self.map).as_chunks().0;
         SparseView::new(header.payload.of(&self.map), table, header.cardinality)
+    }
+
+    /// The list of runs that the header says the file has.
+    fn runs(&self, header: &Header) -> RunList<'_> {
+        RunList::new(header.payload.of(&self.map).as_chunks().0)
     }
 
     /// The words of a plain bitmap, and the value of its first bit: bit `i` of word `w` stands for
@@ -469,6 +477,9 @@ impl SetFile {
         if let SetView(Shape::Sparse(sparse)) = self.view() {
             return self.verify_groups(sparse, progress);
         }
+        if let SetView(Shape::Runs(runs)) = self.view() {
+            return runs.verify().map_err(self.damaged());
+        }
         self.verify_containers(progress)
     }
 
@@ -524,6 +535,7 @@ impl SetFile {
     }
 }
 
+const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
 

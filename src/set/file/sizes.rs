@@ -35,6 +35,11 @@ fn dense_pieces(first: u64, last: u64) -> u64 {
     (last >> 16) - (first >> 16) + 1
 }
 
+/// Whether `bytes` are less than four fifths of the others.
+fn is_much_less(bytes: u64, others: u64) -> bool {
+    bytes.saturating_mul(5) < others.saturating_mul(4)
+}
+
 impl Sizes {
     /// Counts a container of `len` values, at least one; `last` is the largest of them.
     pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
@@ -62,6 +67,31 @@ impl Sizes {
                 open => {
                     if let Some((key, len, runs, _)) = open.replace((key, 1, 1, value)) {
                         self.roaring.add(key, len, runs);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts a run above all values so far.
+    pub(crate) fn add_run(&mut self, [first, last]: [u64; 2]) {
+        self.sparse.add_run(first, last);
+        for key in [first >> 16, last >> 16] {
+            let (from, to) = (first.max(key << 16), last.min(key << 16 | 0xFFFF));
+            #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+            let more = (to - from + 1) as u32;
+            match &mut self.open {
+                Some((open, len, runs, last)) if *open == key => {
+                    if from > *last {
+                        (*len, *runs, *last) = (*len + more, *runs + 1, to);
+                    }
+                }
+                open => {
+                    if let Some((key, len, runs, _)) = open.replace((key, more, 1, to)) {
+                        self.roaring.add(key, len, runs);
+                    }
+                    if key > (first >> 16) + 1 {
+                        self.roaring.add_full((first >> 16) + 1, key - 1);
                     }
                 }
             }
@@ -102,7 +132,7 @@ impl Sizes {
         let dense = dense_pieces(extent.min, extent.max).saturating_mul(8200).saturating_add(8);
         if extent.cardinality == 0 {
             Representation::Roaring
-        } else if self.sparse.bytes().saturating_mul(5) < dense.min(bytes).saturating_mul(4) {
+        } else if is_much_less(self.sparse.bytes(), dense.min(bytes)) {
             Representation::Sparse
         } else if dense < bytes {
             Representation::Dense
@@ -116,17 +146,26 @@ impl Sizes {
     /// The best representation for a set that takes `roaring` bytes as a roaring file: the smallest
     /// one. It takes a sparse set only if that is much smaller, because joins take longer.
     pub(super) fn best(self, extent: Extent, roaring: u64) -> SetFormat {
+        self.best_and_bytes(extent, roaring).0
+    }
+
+    /// The same, for a set that takes `listed` bytes as a list of runs.
+    pub(super) fn best_beside_runs(self, extent: Extent, listed: u64) -> SetFormat {
+        let (best, bytes) = self.best_and_bytes(extent, self.roaring_bytes());
+        if is_much_less(listed, bytes) { SetFormat::RunBits } else { best }
+    }
+
+    fn best_and_bytes(self, extent: Extent, roaring: u64) -> (SetFormat, u64) {
         if extent.cardinality == 0 {
-            return SetFormat::RoaringBits;
+            return (SetFormat::RoaringBits, roaring);
         }
-        let dense = dense_bytes(extent.min, extent.max);
-        // Less than four fifths of the others.
-        if self.sparse_bytes().saturating_mul(5) < dense.min(roaring).saturating_mul(4) {
-            SetFormat::SparseBits
+        let (dense, sparse) = (dense_bytes(extent.min, extent.max), self.sparse_bytes());
+        if is_much_less(sparse, dense.min(roaring)) {
+            (SetFormat::SparseBits, sparse)
         } else if dense < roaring {
-            SetFormat::DenseBits
+            (SetFormat::DenseBits, dense)
         } else {
-            SetFormat::RoaringBits
+            (SetFormat::RoaringBits, roaring)
         }
     }
 }

@@ -4,6 +4,7 @@ use super::body::Roaring;
 use super::bucket::{in_order, out_of_order};
 use super::extent::Extent;
 use super::header::{Header, Representation};
+use super::runs::Runs;
 use super::sizes::Sizes;
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
@@ -11,7 +12,7 @@ use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Deferred, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
+use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch, run};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sparse::GROUP_VALUES;
@@ -37,6 +38,18 @@ pub(crate) trait ValueSink: Send {
     /// Takes the values of runs. A source that calls this calls nothing else.
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
         push_runs(self, source)
+    }
+
+    /// Whether it takes stretches of full containers by [`stretch`](Self::stretch). A source asks
+    /// before it hands over anything.
+    fn takes_stretches(&mut self) -> bool {
+        false
+    }
+
+    /// Takes all values of the containers from the first to the last key.
+    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+        let full = [run(0, SPAN - 1)];
+        (first_key..=last_key).try_for_each(|key| self.container(key, Container::Runs(&full)))
     }
 
     /// Takes values with their numbers of copies.
@@ -101,6 +114,7 @@ enum Body<'f> {
     Dense(Dense<'f>),
     Roaring(Roaring<'f>),
     Sparse(Sparse<'f>),
+    Runs(Runs<'f>),
 }
 
 /// A file that is complete.
@@ -122,7 +136,7 @@ impl<'f> BitsWriter<'f> {
         let body = Body::Waiting(Vec::new());
         let sizes = Some(Sizes::default());
         let mut writer = Self { file, path, spool, body, extent, put: 0, sizes };
-        if matches!(format, SetFormat::DenseBits | SetFormat::RoaringBits | SetFormat::SparseBits) {
+        if format.is_one_representation() {
             (writer.body, writer.sizes) = (writer.body_of(format), None);
         }
         writer
@@ -136,6 +150,7 @@ impl<'f> BitsWriter<'f> {
                 ranks: Deferred::new(1 << 20, &self.spool.folder),
             }),
             SetFormat::SparseBits => Body::Sparse(Sparse::new(self.file, &self.spool)),
+            SetFormat::RunBits => Body::Runs(Runs::new(self.file)),
             _ => Body::Roaring(Roaring::new(self.file, self.spool.clone())),
         }
     }
@@ -148,12 +163,17 @@ impl<'f> BitsWriter<'f> {
             self.choose(sizes.best(self.extent, sizes.roaring_bytes()))?;
         }
         let Self { file, path, body, extent, .. } = self;
-        let is_roaring = matches!(body, Body::Roaring(_));
+        let is = match body {
+            Body::Roaring(_) => SetFormat::RoaringBits,
+            Body::Runs(_) => SetFormat::RunBits,
+            _ => SetFormat::SparseBits,
+        };
         let finish = || -> io::Result<u64> {
             let (mut header, sums) = match body {
                 Body::Dense(dense) => (dense.finish()?, Vec::new()),
                 Body::Roaring(roaring) => roaring.finish()?,
                 Body::Sparse(sparse) => sparse.finish()?,
+                Body::Runs(runs) => runs.finish()?,
                 Body::Waiting(_) => return Err(io::ErrorKind::InvalidData.into()), // it was chosen above
             };
             header.cardinality = extent.cardinality;
@@ -165,10 +185,11 @@ impl<'f> BitsWriter<'f> {
             Ok(header.checksums.end())
         };
         let bytes = finish().map_err(Error::io("write", path))?;
-        let best = self.sizes.map(|sizes| {
-            sizes.best(extent, if is_roaring { bytes } else { sizes.roaring_bytes() })
+        let best = self.sizes.map(|sizes| match is {
+            SetFormat::RoaringBits => sizes.best(extent, bytes),
+            SetFormat::RunBits => sizes.best_beside_runs(extent, bytes),
+            _ => sizes.best(extent, sizes.roaring_bytes()),
         });
-        let is = if is_roaring { SetFormat::RoaringBits } else { SetFormat::SparseBits };
         Ok(Finished { extent, better: best.filter(|&best| best != is) })
     }
 
@@ -185,6 +206,7 @@ impl<'f> BitsWriter<'f> {
             Body::Dense(dense) => dense.push(key, container, self.put),
             Body::Roaring(roaring) => roaring.push(key, container, len),
             Body::Sparse(sparse) => sparse.push_container(key, container),
+            Body::Runs(runs) => runs.push_container(key, container),
             Body::Waiting(_) => {
                 in_order(container).map_err(Error::io("write", &self.path))?;
                 let mut lows = Vec::new();
@@ -206,6 +228,28 @@ impl<'f> BitsWriter<'f> {
         self.put_values(values)
     }
 
+    /// Begins a list of runs, if there is nothing else yet, or goes on with one; gives whether it can.
+    fn lists_runs(&mut self) -> bool {
+        if let Body::Waiting(values) = &self.body
+            && values.is_empty()
+        {
+            self.body = self.body_of(SetFormat::RunBits);
+        }
+        matches!(self.body, Body::Runs(_))
+    }
+
+    fn push_run(&mut self, run: [u64; 2]) -> Result<()> {
+        let Body::Runs(runs) = &mut self.body else {
+            return Err(Error::Accounting { what: "a set was not begun as a list of runs".into() });
+        };
+        runs.push(run).map_err(Error::io("write", &self.path))?;
+        self.extent.add_run(run);
+        if let Some(sizes) = &mut self.sizes {
+            sizes.add_run(run);
+        }
+        Ok(())
+    }
+
     fn put_values(&mut self, values: &[u64]) -> Result<()> {
         match &mut self.body {
             Body::Sparse(sparse) => {
@@ -223,7 +267,7 @@ impl<'f> BitsWriter<'f> {
                 let wide = Extent { min: 0, max: u64::MAX, cardinality: 1 };
                 self.choose(sizes.best(wide, sizes.roaring_bytes()))
             }
-            Body::Dense(_) | Body::Roaring(_) => {
+            Body::Dense(_) | Body::Roaring(_) | Body::Runs(_) => {
                 in_containers(values, |key, container| self.put(key, container, container.len()))
             }
         }
@@ -268,13 +312,32 @@ impl ValueSink for BitsWriter<'_> {
             let (now, later) =
                 values.split_at(values[..count].partition_point(|&value| value <= behind).max(1));
             values = later;
-            if let Body::Roaring(_) | Body::Dense(_) = self.body {
+            if let Body::Roaring(_) | Body::Dense(_) | Body::Runs(_) = self.body {
                 in_containers(now, |key, container| self.container(key, container))?;
                 continue;
             }
             self.take(now)?;
         }
         Ok(())
+    }
+
+    fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
+        if !self.lists_runs() {
+            return push_runs(self, source);
+        }
+        let mut runs = Vec::new();
+        while source.next(&mut runs)? {
+            runs.iter().try_for_each(|&run| self.push_run(run))?;
+        }
+        Ok(())
+    }
+
+    fn takes_stretches(&mut self) -> bool {
+        self.lists_runs()
+    }
+
+    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+        self.push_run([first_key << 16, last_key << 16 | 0xFFFF])
     }
 }
 

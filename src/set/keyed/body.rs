@@ -5,7 +5,8 @@ use crate::set::container::BITMAP_BYTES;
 use crate::set::file::Representation;
 use crate::set::sparse::{self, GROUP_VALUES};
 use crate::set::view::{
-    Damage, DenseView, ENTRY_BYTES, RoaringView, SetView, Shape, SparseView, Table, TreemapView,
+    Damage, DenseView, ENTRY_BYTES, RUN_BYTES, RoaringView, RunList, SetView, Shape, SparseView,
+    Table, TreemapView,
 };
 
 /// Bytes of a piece of a plain bitmap: 2^16 bits and their rank.
@@ -34,6 +35,7 @@ impl<'a> Body<'a> {
                 Shape::Treemap(TreemapView::new(payload, Table::Mapped(table)))
             }
             Representation::Sparse => Shape::Sparse(self.sparse()?),
+            Representation::Runs => Shape::Runs(RunList::new(self.bytes.as_chunks().0)),
             Representation::Parts => return Err(Damage::of("a set of a file is no folder")),
         }))
     }
@@ -83,6 +85,9 @@ impl<'a> Body<'a> {
                 return Err(Damage::of("the roaring bitmap does not end where its set does"));
             }
             Shape::Sparse(sparse) => sparse.check()?,
+            Shape::Runs(_) if !self.bytes.len().is_multiple_of(RUN_BYTES) => {
+                return Err(Damage::of("the list of runs does not end where its set does"));
+            }
             _ => {}
         }
         if view.counted()? != self.cardinality {

@@ -92,8 +92,11 @@ impl<'f> SetEncoder<'f> {
                 out.write_all(&bytes)?;
                 (Representation::Dense, bytes.len())
             }
-            // `best_body` never gives parts.
-            Representation::Roaring | Representation::Treemap | Representation::Parts => {
+            // `best_body` gives neither runs nor parts.
+            Representation::Roaring
+            | Representation::Treemap
+            | Representation::Runs
+            | Representation::Parts => {
                 self.buffer.clear();
                 let mut portable = PortableWriter::new(&mut self.buffer, self.spool.clone());
                 in_containers(values, |key, container| {

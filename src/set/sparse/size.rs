@@ -1,6 +1,6 @@
 //! What a set would take as a sparse one.
 
-use super::layout::{ENTRY_BYTES, GROUP_VALUES, Layout};
+use super::layout::{ENTRY_BYTES, GROUP_LOG, GROUP_VALUES, Layout};
 use crate::set::container::Container;
 
 /// Counts the bytes of groups, by ascending containers.
@@ -28,6 +28,28 @@ impl SparseSize {
     /// Counts values, which ascend.
     pub(crate) fn add_values(&mut self, values: &[u64]) {
         self.add_ascending(values.len(), |index| values[index]);
+    }
+
+    /// Counts the values of a run.
+    pub(crate) fn add_run(&mut self, first: u64, last: u64) {
+        let value = |from: u64| move |index: usize| from.saturating_add(index as u64);
+        let rest = GROUP_VALUES - self.count;
+        if last - first < rest as u64 {
+            #[expect(clippy::cast_possible_truncation, reason = "at most a group")]
+            return self.add_ascending((last - first) as usize + 1, value(first));
+        }
+        self.add_ascending(rest, value(first));
+        // Full groups of neighbours have the same size.
+        let first = first + rest as u64;
+        let left = u128::from(last) + 1 - u128::from(first);
+        let (groups, more) = (left >> GROUP_LOG, left as usize & (GROUP_VALUES - 1));
+        let bytes = Layout::of(GROUP_VALUES, GROUP_VALUES as u64 - 1).bytes() + ENTRY_BYTES;
+        let groups = u64::try_from(groups).unwrap_or(u64::MAX);
+        self.finished_bytes =
+            self.finished_bytes.saturating_add(groups.saturating_mul(bytes as u64));
+        // There may be no value behind the groups.
+        let behind = first.wrapping_add(groups.wrapping_mul(GROUP_VALUES as u64));
+        self.add_ascending(more, value(behind));
     }
 
     /// Counts `len` values. `value` gives those that begin or end a group, by their index.

@@ -1,13 +1,47 @@
-//! The values of a sparse set, in order, from either end.
+//! The values of a set that finds them by their ranks, in order, from either end.
 
 use super::walk::{BLOCK, DISORDER};
-use super::{Damage, SparseView};
+use super::{Damage, RunList, SparseView};
 use std::ops::Range;
+
+/// A set without containers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Ranked<'a> {
+    Sparse(SparseView<'a>),
+    Runs(RunList<'a>),
+}
+
+impl Ranked<'_> {
+    /// Number of values below `value`, and whether it is in the set.
+    pub(super) fn position(self, value: u64) -> Result<(u64, bool), Damage> {
+        match self {
+            Self::Sparse(sparse) => sparse.position(value),
+            Self::Runs(runs) => runs.position(value),
+        }
+    }
+
+    /// The value that has `rank` values before it.
+    pub(super) fn select(self, rank: u64) -> Result<Option<u64>, Damage> {
+        match self {
+            Self::Sparse(sparse) => sparse.select(rank),
+            Self::Runs(runs) => runs.select(rank),
+        }
+    }
+
+    /// Fills `out` with the values from `rank` on, which must exist, or with fewer; gives their
+    /// number, at least one.
+    fn decode(self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
+        match self {
+            Self::Sparse(sparse) => sparse.decode(rank, out),
+            Self::Runs(runs) => runs.decode(rank, out),
+        }
+    }
+}
 
 /// Values by their ranks, decoded a block at a time.
 #[derive(Debug, Clone)]
 pub(super) struct ByRank<'a> {
-    view: SparseView<'a>,
+    view: Ranked<'a>,
     /// Ranks that neither side has decoded.
     ranks: Range<u64>,
     front: Block,
@@ -26,7 +60,7 @@ struct Block {
 
 impl Block {
     /// Decodes `count` values from `rank` on, or fewer if their group ends before.
-    fn fill(&mut self, view: SparseView<'_>, rank: u64, count: u64) -> Result<u64, Damage> {
+    fn fill(&mut self, view: Ranked<'_>, rank: u64, count: u64) -> Result<u64, Damage> {
         let count = usize::try_from(count).map_or(BLOCK, |count| count.min(BLOCK));
         if self.values.len() < count {
             self.values.resize(count, 0);
@@ -43,7 +77,7 @@ impl Block {
 
 impl<'a> ByRank<'a> {
     /// The values from the first to the last of `ends`.
-    pub(super) fn new(view: SparseView<'a>, ends: Option<(u64, u64)>) -> Self {
+    pub(super) fn new(view: Ranked<'a>, ends: Option<(u64, u64)>) -> Self {
         let ranks = ends.map_or(Ok(0..0), |(first, last)| {
             let (end, is_there) = view.position(last)?;
             Ok(view.position(first)?.0..end + u64::from(is_there))

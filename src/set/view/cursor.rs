@@ -1,6 +1,7 @@
 //! The containers of a set, in order.
 
 use super::roaring::RoaringView;
+use super::run_list::RunWalk;
 use super::search::{difference, sum};
 use super::walk::Walk;
 use super::{Damage, FolderView, Shape};
@@ -28,10 +29,46 @@ pub(crate) struct Cursor<'a> {
 #[derive(Debug, Clone)]
 enum Here<'a> {
     Lent(Container<'a>),
-    /// A container that is made of the values of a sparse set, which has none itself.
-    Made(Box<(Walk<'a>, Scratch)>),
+    /// A container that is made for a set which has none itself.
+    Made(Box<(Maker<'a>, Scratch)>),
     /// In a part of a folder: the part before `next`.
     Part(Box<Cursor<'a>>),
+}
+
+/// Makes containers of a set that has none.
+#[derive(Debug, Clone)]
+enum Maker<'a> {
+    /// Of the values of a sparse set.
+    Values(Walk<'a>),
+    Runs(RunWalk<'a>),
+}
+
+impl Maker<'_> {
+    /// Moves to the container of `value`, or to the next one.
+    fn seek(&mut self, value: u64) -> Result<(), Damage> {
+        match self {
+            Self::Values(walk) => walk.seek(value),
+            Self::Runs(walk) => {
+                walk.seek(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        match self {
+            Self::Values(walk) => walk.end(),
+            Self::Runs(walk) => walk.end(),
+        }
+    }
+
+    /// Makes the next container in `scratch`; gives its key.
+    fn container(&mut self, scratch: &mut Scratch) -> Result<Option<u64>, Damage> {
+        match self {
+            Self::Values(walk) => walk.container(scratch),
+            Self::Runs(walk) => walk.container(scratch),
+        }
+    }
 }
 
 /// Containers that are checked one by one before a search.
@@ -47,10 +84,13 @@ fn low_key(key: u64) -> u16 {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(shape: Shape<'a>) -> Self {
-        let here = match shape {
-            Shape::Sparse(sparse) => Here::Made(Box::new((Walk::new(sparse), Scratch::default()))),
-            _ => Here::Lent(Container::Array(&[])),
+        let maker = match shape {
+            Shape::Sparse(sparse) => Some(Maker::Values(Walk::new(sparse))),
+            Shape::Runs(runs) => Some(Maker::Runs(RunWalk::new(runs))),
+            _ => None,
         };
+        let made = maker.map(|maker| Here::Made(Box::new((maker, Scratch::default()))));
+        let here = made.unwrap_or(Here::Lent(Container::Array(&[])));
         Self { shape, next: 0, met: None, slot: Slot::default(), bucket: None, here }
     }
 
@@ -65,6 +105,7 @@ impl<'a> Cursor<'a> {
                 Some(u64::from(bucket.key) << 16 | 0xFFFF)
             }
             Shape::Sparse(sparse) => Some(sparse.ends()?.1 >> 16),
+            Shape::Runs(runs) => Some(runs.ends()?.1 >> 16),
             Shape::Folder(folder) => Some(folder.parts().last()?.last >> 16),
             // Let the caller ask for any container, so that it gets the damage.
             Shape::Damaged(_) => Some(u64::MAX >> 16),
@@ -183,7 +224,7 @@ impl<'a> Cursor<'a> {
                     self.next += 1;
                 }
             }
-            Shape::Damaged(_) | Shape::Sparse(_) | Shape::Folder(_) => {} // `next` reports damage, `seek` moves
+            Shape::Damaged(_) | Shape::Sparse(_) | Shape::Runs(_) | Shape::Folder(_) => {} // `next` reports damage, `seek` moves
         }
     }
 
@@ -233,11 +274,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The last key up to which all containers from the last one that was read have all their
+    /// values; none if it has not all of them, or if nobody can tell.
+    pub(crate) fn full_to(&self) -> Option<u64> {
+        match &self.here {
+            Here::Made(made) => match &made.0 {
+                Maker::Runs(walk) => walk.full_to(),
+                Maker::Values(_) => None,
+            },
+            Here::Part(part) => part.full_to(),
+            Here::Lent(_) => None,
+        }
+    }
+
     /// The next container, if its values ascend. For callers that go from value to value.
     pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
         let Some(key) = self.advance()? else { return Ok(None) };
         // Containers of these sets are always in order.
-        let is_sound = matches!(self.shape, Shape::Memory(_) | Shape::Sparse(_));
+        let is_sound = matches!(self.shape, Shape::Memory(_) | Shape::Sparse(_) | Shape::Runs(_));
         let disorder = if is_sound { None } else { self.here().disorder() };
         match disorder {
             Some(what) => Err(Damage::of(what)),
@@ -280,7 +334,7 @@ impl<'a> Cursor<'a> {
                 self.bucket = Some((high, roaring, 0));
                 self.next += 1;
             },
-            Shape::Sparse(_) | Shape::Folder(_) => Ok(None), // `advance` gives their containers
+            Shape::Sparse(_) | Shape::Runs(_) | Shape::Folder(_) => Ok(None), // `advance` gives their containers
             Shape::Damaged(damage) => Err(damage),
         }
     }
@@ -292,7 +346,7 @@ impl<'a> Cursor<'a> {
         let mut passed = 0;
         match self.shape {
             Shape::Damaged(damage) => return Err(damage),
-            Shape::Sparse(_) => {} // it finds a value by its rank without this
+            Shape::Sparse(_) | Shape::Runs(_) => {} // they find a value by its rank without this
             Shape::Folder(folder) => {
                 if let Here::Part(part) = &mut self.here {
                     let pass = part.pass(count);

@@ -6,7 +6,7 @@
 //! questions. If these are very many, each piece becomes a bitmap first.
 
 use super::search::{difference, split};
-use super::{Cursor, Damage, FolderView, Screen, SetView, Shape, SparseView, Walk};
+use super::{Cursor, Damage, FolderView, RUN_BYTES, Screen, SetView, Shape, SparseView, Walk};
 use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
@@ -64,6 +64,7 @@ impl SetView<'_> {
             Shape::Roaring(roaring) => roaring.bytes(),
             Shape::Treemap(treemap) => treemap.bytes(),
             Shape::Sparse(sparse) => sparse.bytes(),
+            Shape::Runs(runs) => runs.count() * RUN_BYTES,
             Shape::Folder(folder) => folder.parts().iter().map(|part| part.view().bytes()).sum(),
             Shape::Memory(containers) => containers.bytes(),
             Shape::Damaged(_) => 0,
@@ -404,7 +405,7 @@ impl<'a> Prober<'a> {
         {
             return self.walk_to::<O>(sparse);
         }
-        let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Folder(_));
+        let has_parts = matches!(self.view.0, Shape::Sparse(_) | Shape::Runs(_) | Shape::Folder(_));
         let (view, pieces) = (self.view, self.pieces);
         if has_parts || pieces.containers() > MAX_CONTAINERS {
             return self.each_piece(|_, offsets: &[O], answers| {
@@ -634,6 +635,12 @@ impl SetView<'_> {
     fn batch(self, values: &[u64], found: &mut [bool]) -> Result<(), Damage> {
         match self.0 {
             Shape::Sparse(sparse) => return sparse_batch(sparse, values, found),
+            Shape::Runs(runs) => {
+                for (found, &value) in found.iter_mut().zip(values) {
+                    *found = runs.contains(value);
+                }
+                return Ok(());
+            }
             Shape::Folder(folder) => return folder_batch(folder, values, found),
             _ => {}
         }

@@ -1,5 +1,6 @@
-//! Views: sets that are asked in place. A view is a plain bitmap, a roaring bitmap of 32 or 64 bits
-//! or a sparse set in borrowed bytes, such as a mapped file; or the containers of a set in memory.
+//! Views: sets that are asked in place. A view is a plain bitmap, a roaring bitmap of 32 or 64 bits,
+//! a sparse set or a list of runs in borrowed bytes, such as a mapped file; or the containers of a
+//! set in memory.
 //! Every question is written here, once for all of them.
 //!
 //! Nothing is decoded beforehand. A question reads what it needs: a word, or the head of the file
@@ -7,8 +8,8 @@
 //! an error or an answer, and never a panic.
 //!
 //! Flow: bytes → [`DenseView`], [`RoaringView`], [`TreemapView`] → [`SetView`],
-//! which speaks of containers by their keys (`value >> 16`) → queries. A [`SparseView`]
-//! has no containers: it finds values by their ranks. A [`FolderView`] asks the part that has
+//! which speaks of containers by their keys (`value >> 16`) → queries. A [`SparseView`] and a
+//! [`RunList`] have no containers: they find values by their ranks. A [`FolderView`] asks the part that has
 //! the answer.
 
 // Circle: `by_part`, `values`: the values of a folder are those of its parts, one part after the
@@ -22,6 +23,7 @@ mod folder;
 mod many;
 mod query;
 mod roaring;
+mod run_list;
 mod runs;
 mod screen;
 mod search;
@@ -34,11 +36,13 @@ mod values;
 mod walk;
 
 use crate::set::container::WORDS;
+use by_rank::Ranked;
 pub(crate) use cursor::Cursor;
 pub(crate) use dense::DenseView;
 pub(crate) use folder::{FolderPart, FolderView};
 pub use many::Prober;
 pub(crate) use roaring::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView};
+pub(crate) use run_list::{RUN_BYTES, RunEntry, RunList};
 pub use runs::Runs;
 pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use search::{ends_of, find_key};
@@ -78,6 +82,7 @@ pub(crate) enum Shape<'a> {
     Roaring(RoaringView<'a>),
     Treemap(TreemapView<'a>),
     Sparse(SparseView<'a>),
+    Runs(RunList<'a>),
     /// Parts, each of which is a view of its own.
     Folder(FolderView<'a>),
     /// Containers in memory: no question to them fails.
@@ -136,6 +141,23 @@ impl<'a> SetView<'a> {
     pub(crate) fn walk(self) -> Option<Walk<'a>> {
         match self.0 {
             Shape::Sparse(sparse) => Some(Walk::new(sparse)),
+            _ => None,
+        }
+    }
+
+    /// The runs, if the set is a list of them.
+    pub(crate) fn runs_listed(self) -> Option<RunList<'a>> {
+        match self.0 {
+            Shape::Runs(runs) => Some(runs),
+            _ => None,
+        }
+    }
+
+    /// The set, if it finds values by their ranks.
+    fn ranked(self) -> Option<Ranked<'a>> {
+        match self.0 {
+            Shape::Sparse(sparse) => Some(Ranked::Sparse(sparse)),
+            Shape::Runs(runs) => Some(Ranked::Runs(runs)),
             _ => None,
         }
     }

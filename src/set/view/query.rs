@@ -6,8 +6,8 @@ use super::{Damage, RoaringView, SetView, Shape};
 use crate::set::container::Container;
 use std::ops::RangeBounds;
 
-/// A sparse set answers by ranks, and a folder by its parts. Nothing asks them for a container.
-const NO_CONTAINERS: Damage = Damage { offset: 0, what: "a sparse set has no containers" };
+/// Some sets answer by ranks, and a folder by its parts. Nothing asks them for a container.
+const NO_CONTAINERS: Damage = Damage { offset: 0, what: "the set has no containers" };
 
 const WRONG_RANKS: Damage =
     Damage { offset: 0, what: "the number of values before a container is wrong" };
@@ -17,7 +17,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn container(self, key: u64) -> Result<Option<Container<'a>>, Damage> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
-            Shape::Sparse(_) => return Err(NO_CONTAINERS),
+            Shape::Sparse(_) | Shape::Runs(_) => return Err(NO_CONTAINERS),
             Shape::Folder(folder) => match folder.parts().get(folder.place(key << 16)) {
                 Some(part) => part.ask(|view| view.container(key))?,
                 None => None,
@@ -55,6 +55,7 @@ impl<'a> SetView<'a> {
         match self.0 {
             Shape::Dense(dense) => return Ok(dense.contains(value)),
             Shape::Sparse(sparse) => return sparse.contains(value),
+            Shape::Runs(runs) => return Ok(runs.contains(value)),
             Shape::Folder(folder) => return folder.contains(value),
             _ => {}
         }
@@ -67,7 +68,7 @@ impl<'a> SetView<'a> {
     pub(crate) fn last_up_to(self, key: u64) -> Result<Option<Keyed<'a>>, Damage> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
-            Shape::Sparse(_) | Shape::Folder(_) => return Err(NO_CONTAINERS),
+            Shape::Sparse(_) | Shape::Runs(_) | Shape::Folder(_) => return Err(NO_CONTAINERS),
             Shape::Memory(containers) => containers.last_up_to(key),
             Shape::Dense(dense) => {
                 let behind = dense.place(key.saturating_add(1));
@@ -107,6 +108,7 @@ impl<'a> SetView<'a> {
         Ok(match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(sparse) => sparse.position(key << 16)?.0,
+            Shape::Runs(runs) => runs.position(key << 16)?.0,
             Shape::Folder(folder) => match (key << 16).checked_sub(1) {
                 Some(before) => folder.rank(before)?,
                 None => 0,
@@ -146,13 +148,12 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn rank(self, value: u64) -> Result<u64, Damage> {
-        match self.0 {
-            Shape::Sparse(sparse) => {
-                let (before, is_there) = sparse.position(value)?;
-                return sum(before, is_there.into());
-            }
-            Shape::Folder(folder) => return folder.rank(value),
-            _ => {}
+        if let Some(ranked) = self.ranked() {
+            let (before, is_there) = ranked.position(value)?;
+            return sum(before, is_there.into());
+        }
+        if let Shape::Folder(folder) = self.0 {
+            return folder.rank(value);
         }
         let (key, low) = split(value);
         let here = self.container(key)?.map_or(0, |container| container.rank(low));
@@ -168,6 +169,7 @@ impl<'a> SetView<'a> {
         match self.0 {
             Shape::Memory(containers) => Ok(containers.len()),
             Shape::Sparse(sparse) => Ok(sparse.len()),
+            Shape::Runs(runs) => runs.len(),
             Shape::Folder(folder) => Ok(folder.len()),
             Shape::Dense(dense) => dense.rank(dense.len()),
             _ => self.rank(u64::MAX),
@@ -208,6 +210,7 @@ impl<'a> SetView<'a> {
         let found = match self.0 {
             Shape::Damaged(damage) => return Err(damage),
             Shape::Sparse(sparse) => return sparse.select(index),
+            Shape::Runs(runs) => return runs.select(index),
             Shape::Folder(folder) => return folder.select(index),
             Shape::Memory(containers) => {
                 containers.holder(index).map(|(key, c, before)| (key, c, before, true))
@@ -246,10 +249,11 @@ impl<'a> SetView<'a> {
     ///
     /// If the bytes are damaged where the answer is looked for.
     pub fn next(self, value: u64) -> Result<Option<u64>, Damage> {
-        match self.0 {
-            Shape::Sparse(sparse) => return sparse.select(sparse.position(value)?.0),
-            Shape::Folder(folder) => return folder.next(value),
-            _ => {}
+        if let Some(ranked) = self.ranked() {
+            return ranked.select(ranked.position(value)?.0);
+        }
+        if let Shape::Folder(folder) = self.0 {
+            return folder.next(value);
         }
         let (wanted, low) = split(value);
         let mut cursor = self.cursor();
@@ -272,7 +276,7 @@ impl<'a> SetView<'a> {
         if let Shape::Folder(folder) = self.0 {
             return folder.previous(value);
         }
-        if let Shape::Dense(_) | Shape::Sparse(_) = self.0 {
+        if let Shape::Dense(_) | Shape::Sparse(_) | Shape::Runs(_) = self.0 {
             // There may be many pieces without values. The ranks pass them.
             return match self.rank(value)?.checked_sub(1) {
                 Some(index) => self.select(index),

@@ -1,12 +1,15 @@
 //! The runs of a set: its values as ranges that do not touch.
 
-use super::{Cursor, Damage, SetView};
+use super::{Cursor, Damage, RunList, SetView, Shape};
 use crate::set::container::{Container, Scratch, intervals};
 
 /// Iterates over the first and the last value of each run, ascending.
 #[derive(Debug)]
 pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
+    /// The runs of a set that lists them, and the next one of them.
+    list: RunList<'a>,
+    next: usize,
     scratch: Scratch,
     /// The runs of one container, the last one first.
     found: Vec<(u64, u64)>,
@@ -30,8 +33,11 @@ impl<'a> SetView<'a> {
     /// ```
     #[must_use]
     pub fn runs(self) -> Runs<'a> {
-        let cursor = Some(self.cursor());
-        Runs { cursor, scratch: Scratch::default(), found: Vec::new(), open: None }
+        let (cursor, list) = match self.0 {
+            Shape::Runs(list) => (None, list),
+            _ => (Some(self.cursor()), RunList::new(&[])),
+        };
+        Runs { cursor, list, next: 0, scratch: Scratch::default(), found: Vec::new(), open: None }
     }
 }
 
@@ -62,9 +68,12 @@ impl Iterator for Runs<'_> {
                     self.cursor = None;
                     return Some(Err(damage));
                 }
-                Some(Ok(None)) | None => {
-                    self.cursor = None;
-                    return self.open.take().map(Ok);
+                Some(Ok(None)) => self.cursor = None,
+                None => {
+                    let listed = self.list.checked(self.next);
+                    let is_damaged = matches!(listed, Some(Err(_)));
+                    self.next = if is_damaged { usize::MAX } else { self.next.saturating_add(1) };
+                    return self.open.take().map(Ok).or(listed);
                 }
             }
         }

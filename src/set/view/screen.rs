@@ -89,7 +89,7 @@ impl Screen {
     /// About the bytes that the best screen for `view` has; the smallest one has a quarter of them,
     /// or more. 0 if there is none. O(1).
     pub(crate) fn best_bytes(view: SetView<'_>) -> Result<u64, Damage> {
-        if view.bytes() < MIN_SET_BYTES {
+        if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(0);
         }
         if let Shape::Sparse(_) = view.0 {
@@ -393,6 +393,7 @@ fn has_small_buckets(view: SetView<'_>) -> bool {
             sparse.len() / MIN_CONTAINER_VALUES <= last.saturating_sub(first) >> 16
         }),
         Shape::Folder(folder) => folder.parts().iter().any(|part| has_small_buckets(part.view())),
+        Shape::Runs(_) => true,
         _ => false,
     }
 }

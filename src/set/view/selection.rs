@@ -39,7 +39,7 @@ impl<'a> Selection<'a> {
     pub(crate) fn select(&mut self, rank: u64) -> Result<u64, Damage> {
         let what = "there are fewer values than the file says";
         let fewer = Damage::of(what);
-        if let Shape::Sparse(_) | Shape::Folder(_) = self.view.0 {
+        if let Shape::Sparse(_) | Shape::Runs(_) | Shape::Folder(_) = self.view.0 {
             return self.view.select(rank)?.ok_or(fewer);
         }
         while rank >= self.before + self.len {

@@ -20,7 +20,7 @@ pub struct Values<'a>(Kind<'a>);
 #[expect(clippy::large_enum_variant, reason = "most values are asked for by container")]
 enum Kind<'a> {
     Containers(ByContainer<'a>),
-    /// The values of a sparse set.
+    /// The values of a set that finds them by their ranks.
     Ranks(Box<ByRank<'a>>),
     /// The values of the parts of a folder.
     Parts(ByPart<'a>),
@@ -102,14 +102,14 @@ impl<'a> SetView<'a> {
     pub fn range(self, range: impl RangeBounds<u64>) -> Values<'a> {
         let ends = ends_of(&range);
         let (first, last) = ends.unwrap_or_default();
-        if let Shape::Sparse(sparse) = self.0 {
-            return Values(Kind::Ranks(Box::new(ByRank::new(sparse, ends))));
+        if let Some(ranked) = self.ranked() {
+            return Values(Kind::Ranks(Box::new(ByRank::new(ranked, ends))));
         }
         if let Shape::Folder(folder) = self.0 {
             return Values(Kind::Parts(ByPart::new(folder, ends)));
         }
         let mut cursor = self.cursor();
-        // Only a sparse set can fail here.
+        // Only a set without containers can fail here.
         let ended = ends.is_none() || cursor.seek(first >> 16).is_err();
         let (front, back) = (Decoded::default(), Decoded::default());
         Values(Kind::Containers(ByContainer {
