@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Most keys of a block.
 pub(super) const MAX_KEYS: usize = 512;
 /// Most values of a container that shares a vector with the others.
-const MAX_FEW: usize = 15;
+pub(super) const MAX_FEW: usize = 15;
 /// Most values of that vector: a new value moves those behind it.
 const MAX_LOWS: usize = 4 * MAX_KEYS;
 
@@ -35,6 +35,14 @@ enum Body {
 fn places(ends: &[u16], index: usize) -> Range<usize> {
     let start = index.checked_sub(1).map_or(0, |before| usize::from(ends[before]));
     start..usize::from(ends[index])
+}
+
+/// Whether values take less memory as runs.
+fn are_runs(values: &[[u8; 2]]) -> bool {
+    let plain = 2 * values.len();
+    debug_assert!(values.len() <= MAX_ARRAY);
+    // A run takes 4 bytes, and their number 2.
+    plain > 6 && 2 + 4 * Container::Array(values).runs_up_to(plain / 4) < plain
 }
 
 /// Moves the ends from `index` on after a container changed from `old` to `new` values.
@@ -183,6 +191,21 @@ impl Block {
         self.many().insert(index, container);
     }
 
+    /// Appends a container of few values; gives whether it has room for it, and an array suits it.
+    #[inline]
+    pub(super) fn push_few(&mut self, key: u64, values: &[[u8; 2]]) -> bool {
+        let Body::Few { ends, lows } = &mut self.body else { return false };
+        let has_room = self.keys.len() < MAX_KEYS && lows.len() + values.len() <= MAX_LOWS;
+        if !has_room || values.len() > MAX_FEW || are_runs(values) {
+            return false;
+        }
+        self.keys.push(key);
+        lows.extend_from_slice(values);
+        #[expect(clippy::cast_possible_truncation, reason = "at most MAX_LOWS")]
+        ends.push(lows.len() as u16);
+        true
+    }
+
     /// Replaces container `index` by `container op other`; it may be empty afterwards.
     pub(super) fn join(
         &mut self,
@@ -241,17 +264,11 @@ impl Block {
 
     /// Brings every container into its smallest form; gives whether one changed its form.
     pub(super) fn optimize(&mut self, scratch: &mut Scratch) -> bool {
-        if let Body::Few { ends, lows } = &mut self.body {
-            let as_runs = |index| {
-                let values = &lows[places(ends, index)];
-                let plain = 2 * values.len();
-                debug_assert!(values.len() <= MAX_ARRAY);
-                2 + 4 * Container::Array(values).runs_up_to(plain / 4) < plain
-            };
-            if !(0..ends.len()).any(as_runs) {
-                lows.shrink_to_fit();
-                return false;
-            }
+        if let Body::Few { ends, lows } = &mut self.body
+            && !(0..ends.len()).any(|index| are_runs(&lows[places(ends, index)]))
+        {
+            lows.shrink_to_fit();
+            return false;
         }
         let containers = self.many().iter_mut();
         containers.fold(false, |changed, owned| owned.optimize(scratch) | changed)

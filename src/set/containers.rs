@@ -13,7 +13,7 @@
 //! With c containers a search takes O(log c) and a new key O(√c) while c is below 10^9.
 //! A container takes 10 bytes beside its values if it and its neighbours have few values; else 40 bytes beside its array, bitmap or runs.
 
-use super::block::{Block, MAX_KEYS};
+use super::block::{Block, MAX_FEW, MAX_KEYS};
 use super::container::{Container, Op, Owned, Scratch, intersection_len, intersects};
 use super::view::find_key;
 use std::ops::{Range, RangeInclusive};
@@ -280,11 +280,30 @@ impl Containers {
         self.blocks.extend(other.blocks);
     }
 
+    /// Appends a container of few values to the last block; gives whether that has room for it. Its
+    /// key must be larger than all others.
+    #[inline]
+    pub(crate) fn push_few(&mut self, key: u64, lows: &[[u8; 2]]) -> bool {
+        let is_pushed = self.blocks.last_mut().is_some_and(|block| block.push_few(key, lows));
+        if is_pushed && let Some(len) = self.lens.last_mut() {
+            *len += lows.len() as u64;
+        }
+        is_pushed
+    }
+
     /// Appends ascending values above all others. All values with the same key must come in one
     /// call.
     pub(crate) fn push_values(&mut self, values: &[u64]) {
-        let mut scratch = Scratch::default();
+        let (mut scratch, mut lows) = (Scratch::default(), [[0; 2]; MAX_FEW]);
         for alike in values.chunk_by(|a, b| a >> 16 == b >> 16) {
+            if let Some(lows) = lows.get_mut(..alike.len()) {
+                for (low, value) in lows.iter_mut().zip(alike) {
+                    [low[0], low[1], ..] = value.to_le_bytes();
+                }
+                if self.push_few(alike[0] >> 16, lows) {
+                    continue;
+                }
+            }
             scratch.clear();
             scratch.append(alike);
             scratch.close();

@@ -80,19 +80,19 @@ struct Waiting<'s> {
 
 impl Waiting<'_> {
     fn flush(&mut self) {
-        match self.lows[..] {
+        let Self { set, key, lows, scratch } = self;
+        let container = Container::Array(lows);
+        match lows[..] {
             [] => {}
-            [low] => {
-                self.set.insert(self.key << 16 | u64::from(u16::from_le_bytes(low)));
-            }
-            _ => {
-                let lows = Container::Array(&self.lows);
-                if self.set.0.last_key().is_none_or(|last| last < self.key) {
-                    self.set.0.push(self.key, Owned::smallest(lows, &mut self.scratch));
-                } else {
-                    self.set.0.join(Op::Or, self.key, lows, &mut self.scratch);
+            _ if set.0.last_key().is_none_or(|last| last < *key) => {
+                if !set.0.push_few(*key, lows) {
+                    set.0.push(*key, Owned::smallest(container, scratch));
                 }
             }
+            [low] => {
+                set.insert(*key << 16 | u64::from(u16::from_le_bytes(low)));
+            }
+            _ => set.0.join(Op::Or, *key, container, scratch),
         }
         self.lows.clear();
     }

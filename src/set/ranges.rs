@@ -13,6 +13,11 @@ pub(crate) trait RunSource: Send {
     /// Called during a long run of which no more is needed; an error ends the work.
     fn check(&self) -> Result<()>;
 
+    /// Whether it is known that all values are below 2^32.
+    fn is_narrow(&self) -> bool {
+        false
+    }
+
     /// The windows by which several threads can share the source, if nothing was taken from it;
     /// none if only one thread can take it.
     fn windows(&self) -> Option<Windows> {

@@ -112,6 +112,10 @@ impl RunSource for RunAlgebra<'_> {
         self.left.source.check()
     }
 
+    fn is_narrow(&self) -> bool {
+        self.left.source.is_narrow()
+    }
+
     /// Every run is part of a left run.
     fn windows(&self) -> Option<Windows> {
         self.left.source.windows()

@@ -422,4 +422,9 @@ impl ValueSink for IntegerSet {
         self.0.push(key, Owned::smallest(container, &mut Scratch::default()));
         Ok(())
     }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.0.push_values(values);
+        Ok(())
+    }
 }

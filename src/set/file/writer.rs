@@ -322,7 +322,9 @@ impl ValueSink for BitsWriter<'_> {
     }
 
     fn runs(&mut self, source: &mut dyn RunSource) -> Result<()> {
-        if !self.lists_runs() {
+        // Below 2^32 there are few containers, and joins of them are faster.
+        let is_listed = matches!(self.body, Body::Runs(_)) || !source.is_narrow();
+        if !is_listed || !self.lists_runs() {
             return push_runs(self, source);
         }
         let mut runs = Vec::new();

@@ -1,12 +1,15 @@
 //! Many values asked for at once.
 //!
+//! If they are more than the values of the set, a [table](super::lookup) of the set answers them.
+//!
 //! A set larger than the caches answers at the speed of memory: each single question waits for a
 //! page table walk and for a cache line. Many questions are first put in the order of the pieces
 //! of the set. A piece fits the second-level cache, so its memory is read once for all its
 //! questions. If these are very many, each piece becomes a bitmap first.
 
+use super::lookup::Lookup;
 use super::search::{difference, split};
-use super::{Cursor, Damage, FolderView, RUN_BYTES, Screen, SetView, Shape, SparseView, Walk};
+use super::{Cursor, Damage, FolderView, RUN_BYTES, SetView, Shape, SparseView, Walk};
 use crate::kernel::packed;
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::Pages;
@@ -20,8 +23,6 @@ const BATCH: usize = 64;
 const MIN_ORDERED: usize = 1 << 12;
 /// Most values that are put in order together. More values are not answered faster.
 const MANY: usize = 1 << 24;
-/// Most bytes of a screen that is made for one call.
-const MOST_SCREEN_BYTES: usize = 1 << 28;
 /// Bytes of a piece, which shares the second-level cache with the values asked for.
 const PIECE_BYTES: usize = 1 << 18;
 /// Most pieces. The first-level cache holds their ends while values are put in order.
@@ -93,8 +94,8 @@ impl SetView<'_> {
 pub struct Prober<'a> {
     view: SetView<'a>,
     /// Answers most values, if there is one.
-    screen: Option<Arc<Screen>>,
-    /// Places of values that the screen does not answer.
+    table: Option<Arc<Lookup>>,
+    /// Places of values that the table does not answer.
     unsure: Vec<usize>,
     /// Values at such places, and the answers of the set.
     asked: (Vec<u64>, Vec<bool>),
@@ -114,7 +115,7 @@ pub struct Prober<'a> {
 /// A clone is for another thread: it shares the set, and has memory of its own.
 impl Clone for Prober<'_> {
     fn clone(&self) -> Self {
-        Self { screen: self.screen.clone(), ..Self::of_pieces(self.view, self.pieces) }
+        Self { table: self.table.clone(), ..Self::of_pieces(self.view, self.pieces) }
     }
 }
 
@@ -215,13 +216,14 @@ impl<'a> Prober<'a> {
     fn of_pieces(view: SetView<'a>, pieces: Pieces) -> Self {
         let ends = vec![0; pieces.count + 1];
         let (unsure, asked) = (Vec::new(), (Vec::new(), Vec::new()));
-        let (screen, offsets, answers, here) = (None, Pages::default(), Vec::new(), Vec::new());
-        Self { view, screen, unsure, asked, pieces, ends, offsets, answers, here }
+        let (table, offsets, answers, here) = (None, Pages::default(), Vec::new(), Vec::new());
+        Self { view, table, unsure, asked, pieces, ends, offsets, answers, here }
     }
 
-    /// A prober for about `count` values in all. If they are many, and neighbouring containers of
-    /// the set have few values each, `threads` first make a table of the set, in up to 256 MiB, that
-    /// answers most of them; O(values of the set) then. Clones share it.
+    /// A prober for about `count` values in all. If the set has no more values than that, `threads`
+    /// first make a table of it that answers each question with about one access to memory;
+    /// O(values of the set) then. None is made if it would take more than 256 MiB: sets of up to
+    /// 2^24 values have one in any case. Clones share it.
     ///
     /// # Errors
     ///
@@ -240,16 +242,16 @@ impl<'a> Prober<'a> {
     /// # Ok::<(), bitsort::set::Damage>(())
     /// ```
     pub fn for_many(view: SetView<'a>, count: usize, threads: usize) -> Result<Self, Damage> {
-        let screen = Screen::for_many(view, count, MOST_SCREEN_BYTES, threads.max(1))?;
-        Ok(Self { screen: screen.map(Arc::new), ..Self::new(view)? })
+        let table = Lookup::new(view, count, threads.max(1))?;
+        Ok(Self { table: table.map(Arc::new), ..Self::new(view)? })
     }
 
     /// How many values are best asked for in one call: more are not answered faster.
     #[must_use]
     pub fn best_batch(&self) -> usize {
         /// A batch of so few values takes little memory.
-        const SCREENED: usize = 1 << 18;
-        if self.screen.is_some() { SCREENED } else { MANY }
+        const ANSWERED: usize = 1 << 18;
+        if self.table.is_some() { ANSWERED } else { MANY }
     }
 
     /// Whether each of `values` is in the set, into the front of `found`.
@@ -268,8 +270,8 @@ impl<'a> Prober<'a> {
             let count = values.len().min(self.best_batch());
             let (now, later) = values.split_at(count);
             let (answers, behind) = found.split_at_mut(count);
-            match self.screen.clone() {
-                Some(screen) => self.answer_by_screen(&screen, now, answers)?,
+            match self.table.clone() {
+                Some(table) => self.answer_by_table(&table, now, answers)?,
                 None => self.answer(now, answers)?,
             }
             (values, found) = (later, behind);
@@ -277,19 +279,19 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// The same for a batch, of which `found` has as many; it asks the set for what the screen does
+    /// The same for a batch, of which `found` has as many; it asks the set for what the table does
     /// not know.
-    fn answer_by_screen(
+    fn answer_by_table(
         &mut self,
-        screen: &Screen,
+        table: &Lookup,
         values: &[u64],
         found: &mut [bool],
     ) -> Result<(), Damage> {
         let mut unsure = mem::take(&mut self.unsure);
         unsure.clear();
-        screen.answer(values, found, &mut unsure);
+        table.answer(values, found, &mut unsure);
         if 2 * unsure.len() > values.len() {
-            self.screen = None; // it costs more than it saves
+            self.table = None; // it costs more than it saves
         }
         self.ask_for(&unsure, values, found)?;
         self.unsure = unsure;

@@ -20,6 +20,7 @@ mod by_rank;
 mod cursor;
 mod dense;
 mod folder;
+mod lookup;
 mod many;
 mod query;
 mod roaring;

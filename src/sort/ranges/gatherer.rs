@@ -367,6 +367,11 @@ impl<'g> Joined<'g> {
         if let [only] = &mut self.sources[..] { only.next() } else { self.merge() }
     }
 
+    /// Whether all ranges are in memory and below 2^32.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.sources.iter().all(|source| matches!(source, Source::Narrow(_)))
+    }
+
     /// The windows of runs that are all in memory, in one array.
     pub(crate) fn windows(&self, threads: usize) -> Option<Windows> {
         let [Source::Narrow(runs)] = &self.sources[..] else { return None };

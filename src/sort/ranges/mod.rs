@@ -98,6 +98,10 @@ impl RunSource for Runs<'_> {
         Error::if_cancelled(&self.progress)
     }
 
+    fn is_narrow(&self) -> bool {
+        self.joined.is_narrow()
+    }
+
     fn windows(&self) -> Option<Windows> {
         self.joined.windows(self.threads)
     }
