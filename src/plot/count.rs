@@ -49,7 +49,7 @@ impl Map {
             let place = usize::try_from(cell).ok().filter(|place| *place < cells);
             place.ok_or(Damage::of("a value is larger than the largest one"))
         };
-        let count = if set.view().runs_listed().is_some() { count_runs } else { count_containers };
+        let count = if set.view().full_containers() > 0 { count_runs } else { count_containers };
         count(set.view(), cell_bits, &mut |cell, count| {
             counts[place(cell)?] += count;
             Ok(())

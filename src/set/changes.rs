@@ -5,7 +5,6 @@
 //! with about the same number of changes are joined, so each change is joined a logarithmic number
 //! of times.
 
-use super::format::SetFormat;
 use super::integer_set::IntegerSet;
 #[cfg(feature = "cli")]
 use super::operand::AsSet;
@@ -22,17 +21,12 @@ fn temporary(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_set(Path::new(NAMELESS), SetFormat::RoaringBits, spool, produce)
+    temporary_set(Path::new("a temporary set"), spool, produce)
 }
-
-const NAMELESS: &str = "a temporary set";
 
 /// The result of a plan, in a nameless file.
 fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
-    // Containers of long ranges would take too much.
-    let format = if plan.is_wide() { SetFormat::Bits } else { SetFormat::RoaringBits };
-    let produce = |sink: &mut dyn ValueSink| plan.run(sink, &Progress::default());
-    temporary_set(Path::new(NAMELESS), format, spool, produce)
+    temporary(spool, |sink| plan.run(sink, &Progress::default()))
 }
 
 /// The values of all `sets`, in a nameless file in `folder`.
@@ -43,8 +37,7 @@ fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
 #[cfg(feature = "cli")]
 pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile> {
     let spool = Spool { folder: folder.into(), ..Spool::default() };
-    let plan = Plan::join(Op::Or, Plan::all(sets));
-    temporary(&spool, |sink| plan.run(sink, &Progress::default()))
+    computed(&spool, Plan::join(Op::Or, Plan::all(sets)))
 }
 
 /// Most changes that wait in memory: 16 MiB, and as much again for sorting them.

@@ -32,7 +32,7 @@ impl Plan<'_> {
         }
         let mut count = 0;
         let mut pool = Pool::default();
-        self.walk_stretches(progress, |plan, key, last| {
+        self.walk(progress, |plan, key, last| {
             count += u128::from(plan.count_at(key, &mut pool)?) * u128::from(last - key + 1);
             Ok(())
         })?;

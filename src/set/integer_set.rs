@@ -436,9 +436,7 @@ impl SetView<'_> {
     /// If the bytes are damaged, or it is a list of runs of more than 2^44 values.
     pub fn to_set(self) -> Result<IntegerSet, Damage> {
         let (mut set, mut scratch) = (IntegerSet::new(), Scratch::default());
-        if let Some(runs) = self.runs_listed()
-            && runs.len()? > MAX_VALUES
-        {
+        if self.full_containers() > MAX_VALUES >> 16 {
             return Err(Damage::of("it has more than 2^44 values of ranges: too many for memory"));
         }
         let mut cursor = self.cursor();

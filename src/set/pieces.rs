@@ -69,6 +69,7 @@ impl Pool {
 }
 
 /// A set, and a cursor over its containers.
+#[derive(Clone)]
 pub(crate) struct Leaf<'a> {
     cursor: Cursor<'a>,
     /// The key of the next container, at which the cursor is.
@@ -127,12 +128,7 @@ impl<'a> Leaf<'a> {
 
     /// About the number of containers with all their values, if the set lists its runs; else 0.
     pub(super) fn full_containers(&self) -> u64 {
-        self.set.view().runs_listed().and_then(|runs| runs.len().ok()).unwrap_or(0) >> 16
-    }
-
-    /// The smallest and the largest value, if the set lists its runs.
-    pub(super) fn widest(&self) -> Option<(u64, u64)> {
-        self.set.view().runs_listed()?.ends()
+        self.set.view().full_containers()
     }
 
     /// The fault in the order of the last container, if there is one.

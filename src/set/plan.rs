@@ -11,7 +11,7 @@ use super::pieces::{Leaf, Piece, Pool};
 use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
-use crate::set::container::{Among, Op, SPAN};
+use crate::set::container::{Among, Op, Owned, SPAN, Scratch};
 use crate::set::file::{SetFile, ValueSink};
 use crate::set::view::Damage;
 use std::cmp::Reverse;
@@ -24,6 +24,7 @@ const LAST_KEY: u64 = u64::MAX >> 16;
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 
 /// The operations to do.
+#[derive(Clone)]
 pub(crate) enum Plan<'a> {
     Set(Box<Leaf<'a>>),
     /// All values from the first to the last.
@@ -174,26 +175,25 @@ impl<'a> Plan<'a> {
         self.keys_of_ranges() >= WIDE
     }
 
-    /// The widest range, if there is one.
-    fn widest(&self) -> Option<(u64, u64)> {
-        match self {
-            Self::Set(leaf) => leaf.widest(),
-            Self::Range(first, last) => Some((*first, *last)),
-            Self::Join(_, plans) | Self::Gather(_, Members { plans, .. }) => {
-                let ranges = plans.iter().filter_map(Self::widest);
-                ranges.max_by_key(|(first, last)| last.saturating_sub(*first))
-            }
+    /// Refuses a result whose containers would take months, or fill a disk, before the first one is
+    /// made.
+    fn check_width(&self, progress: &Progress) -> Result<()> {
+        if self.keys_of_ranges() <= MAX_CONTAINERS {
+            return Ok(());
         }
-    }
-
-    /// Refuses ranges whose containers would take months, or fill a disk.
-    fn check_width(&self) -> Result<()> {
-        match self.widest() {
-            Some((first, last)) if self.keys_of_ranges() > MAX_CONTAINERS => {
-                Err(Error::TooWide { first, last, limit: MAX_VALUES })
+        let (mut count, mut pool) = (0_u64, Pool::default());
+        self.clone().walk(progress, |plan, key, last| {
+            if key < last {
+                let piece = plan.piece(key, &mut pool)?;
+                count += if piece.container().len() == 0 { 0 } else { last - key + 1 };
+                pool.give(piece);
             }
-            _ => Ok(()),
-        }
+            if count > MAX_CONTAINERS {
+                let (first, last) = (key << 16, last << 16 | 0xFFFF);
+                return Err(Error::TooWide { first, last, limit: MAX_VALUES });
+            }
+            Ok(())
+        })
     }
 
     /// The last key up to which all containers of the result from `key` on are alike: they have all
@@ -222,37 +222,17 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Calls `step` with the plan and each of its keys.
-    pub(super) fn walk(
-        self,
-        progress: &Progress,
-        mut step: impl FnMut(&mut Self, u64) -> Result<()>,
-    ) -> Result<()> {
-        self.check_width()?;
-        self.walk_on(false, progress, |plan, key, _| step(plan, key))
-    }
-
     /// Calls `step` with the plan and its keys: with the first and the last key of a stretch of
     /// containers that are [alike](Self::alike_to), or with the same key twice.
-    pub(super) fn walk_stretches(
-        self,
-        progress: &Progress,
-        step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
-    ) -> Result<()> {
-        let is_wide = self.is_wide();
-        self.walk_on(is_wide, progress, step)
-    }
-
-    fn walk_on(
+    pub(super) fn walk(
         mut self,
-        by_stretches: bool,
         progress: &Progress,
         mut step: impl FnMut(&mut Self, u64, u64) -> Result<()>,
     ) -> Result<()> {
-        let mut from = 0;
+        let (is_wide, mut from) = (self.is_wide(), 0);
         progress.enter(Phase::Walk, self.last_key().map_or(0, |last| last + 1));
         while let Some(key) = self.key(from)? {
-            let last = if by_stretches { self.alike_to(key)? } else { key };
+            let last = if is_wide { self.alike_to(key)? } else { key };
             step(&mut self, key, last)?;
             progress.advance(last + 1 - from);
             from = last + 1;
@@ -296,19 +276,22 @@ impl<'a> Plan<'a> {
         if let Some(merge) = Merge::of(&self) {
             return Self::after(&sets, merge.run(progress, |values| sink.values(values)));
         }
-        let by_stretches = self.is_wide() && sink.takes_stretches();
-        if !by_stretches {
-            self.check_width()?;
+        let takes_stretches = self.is_wide() && sink.takes_stretches();
+        if !takes_stretches {
+            self.check_width(progress)?;
         }
         let mut pool = Pool::default();
-        let ran = self.walk_on(by_stretches, progress, |plan, key, last| {
+        let ran = self.walk(progress, |plan, key, last| {
             let piece = plan.piece(key, &mut pool)?;
             if key == last {
                 sink.container(key, piece.container())?;
-            } else if piece.container().len() == SPAN {
+            } else if takes_stretches && piece.container().len() == SPAN {
                 sink.stretch(key, last)?;
             } else if piece.container().len() > 0 {
-                return Err(Error::Accounting { what: "a stretch has other values".into() });
+                for key in key..=last {
+                    sink.container(key, piece.container())?;
+                    Error::if_cancelled(progress)?;
+                }
             }
             pool.give(piece);
             Ok(())
@@ -341,8 +324,16 @@ impl<'a> Plan<'a> {
         let mut pool = Pool::default();
         sets.retain(|set| !set.view().is_sound());
         let mut found = Containers::default();
-        self.walk(progress, |plan, key| {
+        self.check_width(progress)?;
+        self.walk(progress, |plan, key, last| {
             let piece = plan.piece(key, &mut pool)?;
+            if key < last {
+                let full = piece.container().len() > 0;
+                for key in (key..=last).filter(|_| full) {
+                    found.push(key, Owned::copy(piece.container(), &mut Scratch::default()));
+                }
+                return Ok(());
+            }
             if !sets.is_empty()
                 && let Some(what) = piece.container().disorder()
             {
@@ -363,6 +354,7 @@ fn damaged_file(sets: &[Operand<'_>]) -> Option<Error> {
 
 /// Plans that are walked through together. At each key, only those that have it are asked for
 /// values.
+#[derive(Clone)]
 pub(crate) struct Members<'a> {
     plans: Vec<Plan<'a>>,
     /// The next key of each plan that is not at its end.

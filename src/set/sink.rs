@@ -95,18 +95,31 @@ pub(crate) fn temporary_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_set(path, SetFormat::Bits, spool, produce)
+    temporary_in(path, spool, |file| {
+        write_bits(file, path, SetFormat::Bits, spool, produce).map(drop)
+    })
 }
 
-/// The same in this format of a `.bits` file.
+/// The same in the representation that suits the first values. It is written once only.
 pub(crate) fn temporary_set(
     path: &Path,
-    format: SetFormat,
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
+    temporary_in(path, spool, |file| {
+        let mut writer = BitsWriter::new(file, path, SetFormat::Bits, spool.clone());
+        produce(&mut writer)?;
+        writer.finish().map(drop)
+    })
+}
+
+fn temporary_in(
+    path: &Path,
+    spool: &Spool,
+    write: impl FnOnce(&File) -> Result<()>,
+) -> Result<SetFile> {
     let file = spool.file()?;
-    write_bits(&file, path, format, spool, produce).map_err(|error| match error {
+    write(&file).map_err(|error| match error {
         // It is not the file of this name that cannot be written.
         Error::Io { action: "write", path: named, source } if named == path => {
             Error::io("write a temporary file in", &spool.folder)(source)

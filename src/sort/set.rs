@@ -72,10 +72,8 @@ impl Sort {
     ) -> Result<(Written, Report)> {
         let (spool, path, mut report) = (self.spool(), path.as_ref(), Report::default());
         let progress = Arc::clone(&self.progress);
-        let format = self.temporary_format();
-        let sort = self.for_set(format, false);
-        let collect = |sink: &mut dyn ValueSink| sort.collect(path, sink, &mut report);
-        let set = temporary_set(path, format, &spool, collect)?;
+        let sort = self.for_set(SetFormat::Bits, false);
+        let set = temporary_set(path, &spool, |sink| sort.collect(path, sink, &mut report))?;
         let written = write_folder_in(&set, path, parts, &spool, &progress)?;
         Ok((written, Report { written_bytes: written.bytes, ..report }))
     }
@@ -136,17 +134,10 @@ impl Sort {
     /// Sorts into a set in a nameless file, which messages call `name`.
     pub(super) fn into_temporary_set(self, name: &Path) -> Result<(SetFile, Report)> {
         let (spool, mut report) = (self.spool(), Report::default());
-        let format = self.temporary_format();
-        let sort = self.for_set(format, false);
+        let sort = self.for_set(SetFormat::Bits, false);
         let collect = |sink: &mut dyn ValueSink| sort.collect(Path::new("-"), sink, &mut report);
-        let set = temporary_set(name, format, &spool, collect)?;
+        let set = temporary_set(name, &spool, collect)?;
         Ok((set, report))
-    }
-
-    /// The format of a set that is asked and then dropped: the one that is written fastest, but
-    /// containers of long ranges would take too much.
-    fn temporary_format(&self) -> SetFormat {
-        if self.takes_ranges() { SetFormat::Bits } else { SetFormat::RoaringBits }
     }
 
     /// Sorts distinct values into a sink. Reserves memory for the writer of a set, and `keys_bytes`

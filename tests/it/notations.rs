@@ -233,6 +233,53 @@ fn ranges_of_any_width_are_joined_asked_and_changed() {
 }
 
 #[test]
+fn small_answers_about_wide_ranges_are_given() {
+    let work = Workspace::new();
+    for (name, ranges) in [
+        ("a", "10-18446744073709551000\n1-5\n"),
+        ("b", "1-20\n100-4611686018427387904\n4611686018427387999\n"),
+        ("low", "0-131072\n"),
+        ("high", "131072-18446744073709551615\n"),
+        ("w", "1-8796093022208\n"),
+        ("x", "5-8796093022209\n"),
+    ] {
+        work.set(&format!("build --ranges -o {name}"), ranges).quiet();
+    }
+    for (line, expected) in [
+        ("select a --quantile 1", "18446744073709551000\n"),
+        ("select a --quantile 0.5", "9223372036854775502\n"),
+        ("range b 4611686018427387950 18446744073709551615", "4611686018427387999\n"),
+        ("range b 5000000000000000000 18446744073709551615", ""),
+        ("andnot w x", "1\n2\n3\n4\n"),
+        ("xor w x", "1\n2\n3\n4\n8796093022209\n"),
+        ("at-least 2 low high", "131072\n"),
+        ("at-least 3 w x low --count", "131068\n"),
+        ("andnot a a", ""),
+        ("diff a a", ""),
+        ("overlap low high --by lift", "low\thigh\t1\t0.000000\t0.000008\n"),
+    ] {
+        assert_eq!(work.set(line, "").quiet(), expected, "{line}");
+    }
+    let behind = work.set("select a 18446744073709551615", "");
+    assert_eq!((behind.code, behind.out.as_str(), behind.err.as_str()), (Some(1), "", ""));
+    let compared = work.set("compare low high", "").quiet();
+    assert!(compared.contains("union         18446744073709551616\n"), "{compared}");
+    let compared = work.set("compare low high --json", "").quiet();
+    assert!(compared.contains("\"union\":1.8446744073709552e19"), "{compared}");
+    // Several sources of a change are joined as ranges too.
+    work.set("build -o s", "1\n").quiet();
+    work.set("add s a 99", "").quiet();
+    work.set("remove s w 5", "").quiet();
+    assert_eq!(work.set("cat s --ranges", "").quiet(), "8796093022209-18446744073709551000\n");
+    // A folder of lists is one.
+    work.set("build --ranges --parts 2 -o parts", "1-100000000000000\n").quiet();
+    assert_eq!(work.set("cat parts --ranges", "").quiet(), "1-100000000000000\n");
+    assert_eq!(work.set("gaps parts", "").quiet(), "");
+    assert!(work.set("info parts", "").quiet().contains("runs         1\n"));
+    assert_eq!(work.set("or parts low --ranges", "").quiet(), "0-100000000000000\n");
+}
+
+#[test]
 fn wide_ranges_are_changed_counted_or_refused() {
     let work = Workspace::new();
     work.set("build -o a.bits", "7\n").quiet();

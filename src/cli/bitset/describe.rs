@@ -67,10 +67,10 @@ fn survey(source: &Source, set: &SetFile) -> Result<Survey> {
     let view = set.view();
     let ends = view.min().map_err(set.damaged())?.zip(view.max().map_err(set.damaged())?);
     let mut found = Survey { ends, ..Survey::default() };
-    match view.runs_listed() {
+    match view.full_containers() {
         _ if ends.is_none() => {}
-        Some(_) => survey_runs(source, set, &mut found)?,
-        None => survey_containers(source, set, &mut found)?,
+        0 => survey_containers(source, set, &mut found)?,
+        _ => survey_runs(source, set, &mut found)?,
     }
     Ok(found)
 }
@@ -261,8 +261,8 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
     let lies = |set: &SetFile| set.damaged()(Damage::of("there are more values than it says"));
     let only_a = size_a.checked_sub(both).ok_or_else(|| lies(left))?;
     let only_b = size_b.checked_sub(both).ok_or_else(|| lies(right))?;
-    let either = size_a.checked_add(only_b).ok_or_else(|| lies(right))?;
-    let jaccard = proportion(both, either);
+    let either = u128::from(size_a) + u128::from(only_b);
+    let jaccard = proportion(both, u64::try_from(either).unwrap_or(u64::MAX));
     let relation = match (only_a, only_b) {
         (0, 0) => "equal",
         (0, _) => "A is a subset of B",
@@ -271,6 +271,9 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
         _ => "neither is a subset",
     };
     if as_json {
+        // Only 2^64 does not fit, which this number is without rounding.
+        #[expect(clippy::cast_precision_loss, reason = "a power of two")]
+        let either = u64::try_from(either).map_or_else(|_| json!(either as f64), |all| json!(all));
         return print_line(json!({
             "a": size_a, "b": size_b, "intersection": both, "union": either,
             "only_a": only_a, "only_b": only_b, "jaccard": jaccard,

@@ -84,8 +84,14 @@ pub(super) fn select(
     reason = "a share of a count"
 )]
 fn nearest_rank(count: u64, share: f64) -> u64 {
-    let rank = (share * count as f64).ceil() as u64;
-    rank.clamp(1, count.max(1)) - 1
+    if count < 1 << f64::MANTISSA_DIGITS {
+        let rank = (share * count as f64).ceil() as u64;
+        return rank.clamp(1, count.max(1)) - 1;
+    }
+    // A product of larger counts is not exact: multiply 2^53 parts of the whole instead.
+    let parts = (share * (1_u64 << f64::MANTISSA_DIGITS) as f64).ceil() as u128;
+    let rank = (parts * u128::from(count)).div_ceil(1 << f64::MANTISSA_DIGITS);
+    u64::try_from(rank).unwrap_or(count).clamp(1, count) - 1
 }
 
 pub(super) fn range(source: &Source, path: &Path, first: &str, last: &str) -> Result<()> {

@@ -23,6 +23,9 @@ pub(crate) enum Among {
 /// more: 1 µs.
 const FEW: usize = 128;
 
+/// Fewer runs are sorted by their ends: bitmaps would cost more.
+const FEW_RUNS: usize = 64;
+
 impl Among {
     /// Whether a value in `copies` containers is in the result.
     pub(crate) fn has(self, copies: usize) -> bool {
@@ -45,6 +48,7 @@ impl Scratch {
                 self.set_runs([run(0, SPAN - 1)]);
             }
             _ if few(containers) => self.sort(among, containers),
+            _ if few_runs(containers) => self.cross(among, containers),
             Among::Any | Among::Odd => self.overlay(among, containers),
             Among::AtLeast(least) => self.tally(least, containers),
         }
@@ -61,6 +65,34 @@ impl Scratch {
         let copies = lows.chunk_by(|a, b| a == b).filter(|copies| among.has(copies.len()));
         #[expect(clippy::cast_possible_truncation, reason = "positions in a container")]
         self.set_array(copies.map(|copies| (copies[0] as u16).to_le_bytes()));
+    }
+
+    /// Joins runs by sorting their ends.
+    fn cross(&mut self, among: Among, containers: &[Container<'_>]) {
+        let mut ends = Vec::new();
+        for container in containers {
+            if let Container::Runs(runs) = container {
+                ends.extend(
+                    intervals(runs).flat_map(|(first, last)| [(first, true), (last + 1, false)]),
+                );
+            }
+        }
+        ends.sort_unstable();
+        let (mut depth, mut open, mut joined) = (0_usize, None, Vec::new());
+        for alike in ends.chunk_by(|a, b| a.0 == b.0) {
+            let begun = alike.iter().filter(|end| end.1).count();
+            depth = (depth + begun).saturating_sub(alike.len() - begun);
+            let (place, is_in) = (alike[0].0, depth > 0 && among.has(depth));
+            match open {
+                None if is_in => open = Some(place),
+                Some(first) if !is_in => {
+                    joined.push(run(first, place - 1));
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        self.set_runs(joined);
     }
 
     /// Joins by setting or flipping bits in one bitmap.
@@ -116,6 +148,15 @@ fn few(containers: &[Container<'_>]) -> bool {
             _ => MAX_ARRAY,
         };
         values <= FEW
+    })
+}
+
+/// Whether all containers are of runs, and these are few.
+fn few_runs(containers: &[Container<'_>]) -> bool {
+    let mut count = 0;
+    containers.iter().all(|container| {
+        count += if let Container::Runs(runs) = container { runs.len() } else { FEW_RUNS };
+        count < FEW_RUNS
     })
 }
 

@@ -196,6 +196,9 @@ impl Header {
                 (Some(0), groups.saturating_mul(sparse::ENTRY_BYTES as u64))
             }
             Representation::Runs => {
+                if (self.base, self.bits) != (0, 0) {
+                    return Err((16, "a list of runs has no base and no bits"));
+                }
                 if !self.payload.len.is_multiple_of(RUN_BYTES as u64) {
                     return Err((64, "the size of the list of runs is wrong"));
                 }

@@ -212,10 +212,14 @@ fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
         for index in from..sets.count().min(from + SOME) {
             plans.push(Plan::set(sets.operand(index)?));
         }
-        let joined = Plan::join(Op::Or, plans).collect(progress)?;
-        all = IntegerSet(joined);
+        let joined = Plan::join(Op::Or, plans);
+        if from + SOME >= sets.count() {
+            // It becomes a quotient: one value of 2^64 does not count.
+            return Ok(u64::try_from(joined.cardinality(progress)?).unwrap_or(u64::MAX));
+        }
+        all = IntegerSet(joined.collect(progress)?);
     }
-    Ok(all.len())
+    Ok(0)
 }
 
 /// The best pairs so far.

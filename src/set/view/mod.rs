@@ -146,11 +146,15 @@ impl<'a> SetView<'a> {
         }
     }
 
-    /// The runs, if the set is a list of them.
-    pub(crate) fn runs_listed(self) -> Option<RunList<'a>> {
+    /// About the number of containers with all their values, in lists of runs; 0 for other sets.
+    pub(crate) fn full_containers(self) -> u64 {
         match self.0 {
-            Shape::Runs(runs) => Some(runs),
-            _ => None,
+            Shape::Runs(runs) => runs.len().unwrap_or(0) >> 16,
+            Shape::Folder(folder) => {
+                let parts = folder.parts().iter().map(|part| part.view().full_containers());
+                parts.fold(0, u64::saturating_add)
+            }
+            _ => 0,
         }
     }
 

@@ -103,6 +103,17 @@ impl<'a> SetView<'a> {
         }
     }
 
+    /// Whether the file has the number of values before the container of `key`; others are sums over
+    /// the containers. The container before it has the key `before`.
+    pub(crate) fn has_rank_of(self, key: u64, before: Option<u64>) -> bool {
+        match self.0 {
+            Shape::Dense(_) => true,
+            Shape::Roaring(roaring) => roaring.has_ranks(),
+            Shape::Treemap(_) => before.is_none_or(|before| before >> 16 != key >> 16),
+            _ => false,
+        }
+    }
+
     /// Number of values in containers with keys below `key`.
     fn rank_of_key(self, key: u64) -> Result<u64, Damage> {
         Ok(match self.0 {

@@ -83,6 +83,11 @@ impl<'a> RoaringView<'a> {
         })
     }
 
+    /// Whether it has the numbers of values before containers.
+    pub(super) fn has_ranks(self) -> bool {
+        self.ranks.is_some()
+    }
+
     /// The same with the number of values before each container.
     pub(crate) fn with_ranks(self, ranks: &'a [[u8; 8]]) -> Self {
         Self { ranks: (ranks.len() == self.len()).then_some(ranks), ..self }

@@ -127,13 +127,13 @@ impl<'a> RunList<'a> {
     }
 
     /// The last run with at most `rank` values before it, and the value of this rank if the run goes
-    /// so far.
+    /// so far. None also if that value would be above all numbers.
     fn of_rank(self, rank: u64) -> Result<Option<(usize, u64)>, Damage> {
         let before = |index| Ok(self.get(index).map_or(u64::MAX, |run| run.before));
         let Some(index) = last_up_to(self.count(), rank, before)? else { return Ok(None) };
         let Some(run) = self.get(index) else { return Ok(None) };
         let within = rank.checked_sub(run.before).ok_or(DISORDER)?;
-        Ok(Some((index, run.first.checked_add(within).ok_or(DISORDER)?)))
+        Ok(run.first.checked_add(within).map(|value| (index, value)))
     }
 
     /// Fills `out` with the values from `rank` on, which must exist; with fewer values if the set

@@ -1,15 +1,12 @@
 //! The runs of a set: its values as ranges that do not touch.
 
-use super::{Cursor, Damage, RunList, SetView, Shape};
+use super::{Cursor, Damage, SetView};
 use crate::set::container::{Container, Scratch, intervals};
 
 /// Iterates over the first and the last value of each run, ascending.
 #[derive(Debug)]
 pub struct Runs<'a> {
     cursor: Option<Cursor<'a>>,
-    /// The runs of a set that lists them, and the next one of them.
-    list: RunList<'a>,
-    next: usize,
     scratch: Scratch,
     /// The runs of one container, the last one first.
     found: Vec<(u64, u64)>,
@@ -33,11 +30,22 @@ impl<'a> SetView<'a> {
     /// ```
     #[must_use]
     pub fn runs(self) -> Runs<'a> {
-        let (cursor, list) = match self.0 {
-            Shape::Runs(list) => (None, list),
-            _ => (Some(self.cursor()), RunList::new(&[])),
-        };
-        Runs { cursor, list, next: 0, scratch: Scratch::default(), found: Vec::new(), open: None }
+        let cursor = Some(self.cursor());
+        Runs { cursor, scratch: Scratch::default(), found: Vec::new(), open: None }
+    }
+}
+
+impl Runs<'_> {
+    /// Passes the containers behind `key` that the set says to have all their values.
+    fn pass_full(&mut self, key: u64) -> Result<(), Damage> {
+        let Some(cursor) = &mut self.cursor else { return Ok(()) };
+        match (cursor.full_to(), self.found.first_mut()) {
+            (Some(last), Some(run)) if last > key => {
+                run.1 = last << 16 | 0xFFFF;
+                cursor.seek(last + 1)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -63,17 +71,18 @@ impl Iterator for Runs<'_> {
                         self.found.extend(intervals(runs).map(|(a, b)| (wide(a), wide(b))));
                         self.found.reverse();
                     }
+                    if let Err(damage) = self.pass_full(key) {
+                        self.cursor = None;
+                        return Some(Err(damage));
+                    }
                 }
                 Some(Err(damage)) => {
                     self.cursor = None;
                     return Some(Err(damage));
                 }
-                Some(Ok(None)) => self.cursor = None,
-                None => {
-                    let listed = self.list.checked(self.next);
-                    let is_damaged = matches!(listed, Some(Err(_)));
-                    self.next = if is_damaged { usize::MAX } else { self.next.saturating_add(1) };
-                    return self.open.take().map(Ok).or(listed);
+                Some(Ok(None)) | None => {
+                    self.cursor = None;
+                    return self.open.take().map(Ok);
                 }
             }
         }
