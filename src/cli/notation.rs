@@ -15,20 +15,6 @@ pub(super) struct NotationArgs {
     ranges: bool,
 }
 
-// The notation of numbers in rows.
-#[derive(Debug, Clone, Copy, Default, clap::Args)]
-pub(super) struct AsArg {
-    /// Read numbers as text in this notation; addresses also in blocks and ranges
-    #[arg(long = "as", value_name = "NOTATION", default_value = "decimal")]
-    written: Written,
-}
-
-impl From<AsArg> for NotationArgs {
-    fn from(AsArg { written }: AsArg) -> Self {
-        Self { written, ranges: false }
-    }
-}
-
 /// The notations that a user can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Written {

@@ -265,7 +265,7 @@ fn small_answers_about_wide_ranges_are_given() {
     let compared = work.set("compare low high", "").quiet();
     assert!(compared.contains("union         18446744073709551616\n"), "{compared}");
     let compared = work.set("compare low high --json", "").quiet();
-    assert!(compared.contains("\"union\":1.8446744073709552e19"), "{compared}");
+    assert!(compared.contains("\"union\":1.8446744073709552e+19"), "{compared}");
     // Several sources of a change are joined as ranges too.
     work.set("build -o s", "1\n").quiet();
     work.set("add s a 99", "").quiet();

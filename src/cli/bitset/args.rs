@@ -5,7 +5,7 @@ use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
-use crate::cli::notation::{AsArg, NotationArgs};
+use crate::cli::notation::NotationArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -328,7 +328,7 @@ impl Command {
             | Self::Sample { format, .. } => format.clone().into(),
             Self::Overlap(overlap) => overlap.format.clone().into(),
             Self::Apply { notation, .. } | Self::Convert { notation, .. } => (*notation).into(),
-            Self::Group(group) => NotationArgs::from(group.notation).into(),
+            Self::Group(group) => group.notation.into(),
             _ => NumberArgs::default(),
         }
     }
@@ -377,7 +377,7 @@ pub(super) struct GroupArgs {
     #[command(flatten)]
     pub(super) columns: KeyColumnArgs,
     #[command(flatten)]
-    pub(super) notation: AsArg,
+    pub(super) notation: NotationArgs,
     /// Write to FILE, whole or not at all
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,

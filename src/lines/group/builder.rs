@@ -53,8 +53,13 @@ pub struct Group {
     threads: Option<usize>,
     folder: Option<PathBuf>,
     progress: Arc<Progress>,
+    /// Bits of the numbers of rows, if these have ranges.
+    range_bits: u32,
     pub(super) tuning: Tuning,
 }
+
+/// Most bits of numbers in ranges; the others are for keys.
+const MOST_RANGE_BITS: u32 = 44;
 
 type Pairs = Box<dyn Iterator<Item = Result<(Vec<u8>, u64)>> + Send>;
 
@@ -112,6 +117,7 @@ impl Group {
             threads: None,
             folder: None,
             progress: Arc::default(),
+            range_bits: MOST_RANGE_BITS,
             tuning: Tuning::default(),
         }
     }
@@ -174,11 +180,12 @@ impl Group {
         self
     }
 
-    /// How numbers are written. If the notation has blocks or ranges of addresses, rows may have
-    /// them; then all keys must fit in memory. Of other notations each row has one number.
+    /// How numbers are written. If the notation has blocks or ranges, rows may have them; then all
+    /// keys must fit in memory. Ranges of other numbers than addresses end below 2^44, and there are
+    /// at most 2^20 keys with ranges then.
     pub fn notation(mut self, notation: Notation) -> Self {
-        let is_ipv4 = notation.max_value() == u64::from(u32::MAX);
-        let notation = if is_ipv4 { notation } else { notation.without_ranges() };
+        let bits = u64::BITS - notation.max_value().leading_zeros();
+        self.range_bits = bits.min(MOST_RANGE_BITS);
         self.sort = self.sort.notation(notation);
         self
     }
@@ -261,8 +268,8 @@ impl Group {
         let buffer_bytes = budget.rows_aside();
         let (keys_bytes, room_bytes) = self.rooms(budget);
         let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
-        // Nobody takes a sample of ranges, which are of addresses.
-        let of_ranges = self.sort.takes_ranges().then_some(u32::BITS);
+        // Nobody takes a sample of ranges.
+        let of_ranges = self.sort.takes_ranges().then_some(self.range_bits);
         let id_bits = self.tuning.id_bits.or(of_ranges);
         let numbering = Arc::new(Numbering::new(keys_bytes, aside, id_bits));
         let (memory, progress) = (ByteSize::from_bytes(budget.bytes()), Arc::clone(&self.progress));

@@ -193,8 +193,18 @@ impl RowNumbers for Numbering {
         let joined =
             number.and_then(|number| Some([split.join(number, first)?, split.join(number, last)?]));
         if joined.is_none() {
-            let what = "there is no memory for all keys, which rows with blocks or ranges need";
-            self.fail(Error::usage(what));
+            let Split(bits) = split;
+            self.fail(Error::usage(match number {
+                Some(_) if last >> bits > 0 => {
+                    format!(
+                        "the range {first}-{last} is too wide for a row: it ends below 2^{bits}"
+                    )
+                }
+                Some(_) => format!("rows with ranges have at most 2^{} keys", u64::BITS - bits),
+                None => {
+                    "there is no memory for all keys, which rows with blocks or ranges need".into()
+                }
+            }));
         }
         joined
     }

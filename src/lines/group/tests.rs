@@ -380,6 +380,27 @@ proptest! {
 }
 
 #[test]
+fn rows_may_have_ranges_of_other_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let group = |text: &'static str, notation: Notation| {
+        let group = Group::new().reader("rows", text.as_bytes());
+        group.notation(notation.with_ranges()).to_file(&path)
+    };
+    let text = "a,5-9\nb,8\na,7-12\nb,17592186044410-17592186044415\na,18446744073709551615\n";
+    let report = group(text, Notation::DECIMAL).unwrap();
+    assert_eq!((report.rows, report.values, report.aside), (5, 16, 1));
+    let sets = read(&path);
+    assert_eq!(sets[&b"a"[..]], (5..=12).chain([u64::MAX]).collect());
+    assert_eq!(sets[&b"b"[..]], (17_592_186_044_410..=17_592_186_044_415).chain([8]).collect());
+    group("a,ff-101\nb,0xA\n", Notation::HEX).unwrap();
+    assert_eq!(read(&path)[&b"a"[..]], [255, 256, 257].into());
+    let error = group("a,5-17592186044416\n", Notation::DECIMAL).unwrap_err().to_string();
+    assert!(error.contains("too wide for a row: it ends below 2^44"), "{error}");
+    assert!(read(&path).contains_key(&b"b"[..]), "the file before it is left");
+}
+
+#[test]
 fn rows_with_ranges_need_memory_for_all_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sets");
