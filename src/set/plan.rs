@@ -328,9 +328,11 @@ impl<'a> Plan<'a> {
         self.walk(progress, |plan, key, last| {
             let piece = plan.piece(key, &mut pool)?;
             if key < last {
-                let full = piece.container().len() > 0;
-                for key in (key..=last).filter(|_| full) {
-                    found.push(key, Owned::copy(piece.container(), &mut Scratch::default()));
+                if piece.container().len() > 0 {
+                    for key in key..=last {
+                        found.push(key, Owned::copy(piece.container(), &mut Scratch::default()));
+                        Error::if_cancelled(progress)?;
+                    }
                 }
                 return Ok(());
             }

@@ -791,6 +791,11 @@ proptest! {
                 check_runs(&result, &expected);
                 let count = plan().count(&Progress::default()).unwrap();
                 prop_assert_eq!(count, len_of(&expected), "{:?}", op);
+                if count < 1 << 26 {
+                    let memory = Joined::of(plan()).to_set().unwrap();
+                    let runs: Result<Vec<_>, _> = memory.view().runs().collect();
+                    prop_assert_eq!(runs.unwrap(), expected, "{:?}", op);
+                }
             }
             if let [a, b, ..] = sets[..] {
                 let pair = &models[..2];
