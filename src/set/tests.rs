@@ -759,7 +759,7 @@ fn check_runs(set: &SetFile, runs: &[(u64, u64)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 60 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 24 }))]
 
     /// Their containers are never all made.
     #[test]
