@@ -5,6 +5,9 @@ use crate::error::{Error, Result};
 use crate::set::container::{self, Container, Owned, Scratch};
 use crate::set::view::{Cursor, Damage};
 
+/// The largest key of a container.
+pub(super) const LAST_KEY: u64 = u64::MAX >> 16;
+
 /// A container that is borrowed or was computed.
 pub(super) enum Piece<'a> {
     Borrowed(Container<'a>),
@@ -120,15 +123,10 @@ impl<'a> Leaf<'a> {
     /// nobody can tell.
     pub(super) fn alike_to(&mut self, key: u64) -> Result<u64> {
         Ok(match self.key(key)? {
-            None => u64::MAX >> 16,
+            None => LAST_KEY,
             Some(ahead) if ahead > key => ahead - 1,
             Some(_) => self.cursor.full_to().unwrap_or(key),
         })
-    }
-
-    /// About the number of containers with all their values, if the set lists its runs; else 0.
-    pub(super) fn full_containers(&self) -> u64 {
-        self.set.view().full_containers()
     }
 
     /// The fault in the order of the last container, if there is one.

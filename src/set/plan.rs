@@ -7,7 +7,7 @@
 use super::containers::Containers;
 use super::merge::Merge;
 use super::operand::{AsSet, Operand};
-use super::pieces::{Leaf, Piece, Pool};
+use super::pieces::{LAST_KEY, Leaf, Piece, Pool};
 use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
@@ -18,8 +18,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-/// The largest key.
-const LAST_KEY: u64 = u64::MAX >> 16;
 /// With fewer containers that only ranges have, looking for stretches is not worth its time.
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 
@@ -159,7 +157,7 @@ impl<'a> Plan<'a> {
     /// Most keys at which only ranges, or runs of a set that lists them, have values.
     fn keys_of_ranges(&self) -> u64 {
         match self {
-            Self::Set(leaf) => leaf.full_containers(),
+            Self::Set(leaf) => leaf.set().view().full_containers(),
             Self::Range(first, last) if first > last => 0,
             Self::Range(first, last) => (last >> 16) - (first >> 16) + 1,
             Self::Join(Op::And, plans) => plans.iter().map(Self::keys_of_ranges).min().unwrap_or(0),
@@ -286,7 +284,7 @@ impl<'a> Plan<'a> {
             if key == last {
                 sink.container(key, piece.container())?;
             } else if takes_stretches && piece.container().len() == SPAN {
-                sink.stretch(key, last)?;
+                sink.stretch([key << 16, last << 16 | 0xFFFF])?;
             } else if piece.container().len() > 0 {
                 for key in key..=last {
                     sink.container(key, piece.container())?;

@@ -322,11 +322,11 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
         self.runs.is_some()
     }
 
-    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+    fn stretch(&mut self, run: [u64; 2]) -> Result<()> {
         let Some(mut text) = self.runs.take() else {
             return Err(Error::Accounting { what: "lines of values take no stretches".into() });
         };
-        let pushed = self.push_run(&mut text, [first_key << 16, last_key << 16 | 0xFFFF]);
+        let pushed = self.push_run(&mut text, run);
         self.runs = Some(text);
         pushed
     }

@@ -195,17 +195,17 @@ fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
     };
     let (first, last) = set.universe();
     let (first, last) = (shown(first)?, shown(last)?);
-    let pieces = match set.representation() {
-        Representation::Dense => "pieces       ",
-        _ => "containers   ",
-    };
     let parts = match set.representation() {
-        Representation::Runs => String::new(),
-        _ => format!(
-            "{pieces}{}: {} arrays, {} bitmaps, {} of runs\n",
-            found.containers, found.arrays, found.bitmaps, found.run_containers,
-        ),
+        Representation::Runs => None,
+        Representation::Dense => Some("pieces    "),
+        _ => Some("containers"),
     };
+    let parts = parts.map_or_else(String::new, |name| {
+        format!(
+            "{name}   {}: {} arrays, {} bitmaps, {} of runs\n",
+            found.containers, found.arrays, found.bitmaps, found.run_containers,
+        )
+    });
     let mut text = format!(
         "kind         {} ({})\nsize         {}\nvalues       {}\nsmallest     {min}\n\
          largest      {max}\nuniverse     {first} to {last}\ndensity      {:.6} between \

@@ -205,10 +205,10 @@ impl ValueSink for Printer<'_> {
         self.lines.runs.is_some()
     }
 
-    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
+    fn stretch(&mut self, run: [u64; 2]) -> Result<()> {
         self.differ = true;
-        let sign = if self.seek(first_key)? { b'-' } else { b'+' };
-        self.lines.print_run(sign, [first_key << 16, last_key << 16 | 0xFFFF])
+        let sign = if self.seek(run[0] >> 16)? { b'-' } else { b'+' };
+        self.lines.print_run(sign, run)
     }
 
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {

@@ -56,8 +56,7 @@ impl PortableSize {
             // Buckets of full containers have the same size.
             let whole = (last_key + 1).saturating_sub(key) >> 16;
             if whole > 1 {
-                let one = Self { high: key >> 16, has_buckets: true, ..Self::default() };
-                let mut bucket = one;
+                let mut bucket = Self { high: key >> 16, ..Self::default() };
                 bucket.add_alike(key, 1 << 16, SPAN, 1);
                 bucket.end_bucket();
                 self.finished_bytes += whole * bucket.finished_bytes;

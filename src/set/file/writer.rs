@@ -12,7 +12,7 @@ use crate::io::page::{HEADER_BYTES, Section};
 use crate::io::write::{Deferred, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
-use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch, run};
+use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
 use crate::set::format::SetFormat;
 use crate::set::ranges::{RunSource, push_runs};
 use crate::set::sparse::GROUP_VALUES;
@@ -46,10 +46,9 @@ pub(crate) trait ValueSink: Send {
         false
     }
 
-    /// Takes all values of the containers from the first to the last key.
-    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
-        let full = [run(0, SPAN - 1)];
-        (first_key..=last_key).try_for_each(|key| self.container(key, Container::Runs(&full)))
+    /// Takes all values of neighbouring containers: the values from the first to the last of a run.
+    fn stretch(&mut self, _: [u64; 2]) -> Result<()> {
+        Err(Error::Accounting { what: "nobody asked for stretches".into() })
     }
 
     /// Takes values with their numbers of copies.
@@ -338,8 +337,8 @@ impl ValueSink for BitsWriter<'_> {
         self.lists_runs()
     }
 
-    fn stretch(&mut self, first_key: u64, last_key: u64) -> Result<()> {
-        self.push_run([first_key << 16, last_key << 16 | 0xFFFF])
+    fn stretch(&mut self, run: [u64; 2]) -> Result<()> {
+        self.push_run(run)
     }
 }
 

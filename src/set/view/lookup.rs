@@ -3,6 +3,7 @@
 //! Three kinds of tables take the least memory for sets of different density: a bit for each number,
 //! the marks of a [`Screen`], and the values themselves in buckets of a cache line, found by a hash.
 
+use super::screen::MULTIPLIER;
 use super::{Damage, Screen, SetView};
 use crate::kernel::sys::{Pages, atomic_words};
 use crate::kernel::{in_threads, prefetch};
@@ -148,9 +149,6 @@ pub(super) struct Values {
     shift: u32,
     has_zero: bool,
 }
-
-/// 2^64 over the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Values {
     /// Bytes of a table, a power of two: at most half of its places have a value, or four fifths if

@@ -664,7 +664,7 @@ impl Marks {
 }
 
 /// 2^64 over the golden ratio.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[cfg(test)]
 mod tests {
