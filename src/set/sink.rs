@@ -107,7 +107,7 @@ pub(crate) fn temporary_set(
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
     temporary_in(path, spool, |file| {
-        let mut writer = BitsWriter::new(file, path, SetFormat::Bits, spool.clone());
+        let mut writer = BitsWriter::temporary(file, path, spool.clone());
         produce(&mut writer)?;
         writer.finish().map(drop)
     })

@@ -149,6 +149,14 @@ impl Sizes {
         self.best_and_bytes(extent, roaring).0
     }
 
+    /// The representation that is made and asked fastest, for a set of so many values: a roaring one,
+    /// unless the values are so far apart that it takes more than 6 bytes for each.
+    pub(super) fn quickest(self, cardinality: u64) -> SetFormat {
+        let roaring = self.closed();
+        let bytes = roaring.bytes() + roaring.table_bytes();
+        if bytes / 6 > cardinality { SetFormat::SparseBits } else { SetFormat::RoaringBits }
+    }
+
     /// The same, for a set that takes `listed` bytes as a list of runs.
     pub(super) fn best_beside_runs(self, extent: Extent, listed: u64) -> SetFormat {
         let (best, bytes) = self.best_and_bytes(extent, self.roaring_bytes());

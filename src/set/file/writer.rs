@@ -104,6 +104,8 @@ pub(crate) struct BitsWriter<'f> {
     put: u64,
     /// The sizes by which the representation is chosen.
     sizes: Option<Sizes>,
+    /// Whether the file is for a few questions, so that time counts and not its size.
+    is_temporary: bool,
 }
 
 #[derive(Debug)]
@@ -134,11 +136,18 @@ impl<'f> BitsWriter<'f> {
         let (extent, path) = (Extent::default(), path.into());
         let body = Body::Waiting(Vec::new());
         let sizes = Some(Sizes::default());
-        let mut writer = Self { file, path, spool, body, extent, put: 0, sizes };
+        let mut writer =
+            Self { file, path, spool, body, extent, put: 0, sizes, is_temporary: false };
         if format.is_one_representation() {
             (writer.body, writer.sizes) = (writer.body_of(format), None);
         }
         writer
+    }
+
+    /// A set for a few questions: a sparse one if its first 2^16 values are far apart, else a roaring
+    /// one.
+    pub(crate) fn temporary(file: &'f File, path: &Path, spool: Spool) -> Self {
+        Self { is_temporary: true, ..Self::new(file, path, SetFormat::Bits, spool) }
     }
 
     fn body_of(&self, format: SetFormat) -> Body<'f> {
@@ -159,7 +168,7 @@ impl<'f> BitsWriter<'f> {
         if let Body::Waiting(_) = self.body
             && let Some(sizes) = self.sizes.take()
         {
-            self.choose(sizes.best(self.extent, sizes.roaring_bytes()))?;
+            self.choose(self.best(sizes, self.extent))?;
         }
         let Self { file, path, body, extent, .. } = self;
         let is = match body {
@@ -190,6 +199,13 @@ impl<'f> BitsWriter<'f> {
             _ => sizes.best(extent, sizes.roaring_bytes()),
         });
         Ok(Finished { extent, better: best.filter(|&best| best != is) })
+    }
+
+    fn best(&self, sizes: Sizes, extent: Extent) -> SetFormat {
+        if self.is_temporary {
+            return sizes.quickest(self.extent.cardinality);
+        }
+        sizes.best(extent, sizes.roaring_bytes())
     }
 
     /// Begins the body with the values that wait.
@@ -262,9 +278,12 @@ impl<'f> BitsWriter<'f> {
                     return Ok(());
                 }
                 // Not a plain bitmap: a later value may be far away from all others.
-                let sizes = self.sizes.unwrap_or_default();
                 let wide = Extent { min: 0, max: u64::MAX, cardinality: 1 };
-                self.choose(sizes.best(wide, sizes.roaring_bytes()))
+                let format = self.best(self.sizes.unwrap_or_default(), wide);
+                if self.is_temporary {
+                    self.sizes = None;
+                }
+                self.choose(format)
             }
             Body::Dense(_) | Body::Roaring(_) | Body::Runs(_) => {
                 in_containers(values, |key, container| self.put(key, container, container.len()))
