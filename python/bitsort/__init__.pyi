@@ -455,6 +455,7 @@ def group_files(
     key: str | int,
     column: str | int,
     separator: str | None = None,
+    from_format: str | None = None,
     mem: int | str | None = None,
     threads: int | None = None,
 ) -> tuple[int, int, int]: ...

@@ -55,7 +55,8 @@ impl SetFile {
 
 /// Opens a set in a file. It maps a `.bits` file, a folder of `.bits` files with its manifest, or a
 /// portable roaring bitmap. It sorts numbers in text, binary formats, Parquet or Arrow files into a
-/// nameless temporary file, within a memory limit; the options of `sort` apply to them.
+/// nameless temporary file, within a memory limit; the options of `sort` apply to them. So a block
+/// list of addresses is opened with `from_format="cidr"`.
 ///
 /// With `split`, a pair of an offset and a length in bytes, only the lines of a text file that
 /// begin there are taken; see `splits`.

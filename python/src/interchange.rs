@@ -6,7 +6,7 @@ use crate::numbers::{optional, signed};
 use crate::sets::{bytes_format, write};
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
-use bitsort::TableFormat;
+use bitsort::{Format, TableFormat};
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::{self, BitOrder, Decoded, Foreign, raw_bitmap, spark};
 use bitsort::sort::Sort;
@@ -133,7 +133,7 @@ fn is_for_open(found: Foreign) -> bool {
 /// The bytes show which system wrote them. `from_format` says it if they do not: a format of
 /// `serialize`, "spark-bitmap", or "bitmap-lsb" or "bitmap-msb" for a raw bitmap, the least or
 /// the most significant bit of a byte first, whose first bit stands for `base`, a multiple of
-/// 65536. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
+/// 65536; or how numbers are written, as in `sort`: "cidr", "u32le", …. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
 /// 1, of a deletion vector in a file of several.
 ///
 /// >>> import bitsort, tempfile, os
@@ -162,10 +162,16 @@ pub(crate) fn convert(
     #[pyo3(from_py_with = optional)] vector: Option<usize>,
 ) -> PyResult<u64> {
     let how = How { format: from_format, base, width, vector };
-    let set = if let Some(set) = py.detach(|| read_foreign(&source, &how))? {
+    let numbers = from_format.and_then(|name| name.parse::<Format>().ok());
+    let foreign = match numbers {
+        None => py.detach(|| read_foreign(&source, &how))?,
+        Some(_) => how.check(Foreign::Text).map(|()| None)?,
+    };
+    let set = if let Some(set) = foreign {
         Source::from(set)
     } else {
-        let open = |progress| Sort::new().progress(progress).open_as_set(&source);
+        let sort = Sort::new().from_format(numbers.unwrap_or_default());
+        let open = |progress| sort.progress(progress).open_as_set(&source);
         let (opened, _) = interruptible(py, open)?;
         let mapped = Mapped::new(opened);
         if mapped.has_name {

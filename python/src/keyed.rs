@@ -9,6 +9,7 @@ use crate::sort::{delimiter, field, memory_of};
 use crate::work::{interruptible, watched};
 use bitsort::Progress;
 use bitsort::lines::Group;
+use bitsort::number::Notation;
 use bitsort::set::keyed::{self, KeyedSets};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyString};
@@ -163,7 +164,9 @@ pub(crate) fn group(
 /// which are dropped.
 ///
 /// `key` and `column` are names, or numbers from 1; `separator` is the byte between the fields of
-/// text. The file appears whole or not at all.
+/// text. `from_format` says how ids are written in text: "text", "hex", "ipv4"; or "cidr",
+/// "text-ranges", "hex-ranges", "ipv4-ranges", if a row may have a block or a range of ids. The file
+/// appears whole or not at all.
 ///
 /// >>> import bitsort, tempfile, os
 /// >>> folder = tempfile.mkdtemp()
@@ -173,7 +176,9 @@ pub(crate) fn group(
 /// >>> bitsort.group_files([rows], path, key="tag", column="id")
 /// (2, 3, 0)
 #[pyfunction]
-#[pyo3(signature = (files, output, *, key, column, separator=None, mem=None, threads=None))]
+#[pyo3(signature = (
+    files, output, *, key, column, separator=None, from_format=None, mem=None, threads=None
+))]
 #[expect(clippy::too_many_arguments, reason = "Python's named arguments")]
 pub(crate) fn group_files(
     py: Python<'_>,
@@ -182,13 +187,15 @@ pub(crate) fn group_files(
     key: &Bound<'_, PyAny>,
     column: &Bound<'_, PyAny>,
     separator: Option<&Bound<'_, PyAny>>,
+    from_format: Option<&str>,
     mem: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional)] threads: Option<usize>,
 ) -> PyResult<(u64, u64, u64)> {
     let separator = separator.map_or(Ok(b','), delimiter)?;
+    let notation = from_format.map_or(Ok(Notation::DECIMAL), str::parse).map_err(invalid)?;
     let progress = Arc::new(Progress::default());
     let group = limited(Group::new().progress(Arc::clone(&progress)), mem, threads)?;
-    let group = group.columns(field(key)?, field(column)?, separator);
+    let group = group.columns(field(key)?, field(column)?, separator).notation(notation);
     let group = files.into_iter().fold(group, Group::file);
     watched(py, &progress, None, move || {
         let report = group.to_file(output).map_err(raise)?;

@@ -795,7 +795,8 @@ impl AbstractBitSet {
     /// Formats are "bits" (a `.bits` file, dense, sparse or roaring, whichever is smaller),
     /// "dense", "sparse", "runs", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
-    /// `bitmap_construct_agg` in a Parquet file), and those of `serialize`. Without a format, the
+    /// `bitmap_construct_agg` in a Parquet file), text in other notations ("hex", "ipv4", "cidr",
+    /// "text-ranges", "hex-ranges", "ipv4-ranges"), and those of `serialize`. Without a format, the
     /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become
     /// `.bits` files. With `parts`, the output is a folder of up to so many `.bits` files, with
     /// about the same number of values each.

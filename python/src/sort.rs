@@ -7,10 +7,10 @@ use crate::numbers::{ColumnReader, Numbers, natural, number, told};
 use crate::probe::Asker;
 use crate::sets::set_format;
 use crate::work::watched;
-use bitsort::number::Column as Field;
+use bitsort::number::{Column as Field, Notation};
 use bitsort::set::SetFormat;
 use bitsort::sort::{ArraySort, InvalidLines, Sort, Strategy};
-use bitsort::{ByteSize, Format, Progress, TableFormat};
+use bitsort::{ByteSize, Format, Progress};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::collections::BTreeMap;
@@ -149,13 +149,45 @@ impl Options {
         Ok(())
     }
 
+    /// Refuses options for files: numbers in memory have no format, and without an output there are
+    /// no lines.
+    fn check_numbers(&self, has_output: bool) -> PyResult<()> {
+        if self.from.is_some() {
+            return Err(invalid("from_format is for files"));
+        }
+        if self.zero_terminated && !has_output {
+            return Err(invalid("zero_terminated is for lines of files"));
+        }
+        Ok(())
+    }
+
+    /// Whether lines of the inputs may stand for ranges.
+    fn takes_ranges(&self) -> bool {
+        self.from.and_then(Format::notation).is_some_and(Notation::takes_ranges)
+    }
+
+    /// The format of an output file: the chosen one, or that of its name. Text is written in the
+    /// notation in which it was read.
+    fn format_of(&self, output: &Path) -> PyResult<SetFormat> {
+        if let Some(name) = &self.to {
+            return set_format(name);
+        }
+        let notation = self.from.and_then(Format::notation).unwrap_or_default();
+        Ok(match SetFormat::of_name(output) {
+            Some(SetFormat::Values(_)) => SetFormat::Values(Format::text_in(notation)),
+            Some(format) => format,
+            None if output.extension().is_some_and(|name| name == "bits") => SetFormat::Bits,
+            None => SetFormat::Values(Format::text_in(notation)),
+        })
+    }
+
     /// Whether these options allow an array to be sorted in memory, without the sort for files.
     fn is_for_memory(&self) -> bool {
         let Self { memory: None, spill: None, strategy: None, column: None, .. } = self else {
             return false;
         };
-        let for_lines = self.header || self.zero_terminated || self.from.is_some();
-        let for_files = self.merge || !self.folders.is_empty() || self.delimiter.is_some();
+        let for_files = self.merge || !self.folders.is_empty();
+        let for_lines = self.header || self.delimiter.is_some();
         !for_lines && !for_files && !self.repeated && matches!(self.invalid, InvalidLines::Fail)
     }
 
@@ -264,13 +296,18 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// sets, `.parquet` and `.arrow` tables, others text; `.gz`, `.zst`, `.bz2`, `.xz` behind it
 /// pack it.
 ///
+/// `from_format` says how numbers of files are written: "text" (decimal), "hex", "ipv4", "cidr"
+/// (addresses, blocks such as 10.0.0.0/8, and ranges), "text-ranges", "hex-ranges", "ipv4-ranges"
+/// (a line may be FIRST-LAST), "u32le", "u32be", "u64le", "u64be". `format` takes these too: "cidr"
+/// writes the fewest blocks, and ranges are never taken apart. Without it, text is written as it was
+/// read. Ranges have each value once: they take `unique`.
+///
 /// Options: `mem` (bytes, or text such as "2G": a limit for the whole process), `threads`,
 /// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
 /// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
 /// table in memory a name),
-/// `delimiter`, `from_format` ("text", "u32le", …), `format`, and `progress`, which is called
-/// with a phase, the units done and all units, some times a second; its exception ends the
+/// `delimiter`, `from_format`, `format`, and `progress`, which is called with a phase, the units done and all units, some times a second; its exception ends the
 /// run, as Ctrl-C does. Nothing is left behind then.
 ///
 /// >>> import bitsort
@@ -287,19 +324,25 @@ pub(crate) fn sort<'py>(
     let mut options = Options::of(options)?;
     let callback = options.callback.as_ref().map(|call| call.bind(py).clone());
     let input = input(source, &mut options)?;
+    if let Input::Numbers(_) = &input {
+        options.check_numbers(output.is_some())?;
+    }
     let progress = Arc::new(Progress::default());
     let watch = Arc::clone(&progress);
     if let Some(output) = output {
-        let format = options.to.clone();
+        let format = options.format_of(&output)?;
         let sort = options.apply()?.progress(watch);
         let report = watched(py, &progress, callback.as_ref(), move || {
             let (sort, refusal) = with_input(sort, input)?;
-            told(into_file(sort, &output, format.as_deref())?, &refusal)
+            told(into_file(sort, &output, format), &refusal)
         })?;
         return Ok(Bound::new(py, Report::of(&report))?.into_any());
     }
     if options.to.is_some() {
         return Err(invalid("format takes an output file"));
+    }
+    if options.takes_ranges() {
+        return Err(invalid("ranges may have any number of values: open gives a set of them"));
     }
     let (asker, kind, most) = match input {
         Input::Numbers(numbers) if options.is_for_memory() => {
@@ -336,23 +379,12 @@ fn with_input(sort: Sort, input: Input) -> PyResult<(Sort, Refusal)> {
 
 type Outcome = bitsort::Result<bitsort::sort::Report>;
 
-fn into_file(sort: Sort, output: &Path, format: Option<&str>) -> PyResult<Outcome> {
-    let by_name = match output.extension().and_then(|name| name.to_str()) {
-        Some("bits") => "bits",
-        Some("roaring") => "roaring",
-        Some("parquet") => "parquet",
-        Some("arrow" | "feather") => "arrow",
-        _ => "text",
-    };
-    let format = format.unwrap_or(by_name);
-    Ok(match set_format(format)? {
+fn into_file(sort: Sort, output: &Path, format: SetFormat) -> Outcome {
+    match format {
         SetFormat::Values(values) => sort.to_format(values).to_file(output),
-        SetFormat::Table(TableFormat::Parquet) => {
-            sort.to_table(TableFormat::Parquet).to_file(output)
-        }
-        SetFormat::Table(TableFormat::Arrow) => sort.to_table(TableFormat::Arrow).to_file(output),
+        SetFormat::Table(table) => sort.to_table(table).to_file(output),
         set => sort.to_set(output, set).map(|(_, report)| report),
-    })
+    }
 }
 
 /// The sorted values in memory, at most so many.

@@ -80,6 +80,63 @@ def test_numbers_are_opened_as_sets(tmp_path):
         bs.open(text, count=True)
 
 
+@pytest.mark.parametrize(
+    ("notation", "text", "expected"),
+    [
+        ("hex", "0xff\n3\n", [3, 255]),
+        ("ipv4", "0.0.1.0\n0.0.0.7\n", [7, 256]),
+        ("cidr", "0.0.1.0/30\n0.0.0.7 # one\n0.0.0.9-0.0.0.10\n", [7, 9, 10, *range(256, 260)]),
+        ("text-ranges", "7-9\n40\n", [7, 8, 9, 40]),
+        ("hex-ranges", "a-c\n", [10, 11, 12]),
+        ("ipv4-ranges", "0.0.0.1-0.0.0.3\n", [1, 2, 3]),
+    ],
+)
+def test_text_in_other_notations(tmp_path, notation, text, expected):
+    path, out = tmp_path / "in", tmp_path / "out"
+    path.write_text(text)
+    opened = bs.open(path, from_format=notation)
+    assert list(opened) == expected
+    # It is written as it was read, sorted or by a set, and reads back as the same set.
+    bs.sort(path, out, from_format=notation, unique=True)
+    by_set = tmp_path / "by_set"
+    opened.write(by_set, format=notation)
+    assert out.read_text() == by_set.read_text()
+    assert list(bs.open(out, from_format=notation)) == expected
+    # Also as plain numbers, and through convert.
+    bs.sort(path, out, from_format=notation, format="text", unique=True)
+    assert [int(line) for line in out.read_text().split()] == expected
+    bs.convert(path, tmp_path / "ids.bits", from_format=notation)
+    assert list(bs.open(tmp_path / "ids.bits")) == expected
+
+
+def test_ranges_are_never_taken_apart(tmp_path):
+    path, out = tmp_path / "in", tmp_path / "out"
+    path.write_text(f"5-{2**64 - 1}\n")
+    ranges = bs.open(path, from_format="text-ranges")
+    assert ranges.count() == 2**64 - 5
+    ranges.write(out, format="text-ranges")
+    assert out.read_text() == path.read_text()
+    with pytest.raises(ValueError, match="open gives a set"):
+        bs.sort(path, from_format="text-ranges", unique=True)
+    with pytest.raises(ValueError, match="each value is written once"):
+        bs.sort(path, out, from_format="text-ranges")
+
+
+def test_options_for_files_are_refused_for_numbers(tmp_path):
+    with pytest.raises(ValueError, match="from_format is for files"):
+        bs.sort([3, 1], from_format="u64le")
+    with pytest.raises(ValueError, match="from_format is for files"):
+        bs.sort([3, 1], tmp_path / "out", from_format="hex")
+    with pytest.raises(ValueError, match="zero_terminated is for lines"):
+        bs.sort([3, 1], zero_terminated=True)
+    with pytest.raises(ValueError, match="expected one of"):
+        bs.open(tmp_path / "none", from_format="octal")
+    bs.sort([3, 1], tmp_path / "out", zero_terminated=True)
+    assert (tmp_path / "out").read_bytes() == b"1\0003\0"
+    bs.sort([255, 3], tmp_path / "out", format="ipv4")
+    assert (tmp_path / "out").read_text() == "0.0.0.3\n0.0.0.255\n"
+
+
 def test_what_has_no_number_is_counted(tmp_path):
     (tmp_path / "ids.txt").write_text("7\n\n40\n\n")
     pq.write_table(pa.table({"id": pa.array([7, None, 40, 7], pa.int64())}), tmp_path / "ids.parquet")

@@ -140,3 +140,12 @@ def test_a_dictionary_takes_half_of_the_memory_for_reading(tmp_path, compression
     sets = bs.open_sets(out)
     assert len(sets) == 40_000
     assert set(sets[f"{777:0100}"]) == {777}
+
+
+def test_rows_may_have_addresses_and_ranges(tmp_path):
+    rows, out = tmp_path / "rows.csv", tmp_path / "out.sets"
+    rows.write_text("tag,ip\noffice,10.0.0.0/30\nhome,10.0.0.1\n")
+    assert bs.group_files([rows], out, key="tag", column="ip", from_format="cidr") == (2, 5, 0)
+    assert list(bs.open(f"{out}:office")) == [10 << 24 | low for low in range(4)]
+    with pytest.raises(ValueError, match="expected one of"):
+        bs.group_files([rows], out, key="tag", column="ip", from_format="u32le")

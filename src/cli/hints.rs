@@ -45,7 +45,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
         Error::Unsorted { .. } => "sort it first, or leave out --merge",
         Error::NoSuchColumn { .. } => "give the column's number, or check --delimiter",
-        Error::ValueTooLarge { format: "ipv4" | "ipv4 in ranges" | "cidr", .. } => {
+        Error::ValueTooLarge { format: "ipv4" | "ipv4-ranges" | "cidr", .. } => {
             "--as hex and --as decimal write all numbers"
         }
         Error::ValueTooLarge { format: "clickhouse-u32", .. } => "choose --to clickhouse-u64",

@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every format that has a name of its own, in the order in which help texts list them.
+    /// Every format but those in other notations, in the order in which help texts list them.
     pub const ALL: [Self; 5] = [Self::Text, Self::U32Le, Self::U32Be, Self::U64Le, Self::U64Be];
 
     /// Text in this notation.
@@ -68,7 +68,7 @@ impl Format {
         }
     }
 
-    /// The name used on the command line, and in messages.
+    /// The name used on the command line, in Python, and in messages. It parses to the format.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,14 +90,16 @@ impl fmt::Display for Format {
 
 /// Why a text names no [`Format`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of text, u32le, u32be, u64le, u64be")]
+#[error("expected one of u32le, u32be, u64le, u64be, or of text: {}", Notation::ALL.map(Notation::name).join(", "))]
 pub struct ParseFormatError;
 
 impl FromStr for Format {
     type Err = ParseFormatError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or(ParseFormatError)
+        let binary = Self::ALL.into_iter().find(|format| format.name() == text);
+        let noted = || text.parse().map(Self::text_in).map_err(|_| ParseFormatError);
+        binary.map_or_else(noted, Ok)
     }
 }
 
@@ -107,9 +109,11 @@ mod tests {
 
     #[test]
     fn every_name_parses_to_its_format() {
-        for format in Format::ALL {
+        for format in Format::ALL.into_iter().chain(Notation::ALL.map(Format::text_in)) {
             assert_eq!(format.name().parse(), Ok(format));
+            assert!(ParseFormatError.to_string().contains(format.name()));
         }
+        assert_eq!("text".parse(), Ok(Format::Text));
         assert_eq!("u16le".parse::<Format>(), Err(ParseFormatError));
     }
 }

@@ -22,7 +22,7 @@ pub use column::Column;
 pub(crate) use column::{MAX_RECORD_BYTES, Selector, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
-pub use notation::Notation;
+pub use notation::{Notation, ParseNotationError};
 pub(crate) use notation::{
     LineSink, MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values,
 };

@@ -4,7 +4,7 @@
 use super::foreign::ForeignFormat;
 use crate::io::table::TableFormat;
 use crate::io::write::Encoding;
-use crate::number::Format;
+use crate::number::{Format, Notation};
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
@@ -52,7 +52,8 @@ pub enum SetFormat {
 }
 
 impl SetFormat {
-    /// Every format that has a name of its own, in the order in which help texts list them.
+    /// Every format but [values](Self::Values) in other notations than decimal, in the order in which
+    /// help texts list them.
     pub const ALL: [Self; 20] = [
         Self::Values(Format::Text),
         Self::Bits,
@@ -169,14 +170,20 @@ impl fmt::Display for SetFormat {
 
 /// Why a text is not the name of a [`SetFormat`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected one of {}", SetFormat::ALL.map(SetFormat::name).join(", "))]
+#[error(
+    "expected one of {}, {}",
+    SetFormat::ALL.map(SetFormat::name).join(", "),
+    Notation::ALL[1..].iter().map(|notation| notation.name()).collect::<Vec<_>>().join(", ")
+)]
 pub struct ParseSetFormatError;
 
 impl FromStr for SetFormat {
     type Err = ParseSetFormatError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|format| format.name() == text).ok_or(ParseSetFormatError)
+        let named = Self::ALL.into_iter().find(|format| format.name() == text);
+        let values = || text.parse().map(Self::Values).map_err(|_| ParseSetFormatError);
+        named.map_or_else(values, Ok)
     }
 }
 
@@ -186,7 +193,8 @@ mod tests {
 
     #[test]
     fn every_name_parses_to_its_format_and_the_list_is_told() {
-        for format in SetFormat::ALL {
+        let noted = Notation::ALL.map(|notation| SetFormat::Values(Format::text_in(notation)));
+        for format in SetFormat::ALL.into_iter().chain(noted) {
             assert_eq!(format.name().parse(), Ok(format));
             assert!(ParseSetFormatError.to_string().contains(format.name()));
             assert!(!format.about().is_empty());

@@ -24,6 +24,7 @@ pub(crate) use block::{LineSink, RangeSink, block_ranges, block_values};
 pub(crate) use write::RunText;
 
 use std::fmt;
+use std::str::FromStr;
 
 /// How numbers are written as text, and how many numbers a line carries.
 ///
@@ -79,6 +80,16 @@ impl Notation {
     pub const IPV4: Self = Self { digits: Digits::Ipv4, lines: LineKind::Values };
     /// IPv4 addresses in CIDR blocks, such as `10.0.0.0/8`.
     pub const CIDR: Self = Self { digits: Digits::Ipv4, lines: LineKind::Blocks };
+    /// Every notation.
+    pub const ALL: [Self; 7] = [
+        Self::DECIMAL,
+        Self::HEX,
+        Self::IPV4,
+        Self::CIDR,
+        Self::DECIMAL.with_ranges(),
+        Self::HEX.with_ranges(),
+        Self::IPV4.with_ranges(),
+    ];
 
     /// The same digits; a line may stand for a range of numbers.
     #[must_use]
@@ -125,16 +136,16 @@ impl Notation {
         }
     }
 
-    /// The name of the notation in messages.
+    /// The name of the notation in Python, and in messages. It parses to the notation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match (self.digits, self.lines) {
             (Digits::Decimal, LineKind::Values) => "text",
-            (Digits::Decimal, _) => "text in ranges",
+            (Digits::Decimal, _) => "text-ranges",
             (Digits::Hex, LineKind::Values) => "hex",
-            (Digits::Hex, _) => "hex in ranges",
+            (Digits::Hex, _) => "hex-ranges",
             (Digits::Ipv4, LineKind::Values) => "ipv4",
-            (Digits::Ipv4, LineKind::Ranges) => "ipv4 in ranges",
+            (Digits::Ipv4, LineKind::Ranges) => "ipv4-ranges",
             (Digits::Ipv4, LineKind::Blocks) => "cidr",
         }
     }
@@ -149,6 +160,19 @@ impl Default for Notation {
 impl fmt::Display for Notation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Why a text names no [`Notation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected one of {}", Notation::ALL.map(Notation::name).join(", "))]
+pub struct ParseNotationError;
+
+impl FromStr for Notation {
+    type Err = ParseNotationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|notation| notation.name() == text).ok_or(ParseNotationError)
     }
 }
 
