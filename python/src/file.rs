@@ -208,7 +208,8 @@ impl SetFile {
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
         let py = slf.py();
         let (mapped, package) = (Self::mapped(slf)?, py.import("bitsort")?);
-        if mapped.has_name {
+        Source::File(Arc::clone(&mapped)).check()?;
+        if mapped.set.is_named() {
             let path = mapped.path().to_path_buf().into_bound_py_any(py)?;
             return Ok((package.getattr("open")?, (path,)));
         }

@@ -6,10 +6,10 @@ use crate::numbers::{optional, signed};
 use crate::sets::{bytes_format, write};
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
-use bitsort::{Format, TableFormat};
 use bitsort::set::IntegerSet;
 use bitsort::set::foreign::{self, BitOrder, Decoded, Foreign, raw_bitmap, spark};
 use bitsort::sort::Sort;
+use bitsort::{Format, TableFormat};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::fs;
@@ -174,7 +174,7 @@ pub(crate) fn convert(
         let open = |progress| sort.progress(progress).open_as_set(&source);
         let (opened, _) = interruptible(py, open)?;
         let mapped = Mapped::new(opened);
-        if mapped.has_name {
+        if mapped.set.is_named() {
             // Else damage would get checksums that are right.
             interruptible(py, |progress| mapped.set.verify_with(&progress))?;
         }
@@ -198,9 +198,13 @@ pub(crate) fn spark_rows<'py>(
     source.check()?;
     let set = source.to_set(&std::sync::Arc::default())?;
     let rows = spark::rows(set.view());
-    rows.map(|row| row.map(|(bucket, bitmap)| (bucket, PyBytes::new(py, &bitmap[..]))))
-        .collect::<Result<_, _>>()
-        .map_err(raise)
+    let mut found = Vec::new();
+    for row in rows {
+        py.check_signals()?;
+        let (bucket, bitmap) = row.map_err(raise)?;
+        found.push((bucket, PyBytes::new(py, &bitmap[..])));
+    }
+    Ok(found)
 }
 
 /// The set of such rows: pairs of a bucket and bytes, in any order. `ValueError` if a bit

@@ -2,7 +2,7 @@
 
 use crate::error::{at_index, invalid, raise, wrong_type};
 use crate::frozen::{copy_attributes, of_class, reduced};
-use crate::numbers::{Numbers, insert_range, natural, natural_or_other, range_set};
+use crate::numbers::{BLOCK, Numbers, insert_range, natural, natural_or_other, range_set};
 use crate::sets::{AbstractBitSet, Content, bytes_format, span, whole_span};
 use crate::source::{Operation, Source, is_set_like, operand, set_of, source_of};
 use crate::work::in_pieces;
@@ -55,6 +55,9 @@ pub(crate) fn made(py: Python<'_>, values: Option<&Bound<'_, PyAny>>) -> PyResul
 pub(crate) fn from_ranges(ranges: &Bound<'_, PyAny>) -> PyResult<IntegerSet> {
     let (mut spans, mut values) = (Vec::new(), 0_u64);
     for (index, range) in ranges.try_iter()?.enumerate() {
+        if index % BLOCK == 0 {
+            ranges.py().check_signals()?; // an iterator of C does not do it
+        }
         let range = range?;
         let ends = range.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>();
         let (start, stop) = ends.map_err(|_| {
@@ -128,14 +131,30 @@ fn change_detached<T: Send>(
 
 fn assign(slf: &Bound<'_, BitSet>, other: &Source, operation: Operation) -> PyResult<()> {
     other.check()?;
-    match other {
-        Source::Memory(other) => change_detached(slf, |set| operation.assign(set, other)),
-        Source::File(_) => {
-            let ours = slf.as_super().get().source(slf.py())?;
-            let result = operation.compute(slf.py(), &[ours, other.clone()])?;
-            change(slf, |set| *set = result)
+    if let Source::Memory(other) = other {
+        return change_detached(slf, |set| operation.assign(set, other));
+    }
+    // Other threads may change the set while the result is computed. Then it is computed again.
+    for _ in 0..2 {
+        let ours = slf.as_super().get().source(slf.py())?;
+        let result = operation.compute(slf.py(), &[ours.clone(), other.clone()])?;
+        if replace(slf, &ours, result)? {
+            return Ok(());
         }
     }
+    let other = Operation::Or.compute(slf.py(), std::slice::from_ref(other))?;
+    change_detached(slf, |set| operation.assign(set, &other))
+}
+
+/// Replaces the values, unless they are no longer `old`; gives whether it did.
+fn replace(slf: &Bound<'_, BitSet>, old: &Source, new: IntegerSet) -> PyResult<bool> {
+    let set = values(slf)?;
+    let mut set = set.lock_py_attached(slf.py()).unwrap_or_else(PoisonError::into_inner);
+    let is_old = matches!(old, Source::Memory(old) if Arc::ptr_eq(old, &set));
+    if is_old {
+        *set = Arc::new(new);
+    }
+    Ok(is_old)
 }
 
 fn assign_all(

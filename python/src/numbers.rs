@@ -255,6 +255,9 @@ impl Numbers {
                 told(sorted, &refused).map(|(set, _)| set)
             }
             other => {
+                if let Self::Range(first, last, step) = other {
+                    check_memory(range_bytes(first, last, step))?;
+                }
                 let mut set = IntegerSet::new();
                 let mut ascend = true;
                 let mut last = None;
@@ -271,6 +274,14 @@ impl Numbers {
             }
         }
     }
+}
+
+/// At least the bytes of a set of every `step`-th value.
+fn range_bytes(first: u64, last: u64, step: u64) -> u64 {
+    let values = (last - first) / step;
+    let containers = values.min((last - first) >> 16);
+    let bodies = values.saturating_mul(2).min(containers.saturating_mul(8192));
+    bodies.saturating_add(containers.saturating_mul(10))
 }
 
 /// Adds the values from `first` to `last`, until the progress is cancelled. Refuses ranges whose

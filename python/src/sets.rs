@@ -9,14 +9,14 @@ use crate::mutable::BitSet;
 use crate::numbers::{BLOCK, interrupted, natural, natural_or_other, optional, range_set, signed};
 use crate::plot::Plot;
 use crate::probe;
-use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
+use crate::source::{Mapped, Operation, Source, is_set_like, operand};
 use crate::work::{in_pieces, interruptible};
 use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
-use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder};
+use bitsort::set::{Expression, IntegerSet, SetFormat, SetView, Written, write_folder_with};
 use pyo3::IntoPyObjectExt;
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::{PyIndexError, PyOverflowError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
@@ -162,6 +162,13 @@ fn join_all<'py>(
     wrapped(slf, operation.compute(slf.py(), &sets)?)
 }
 
+/// Whether an object has a value that no set of ours can have.
+fn tells_of_a_value(error: &PyErr, py: Python<'_>) -> bool {
+    error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyOverflowError>(py)
+}
+
 /// The result of an operator; `NotImplemented` if the other operand is no set.
 fn operator<'py>(
     slf: &Bound<'py, AbstractBitSet>,
@@ -270,8 +277,7 @@ impl AbstractBitSet {
         let ours = slf.get().source(py)?;
         let theirs = match (operand(other), op) {
             (Ok(theirs), _) => theirs,
-            // It has a value that no set of ours can have.
-            (Err(_), CompareOp::Eq | CompareOp::Ne) if source_of(other)?.is_none() => {
+            (Err(error), CompareOp::Eq | CompareOp::Ne) if tells_of_a_value(&error, py) => {
                 return matches!(op, CompareOp::Ne).into_bound_py_any(py);
             }
             (Err(error), _) => return Err(error),
@@ -796,7 +802,8 @@ impl AbstractBitSet {
     /// "dense", "sparse", "runs", "roaring-bits", "roaring" (a bare roaring bitmap), "text", "u32le",
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
     /// `bitmap_construct_agg` in a Parquet file), text in other notations ("hex", "ipv4", "cidr",
-    /// "text-ranges", "hex-ranges", "ipv4-ranges"), and those of `serialize`. Without a format, the
+    /// "text-ranges", "hex-ranges", "ipv4-ranges"), and those of `serialize` but "roaring32", which
+    /// "roaring" writes where it can. Without a format, the
     /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become
     /// `.bits` files. With `parts`, the output is a folder of up to so many `.bits` files, with
     /// about the same number of values each.
@@ -821,7 +828,8 @@ impl AbstractBitSet {
                 return Err(invalid("parts are .bits files: they have no other format"));
             }
             source.check()?;
-            let written = interruptible(py, |_| write_folder(&source, path, parts))?;
+            let written =
+                interruptible(py, |progress| write_folder_with(&source, path, parts, &progress))?;
             return Ok(written.bytes);
         }
         write(py, &source, path, format).map(|written| written.bytes)

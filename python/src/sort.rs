@@ -174,10 +174,8 @@ impl Options {
         }
         let notation = self.from.and_then(Format::notation).unwrap_or_default();
         Ok(match SetFormat::of_name(output) {
-            Some(SetFormat::Values(_)) => SetFormat::Values(Format::text_in(notation)),
+            Some(SetFormat::Values(_)) | None => SetFormat::Values(Format::text_in(notation)),
             Some(format) => format,
-            None if output.extension().is_some_and(|name| name == "bits") => SetFormat::Bits,
-            None => SetFormat::Values(Format::text_in(notation)),
         })
     }
 

@@ -5,10 +5,9 @@ use crate::numbers::{BLOCK, Numbers, interrupted};
 use crate::sets::AbstractBitSet;
 use crate::work::interruptible;
 use bitsort::Progress;
-use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetKind, SetView};
+use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetView};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrozenSet, PySet};
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,15 +21,11 @@ pub(crate) enum Source {
 /// A mapped file.
 pub(crate) struct Mapped {
     pub(crate) set: SetFile,
-    /// Whether its path leads to the set, and not to numbers from which it was made.
-    pub(crate) has_name: bool,
 }
 
 impl Mapped {
     pub(crate) fn new(set: SetFile) -> Self {
-        let is_same = |file: fs::Metadata| file.is_file() && file.len() == set.file_bytes();
-        let has_name = set.kind() == SetKind::Folder || fs::metadata(set.path()).is_ok_and(is_same);
-        Self { set, has_name }
+        Self { set }
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -91,32 +91,32 @@ struct Parts<'a> {
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     if file.starts_with(&GZIP_MAGIC) {
-        return Err((0, PACKED));
+        return Err(Damage::at(0, PACKED));
     }
     let Some((fields, rest)) = file.as_chunks::<8>().0.split_first_chunk::<FIELDS>() else {
-        return Err((file.len() as u64, "the file ends inside of its header"));
+        return Err(Damage::at(file.len() as u64, "the file ends inside of its header"));
     };
     let [flags, keys, rate, hashes, cells, key_count] = fields.map(u64::from_le_bytes);
     if flags.to_le_bytes().first() != Some(&VERSION) {
-        return Err((0, "this version of the format is not known to this program"));
+        return Err(Damage::at(0, "this version of the format is not known to this program"));
     }
     if keys == 0 {
-        return Err((8, "the number of keys that it is for is 0"));
+        return Err(Damage::at(8, "the number of keys that it is for is 0"));
     }
     let goal = Goal { keys, rate: f64::from_bits(rate) };
     if !is_rate(goal.rate) {
-        return Err((16, "there can be no such rate of false positives"));
+        return Err(Damage::at(16, "there can be no such rate of false positives"));
     }
     let hashes = hashes_of(hashes, 24)?;
     let count = usize::try_from(cells.div_ceil(64)).ok().filter(|count| *count > 0);
     let words = count.and_then(|count| rest.get(..count));
-    let words = words.ok_or((32, "the number of bits is not that of the file"))?;
+    let words = words.ok_or(Damage::at(32, "the number of bits is not that of the file"))?;
     // The last word must have no bits behind the last cell.
     if words.last().is_some_and(|last| {
         let used = u32::try_from(cells % 64).unwrap_or(0);
         used > 0 && u64::from_le_bytes(*last).checked_shr(used) != Some(0)
     }) {
-        return Err((32, "bits behind the last one are set"));
+        return Err(Damage::at(32, "bits behind the last one are set"));
     }
     let behind = words.len().saturating_add(FIELDS).saturating_mul(8);
     let data = file.get(behind..).unwrap_or_default();

@@ -80,7 +80,7 @@ pub(super) fn write_whole(
 /// Adds the name of the file to damage.
 pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
-    move |(offset, what)| Error::Damaged { input: input.clone(), offset, what }
+    move |Damage { offset, what }| Error::Damaged { input: input.clone(), offset, what }
 }
 
 /// Whether a file begins as a `.bloom` file does.
@@ -94,12 +94,13 @@ pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
     let file = map(path)?;
     let header = Header::read(&file).map_err(damaged(path))?;
     let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
-    let outside = || damaged(path)((HEADER_BYTES as u64, "the cells do not lie in the file"));
+    let outside =
+        || damaged(path)(Damage::at(HEADER_BYTES as u64, "the cells do not lie in the file"));
     let end = len.and_then(|len| HEADER_BYTES.checked_add(len)).ok_or_else(outside)?;
     let words = Opened::mapped(file, HEADER_BYTES..end).ok_or_else(outside)?;
     if behind_the_last_cell(&header, words.words()) != 0 {
         let at = (end as u64).saturating_sub(64);
-        return Err(damaged(path)((at, "bits behind the last one are set")));
+        return Err(damaged(path)(Damage::at(at, "bits behind the last one are set")));
     }
     let Header { design, spec, key_count, goal } = header;
     Ok(match design {
@@ -139,7 +140,8 @@ impl AnyFilter<Opened> {
         let Some(file) = self.words().file() else { return Ok(()) };
         let damaged = damaged(path.as_ref());
         let header = Header::read(file).map_err(&damaged)?;
-        let checksums = header.checksums().ok_or((0, "the checksums do not lie in the file"));
+        let checksums =
+            header.checksums().ok_or(Damage::at(0, "the checksums do not lie in the file"));
         verify_checksums(file, checksums.map_err(&damaged)?).map_err(damaged)
     }
 }

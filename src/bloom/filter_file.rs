@@ -5,6 +5,7 @@ use super::file::{self, damaged, is_bloom_file, write_whole};
 use super::memory::{Memory, Opened, Storage};
 use super::{dcso, guava, spark};
 use crate::error::{Error, Result};
+use crate::io::page::Damage;
 use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
 use std::path::Path;
@@ -66,10 +67,10 @@ impl FilterKind {
         } else if spark::is_spark_file(&bytes) {
             Self::Spark
         } else if bytes.starts_with(&dcso::GZIP_MAGIC) {
-            return Err(damaged(path)((0, dcso::PACKED)));
+            return Err(damaged(path)(Damage::of(dcso::PACKED)));
         } else {
             let what = "this is no filter, neither of this program nor of others";
-            return Err(damaged(path)((0, what)));
+            return Err(damaged(path)(Damage::of(what)));
         })
     }
 }

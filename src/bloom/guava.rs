@@ -169,21 +169,21 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
     let Some((&[strategy, hashes, ref count @ ..], words)) =
         file.split_first_chunk::<HEADER_BYTES>()
     else {
-        return Err((file.len() as u64, "the file ends inside of its header"));
+        return Err(Damage::at(file.len() as u64, "the file ends inside of its header"));
     };
     let scheme = match strategy {
         0 => Scheme::GuavaMitz32,
         1 => Scheme::GuavaMitz64,
-        _ => return Err((0, "Guava has no strategy of this number")),
+        _ => return Err(Damage::at(0, "Guava has no strategy of this number")),
     };
     if hashes == 0 {
-        return Err((1, "a filter has at least one hash function"));
+        return Err(Damage::at(1, "a filter has at least one hash function"));
     }
     let count = u64::try_from(BigEndian::read_i32(count)).ok().filter(|count| *count > 0);
-    let count = count.ok_or((2, "a filter has at least one word"))?;
+    let count = count.ok_or(Damage::at(2, "a filter has at least one word"))?;
     let (words, rest) = words.as_chunks::<8>();
     if !rest.is_empty() || words.len() as u64 != count {
-        return Err((2, "the number of words is not that of the file"));
+        return Err(Damage::at(2, "the number of words is not that of the file"));
     }
     let cells = count.saturating_mul(64);
     let cell_bits = Standard::CELL_BITS;

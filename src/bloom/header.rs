@@ -17,7 +17,7 @@ const HEADER_LEN: u64 = HEADER_BYTES as u64;
 /// The number of hash functions in the field at `offset`.
 pub(crate) fn hashes_of(field: u64, offset: u64) -> Result<u32, Damage> {
     let hashes = u32::try_from(field).ok().filter(|hashes| (1..=MAX_HASHES).contains(hashes));
-    hashes.ok_or((offset, "there can be no such number of hash functions"))
+    hashes.ok_or(Damage::at(offset, "there can be no such number of hash functions"))
 }
 
 /// The fields of the header.
@@ -82,7 +82,7 @@ impl Header {
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([design, cell_bits, block_log, _], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG {
-            return Err((14, "blocks of this size are not known to this program"));
+            return Err(Damage::at(14, "blocks of this size are not known to this program"));
         }
         let name: [u8; NAME_BYTES] = fields.bytes();
         let mut next = || fields.number();
@@ -91,26 +91,26 @@ impl Header {
 
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         let scheme = Scheme::from_name(name, seed)
-            .ok_or((16, "this hash function is not known to this program"))?;
+            .ok_or(Damage::at(16, "this hash function is not known to this program"))?;
         let hashes = hashes_of(hashes, 40)?;
         let goal = match keys {
             0 => None,
             _ if is_rate(rate) => Some(Goal { keys, rate }),
-            _ => return Err((72, "there can be no such rate of false positives")),
+            _ => return Err(Damage::at(72, "there can be no such rate of false positives")),
         };
         let spec = Spec::new(cells, hashes, cell_bits.into(), scheme);
         let header = Self { design, spec, key_count, goal };
         header.check_spec()?;
         let expected = header.payload().zip(header.checksums());
         let (payload, checksums) =
-            expected.ok_or((32, "the number of bits does not fit in a file"))?;
+            expected.ok_or(Damage::at(32, "the number of bits does not fit in a file"))?;
         let said = [next(), next(), next(), next()];
         if said != [payload.offset, payload.len, checksums.offset, checksums.len] {
-            return Err((80, "a section is not where it can be"));
+            return Err(Damage::at(80, "a section is not where it can be"));
         }
         let len = file.len() as u64;
         if next() != len || checksums.end() != len {
-            return Err((112, "the length of the file is not what its header says"));
+            return Err(Damage::at(112, "the length of the file is not what its header says"));
         }
         Ok(header)
     }
@@ -123,13 +123,13 @@ impl Header {
             Standard::CODE => (&[1], true),
             Blocked::CODE => (&[1], own && Blocked::round(cells) == Some(cells)),
             Counting::CODE => (&[2, 4, 8], own),
-            _ => return Err((12, "this design of filter is not known to this program")),
+            _ => return Err(Damage::at(12, "this design of filter is not known to this program")),
         };
         if !sizes.contains(&cell_bits) {
-            return Err((13, "there can be no counters of this size"));
+            return Err(Damage::at(13, "there can be no counters of this size"));
         }
         if cells == 0 || !divides {
-            return Err((32, "a filter of this design cannot have this number of bits"));
+            return Err(Damage::at(32, "a filter of this design cannot have this number of bits"));
         }
         Ok(())
     }

@@ -96,21 +96,21 @@ fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
         let field = file.get(at..).and_then(<[u8]>::first_chunk::<4>);
         at = at.saturating_add(4);
         let field = field.copied().map(i32::from_be_bytes);
-        field.ok_or((file.len() as u64, "the file ends inside of its header"))
+        field.ok_or(Damage::at(file.len() as u64, "the file ends inside of its header"))
     };
     let version = next()?;
     if !(1..=2).contains(&version) {
-        return Err((0, "Spark has no filters of this version"));
+        return Err(Damage::at(0, "Spark has no filters of this version"));
     }
     let hashes = u64::try_from(next()?).unwrap_or(0);
     let scheme = if version == 1 { Scheme::SparkV1 } else { Scheme::SparkV2 { seed: next()? } };
     let count = u64::try_from(next()?).ok().filter(|count| *count > 0);
     let place = (at as u64).saturating_sub(4);
     let hashes = hashes_of(hashes, 4)?;
-    let count = count.ok_or((place, "a filter has at least one word"))?;
+    let count = count.ok_or(Damage::at(place, "a filter has at least one word"))?;
     let (words, rest) = file.get(at..).unwrap_or_default().as_chunks::<8>();
     if !rest.is_empty() || words.len() as u64 != count {
-        return Err((place, "the number of words is not that of the file"));
+        return Err(Damage::at(place, "the number of words is not that of the file"));
     }
     let cells = count.saturating_mul(64);
     Ok((Spec::new(cells, hashes, Standard::CELL_BITS, scheme), words))

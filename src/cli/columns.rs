@@ -1,5 +1,6 @@
 //! The options for columns of values and keys.
 
+use super::formats;
 use super::notation::NotationArgs;
 use crate::lines::{Group, LineTools};
 use crate::number::{Column, Format};
@@ -22,8 +23,8 @@ pub(super) struct ColumnArgs {
 // How values are written in a file of numbers.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct FromArg {
-    /// Read numbers in this format: text, u32le, u32be, u64le, u64be [default: text]
-    #[arg(long, value_name = "FORMAT")]
+    /// Read numbers in this format [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::of_numbers())]
     pub(super) from: Option<Format>,
     #[command(flatten)]
     pub(super) notation: NotationArgs,

@@ -2,6 +2,7 @@
 //! flags and commands.
 
 use crate::error::{DataChange, Error, FolderFault};
+use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
 use crate::set::keyed::KeyedSets;
@@ -121,5 +122,5 @@ fn may_be_address(excerpt: &str) -> bool {
 
 /// Whether a file that was read as text is a set. False if it cannot be opened.
 fn is_set_file(path: &Path) -> bool {
-    path != Path::new("-") && matches!(SetFile::open_if_set(path), Ok(Some(_)))
+    !is_stdin(path) && matches!(SetFile::open_if_set(path), Ok(Some(_)))
 }

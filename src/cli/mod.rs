@@ -10,12 +10,13 @@ pub mod bitsort;
 mod bloom;
 mod columns;
 mod exit;
+mod formats;
 mod generate;
 mod hints;
 mod limits;
 mod notation;
 mod progress;
-mod set_format;
+
 mod signals;
 mod stats;
 mod stdout;

@@ -94,7 +94,7 @@ impl Distinct<'_> {
             count += 1;
             check(self.job.chunks.progress, count)?;
             let key = self.job.rules.key(line);
-            let hash = LineSet::hash(key);
+            let hash = set.hash(key);
             let inserted = decide(set, spilled.is_some(), key, hash)?;
             match (inserted, &mut spilled) {
                 (Inserted::Known, _) => {}

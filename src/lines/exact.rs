@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::kernel::prefetch;
 use crate::kernel::sys::Pages;
 use crate::size::ByteSize;
-use xxhash_rust::xxh3::xxh3_64;
+use std::hash::{BuildHasher, RandomState};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Distinct lines, as many as fit in memory.
 pub(super) struct LineSet {
@@ -19,6 +20,8 @@ pub(super) struct LineSet {
     table: Pages,
     lines: usize,
     budget_bytes: usize,
+    /// Nobody can choose lines whose hashes are alike.
+    seed: u64,
 }
 
 /// The result of adding a line.
@@ -45,12 +48,13 @@ impl LineSet {
         let budget_bytes = budget_bytes.min(low(u64::BITS - TAG_BITS));
         let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX);
         let arena = pages(budget_bytes)?;
-        Ok(Self { arena, used: 0, table: pages(8 * FIRST_SLOTS)?, lines: 0, budget_bytes })
+        let (table, seed) = (pages(8 * FIRST_SLOTS)?, RandomState::new().hash_one(0));
+        Ok(Self { arena, used: 0, table, lines: 0, budget_bytes, seed })
     }
 
     /// Removes all lines and frees their memory.
     pub(super) fn clear(&mut self) -> Result<()> {
-        *self = Self::new(self.budget_bytes as u64)?;
+        *self = Self { seed: self.seed, ..Self::new(self.budget_bytes as u64)? };
         Ok(())
     }
 
@@ -60,8 +64,8 @@ impl LineSet {
 
     /// The hash of a line.
     #[inline]
-    pub(super) fn hash(line: &[u8]) -> u64 {
-        xxh3_64(line)
+    pub(super) fn hash(&self, line: &[u8]) -> u64 {
+        xxh3_64_with_seed(line, self.seed)
     }
 
     /// Hashes the lines of the next questions, and prefetches their slots.
@@ -69,7 +73,7 @@ impl LineSet {
         let (slots, mask) = (self.table.words(), self.slots() - 1);
         hashes.clear();
         hashes.extend(lines.iter().map(|line| {
-            let hash = Self::hash(line);
+            let hash = self.hash(line);
             prefetch(slots, slot_of(hash) & mask);
             hash
         }));
@@ -144,7 +148,7 @@ impl LineSet {
         let mut place = 0;
         while place < self.used {
             let (line, _) = self.at(place);
-            let hash = Self::hash(line);
+            let hash = self.hash(line);
             let mut slot = slot_of(hash) & mask;
             while slots[slot] != 0 {
                 slot = (slot + 1) & mask;
@@ -229,7 +233,7 @@ mod tests {
             let mut set = LineSet::new(budget).unwrap();
             let (mut model, mut order) = (HashSet::new(), Vec::new());
             for line in &lines {
-                match set.insert(line, LineSet::hash(line)).unwrap() {
+                match set.insert(line, set.hash(line)).unwrap() {
                     Inserted::New => {
                         prop_assert!(model.insert(line.clone()));
                         order.push(line.clone());
@@ -239,7 +243,7 @@ mod tests {
                 }
             }
             for line in &lines {
-                let (hash, is_in) = (LineSet::hash(line), model.contains(line));
+                let (hash, is_in) = (set.hash(line), model.contains(line));
                 prop_assert_eq!(set.contains(line, hash), is_in);
                 if line.len() % 2 == 0 {
                     let first = set.mark(line, hash);

@@ -2,6 +2,7 @@
 
 use super::keys::LineJob;
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::io::read::{check_end, open_file};
 use crate::kernel::sys::TemporaryFile;
 use std::io::{self, Read, Write};
@@ -17,7 +18,7 @@ impl Spooled {
     fn of(path: &Path, folder: &Path, job: &LineJob<'_>) -> Result<Option<Self>> {
         let mut input = open_file(path)?;
         let before = input.metadata().map_err(Error::io("read", path))?;
-        if before.is_file() && path != Path::new("-") {
+        if before.is_file() && !is_stdin(path) {
             return Ok(None);
         }
         let copy = TemporaryFile::create_in(folder)

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::set::SetFile;
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, LineShare};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Lines that threads read within their share of the memory.
@@ -413,8 +413,3 @@ impl LineTools {
 
 /// Number of keys to expect from a stream of unknown length.
 const FIRST_KEYS: u64 = 1 << 20;
-
-/// Whether a path stands for standard input.
-pub(super) fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
-}

@@ -22,10 +22,10 @@ pub use column::Column;
 pub(crate) use column::{MAX_RECORD_BYTES, Selector, undouble};
 pub use format::{Format, ParseFormatError};
 pub use line::{Line, LineScanner, Malformed, parse_line};
-pub use notation::{Notation, ParseNotationError};
 pub(crate) use notation::{
     LineSink, MAX_NOTED_BYTES, RangeSink, RunText, block_ranges, block_values,
 };
+pub use notation::{Notation, ParseNotationError};
 
 /// A mark that an input may begin with. It is no part of the first line.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";

@@ -2,6 +2,9 @@
 
 use super::{MAX_ORDER, Map};
 use crate::error::{Error, Result};
+use crate::kernel::Level;
+use crate::kernel::popcount::ones;
+use crate::set::container::{Container, ends, sound};
 use crate::set::{AsSet, Damage, Operand, SetView};
 
 /// The default order.
@@ -71,27 +74,47 @@ fn count_containers(set: SetView<'_>, cell_bits: u32, count: Counter<'_>) -> Res
             count(key >> (cell_bits - 16), container.len().into())?;
             continue;
         }
-        let found = container.positions(0, &mut lows);
-        for &low in &lows[..found] {
-            count((key << 16 | u64::from(low)) >> cell_bits, 1)?;
+        match container {
+            Container::Runs(runs) => {
+                for (first, last) in sound(runs.iter().map(|&run| ends(run))) {
+                    let [first, last] = [first, last].map(|low| key << 16 | u64::from(low));
+                    count_run([first, last], cell_bits, count)?;
+                }
+            }
+            Container::Bitmap(words) if cell_bits >= u64::BITS.ilog2() => {
+                let cells = words.chunks(1 << (cell_bits - u64::BITS.ilog2()));
+                for (cell, words) in (key << (16 - cell_bits)..).zip(cells) {
+                    count(cell, ones(Level::best(), words))?;
+                }
+            }
+            _ => {
+                let found = container.positions(0, &mut lows);
+                for &low in &lows[..found] {
+                    count((key << 16 | u64::from(low)) >> cell_bits, 1)?;
+                }
+            }
         }
     }
     Ok(())
 }
 
 fn count_runs(set: SetView<'_>, cell_bits: u32, count: Counter<'_>) -> Result<(), Damage> {
-    // A cell may have all numbers of 64 bits.
-    let of_cell = u64::MAX.checked_shr(u64::BITS - cell_bits).unwrap_or(0);
     for run in set.runs() {
-        let (mut from, last) = run?;
-        loop {
-            let to = last.min(from | of_cell);
-            count(from.checked_shr(cell_bits).unwrap_or(0), to - from + 1)?;
-            if to == last {
-                break;
-            }
-            from = to + 1;
-        }
+        let (first, last) = run?;
+        count_run([first, last], cell_bits, count)?;
     }
     Ok(())
+}
+
+fn count_run([mut from, last]: [u64; 2], cell_bits: u32, count: Counter<'_>) -> Result<(), Damage> {
+    // A cell may have all numbers of 64 bits.
+    let of_cell = u64::MAX.checked_shr(u64::BITS - cell_bits).unwrap_or(0);
+    loop {
+        let to = last.min(from | of_cell);
+        count(from.checked_shr(cell_bits).unwrap_or(0), to - from + 1)?;
+        if to == last {
+            return Ok(());
+        }
+        from = to + 1;
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::file::{BucketEncoder, SetKind};
 use super::integer_set::IntegerSet;
-use super::view::{Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use super::view::{Damage, RoaringView, SetView, Shape, Table, TreemapView, check_buckets};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use std::convert::Infallible;
@@ -81,7 +81,7 @@ impl IntegerSet {
             }
             return counted(SetView(Shape::Roaring(view)).to_set()?, view.rank(view.len()));
         }
-        let (buckets, len) = walk(bytes)?;
+        let (buckets, len) = check_buckets(bytes)?;
         let view = TreemapView::new(bytes, Table::Walked(&buckets));
         counted(SetView(Shape::Treemap(view)).to_set()?, len)
     }

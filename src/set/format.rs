@@ -127,8 +127,8 @@ impl SetFormat {
         cfg!(feature = "columnar") || !matches!(self, Self::Table(_) | Self::SparkBitmap)
     }
 
-    /// The format that a file of this name should have, if the name tells it: roaring for
-    /// `.roaring`, text for `.txt` and names of compressed files, a table as
+    /// The format that a file of this name should have, if the name tells it: a `.bits` file for
+    /// `.bits`, roaring for `.roaring`, text for `.txt` and names of compressed files, a table as
     /// [`TableFormat::of_name`] says.
     #[must_use]
     pub fn of_name(path: impl AsRef<Path>) -> Option<Self> {
@@ -139,13 +139,11 @@ impl SetFormat {
         let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
         match suffix.as_deref()? {
             "txt" => Some(Self::Values(Format::Text)),
+            "bits" => Some(Self::Bits),
             // Lines are compressed. The writer refuses to compress a set or a table.
             "gz" | "zst" | "bz2" | "xz" => {
-                let inner = path.with_extension("");
-                let is_bits =
-                    inner.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("bits"));
-                let lines = Self::Values(Format::Text);
-                Some(if is_bits { Self::Bits } else { Self::of_name(inner).unwrap_or(lines) })
+                let inner = Self::of_name(path.with_extension(""));
+                Some(inner.unwrap_or(Self::Values(Format::Text)))
             }
             "roaring" => Some(Self::Roaring),
             _ => None,
@@ -209,7 +207,7 @@ mod tests {
             ("x.gz", Some(SetFormat::Values(Format::Text))),
             ("x.roaring", Some(SetFormat::Roaring)),
             ("x.feather", Some(SetFormat::Table(TableFormat::Arrow))),
-            ("x.bits", None),
+            ("x.bits", Some(SetFormat::Bits)),
             ("roaring", None),
         ] {
             assert_eq!(SetFormat::of_name(name), expected, "{name}");

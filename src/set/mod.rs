@@ -53,7 +53,7 @@ pub(crate) use count::proportion;
 pub use expression::{Expression, ParseExpressionError};
 pub use file::{Representation, SetFile, SetKind};
 pub(crate) use folder::write_folder_in;
-pub use folder::{FolderWriter, Part, hashed_pieces, pieces, write_folder};
+pub use folder::{FolderWriter, Part, hashed_pieces, pieces, write_folder, write_folder_with};
 pub use format::{ParseSetFormatError, SetFormat};
 pub use integer_set::IntegerSet;
 pub use join::{Joined, and, andnot, at_least, or, xor};

@@ -29,6 +29,7 @@ impl Piece<'_> {
         }
     }
 
+    /// Whether it has no value. A container of a set has one.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Self::Computed(scratch) if scratch.is_empty())
     }

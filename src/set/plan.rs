@@ -274,7 +274,7 @@ impl<'a> Plan<'a> {
         if let Some(merge) = Merge::of(&self) {
             return Self::after(&sets, merge.run(progress, |values| sink.values(values)));
         }
-        let takes_stretches = self.is_wide() && sink.takes_stretches();
+        let takes_stretches = self.is_wide() && sink.begin_stretches();
         if !takes_stretches {
             self.check_width(progress)?;
         }

@@ -318,7 +318,7 @@ impl<W: Write + Send> ValueSink for EncodingSink<'_, W> {
         pushed
     }
 
-    fn takes_stretches(&mut self) -> bool {
+    fn begin_stretches(&mut self) -> bool {
         self.runs.is_some()
     }
 

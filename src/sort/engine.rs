@@ -1,12 +1,12 @@
 //! One pass: loads a window of values, then writes it in order.
 
 use super::context::Context;
-use super::entry::{Entry, low_mask};
 use super::finish::emit::Written;
 use super::finish::loaded::Loaded;
 use super::load::pool::{Pool, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
+use super::partitioning::{Entry, low_mask};
 use super::plan::layout::Layout;
 use crate::error::Result;
 use crate::io::read::{Invalid, Tally, scan};

@@ -1,10 +1,10 @@
 //! Merges sorted inputs. Each input takes constant memory.
 
 use super::check::{check_each, first_disorder};
-use super::entry::Window;
 use super::finish::emit::{Emitter, Style};
 use super::finish::output::{Output as Parts, Target};
 use super::options::Sort;
+use super::partitioning::Window;
 use super::plan::budget::{Budget, MergeShare};
 use super::rejects::{Rejects, SharedWriter};
 use super::report::Report;

@@ -7,10 +7,11 @@
 
 use super::context::Context;
 use super::engine::{Pass, pass};
-use super::entry::{Window, low_mask};
 use super::finish::ways::Way;
 use super::load::scatter::Outside;
-use super::plan::layout::{Facts, Layout, Wishes, divide};
+use super::partitioning::{Window, low_mask};
+use super::plan::facts::Facts;
+use super::plan::layout::{Layout, Wishes, divide};
 use crate::error::{Error, Result};
 use crate::io::read::{Consumer, Invalid, Tally, scan};
 use crate::progress::Phase;

@@ -3,7 +3,7 @@
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, Compression, HEAD_BYTES};
-use crate::io::read::open_file;
+use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
 use std::io::{self, Cursor, Read, Seek};
@@ -40,7 +40,7 @@ impl Sort {
 
     /// Opens a set from anywhere, or numbers, which are not sorted yet.
     pub(crate) fn find(self, path: &Path) -> Result<Found> {
-        let is_stdin = path == Path::new("-");
+        let is_stdin = is_stdin(path);
         let is_text = self.reads_text();
         let open = if is_text { SetFile::open_if_set } else { SetFile::open_if_sure };
         if !is_stdin && let Some(set) = open(path)? {
@@ -55,19 +55,20 @@ impl Sort {
     /// Opens a set as [`open_as_set`](Self::open_as_set) does, but refuses numbers.
     #[cfg(feature = "cli")]
     pub(crate) fn open_set(self, path: &Path) -> Result<SetFile> {
-        if path != Path::new("-")
+        if !is_stdin(path)
             && let Some(set) = SetFile::open_if_set(path)?
         {
             return Ok(set);
         }
         match look(path, self)? {
             Found::Set(set) => Ok(set),
-            Found::Numbers(_) if path != Path::new("-") && !path.is_file() => Err(Error::usage(
-                format!("{} is no regular file, and no set comes from it", path.display()),
-            )),
+            Found::Numbers(_) if !is_stdin(path) && !path.is_file() => Err(Error::usage(format!(
+                "{} is no regular file, and no set comes from it",
+                path.display()
+            ))),
             Found::Numbers(_) => {
-                let what = "neither a .bits file nor a portable roaring bitmap";
-                Err(Error::Damaged { input: path.display().to_string(), offset: 0, what })
+                let input = path.display().to_string();
+                Err(Error::Damaged { input, offset: 0, what: crate::set::file::NO_SET })
             }
         }
     }
@@ -110,7 +111,7 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     if let (None, true) = (packed, SetKind::may_begin(&head)) {
         return copy(Cursor::new(head).chain(file), path, spool);
     }
-    let is_stdin = path == Path::new("-");
+    let is_stdin = is_stdin(path);
     let name = path.display().to_string();
     let room = sort.budget().unpacking();
     let Some(format) = packed else {

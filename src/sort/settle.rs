@@ -123,7 +123,7 @@ impl Sort {
 
     /// Memory and folder for bytes that cannot be written at once, before options are settled.
     pub(super) fn spool(&self) -> Spool {
-        let folder = self.folders.first().cloned().unwrap_or_else(std::env::temp_dir);
+        let folder = self.folders.first().cloned().unwrap_or_else(temporary_folder);
         self.budget().spool(folder)
     }
 

@@ -39,9 +39,30 @@ fn a_folder_that_is_not_there_is_no_place_for_temporary_files() {
     let spilled =
         work.command(["--strategy", "spill", "-o", "out", "ids"]).env("TMPDIR", "").output();
     assert!(spilled.unwrap().status.success(), "an empty TMPDIR is none");
+    // Nobody can make a file in the folder that the command starts in.
+    let ids = work.file("ids");
+    let joined = Command::new(env!("CARGO_BIN_EXE_bitset"))
+        .args(["and".as_ref(), ids.as_path(), &ids])
+        .env("TMPDIR", "")
+        .current_dir("/proc")
+        .output();
+    assert_eq!(joined.unwrap().stdout, b"1\n2\n", "an empty TMPDIR is none");
     for args in [["-T", ".", "ids"].as_slice(), &["--no-spill", "ids"]] {
         assert_eq!(run(args).stdout, b"1\n2\n");
     }
+}
+
+#[test]
+fn the_name_of_an_output_tells_its_format() {
+    let work = Workspace::new();
+    work.write("ids", "2\n1\n2\n");
+    for (name, kind) in [("out.bits", ".bits"), ("out.roaring", "portable roaring")] {
+        work.run(&format!("ids -o {name}")).quiet();
+        let ran = work.set(&format!("info {name} --json"), "");
+        assert!(ran.quiet().contains(&format!("\"kind\":\"{kind}")), "{name}");
+    }
+    work.run("ids -o out.gz").quiet();
+    work.run("--count ids -o out.bits").refused("count");
 }
 
 #[test]

@@ -336,7 +336,7 @@ impl Command {
 
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("from", |arg| arg.help(
-    "Read a set that is a file of numbers in this format, not standard input: text, u32le, u32be, u64le, u64be [default: text]"
+    "Read a set that is a file of numbers in this format, not standard input [default: text]"
 )))]
 pub(super) struct ContainsArgs {
     /// A .bits or roaring file, or a text file of numbers
@@ -351,7 +351,7 @@ pub(super) struct ContainsArgs {
 #[command(mut_arg("column", |arg| arg.help(
     "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header if it names the column"
 )), mut_arg("from", |arg| arg.help(
-    "Read a set that is a file of numbers in this format, not the lines: text, u32le, u32be, u64le, u64be [default: text]"
+    "Read a set that is a file of numbers in this format, not the lines [default: text]"
 )))]
 pub(super) struct FilterArgs {
     /// A .bits or roaring file, or a text file of numbers

@@ -18,10 +18,7 @@ use std::path::PathBuf;
 /// How sets are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    And,
-    Or,
-    Xor,
-    AndNot,
+    By(Op),
     AtLeast(usize),
 }
 
@@ -30,7 +27,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     if how == How::AtLeast(0) {
         return Err(Error::usage("at least 0 sets have every value; K is 1 or more"));
     }
-    if how == How::Or && !args.count && keyed::union(source, &args.sets, &args.target)? {
+    if how == How::By(Op::Or) && !args.count && keyed::union(source, &args.sets, &args.target)? {
         return Ok(());
     }
     let found = match lists(source, how, &args.sets)? {
@@ -41,10 +38,7 @@ pub(super) fn join(source: &Source, how: How, args: &JoinArgs) -> Result<()> {
     let sets = sets.collect::<Result<Vec<_>>>()?;
     let plans = Plan::all(&sets);
     let plan = match how {
-        How::And => Plan::join(Op::And, plans),
-        How::Or => Plan::join(Op::Or, plans),
-        How::Xor => Plan::join(Op::Xor, plans),
-        How::AndNot => Plan::join(Op::AndNot, plans),
+        How::By(op) => Plan::join(op, plans),
         How::AtLeast(least) => Plan::at_least(least, plans),
     };
     deliver(source, plan, &args.target, args.count)
@@ -62,9 +56,8 @@ const MOST_LISTS: usize = 16;
 fn lists(source: &Source, how: How, paths: &[PathBuf]) -> Result<Lists> {
     let found = source.find_all(paths)?;
     let op = match how {
-        How::Or => Some(Op::Or),
-        How::AndNot => Some(Op::AndNot),
-        How::And if paths.len() <= MOST_LISTS => Some(Op::And),
+        How::By(op @ (Op::Or | Op::AndNot)) => Some(op),
+        How::By(Op::And) if paths.len() <= MOST_LISTS => Some(Op::And),
         _ => None,
     };
     let is_list = |found: &Found| matches!(found, Found::Numbers(sort) if sort.takes_ranges());

@@ -6,6 +6,7 @@ use super::source::{Source, or_stdin};
 use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, union_watched};
 use crate::set::{AsSet, SetFile};
 use serde_json::json;
@@ -18,7 +19,7 @@ pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
     let mut group = columns.of(source.group(skip_invalid));
     for file in or_stdin(files) {
-        group = if file == Path::new("-") { group.stdin() } else { group.file(file) };
+        group = if is_stdin(&file) { group.stdin() } else { group.file(file) };
     }
     let _bar = source.bar(true);
     let report = group.to_file(output)?;

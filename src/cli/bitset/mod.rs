@@ -18,9 +18,10 @@ use super::exit::{self, NO};
 use super::generate;
 use crate::error::Result;
 use crate::progress::Progress;
+use crate::set::container::Op;
 use args::{Command, SetArgs};
 use clap::CommandFactory;
-pub(super) use source::{Source, is_stdin, or_stdin};
+pub(super) use source::{Source, or_stdin};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -100,10 +101,10 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Range { set, first, last, .. } => query::range(source, &set, &first, &last)?,
         Command::Gaps { set, min_length, .. } => query::gaps(source, &set, min_length)?,
         Command::Sample { set, n, seed, .. } => query::sample(source, &set, n, seed)?,
-        Command::And(args) => join::join(source, join::How::And, &args)?,
-        Command::Or(args) | Command::Cat(args) => join::join(source, join::How::Or, &args)?,
-        Command::Xor(args) => join::join(source, join::How::Xor, &args)?,
-        Command::Andnot(args) => join::join(source, join::How::AndNot, &args)?,
+        Command::And(args) => join::join(source, join::How::By(Op::And), &args)?,
+        Command::Or(args) | Command::Cat(args) => join::join(source, join::How::By(Op::Or), &args)?,
+        Command::Xor(args) => join::join(source, join::How::By(Op::Xor), &args)?,
+        Command::Andnot(args) => join::join(source, join::How::By(Op::AndNot), &args)?,
         Command::AtLeast { k, join: args } => {
             join::join(source, join::How::AtLeast(k), &args)?;
         }

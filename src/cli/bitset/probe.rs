@@ -2,9 +2,10 @@
 
 use super::Answer;
 use super::args::FilterArgs;
-use super::source::{Source, is_stdin, or_stdin};
+use super::source::{Source, or_stdin};
 use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::lines::{Answered, Keep};
 use std::io::Write;
 use std::path::Path;

@@ -9,6 +9,8 @@ use crate::cli::progress::Bar;
 use crate::cli::stats::{StatsFormat, Work, render};
 use crate::cli::stdout::stdout;
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
+use crate::io::write::temporary_folder;
 use crate::kernel::sys::Machine;
 use crate::kernel::use_at_most;
 use crate::lines::{Group, LineTools};
@@ -27,10 +29,6 @@ use std::time::Instant;
 /// The files, or standard input if none are named.
 pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
     if files.is_empty() { vec![PathBuf::from("-")] } else { files }
-}
-
-pub(in crate::cli) fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
 }
 
 /// Refuses standard input as more than one of the sets.
@@ -76,7 +74,7 @@ impl Source {
             Some(folder) => check_folder("use", folder)?,
             None => check_tmpdir()?,
         }
-        let folder = limits.temporary.clone().unwrap_or_else(std::env::temp_dir);
+        let folder = limits.temporary.clone().unwrap_or_else(temporary_folder);
         let (started, done) = (Instant::now(), Mutex::default());
         Ok(Self { limits, numbers, folder, progress, started, done })
     }
@@ -190,10 +188,7 @@ impl Source {
 
     fn memory_limit_bytes(&self) -> u64 {
         let machine = Machine::detect();
-        match self.limits.mem {
-            Some(limit) => limit.on(&machine).bytes(),
-            None => machine.default_memory_limit(),
-        }
+        Budget::in_force(self.limits.mem.map(|limit| limit.on(&machine))).bytes()
     }
 
     /// Number of threads for work other than a sort.

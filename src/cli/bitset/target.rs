@@ -1,8 +1,8 @@
 //! The limits of a command, and the place of its result.
 
+use crate::cli::formats;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
-use crate::cli::set_format;
 use crate::cli::stats::StatsFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
@@ -58,7 +58,7 @@ pub(super) struct Target {
     pub(super) output: Option<PathBuf>,
 
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
-    #[arg(long, value_name = "FORMAT", value_parser = set_format::parser())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::of_sets())]
     pub(super) to: Option<SetFormat>,
 
     /// Make FILE a folder of up to N .bits files, which have about as many values each

@@ -201,7 +201,7 @@ impl Printer<'_> {
 }
 
 impl ValueSink for Printer<'_> {
-    fn takes_stretches(&mut self) -> bool {
+    fn begin_stretches(&mut self) -> bool {
         self.lines.runs.is_some()
     }
 

@@ -3,11 +3,11 @@
 use super::gnu::GnuArgs;
 use crate::cli::bloom;
 use crate::cli::columns::ColumnArgs;
+use crate::cli::formats;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::notation::NotationArgs;
 use crate::cli::progress::When;
-use crate::cli::set_format;
 use crate::cli::stats::StatsFormat;
 use crate::io::table::TableFormat;
 use crate::number::Format;
@@ -119,13 +119,13 @@ pub(super) struct SortArgs {
     #[arg(long)]
     pub(super) header: bool,
 
-    /// Format of the inputs: text, u32le, u32be, u64le or u64be
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    /// Format of the inputs
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats::of_numbers())]
     pub(super) from: Format,
 
-    /// Format of the output; that of a set drops copies [default: text; a table if FILE ends in
-    /// .parquet, .arrow or .feather]
-    #[arg(long, value_name = "FORMAT", value_parser = set_format::parser().map(OutputFormat::from))]
+    /// Format of the output; that of a set drops copies [default: as FILE ends: .bits, .roaring,
+    /// .parquet, .arrow or .feather; else text]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::of_sets().map(OutputFormat::from))]
     pub(super) to: Option<OutputFormat>,
 
     /// Give each row group of a Parquet output a Bloom filter of its values, with this rate of
@@ -174,9 +174,9 @@ pub(super) enum OutputFormat {
 impl SortArgs {
     /// The format that `--to` names, or the name of the output suggests.
     pub(super) fn output_format(&self) -> OutputFormat {
-        let of_name = || self.output.as_deref().and_then(TableFormat::of_name);
+        let of_name = || self.output.as_deref().and_then(SetFormat::of_name);
         self.to
-            .or_else(|| of_name().map(OutputFormat::Table))
+            .or_else(|| of_name().map(OutputFormat::from))
             .unwrap_or(OutputFormat::Values(Format::Text))
     }
 }

@@ -3,6 +3,7 @@
 use super::args::{InvalidChoice, OutputFormat, SortArgs};
 use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::io::read::standard_input;
 use crate::io::write::is_same_file;
 use crate::kernel::sys::Machine;
@@ -39,7 +40,7 @@ impl SortArgs {
         }
         sort = sort.notation(self.notation()?);
         for file in self.inputs()? {
-            sort = if file == Path::new("-") { sort.stdin() } else { sort.file(file) };
+            sort = if is_stdin(&file) { sort.stdin() } else { sort.file(file) };
         }
         for folder in &self.temporary {
             check_folder("use", folder)?;
@@ -104,7 +105,7 @@ impl SortArgs {
             let standard = vec![PathBuf::from("-")];
             return Ok(if self.files.is_empty() { standard } else { self.files.clone() });
         };
-        let names = if list == Path::new("-") {
+        let names = if is_stdin(list) {
             let mut names = Vec::new();
             standard_input()?.read_to_end(&mut names).map_err(Error::io("read", "-"))?;
             names
@@ -119,7 +120,7 @@ impl SortArgs {
             .split(|&byte| byte == 0)
             .map(|name| match name {
                 b"" => Err(Error::usage(format!("{} has an empty name", list.display()))),
-                b"-" if list == Path::new("-") => {
+                b"-" if is_stdin(list) => {
                     Err(Error::usage("standard input cannot be a list and an input"))
                 }
                 name => Ok(PathBuf::from(OsString::from_vec(name.to_vec()))),

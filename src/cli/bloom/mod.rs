@@ -10,11 +10,12 @@ mod plan;
 mod screen;
 mod size;
 
-use super::bitset::{Answer, Source, is_stdin};
+use super::bitset::{Answer, Source};
 use super::exit::say;
 use super::stdout::stdout;
 use crate::bloom::{FilterFile, Opened, Scheme, spark};
 use crate::error::{Error, Result};
+use crate::io::read::is_stdin;
 use crate::io::write::{Encoding, Writer};
 use crate::lines::{Funnel, LineTools};
 use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};

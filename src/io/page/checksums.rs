@@ -1,6 +1,6 @@
 //! Checksums of blocks, at the end of a file.
 
-use super::{HEADER_BYTES, Section};
+use super::{Damage, HEADER_BYTES, Section};
 use byteorder::{ByteOrder, LittleEndian};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -17,24 +17,27 @@ pub(crate) fn blocks(end: u64) -> u64 {
 /// # Errors
 ///
 /// The first damage: at which byte of the file, and what.
-pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), (u64, &'static str)> {
+pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), Damage> {
     let Some((sums, own)) = checksums.of(file).split_last_chunk::<8>() else {
-        return Err((checksums.offset, "the checksums are missing"));
+        return Err(Damage::at(checksums.offset, "the checksums are missing"));
     };
     if LittleEndian::read_u64(own) != xxh3_64(sums) {
-        return Err((checksums.offset, "the checksum of the checksums is wrong"));
+        return Err(Damage::at(checksums.offset, "the checksum of the checksums is wrong"));
     }
     let end = usize::try_from(checksums.offset).ok();
     let covered = end.and_then(|end| file.get(HEADER_BYTES..end));
-    let covered = covered.ok_or((checksums.offset, "the checksums lie in the header"))?;
+    let covered = covered.ok_or(Damage::at(checksums.offset, "the checksums lie in the header"))?;
     let (blocks, sums) = (covered.chunks(1 << BLOCK_LOG), sums.as_chunks::<8>().0);
     if blocks.len() != sums.len() {
-        return Err((checksums.offset, "the number of checksums is wrong"));
+        return Err(Damage::at(checksums.offset, "the number of checksums is wrong"));
     }
     let offsets = (HEADER_BYTES..).step_by(1 << BLOCK_LOG);
     for (offset, (block, sum)) in offsets.zip(blocks.zip(sums)) {
         if LittleEndian::read_u64(sum) != xxh3_64(block) {
-            return Err((offset as u64, "the checksum of the block that begins here is wrong"));
+            return Err(Damage::at(
+                offset as u64,
+                "the checksum of the block that begins here is wrong",
+            ));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The first page of a `.bits`, `.sets` or index file: its format, its fields, and a checksum of
+//! The first page of a `.bits`, `.sets`, `.bloom` or index file: its format, its fields, and a checksum of
 //! both.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
@@ -14,8 +14,27 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Bytes of the page, and the alignment of what follows.
 pub(crate) const HEADER_BYTES: usize = 4096;
 
-/// Where a file is damaged, and how.
-pub(crate) type Damage = (u64, &'static str);
+/// A place where bytes contradict their format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("byte {offset}: {what}")]
+pub struct Damage {
+    /// From the start of the file, or of the set's payload in it.
+    pub offset: u64,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl Damage {
+    /// Damage at this place.
+    pub(crate) const fn at(offset: u64, what: &'static str) -> Self {
+        Self { offset, what }
+    }
+
+    /// Damage whose place only the caller knows.
+    pub(crate) const fn of(what: &'static str) -> Self {
+        Self::at(0, what)
+    }
+}
 
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 
@@ -51,21 +70,21 @@ impl Format {
     /// If it is no such page, or its checksum is wrong.
     pub(crate) fn open<'f>(&self, file: &'f [u8]) -> Result<([u8; 4], Fields<'f>), Damage> {
         if !file.starts_with(&self.magic) {
-            return Err((0, self.refusal));
+            return Err(Damage::at(0, self.refusal));
         }
         let Some((page, _)) = file.split_first_chunk::<HEADER_BYTES>() else {
-            return Err((file.len() as u64, "the file ends inside of its header"));
+            return Err(Damage::at(file.len() as u64, "the file ends inside of its header"));
         };
         let (covered, sum) = page.split_last_chunk::<8>().unwrap_or((&[], &[0; 8]));
         if xxh3_64(covered).to_le_bytes() != *sum {
-            return Err((CHECKSUM_AT as u64, "the checksum of the header is wrong"));
+            return Err(Damage::at(CHECKSUM_AT as u64, "the checksum of the header is wrong"));
         }
         let (head, rest) = page.split_at(16);
         let Some((&[.., v0, v1, v2, v3], codes)) = head.split_last_chunk() else {
-            return Err((8, "the header is incomplete"));
+            return Err(Damage::at(8, "the header is incomplete"));
         };
         if LittleEndian::read_u32(&[v0, v1, v2, v3]) != self.version {
-            return Err((8, "this version of the format is not known to this program"));
+            return Err(Damage::at(8, "this version of the format is not known to this program"));
         }
         Ok((*codes, Fields(rest)))
     }

@@ -2,13 +2,13 @@
 //! is no part of the first line.
 
 use super::long_line::MAX_LINE_BYTES;
-use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, open_file};
+use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, is_stdin, open_file};
 use super::purpose::Purpose;
 use super::rule::{Rule, Taken};
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::number::{Format, Selector};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A line of this length is accepted however little memory there is.
 const MIN_LINE_BYTES: usize = 1 << 20;
@@ -78,7 +78,7 @@ impl LineInputs {
     /// Opens the file of this number, if there is one.
     pub(super) fn open(&self, number: usize, opener: &mut Opener) -> Result<Option<Opened>> {
         let Some(path) = self.paths.get(number) else { return Ok(None) };
-        let is_stdin = path == Path::new("-");
+        let is_stdin = is_stdin(path);
         let input = if is_stdin { Input::Stdin } else { Input::Path(path.clone()) };
         let found = opener.open(input, self.options())?;
         if let (true, Content::Regular(file)) = (is_stdin, &found.content) {
@@ -92,7 +92,7 @@ impl LineInputs {
         let len = |path: &PathBuf| {
             // Opening a pipe would wait for its writer, and would then take its bytes from the
             // reader.
-            if path != Path::new("-") && !std::fs::metadata(path).ok()?.is_file() {
+            if !is_stdin(path) && !std::fs::metadata(path).ok()?.is_file() {
                 return None;
             }
             let file = open_file(path).ok()?;

@@ -39,7 +39,7 @@ pub(crate) use lines::{LineInputs, may_unpack};
 pub(crate) use mapped::{check_whole, map};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
-pub(crate) use open::{Input, OpenOptions, Opened, open_all, open_file, splits};
+pub(crate) use open::{Input, OpenOptions, Opened, is_stdin, open_all, open_file, splits};
 pub(crate) use ordered::Ordered;
 pub(crate) use purpose::Purpose;
 pub(crate) use sample::{Sample, sample};

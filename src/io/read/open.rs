@@ -193,9 +193,14 @@ pub(crate) fn splits(path: &Path, bytes: u64, options: OpenOptions<'_>) -> Resul
     Ok(starts.map(|start| start..len.min(start.saturating_add(bytes))).collect())
 }
 
+/// Whether a path stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Opens a file; `-` is standard input.
 pub(crate) fn open_file(path: &Path) -> Result<File> {
-    if path == Path::new("-") {
+    if is_stdin(path) {
         return standard_input();
     }
     File::open(path).map_err(Error::io("open", path))

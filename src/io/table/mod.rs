@@ -3,7 +3,7 @@
 //!
 //! A file is read in pieces (row groups of Parquet, record batches of Arrow),
 //! each by one thread, and a piece in batches of rows, so that memory does not
-//! grow with the file. Only the pages of the wanted column are read.
+//! grow with the file. Only the pages of the wanted columns are read: of one, or of keys and numbers.
 //!
 //! To add a format: its name and first bytes in [`TableFormat`], its reader beside `parquet.rs`, an
 //! arm for it in `reader.rs`, and one in `writer.rs` if it is written.

@@ -18,10 +18,10 @@ use super::exact::{Inserted, LineSet};
 use super::keys::LineJob;
 use super::records::{PartOptions, Parts, Records, check, merge, merge_lines, put};
 use super::spool::{Spooled, rereadable};
-use super::tools::is_stdin;
 use crate::bloom::{BlockedBloomFilter, Filter, check_rate};
 use crate::error::{Error, Result};
 use crate::io::read::Unchanged;
+use crate::io::read::is_stdin;
 use crate::sort::plan::budget::Budget;
 #[cfg(feature = "cli")]
 pub(crate) use plan::bits_for;
@@ -232,7 +232,8 @@ impl<'a> CommonLines<'a> {
             let mut out = Vec::new();
             rules.batches(lines, |batch| {
                 for key in &batch.keys {
-                    if set.mark(key, LineSet::hash(key)) {
+                    let hash = set.hash(key);
+                    if set.mark(key, hash) {
                         put(key, rules.terminator, &mut out, &mut consume)?;
                     }
                 }
@@ -292,7 +293,7 @@ impl<'a> CommonLines<'a> {
             check(self.job.chunks.progress, count)?;
             if let Some(parts) = &mut spilled {
                 parts.push(0, key, key)?;
-            } else if set.insert(key, LineSet::hash(key))? == Inserted::Full {
+            } else if set.insert(key, set.hash(key))? == Inserted::Full {
                 let mut parts = options.parts(depth)?;
                 set.for_each(|key, _| parts.push(0, key, key))?;
                 parts.push(0, key, key)?;
@@ -308,7 +309,7 @@ impl<'a> CommonLines<'a> {
             check(self.job.chunks.progress, count)?;
             match &mut cut_first {
                 Some(parts) => parts.push(number, key, key)?,
-                None if set.mark(key, LineSet::hash(key)) => shared.push(number, key)?,
+                None if set.mark(key, set.hash(key)) => shared.push(number, key)?,
                 None => {}
             }
         }

@@ -144,7 +144,7 @@ impl IndexFile {
     }
 
     pub(super) fn damage(&self, offset: u64, what: &'static str) -> Error {
-        damaged(&self.path)((offset, what))
+        damaged(&self.path)(Damage { offset, what })
     }
 
     pub(super) fn group_table(&self) -> &[u8] {
@@ -238,5 +238,5 @@ impl IndexFile {
 
 fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
     let input = path.display().to_string();
-    move |(offset, what)| Error::DamagedIndex { input: input.clone(), offset, what }
+    move |Damage { offset, what }| Error::DamagedIndex { input: input.clone(), offset, what }
 }

@@ -123,7 +123,7 @@ impl Header {
     pub(super) fn read(file: &[u8]) -> Result<(Self, Sections), Damage> {
         let ([kind, byte, block_log, flags], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || flags > 1 {
-            return Err((14, "this layout is not known to this program"));
+            return Err(Damage::at(14, "this layout is not known to this program"));
         }
         let mut next = || fields.number();
         let (prefix, block_bytes, group_blocks, hashes) = (next(), next(), next(), next());
@@ -137,17 +137,17 @@ impl Header {
             2 => KeyRule::columns(columns, byte).map_err(|_| NO_SUCH_COLUMNS)?,
             3 => KeyRule::Prefix(prefix),
             4 => KeyRule::Until(byte),
-            _ => return Err((12, "this kind of key is not known to this program")),
+            _ => return Err(Damage::at(12, "this kind of key is not known to this program")),
         };
         let hashes = hashes_of(hashes, 40)?;
         if block_bytes == 0 || !(1..=MAX_BLOCKS as u64).contains(&group_blocks) {
-            return Err((24, "there can be no such blocks"));
+            return Err(Damage::at(24, "there can be no such blocks"));
         }
         if !is_rate(rate) {
-            return Err((48, "there can be no such rate of false positives"));
+            return Err(Damage::at(48, "there can be no such rate of false positives"));
         }
         if block_count > data_len || (block_count == 0) != (data_len == 0) {
-            return Err((72, "there can be no such number of blocks"));
+            return Err(Damage::at(72, "there can be no such number of blocks"));
         }
         let is_sorted = flags == 1;
         let header = Self {
@@ -165,20 +165,20 @@ impl Header {
             filters_len,
             bounds_len,
         };
-        let at = header.sections().ok_or((96, "the sections do not fit in a file"))?;
+        let at = header.sections().ok_or(Damage::at(96, "the sections do not fit in a file"))?;
         let expected = at.all().into_iter().flat_map(|section| [section.offset, section.len]);
         if !expected.eq(said.iter().take(12).copied()) || !filters_len.is_multiple_of(64) {
-            return Err((96, "a section is not where it can be"));
+            return Err(Damage::at(96, "a section is not where it can be"));
         }
         let len = file.len() as u64;
         if file_len != len || at.checksums.offset.checked_add(at.checksums.len) != Some(len) {
-            return Err((192, "the length of the file is not what its header says"));
+            return Err(Damage::at(192, "the length of the file is not what its header says"));
         }
         Ok((header, at))
     }
 }
 
-const NO_SUCH_COLUMNS: Damage = (200, "there can be no such columns");
+const NO_SUCH_COLUMNS: Damage = Damage::at(200, "there can be no such columns");
 
 /// The numbers of so many columns, which are the last fields.
 fn columns_of(fields: &[u8], count: u64) -> Option<Vec<u32>> {

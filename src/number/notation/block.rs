@@ -1,5 +1,5 @@
-//! The parser of blocks: every line of text that a thread reads comes through here, whatever its
-//! notation.
+//! The parser of blocks of lines, one number or range a line, in any notation. Rows of columns go
+//! through [`Selector`](crate::number::Selector) instead, and lines longer than a block one by one.
 //!
 //! Decimal numbers, one a line, go through the vector kernels of [`parse`]. In other notations, a
 //! line that is nothing but a number, a range or a CIDR block is parsed in one go, without a

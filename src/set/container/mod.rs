@@ -61,7 +61,7 @@ pub(crate) fn ends(run: [u8; 4]) -> (u32, u32) {
 }
 
 /// The parts of runs that are above all runs before them. Runs of a damaged file may not ascend.
-fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn sound(runs: impl Iterator<Item = (u32, u32)>) -> impl Iterator<Item = (u32, u32)> {
     let mut next = 0;
     runs.filter_map(move |(first, last)| {
         let first = first.max(next);

@@ -136,14 +136,14 @@ impl Header {
     pub(crate) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([kind, block_log, ..], mut fields) = FORMAT.open(file)?;
         let representation = Representation::of_code(kind)
-            .ok_or((12, "this kind of set is not known to this program"))?;
+            .ok_or(Damage::at(12, "this kind of set is not known to this program"))?;
         if block_log != BLOCK_LOG {
-            return Err((13, "blocks of this size are not known to this program"));
+            return Err(Damage::at(13, "blocks of this size are not known to this program"));
         }
         let [base, bits, cardinality, min, max] = std::array::from_fn(|_| fields.number());
         let [payload, table, ranks, checksums] = std::array::from_fn(|_| fields.section());
         if fields.number() != file.len() as u64 {
-            return Err((120, "the length of the file is not what its header says"));
+            return Err(Damage::at(120, "the length of the file is not what its header says"));
         }
         let header = Self {
             representation,
@@ -168,12 +168,12 @@ impl Header {
         for (at, section) in (56..).step_by(16).zip(sections) {
             let fits = section.offset.checked_add(section.len).is_some_and(|end| end <= file_len);
             if !fits || section.offset < end {
-                return Err((at, "a section is not where it can be"));
+                return Err(Damage::at(at, "a section is not where it can be"));
             }
             end = section.end();
         }
         if self.checksums.len != 8 * blocks(self.checksums.offset) + 8 {
-            return Err((112, "the number of checksums is wrong"));
+            return Err(Damage::at(112, "the number of checksums is wrong"));
         }
         let (pieces, table) = match self.representation {
             Representation::Dense => {
@@ -183,7 +183,10 @@ impl Header {
                     None => true,
                 };
                 if !whole || !fits || self.payload.len != self.bits / 8 {
-                    return Err((16, "base, bits and size of the bitmap do not fit together"));
+                    return Err(Damage::at(
+                        16,
+                        "base, bits and size of the bitmap do not fit together",
+                    ));
                 }
                 (Some(self.bits >> 16), 0)
             }
@@ -197,22 +200,22 @@ impl Header {
             }
             Representation::Runs => {
                 if (self.base, self.bits) != (0, 0) {
-                    return Err((16, "a list of runs has no base and no bits"));
+                    return Err(Damage::at(16, "a list of runs has no base and no bits"));
                 }
                 if !self.payload.len.is_multiple_of(RUN_BYTES as u64) {
-                    return Err((64, "the size of the list of runs is wrong"));
+                    return Err(Damage::at(64, "the size of the list of runs is wrong"));
                 }
                 (Some(0), 0)
             }
             Representation::Parts => {
-                return Err((12, "this kind of set is not known to this program"));
+                return Err(Damage::at(12, "this kind of set is not known to this program"));
             }
         };
         if pieces.is_some_and(|pieces| self.ranks.len != 8 * pieces) {
-            return Err((96, "the number of ranks is wrong"));
+            return Err(Damage::at(96, "the number of ranks is wrong"));
         }
         if self.table.len != table {
-            return Err((80, "the size of the table of buckets or groups is wrong"));
+            return Err(Damage::at(80, "the size of the table of buckets or groups is wrong"));
         }
         Ok(())
     }

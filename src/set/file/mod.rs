@@ -21,6 +21,8 @@ pub(crate) use bucket::{BucketEncoder, in_order};
 pub(crate) use extent::Extent;
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};
+#[cfg(feature = "cli")]
+pub(crate) use set_file::NO_SET;
 pub(crate) use set_file::{Member, Sections};
 pub use set_file::{SetFile, SetKind};
 pub(crate) use sizes::Sizes;

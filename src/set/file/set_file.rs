@@ -11,7 +11,7 @@ use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, RunList, SetView, Shape,
-    SparseView, Table, TreemapView, walk,
+    SparseView, Table, TreemapView, check_buckets,
 };
 use std::fs::File;
 use std::ops::Range;
@@ -54,6 +54,7 @@ pub struct SetFile {
     path: PathBuf,
     map: Arc<Map>,
     content: Content,
+    is_named: bool,
 }
 
 #[derive(Debug)]
@@ -117,7 +118,11 @@ impl SetFile {
 
     /// Opens a file that is neither a folder nor one of several sets in a file.
     pub(in crate::set) fn open_file(path: &Path) -> Result<Self> {
-        Self::from_map(map(path)?, path)
+        Self::from_map(map(path)?, path).map(Self::named)
+    }
+
+    fn named(self) -> Self {
+        Self { is_named: true, ..self }
     }
 
     fn open_folder(path: &Path) -> Result<Self> {
@@ -127,7 +132,8 @@ impl SetFile {
         }
         let map = map(&manifest)?;
         let folder = open_parts(path, &map)?;
-        let set = Self { path: path.into(), map: map.into(), content: Content::Folder(folder) };
+        let content = Content::Folder(folder);
+        let set = Self { path: path.into(), map: map.into(), content, is_named: true };
         set.intact().map(|()| set)
     }
 
@@ -157,7 +163,7 @@ impl SetFile {
         }
         let map = map(path)?;
         match SetKind::of(&map) {
-            Some(kind) if is_meant(kind) => Self::from_map(map, path).map(Some),
+            Some(kind) if is_meant(kind) => Self::from_map(map, path).map(|set| Some(set.named())),
             _ => Ok(None),
         }
     }
@@ -169,17 +175,14 @@ impl SetFile {
 
     /// One set of a `.sets` file that is mapped; `path` is its name.
     pub(crate) fn from_member(map: Arc<Map>, path: PathBuf, member: Member) -> Result<Self> {
-        let set = Self { path, map, content: Content::Keyed(member) };
+        let set = Self { path, map, content: Content::Keyed(member), is_named: false };
         set.after(set.check_structure())?;
         Ok(set)
     }
 
     pub(in crate::set) fn from_map(map: Map, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
-            Some(SetKind::Bits) => Content::Bits(
-                Header::read(&map)
-                    .map_err(|(offset, what)| damaged(path, 0)(Damage { offset, what }))?,
-            ),
+            Some(SetKind::Bits) => Content::Bits(Header::read(&map).map_err(damaged(path, 0))?),
             Some(SetKind::Roaring) => {
                 let view = RoaringView::new(&map).map_err(damaged(path, 0))?;
                 let end = view.check().map_err(damaged(path, 0))?;
@@ -190,7 +193,7 @@ impl SetFile {
                 Content::Roaring { cardinality: view.rank(view.len()) }
             }
             Some(SetKind::Treemap) => {
-                let (buckets, cardinality) = walk(&map).map_err(damaged(path, 0))?;
+                let (buckets, cardinality) = check_buckets(&map).map_err(damaged(path, 0))?;
                 Content::Treemap { buckets, cardinality }
             }
             Some(SetKind::Keyed) => {
@@ -198,11 +201,10 @@ impl SetFile {
                 return Err(Error::usage(format!("{path} has sets by key: name one, {path}:KEY")));
             }
             Some(SetKind::Folder) | None => {
-                let what = "neither a .bits file nor a portable roaring bitmap";
-                return Err(damaged(path, 0)(Damage { offset: 0, what }));
+                return Err(damaged(path, 0)(Damage::of(NO_SET)));
             }
         };
-        let set = Self { path: path.into(), map: Arc::new(map), content };
+        let set = Self { path: path.into(), map: Arc::new(map), content, is_named: false };
         set.after(set.check_structure())?;
         Ok(set)
     }
@@ -285,6 +287,13 @@ impl SetFile {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether its path alone leads to it. Numbers that were sorted into a nameless file, bytes in
+    /// memory and one of the sets of a `.sets` file have none such.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// Bytes of the file. For a set in a `.sets` file, its own bytes; for a folder, those of its
@@ -468,8 +477,7 @@ impl SetFile {
 
     fn verify_content(&self, progress: &Progress) -> Result<()> {
         if let Content::Bits(header) = &self.content {
-            verify_checksums(&self.map, header.checksums)
-                .map_err(|(offset, what)| damaged(&self.path, 0)(Damage { offset, what }))?;
+            verify_checksums(&self.map, header.checksums).map_err(damaged(&self.path, 0))?;
         }
         if let Content::Folder(folder) = &self.content {
             return folder.verify(&self.path, progress);
@@ -539,6 +547,8 @@ impl SetFile {
 
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
 /// Representation that no header has.
+/// The message for bytes that are no set.
+pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
 const NO_HEADER: &str = "the file has no parts";
 
 impl SetKind {

@@ -40,9 +40,9 @@ pub(crate) trait ValueSink: Send {
         push_runs(self, source)
     }
 
-    /// Whether it takes stretches of full containers by [`stretch`](Self::stretch). A source asks
-    /// before it hands over anything.
-    fn takes_stretches(&mut self) -> bool {
+    /// Begins to take stretches of full containers by [`stretch`](Self::stretch), if it can; gives
+    /// whether it does. A source calls this before it hands over anything.
+    fn begin_stretches(&mut self) -> bool {
         false
     }
 
@@ -352,7 +352,7 @@ impl ValueSink for BitsWriter<'_> {
         Ok(())
     }
 
-    fn takes_stretches(&mut self) -> bool {
+    fn begin_stretches(&mut self) -> bool {
         self.lists_runs()
     }
 

@@ -18,4 +18,4 @@ pub use manifest::Part;
 pub(super) use open::{Folder, open_parts};
 pub use piece::{hashed_pieces, pieces};
 pub(crate) use writer::write_folder_in;
-pub use writer::{FolderWriter, write_folder};
+pub use writer::{FolderWriter, write_folder, write_folder_with};

@@ -168,7 +168,21 @@ pub fn write_folder(
     path: impl AsRef<Path>,
     parts: NonZero<usize>,
 ) -> Result<Written> {
-    write_folder_in(set, path.as_ref(), parts, &Spool::default(), &Arc::default())
+    write_folder_with(set, path, parts, &Arc::default())
+}
+
+/// The same with progress, which can also cancel it.
+///
+/// # Errors
+///
+/// As [`write_folder`], or if it is cancelled.
+pub fn write_folder_with(
+    set: &dyn AsSet,
+    path: impl AsRef<Path>,
+    parts: NonZero<usize>,
+    progress: &Arc<Progress>,
+) -> Result<Written> {
+    write_folder_in(set, path.as_ref(), parts, &Spool::default(), progress)
 }
 
 /// The same with the memory and the folder of a spool.

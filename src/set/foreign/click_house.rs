@@ -6,7 +6,7 @@
 
 use super::{Content, bitmap32, numbers, shifted, short, treemap};
 use crate::set::file::SetKind;
-use crate::set::view::{Damage, RoaringView, walk};
+use crate::set::view::{Damage, RoaringView, check_buckets};
 use integer_encoding::VarInt;
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ pub(super) fn is_bitmap(bytes: &[u8]) -> bool {
     let range = if bytes.first() == Some(&1) { bitmap(bytes).ok() } else { None };
     range
         .and_then(|range| bytes.get(range))
-        .is_some_and(|bitmap| RoaringView::new(bitmap).is_ok() || walk(bitmap).is_ok())
+        .is_some_and(|bitmap| RoaringView::new(bitmap).is_ok() || check_buckets(bitmap).is_ok())
 }
 
 /// Bytes of each value, if `count` values fill `bytes` bytes: one of these widths.

@@ -8,7 +8,7 @@
 
 use super::{Content, shifted, short, treemap};
 use crate::set::exchange::counted;
-use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, walk};
+use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, check_buckets};
 use byteorder::{BigEndian, ByteOrder};
 use std::ops::Range;
 
@@ -89,13 +89,13 @@ pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
     let bitmap = behind_magic(&bytes)?;
     // Up to 3 zeros fill the last characters.
     let filled = bitmap.iter().rev().take(3).take_while(|byte| **byte == 0).count();
-    let mut found = walk(bitmap).map(|walked| (bitmap, walked));
+    let mut found = check_buckets(bitmap).map(|walked| (bitmap, walked));
     for less in 1..=filled {
         if found.is_ok() {
             break;
         }
         let cut = &bitmap[..bitmap.len() - less];
-        found = walk(cut).map(|walked| (cut, walked)).or(found);
+        found = check_buckets(cut).map(|walked| (cut, walked)).or(found);
     }
     let in_text = |damage: Damage| Damage { offset: (damage.offset + 4) / 4 * 5, ..damage };
     let (bitmap, (buckets, len)) = found.map_err(in_text)?;

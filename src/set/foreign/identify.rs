@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::file::SetKind;
-use crate::set::view::{RoaringView, walk};
+use crate::set::view::{RoaringView, check_buckets};
 use byteorder::{BigEndian, ReadBytesExt};
 use std::fmt;
 use std::path::Path;
@@ -78,7 +78,7 @@ impl Foreign {
             Some(SetKind::Bits) => return Self::Bits,
             Some(SetKind::Keyed) => return Self::Sets,
             Some(SetKind::Roaring) => return Self::Roaring,
-            Some(SetKind::Treemap) if walk(bytes).is_ok() => return Self::Treemap,
+            Some(SetKind::Treemap) if check_buckets(bytes).is_ok() => return Self::Treemap,
             _ => {}
         }
         let magic_at = |at: usize| bytes.get(at..).is_some_and(|b| b.starts_with(&deletion::MAGIC));

@@ -27,7 +27,7 @@ mod write;
 use super::exchange::counted;
 use super::integer_set::IntegerSet;
 use super::operand::{AsSet, Operand};
-use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, walk};
+use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, check_buckets};
 use crate::error::{Error, Result};
 use byteorder::{ByteOrder, LittleEndian};
 pub use identify::Foreign;
@@ -357,7 +357,7 @@ fn bitmap32(bytes: &[u8]) -> Result<Content<'_>, Damage> {
 
 /// The roaring bitmap of 64 bits in `bytes`, which must end with it.
 fn treemap(bytes: &[u8]) -> Result<Content<'_>, Damage> {
-    Ok(Content::Treemap(bytes, walk(bytes)?.0))
+    Ok(Content::Treemap(bytes, check_buckets(bytes)?.0))
 }
 
 /// The set of numbers of 4 or 8 bytes each, in any order.

@@ -101,8 +101,7 @@ impl KeyedSets {
 
     /// The sets of a mapped file; `path` is for messages.
     pub(super) fn from_map(map: Map, path: &Path) -> Result<Self> {
-        let header =
-            Header::read(&map).map_err(|(offset, what)| damaged(path, Damage { offset, what }))?;
+        let header = Header::read(&map).map_err(|damage| damaged(path, damage))?;
         let sets = Self { path: path.into(), map: Arc::new(map), header };
         let ends = match sets.len().checked_sub(1) {
             Some(last) => sets.entry(last).map(|last| (last.key_end, last.body_end)),
@@ -306,7 +305,7 @@ impl KeyedSets {
 
     pub(super) fn verify_checksums(&self) -> Result<()> {
         let checked = verify_checksums(&self.map, self.header.checksums)
-            .map_err(|(offset, what)| self.damaged(Damage { offset, what }));
+            .map_err(|damage| self.damaged(damage));
         self.after(checked)
     }
 

@@ -40,12 +40,12 @@ impl Header {
     pub(super) fn read(file: &[u8]) -> Result<Self, Damage> {
         let ([block_log, rest @ ..], mut fields) = FORMAT.open(file)?;
         if block_log != BLOCK_LOG || rest != [0; 3] {
-            return Err((12, "blocks of this size are not known to this program"));
+            return Err(Damage::at(12, "blocks of this size are not known to this program"));
         }
         let count = fields.number();
         let [bodies, keys, directory, checksums] = std::array::from_fn(|_| fields.section());
         if fields.number() != file.len() as u64 {
-            return Err((88, "the length of the file is not what its header says"));
+            return Err(Damage::at(88, "the length of the file is not what its header says"));
         }
         let header = Self { count, bodies, keys, directory, checksums };
         header.check(file.len() as u64)?;
@@ -59,16 +59,16 @@ impl Header {
         for (at, section) in (24..).step_by(16).zip(sections) {
             let next = section.offset.checked_add(section.len).filter(|&end| end <= file_len);
             let (true, Some(next)) = (section.offset == end, next) else {
-                return Err((at, "a section is not where it can be"));
+                return Err(Damage::at(at, "a section is not where it can be"));
             };
             end = next;
         }
         if Some(self.directory.len) != self.count.checked_mul(ENTRY_BYTES as u64) {
-            return Err((16, "the number of sets is not that of the directory"));
+            return Err(Damage::at(16, "the number of sets is not that of the directory"));
         }
         let sums = blocks(self.checksums.offset).saturating_mul(8).saturating_add(8);
         if end != file_len || self.checksums.len != sums {
-            return Err((72, "the number of checksums is wrong"));
+            return Err(Damage::at(72, "the number of checksums is wrong"));
         }
         Ok(())
     }

@@ -36,6 +36,7 @@ mod treemap;
 mod values;
 mod walk;
 
+pub use crate::io::page::Damage;
 use crate::set::container::WORDS;
 use by_rank::Ranked;
 pub(crate) use cursor::Cursor;
@@ -49,28 +50,11 @@ pub(crate) use screen::{BATCH, Passed, Queue, Screen};
 pub(crate) use search::{ends_of, find_key};
 pub(crate) use selection::Selection;
 pub(crate) use sparse::SparseView;
-pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, walk};
+pub(crate) use treemap::{Bucket, ENTRY_BYTES, Table, TreemapView, check_buckets};
 pub use values::Values;
 pub(crate) use walk::Walk;
 
 use crate::set::containers::Containers;
-
-/// A place where the bytes of a set contradict its format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("byte {offset}: {what}")]
-pub struct Damage {
-    /// From the start of the set's payload.
-    pub offset: u64,
-    /// What is wrong there.
-    pub what: &'static str,
-}
-
-impl Damage {
-    /// Damage whose place only the caller knows.
-    pub(crate) fn of(what: &'static str) -> Self {
-        Self { offset: 0, what }
-    }
-}
 
 /// A borrowed set: bytes of a file or of others, or a set in memory. A copy costs a few pointers.
 #[derive(Debug, Clone, Copy)]

@@ -138,7 +138,7 @@ proptest! {
         let treemap: RoaringTreemap = set.iter().copied().collect();
         let mut bytes = Vec::new();
         treemap.serialize_into(&mut bytes).unwrap();
-        let (buckets, cardinality) = walk(&bytes).unwrap();
+        let (buckets, cardinality) = check_buckets(&bytes).unwrap();
         prop_assert_eq!(cardinality, set.len() as u64);
         let walked = TreemapView::new(&bytes, Table::Walked(&buckets));
         check(SetView(Shape::Treemap(walked)), &set, &probes)?;
@@ -243,7 +243,7 @@ proptest! {
             }
             let cut = cut.index(bytes.len() + 1);
             for bytes in [&bytes[..], &bytes[..cut]] {
-                let walked = walk(bytes).map(|(buckets, _)| buckets).unwrap_or_default();
+                let walked = check_buckets(bytes).map(|(buckets, _)| buckets).unwrap_or_default();
                 let views = [
                     SetView::roaring(bytes).ok(),
                     Some(SetView(Shape::Treemap(TreemapView::new(bytes, Table::Walked(&walked))))),
@@ -453,7 +453,7 @@ fn values_below_the_smallest_are_in_no_piece() {
     let set: RoaringTreemap = members.collect();
     let mut bytes = Vec::new();
     set.serialize_into(&mut bytes).unwrap();
-    let (buckets, _) = walk(&bytes).unwrap();
+    let (buckets, _) = check_buckets(&bytes).unwrap();
     let view = SetView(Shape::Treemap(TreemapView::new(&bytes, Table::Walked(&buckets))));
     let asked: Vec<u64> = (0..5000).map(|value| value * 17).chain(set.iter().take(50)).collect();
     let mut found = vec![false; asked.len()];
@@ -492,7 +492,7 @@ fn with_table(change: impl Fn(&mut [Bucket]), ask: impl Fn(SetView<'_>)) {
     let set: RoaringTreemap = [5, 6, 1 << 32 | 5, 2 << 32 | 5].into_iter().collect();
     let mut bytes = Vec::new();
     set.serialize_into(&mut bytes).unwrap();
-    let (mut buckets, _) = walk(&bytes).unwrap();
+    let (mut buckets, _) = check_buckets(&bytes).unwrap();
     change(&mut buckets);
     let table: Vec<[u8; ENTRY_BYTES]> = buckets.iter().map(|bucket| bucket.to_bytes()).collect();
     ask(SetView(Shape::Treemap(TreemapView::new(&bytes, Table::Mapped(&table)))));

@@ -2,7 +2,7 @@
 //! then for each the high 32 bits of its values and a 32-bit bitmap.
 //!
 //! The format has no table of the places of the bitmaps. A `.bits` file has one; for a bare file,
-//! [`walk`] makes it.
+//! [`check_buckets`] makes it.
 
 use super::Damage;
 use super::roaring::RoaringView;
@@ -53,7 +53,7 @@ impl Bucket {
 pub(crate) enum Table<'a> {
     /// The table of a `.bits` file.
     Mapped(&'a [[u8; ENTRY_BYTES]]),
-    /// Made by [`walk`].
+    /// Made by [`check_buckets`].
     Walked(&'a [Bucket]),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct TreemapView<'a> {
 
 /// Finds and checks all buckets of a bitmap that fills `bytes`; gives them and the number of
 /// values. O(containers).
-pub(crate) fn walk(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> {
+pub(crate) fn check_buckets(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> {
     let short = || Damage {
         offset: bytes.len() as u64,
         what: "the bytes end inside of a 64-bit roaring bitmap",

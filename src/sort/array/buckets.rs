@@ -1,6 +1,6 @@
 //! Buckets: the ranges of values that are sorted on their own.
 
-use crate::sort::entry::Entry;
+use crate::sort::partitioning::Entry;
 
 /// About the size of a bucket in bytes: with as much scratch memory it fits in the second-level
 /// cache.

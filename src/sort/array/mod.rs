@@ -15,8 +15,8 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
-use super::entry::Entry;
 use super::finish::radix;
+use super::partitioning::Entry;
 use crate::error::{Error, Result};
 use crate::kernel::stages::{Miscounted, Stages};
 use crate::kernel::sys::{Machine, advise_huge_pages};

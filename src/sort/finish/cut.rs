@@ -11,10 +11,10 @@ use super::task::Task;
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;
-use crate::sort::entry::{Entry, low_mask};
 use crate::sort::load::pool::reserve;
 use crate::sort::load::scatter::Scatter;
 use crate::sort::load::source::Source;
+use crate::sort::partitioning::{Entry, low_mask};
 
 /// Bits of a histogram that cuts a partition.
 const CUT_BITS: u32 = 12;

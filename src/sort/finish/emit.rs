@@ -9,7 +9,7 @@ use crate::kernel::Level;
 use crate::kernel::decimal::{MAX_LINE, SLACK, digit_count};
 use crate::number::Format;
 use crate::progress::Progress;
-use crate::sort::entry::{Entry, Window};
+use crate::sort::partitioning::{Entry, Window};
 use std::io::Write;
 use std::ops::AddAssign;
 

@@ -21,9 +21,9 @@ use super::workspace::Workspace;
 use crate::error::Result;
 use crate::kernel::{Level, popcount};
 use crate::set::bitmap::BitmapMut;
-use crate::sort::entry::{Entry, low_mask};
 use crate::sort::load::source::Source;
 use crate::sort::load::spill::ReadBuffers;
+use crate::sort::partitioning::{Entry, low_mask};
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
 pub(in crate::sort) const MAX_BITMAP_BITS: u32 = 24;

@@ -6,7 +6,7 @@
 //! duplicates) is sorted again in the same way.
 
 use crate::kernel::{Level, order};
-use crate::sort::entry::Entry;
+use crate::sort::partitioning::Entry;
 
 /// For up to this many values, insertion sort is fastest.
 const SMALL: usize = 24;

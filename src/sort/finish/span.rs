@@ -1,6 +1,6 @@
 //! Parts of a partition, and how histograms cut them.
 
-use crate::sort::entry::low_mask;
+use crate::sort::partitioning::low_mask;
 
 /// A part of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use super::loaded::Loaded;
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::sort::entry::{Entry, Window};
 use crate::sort::load::scatter::BELOW;
+use crate::sort::partitioning::{Entry, Window};
 
 /// A part of the output. The numbers are those of a partition, a table or a side.
 #[derive(Debug, Clone, Copy)]

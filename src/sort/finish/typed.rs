@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::kernel::low_halves::low_halves;
 use crate::kernel::{ones, popcount};
 use crate::set::container::{BITMAP_BYTES, MAX_ARRAY};
-use crate::sort::entry::Entry;
+use crate::sort::partitioning::Entry;
 
 impl Emitter<'_, '_> {
     /// Whether the sink also takes values as bitmaps.

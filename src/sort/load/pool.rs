@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernel::stream;
 use crate::kernel::sys::Pages;
-use crate::sort::entry::Entry;
+use crate::sort::partitioning::Entry;
 use std::slice::ChunksExactMut;
 
 /// Zeroed memory of whole words.

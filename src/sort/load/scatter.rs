@@ -13,7 +13,6 @@
 //! 2. Every entry that leaves the memory of a partition is put in one place: in its segment of the
 //!    bitmap, or in its chain.
 
-use super::partitioning::Partitioning;
 use super::pool::{ChunkList, Pool};
 use super::source::Held;
 use super::spill::{Chain, Extents, SpillFiles};
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::io::read::Consumer;
 use crate::kernel::stream;
 use crate::set::bitmap::BitmapMut;
-use crate::sort::entry::Entry;
+use crate::sort::partitioning::{Entry, Partitioning};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 

@@ -4,7 +4,7 @@ use super::pool::ChunkList;
 use super::spill::{Chain, ReadBuffers, SpillFiles};
 use crate::error::Result;
 use crate::kernel::prefetch;
-use crate::sort::entry::{Entry, low_mask};
+use crate::sort::partitioning::{Entry, low_mask};
 
 /// Cache lines of entries that are prefetched together.
 const AHEAD_LINES: usize = 16;

@@ -7,7 +7,7 @@
 //! offset below), entries (8 bytes), then the packed entries.
 
 use crate::error::{Error, Result};
-use crate::sort::entry::{Entry, low_mask};
+use crate::sort::partitioning::{Entry, low_mask};
 use byteorder::{ByteOrder, LittleEndian};
 use std::fs::File;
 use std::io;

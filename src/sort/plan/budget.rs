@@ -12,7 +12,7 @@
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
-//! | lines that are looked up in a set | five eighths, a quarter of these for a filter before it |
+//! | lines that are looked up in a set | five eighths, at most half of these for a filter before it |
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
 //! | distinct lines | six eighths for the set of them, one for temporary files |
 //! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |

@@ -1,6 +1,7 @@
 //! A plan in words and numbers, for `bitsort --explain`.
 
-use super::layout::{Choice, Cost, Facts, Wishes};
+use super::facts::Facts;
+use super::layout::{Choice, Cost, Wishes};
 use super::strategy::Strategy;
 use crate::io::read::Sample;
 use crate::size::ByteSize;

@@ -1,12 +1,26 @@
-//! Derives the facts for the plan from a sample.
+//! The facts for the plan, which a sample tells.
 
-use super::layout::Facts;
 use crate::io::read::Sample;
 use crate::io::table::VALUE_BYTES;
 use crate::kernel::sys::free_bytes;
 use crate::number::Format;
-use crate::sort::entry::Window;
+use crate::sort::partitioning::Window;
 use std::path::PathBuf;
+
+/// Facts that the planner knows before the run reads its input.
+#[derive(Debug, Clone)]
+pub(in crate::sort) struct Facts {
+    /// Values of all inputs, estimated; `None` if a stream hides its length.
+    pub(in crate::sort) values: Option<u64>,
+    /// The expected range of values.
+    pub(in crate::sort) window: Window,
+    /// Share of values that repeat an earlier one, estimated.
+    pub(in crate::sort) duplicate_share: f64,
+    pub(in crate::sort) can_reread: bool,
+    /// Free bytes for temporary files, or the reason why they are not known; 0 if temporary files
+    /// are not allowed.
+    pub(in crate::sort) spill_bytes: Result<u64, String>,
+}
 
 /// Derives the facts from a sample of inputs in `format`. Temporary files may go to
 /// `folders`.

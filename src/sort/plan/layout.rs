@@ -5,28 +5,13 @@
 //! partitions that outgrow the memory, and in how often the input is read.
 
 use super::budget::{BASE_BYTES, Beside};
+use super::facts::Facts;
 use super::strategy::Strategy;
 use super::tuning::Tuning;
 use crate::error::{Error, Result};
 use crate::io::write::DIRECT_WRITERS;
-use crate::sort::entry::Window;
-use crate::sort::load::partitioning::Partitioning;
 use crate::sort::load::spill::packed_bytes;
-
-/// Facts that the planner knows before the run reads its input.
-#[derive(Debug, Clone)]
-pub(in crate::sort) struct Facts {
-    /// Values of all inputs, estimated; `None` if a stream hides its length.
-    pub(in crate::sort) values: Option<u64>,
-    /// The expected range of values.
-    pub(in crate::sort) window: Window,
-    /// Share of values that repeat an earlier one, estimated.
-    pub(in crate::sort) duplicate_share: f64,
-    pub(in crate::sort) can_reread: bool,
-    /// Free bytes for temporary files, or the reason why they are not known; 0 if temporary files
-    /// are not allowed.
-    pub(in crate::sort) spill_bytes: Result<u64, String>,
-}
+use crate::sort::partitioning::Partitioning;
 
 /// Wishes of the caller.
 #[derive(Debug, Clone)]

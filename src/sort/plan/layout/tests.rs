@@ -1,4 +1,5 @@
 use super::*;
+use crate::sort::partitioning::Window;
 
 fn facts() -> Facts {
     Facts {

@@ -1,15 +1,88 @@
-//! Which partition a value belongs to, and which of its bits are kept there.
+//! Windows of values, the partitions of a window, and entries: the low bits of values, which a
+//! partition keeps.
 
-use crate::sort::entry::{Entry, Window, low_mask};
+use crate::error::{Error, Result};
+use crate::kernel::decimal::Low;
+use crate::kernel::quicksort::Sortable;
+
+/// The low bits of a value, in a word that is just wide enough.
+pub(super) trait Entry:
+    Low + Sortable + bytemuck::Pod + Ord + Default + Send + Sync + std::fmt::Debug
+{
+    /// Bits of the word.
+    const BITS: u32;
+    /// Entries in a cache line.
+    const LINE: usize = 512 / Self::BITS as usize;
+
+    /// The low bits of `value`.
+    fn narrow(value: u64) -> Self;
+}
+
+impl Entry for u32 {
+    const BITS: u32 = 32;
+
+    #[expect(clippy::cast_possible_truncation, reason = "that is what it is for")]
+    fn narrow(value: u64) -> Self {
+        value as Self
+    }
+}
+
+impl Entry for u64 {
+    const BITS: u32 = 64;
+
+    fn narrow(value: u64) -> Self {
+        value
+    }
+}
+
+/// A range of values, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) base: u64,
+    pub(super) last: u64,
+}
+
+impl Window {
+    /// All values.
+    pub(super) const ALL: Self = Self { base: 0, last: u64::MAX };
+
+    /// The `2^bits` values from `base` on, cut off at 2^64.
+    pub(super) fn of_bits(base: u64, bits: u32) -> Self {
+        Self { base, last: base.saturating_add(low_mask(bits)) }
+    }
+
+    /// Checks that the output has this window behind the window `previous`.
+    pub(super) fn check_behind(self, previous: Option<Self>, reverse: bool) -> Result<()> {
+        let follows = |other: Self| {
+            let (lower, upper) = if reverse { (self, other) } else { (other, self) };
+            lower.base <= lower.last && lower.last < upper.base && upper.base <= upper.last
+        };
+        if previous.is_none_or(follows) {
+            return Ok(());
+        }
+        let what = format!("a part with values of {self:?} was to follow one of {previous:?}");
+        Err(Error::Accounting { what })
+    }
+
+    /// Number of bits of the largest offset from the base: 0 to 64.
+    pub(super) fn bits(self) -> u32 {
+        u64::BITS - (self.last - self.base).leading_zeros()
+    }
+}
+
+/// A mask of the low `bits` bits; `bits` is 0 to 64.
+pub(super) fn low_mask(bits: u32) -> u64 {
+    if bits == 0 { 0 } else { u64::MAX >> (64 - bits) }
+}
 
 /// How a window is divided into partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sort) struct Partitioning {
-    pub(in crate::sort) window: Window,
+pub(super) struct Partitioning {
+    pub(super) window: Window,
     /// Number of low bits of a value that are kept as its entry.
-    pub(in crate::sort) shift: u32,
+    pub(super) shift: u32,
     /// Number of partitions.
-    pub(in crate::sort) count: usize,
+    pub(super) count: usize,
 }
 
 impl Partitioning {
@@ -18,7 +91,7 @@ impl Partitioning {
     /// The last partition may end behind the window, but never behind 2^64 − 1: there, offsets from
     /// the base would start again at 0, and values below the base would go to the last partition.
     /// In that case the first partition begins before the window.
-    pub(in crate::sort) fn new(window: Window, most: usize) -> Self {
+    pub(super) fn new(window: Window, most: usize) -> Self {
         let shift = window.bits().saturating_sub(most.max(2).ilog2());
         #[expect(clippy::cast_possible_truncation, reason = "at most `most`")]
         let count = ((window.last - window.base) >> shift) as usize + 1;
@@ -33,24 +106,24 @@ impl Partitioning {
     /// because partitions end at 2^64 − 1 at the latest.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "compared with the count")]
-    pub(in crate::sort) fn number_of(&self, value: u64) -> usize {
+    pub(super) fn number_of(&self, value: u64) -> usize {
         (value.wrapping_sub(self.window.base) >> self.shift) as usize
     }
 
     /// The entry of a value of the window.
     #[inline]
-    pub(in crate::sort) fn entry_of<E: Entry>(&self, value: u64) -> E {
+    pub(super) fn entry_of<E: Entry>(&self, value: u64) -> E {
         E::narrow(value.wrapping_sub(self.window.base) & low_mask(self.shift))
     }
 
     /// The values of partition `number`.
-    pub(in crate::sort) fn window_of(&self, number: usize) -> Window {
+    pub(super) fn window_of(&self, number: usize) -> Window {
         let base = self.window.base + ((number as u64) << self.shift);
         Window { base, last: base + low_mask(self.shift) }
     }
 
     /// All values below the first partition, and all behind the last one.
-    pub(in crate::sort) fn outside(&self) -> [Option<Window>; 2] {
+    pub(super) fn outside(&self) -> [Option<Window>; 2] {
         let behind = self.window_of(self.count - 1).last.checked_add(1);
         [
             self.window.base.checked_sub(1).map(|last| Window { base: 0, last }),
