@@ -133,7 +133,8 @@ fn is_for_open(found: Foreign) -> bool {
 /// The bytes show which system wrote them. `from_format` says it if they do not: a format of
 /// `serialize`, "spark-bitmap", or "bitmap-lsb" or "bitmap-msb" for a raw bitmap, the least or
 /// the most significant bit of a byte first, whose first bit stands for `base`, a multiple of
-/// 65536; or how numbers are written, as in `sort`: "cidr", "u32le", …. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
+/// 65536; or how numbers are written, as in `sort`: "cidr", "u32le", …. An empty file may be one
+/// that was cut: with "text" it is an empty set. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
 /// 1, of a deletion vector in a file of several.
 ///
 /// >>> import bitsort, tempfile, os

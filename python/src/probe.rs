@@ -214,6 +214,17 @@ impl ArrowAnswers {
     }
 }
 
+/// An array or an Index of pandas as a Series, whose nulls Arrow has, if there are nulls.
+fn with_nulls<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if values.hasattr("__arrow_c_stream__")? || !values.hasattr("isna")? {
+        return Ok(values.clone());
+    }
+    if !values.call_method0("isna")?.call_method0("any")?.is_truthy()? {
+        return Ok(values.clone());
+    }
+    values.py().import("pandas")?.call_method1("Series", (values,))
+}
+
 /// Which of `values` are in the set.
 pub(crate) fn contains_many<'py>(
     py: Python<'py>,
@@ -221,7 +232,10 @@ pub(crate) fn contains_many<'py>(
     values: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let asker = Asker::of(values)?;
-    let numbers = Numbers::of(values)?;
+    let numbers = match &asker {
+        Asker::Arrow(library) if library == "pandas" => Numbers::of(&with_nulls(values)?)?,
+        _ => Numbers::of(values)?,
+    };
     let progress = Arc::new(Progress::default());
     let ask = || answers(source, &numbers, &progress, &asker);
     let found =

@@ -280,3 +280,10 @@ def test_what_an_object_raises_is_raised():
     for call in (lambda: bs.BitSet([Broken()]), lambda: bs.BitSet([1]).contains_many([Broken()])):
         with pytest.raises(RuntimeError, match="broken"):
             call()
+
+
+def test_a_null_of_pandas_is_no_answer():
+    ids = bs.BitSet([3])
+    for values in [pd.array([3, None, 4], dtype="Int64"), pd.Index([3, None, 4], dtype="Int64")]:
+        assert list(ids.contains_many(values)) == [True, pd.NA, False]
+    assert list(ids.contains_many(pd.Index([3, 4]))) == [True, False]

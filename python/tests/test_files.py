@@ -5,6 +5,7 @@ import gzip
 import itertools
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import subprocess
@@ -395,6 +396,30 @@ def test_a_copy_of_a_file_is_the_same_set(tmp_path):
     assert all(other == {9, 2**50} and type(other) is type(file) for other in copies)
     file.close()
     assert list(copies[0]) == [9, 2**50]
+
+
+def test_what_is_pickled_is_the_set_and_not_what_lies_at_its_path(tmp_path):
+    # As many bytes as the temporary set has.
+    text = tmp_path / "ids.txt"
+    text.write_text("5\n6\n")
+    size = bs.open(text).file_bytes
+    text.write_text("100\n5\n" + "6".zfill(size - 7) + "\n")
+    opened = bs.open(text, header=True)
+    assert text.stat().st_size == opened.file_bytes and list(opened) == [5, 6]
+    assert list(pickle.loads(pickle.dumps(opened))) == [5, 6]
+    bs.BitSet([1, 2]).write(tmp_path / "cut.bits")
+    cut = bs.open(tmp_path / "cut.bits")
+    os.truncate(tmp_path / "cut.bits", 0)
+    with pytest.raises((bs.Error, OSError)):
+        pickle.dumps(cut)
+
+
+def test_an_empty_set_comes_back_from_text(tmp_path):
+    bs.BitSet().write(tmp_path / "none.txt")
+    with pytest.raises(bs.Error, match="empty"):
+        bs.convert(tmp_path / "none.txt", tmp_path / "none.bits")
+    bs.convert(tmp_path / "none.txt", tmp_path / "none.bits", from_format="text")
+    assert len(bs.open(tmp_path / "none.bits")) == 0
 
 
 def test_the_programs_come_with_the_package(tmp_path):

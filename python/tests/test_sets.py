@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 from collections.abc import Hashable, MutableSet, Set
 
 import pyroaring
@@ -452,3 +453,38 @@ def test_rows_of_spark_come_back(make):
         bs.from_spark_rows([(0, "text")])
     with pytest.raises(bs.Error):
         bs.spark_rows([1 << 63])
+
+
+class Broken(set):
+    """A set whose values cannot be read."""
+
+    def __init__(self, values, error):
+        super().__init__(values)
+        self.error = error
+
+    def __iter__(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError, OSError])
+def test_a_comparison_does_not_hide_errors_of_the_other_set(error):
+    for compare in [lambda a, b: a == b, lambda a, b: a != b, lambda a, b: b == a]:
+        with pytest.raises(error):
+            compare(bs.BitSet([1, 2]), Broken([1, 2], error()))
+    assert bs.BitSet([1]) != {"a"} and bs.BitSet([1]) != {-1} and bs.BitSet([1]) != {2**70}
+
+
+@pytest.mark.parametrize("name", ["update", "difference_update", "symmetric_difference_update"])
+def test_no_value_is_lost_that_comes_while_a_file_is_joined(tmp_path, name):
+    bs.BitSet(range(0, 1_000_000, 3)).write(tmp_path / "f.bits")
+    file = bs.open(tmp_path / "f.bits")
+    mine, added = bs.BitSet(range(0, 10**6, 2)), []
+    joining = threading.Thread(target=lambda: [getattr(mine, name)(file) for _ in range(5)])
+    joining.start()
+    while joining.is_alive() or len(added) < 100:
+        added.append(10**9 + len(added))
+        mine.add(added[-1])
+    joining.join()
+    assert all(value in mine for value in added)
+    with_file = {"update": True, "difference_update": False, "symmetric_difference_update": True}
+    assert (3 in mine) is with_file[name]

@@ -118,3 +118,35 @@ fn count_run([mut from, last]: [u64; 2], cell_bits: u32, count: Counter<'_>) -> 
         from = to + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set::IntegerSet;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 60 }))]
+
+        #[test]
+        fn each_cell_has_its_values(
+            sparse in prop::collection::vec(0..1_u64 << 20, 0..50),
+            dense in prop::collection::vec(0..1_u64 << 16, 0..8000),
+            ranges in prop::collection::vec((0..1_u64 << 20, 0..200_000_u64), 0..4),
+            order in 0..10_u32,
+        ) {
+            let mut set = IntegerSet::from_iter(sparse);
+            set.extend(dense);
+            for (first, len) in ranges {
+                set.insert_range(first..first + len);
+            }
+            set.optimize();
+            let map = Map::of(&set, Some(order)).unwrap();
+            let mut counts = vec![0; map.counts.len()];
+            for value in &set {
+                counts[usize::try_from(value >> map.cell_bits).unwrap()] += 1;
+            }
+            prop_assert!(map.counts == counts);
+        }
+    }
+}
