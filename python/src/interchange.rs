@@ -3,11 +3,11 @@
 use crate::error::{invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
-use crate::sets::{bytes_format, write};
+use crate::sets::write;
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
 use bitsort::set::IntegerSet;
-use bitsort::set::foreign::{self, BitOrder, Decoded, Foreign, raw_bitmap, spark};
+use bitsort::set::foreign::{Foreign, Origin, Reading, spark};
 use bitsort::sort::Sort;
 use bitsort::{Format, TableFormat};
 use pyo3::prelude::*;
@@ -16,100 +16,43 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the bytes of a file do not say about them.
-struct How<'a> {
-    format: Option<&'a str>,
-    base: Option<u64>,
-    width: Option<usize>,
-    vector: Option<usize>,
-}
-
-impl How<'_> {
-    /// Refuses what the file's format does not have.
-    fn check(&self, found: Foreign) -> PyResult<()> {
-        let is_raw = matches!(self.format, Some("bitmap-lsb" | "bitmap-msb"));
-        let is_click_house = match self.format {
-            Some(name) => name.starts_with("clickhouse"),
-            None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
-        };
-        let has_vectors =
-            self.format.is_none() && matches!(found, Foreign::DeltaFile | Foreign::Puffin);
-        let wrong = match self {
-            Self { base: Some(_), .. } if !is_raw => {
-                "base is for raw bitmaps: bitmap-lsb, bitmap-msb"
-            }
-            Self { width: Some(_), .. } if !is_click_house => "width is for states of ClickHouse",
-            Self { vector: Some(_), .. } if !has_vectors => {
-                "vector is for files of several deletion vectors"
-            }
-            _ => return Ok(()),
-        };
-        Err(invalid(format!("{wrong}; the file: {found}")))
-    }
-
-    fn decode<'b>(&self, bytes: &'b [u8], found: Foreign, name: &str) -> PyResult<Decoded<'b>> {
-        if let Some(width) = self.width {
-            return foreign::decode_click_house(bytes, width, name).map_err(raise);
-        }
-        if let Some(number) = self.vector {
-            let vectors = foreign::parts(bytes, name).map_err(raise)?;
-            let vector = number.checked_sub(1).and_then(|index| vectors.get(index));
-            let none = || invalid(format!("no vector {number}: the file has {}", vectors.len()));
-            return foreign::decode_part(bytes, vector.ok_or_else(none)?, name).map_err(raise);
-        }
-        match self.format {
-            Some("bitmap-lsb") => self.raw(bytes, BitOrder::LeastFirst),
-            Some("bitmap-msb") => self.raw(bytes, BitOrder::MostFirst),
-            Some("roaring" | "roaring32") => foreign::decode(bytes, name).map_err(raise),
-            Some(format) => foreign::decode_as(bytes, bytes_format(format)?, name).map_err(raise),
-            None if found == Foreign::Puffin => one_vector(bytes, name),
-            None => foreign::decode(bytes, name).map_err(raise),
-        }
-    }
-
-    fn raw<'b>(&self, bytes: &'b [u8], order: BitOrder) -> PyResult<Decoded<'b>> {
-        raw_bitmap(bytes, order, self.base.unwrap_or(0)).map_err(invalid)
-    }
-}
-
-/// The vector of a Puffin file, which belongs to one data file.
-fn one_vector<'b>(bytes: &'b [u8], name: &str) -> PyResult<Decoded<'b>> {
-    let vectors = foreign::parts(bytes, name).map_err(raise)?;
-    if let [vector] = &vectors[..] {
-        return foreign::decode_part(bytes, vector, name).map_err(raise);
-    }
-    let files: Vec<&str> = vectors.iter().filter_map(|part| part.data_file.as_deref()).collect();
-    Err(invalid(format!(
-        "{name} has {} deletion vectors; vector chooses one, from 1: {}",
-        vectors.len(),
-        files.join(", ")
-    )))
-}
-
-/// The set in a file of another system; none if `open` reads it.
-fn read_foreign(path: &Path, how: &How<'_>) -> PyResult<Option<IntegerSet>> {
+/// The set in a file of another system; none if `open` reads it. `from_format` may be that of a
+/// portable roaring bitmap, which shows itself.
+fn read_foreign(
+    path: &Path,
+    from_format: Option<&str>,
+    reading: Reading,
+) -> PyResult<Option<IntegerSet>> {
     /// Memory for reading a table.
     const TABLE_BYTES: u64 = 256 << 20;
+    let from = match from_format {
+        None | Some("roaring" | "roaring32") => None,
+        Some(name) => Some(name.parse().map_err(|error| {
+            invalid(format!("{name} is no format of bytes: {error}, roaring, roaring32"))
+        })?),
+    };
+    let reading = Reading { from, ..reading };
     let is_file = path.is_file(); // and no folder, pipe, or set of a `.sets` file
-    if !is_file && how.format.is_none() {
+    if !is_file && from_format.is_none() {
         return Ok(None);
     }
+    let name = path.display().to_string();
     let found = Foreign::of_file(path).map_err(raise)?;
-    how.check(found)?;
+    reading.check(found, &name).map_err(raise)?;
     let is_rows = || spark::is_table(path).map_err(raise);
-    if how.format == Some("spark-bitmap")
-        || how.format.is_none() && found == Foreign::Table(TableFormat::Parquet) && is_rows()?
+    if from == Some(Origin::SparkBitmap)
+        || from_format.is_none() && found == Foreign::Table(TableFormat::Parquet) && is_rows()?
     {
         return spark::read_table(path, TABLE_BYTES).map(Some).map_err(raise);
     }
-    if how.format.is_none() && is_for_open(found) {
+    if from_format.is_none() && is_for_open(found) {
         return Ok(None);
     }
     let cannot =
         |source| raise(bitsort::Error::Io { action: "read", path: path.to_path_buf(), source });
     let bytes = fs::read(path).map_err(cannot)?;
-    let name = path.display().to_string();
-    how.decode(&bytes, found, &name)?.to_set().map(Some).map_err(raise)
+    let decoded = reading.decode(&bytes, &name).map_err(raise)?;
+    decoded.to_set().map(Some).map_err(raise)
 }
 
 fn is_for_open(found: Foreign) -> bool {
@@ -162,11 +105,13 @@ pub(crate) fn convert(
     #[pyo3(from_py_with = optional)] width: Option<usize>,
     #[pyo3(from_py_with = optional)] vector: Option<usize>,
 ) -> PyResult<u64> {
-    let how = How { format: from_format, base, width, vector };
+    let reading = Reading { from: None, base, vector, width };
     let numbers = from_format.and_then(|name| name.parse::<Format>().ok());
-    let foreign = match numbers {
-        None => py.detach(|| read_foreign(&source, &how))?,
-        Some(_) => how.check(Foreign::Text).map(|()| None)?,
+    let foreign = if numbers.is_none() {
+        py.detach(|| read_foreign(&source, from_format, reading))?
+    } else {
+        let name = source.display().to_string();
+        reading.check(Foreign::Text, &name).map(|()| None).map_err(raise)?
     };
     let set = if let Some(set) = foreign {
         Source::from(set)

@@ -110,7 +110,7 @@ fn every_command_keeps_to_the_notation() {
     work.write("raw", "\u{1}");
     let raw = "convert raw --from bitmap-lsb --as hex --base";
     assert_eq!(work.set(&format!("{raw} 10000"), "").quiet(), "10000\n");
-    work.set(&format!("{raw} 65537"), "").refused("--base is a multiple of 65536");
+    work.set(&format!("{raw} 65537"), "").refused("raw bitmap is a multiple of 65536");
     work.set("group rows --key 1 --column 2 -o h.sets", "").refused("rows:1: byte 2");
     work.write("blocks", "x,10.0.0.0/8\n");
     work.set("group blocks --key 1 --column 2 --as cidr -o h.sets", "").quiet();

@@ -309,13 +309,13 @@ fn sets_of_other_programs_are_recognized_and_read() {
     work.write("small", [0, 1, 7, 0, 0, 0]);
     assert_eq!(work.set("convert small --width 4", "").quiet(), "7\n");
     work.set("convert small --width 2", "").refused("not that of so many values");
-    work.set("convert vector --width 4", "").refused("--width is for states of ClickHouse");
+    work.set("convert vector --width 4", "").refused("a width is for states of ClickHouse");
     let joined = work.set("convert vectors", "");
     assert_eq!((joined.code, &*joined.out), (Some(0), shifted));
     assert!(joined.err.contains("has 2 deletion vectors, which are joined"), "{}", joined.err);
     assert_eq!(work.set("convert vectors --vector 2", "").quiet(), shifted);
     work.set("convert vectors --vector 3", "").refused("no vector 3: vectors has 2");
-    work.set("convert wide --vector 1", "").refused("--vector is for files");
+    work.set("convert wide --vector 1", "").refused("vector is for files");
     assert_eq!(work.set("convert doris", "").quiet(), "3\n40\n99\n");
     assert_eq!(work.set("convert clickhouse", "").quiet(), "3\n40\n99\n");
     work.write("raw", [0b0000_0101_u8, 0b1000_0000]);
@@ -325,7 +325,8 @@ fn sets_of_other_programs_are_recognized_and_read() {
         "65541\n65543\n65544\n"
     );
     assert!(work.set("convert java", "").err.contains("cannot convert"));
-    work.set("convert raw --from bitmap-lsb --base 7", "").refused("--base is a multiple of 65536");
+    work.set("convert raw --from bitmap-lsb --base 7", "")
+        .refused("raw bitmap is a multiple of 65536");
     let help = work.set("convert --help", "").quiet();
     let words: Vec<&str> = help.split_whitespace().collect();
     assert!(words.join(" ").contains("first bit of a raw bitmap, a multiple of 65536"), "{help}");

@@ -1,11 +1,12 @@
 //! The commands and flags of `bitset`.
 
-use super::choices::{ForeignChoice, OverlapChoice, binding};
+use super::choices::{OverlapChoice, binding, origin};
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::notation::NotationArgs;
+use crate::set::foreign::Origin;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -221,8 +222,8 @@ pub(super) enum Command {
         /// A set file, or one of another program; its content shows its kind
         file: PathBuf,
         /// Kind of the file, if its content does not show it
-        #[arg(long, value_name = "KIND", value_parser = ForeignChoice::parser())]
-        from: Option<ForeignChoice>,
+        #[arg(long, value_name = "KIND", value_parser = origin())]
+        from: Option<Origin>,
         /// Value of the first bit of a raw bitmap, a multiple of 65536 [default: 0]
         #[arg(long)]
         base: Option<String>,

@@ -1,52 +1,20 @@
 //! Parses names of formats, numbers and bindings.
 
 use crate::set::SetFormat;
-use crate::set::foreign::{BitOrder, ForeignFormat};
+use crate::set::foreign::Origin;
 use crate::set::keyed::{KeyedSets, OverlapBy};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What a file holds, as `convert --from` says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ForeignChoice {
-    /// A bitmap without a head.
-    Raw(BitOrder),
-    /// A table of Spark, with any names of columns.
-    SparkBitmap,
-    /// Bytes of a format with a name.
-    Bytes(ForeignFormat),
-}
-
-impl ForeignChoice {
-    pub(super) fn is_click_house(self) -> bool {
-        matches!(self, Self::Bytes(ForeignFormat::ClickHouse32 | ForeignFormat::ClickHouse64))
-    }
-
-    /// Parses the names, and lists them in help texts.
-    pub(super) fn parser() -> impl TypedValueParser<Value = Self> {
-        let raw = [
-            ("bitmap-lsb", BitOrder::LeastFirst, "least"),
-            ("bitmap-msb", BitOrder::MostFirst, "most"),
-        ];
-        let raw = raw.map(|(name, order, first)| {
-            let help = format!("A raw bitmap, the {first} significant bit of a byte first");
-            (PossibleValue::new(name).help(help), Self::Raw(order))
-        });
-        let spark = SetFormat::SparkBitmap;
-        let spark = PossibleValue::new(spark.name()).help(spark.about()).hide(!spark.is_built_in());
-        let bytes = ForeignFormat::ALL.map(|format| {
-            (PossibleValue::new(format.name()).help(format.about()), Self::Bytes(format))
-        });
-        let all = raw.into_iter().chain([(spark, Self::SparkBitmap)]).chain(bytes);
-        let (names, choices): (Vec<PossibleValue>, Vec<Self>) = all.unzip();
-        let known = names.clone();
-        PossibleValuesParser::new(names).try_map(move |name: String| {
-            let index = known.iter().position(|value| value.get_name() == name);
-            index.and_then(|index| choices.get(index).copied()).ok_or("no such kind")
-        })
-    }
+/// Parses the names of kinds of files, and lists them in help texts.
+pub(super) fn origin() -> impl TypedValueParser<Value = Origin> {
+    let names = Origin::ALL.map(|origin| {
+        let is_built_in = origin != Origin::SparkBitmap || SetFormat::SparkBitmap.is_built_in();
+        PossibleValue::new(origin.name()).help(origin.about()).hide(!is_built_in)
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Origin>())
 }
 
 /// What makes a pair of sets a better one.

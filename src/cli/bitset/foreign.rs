@@ -1,17 +1,16 @@
 //! Reads sets of other programs.
 
 use super::PROGRAM;
-use super::choices::ForeignChoice;
 use super::source::Source;
 use super::target::Target;
 use crate::bloom::FilterKind;
 use crate::cli::exit::say;
 use crate::cli::notation::NotationArgs;
 use crate::cli::stdout::print_line;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::read::map;
 use crate::io::table::TableFormat;
-use crate::set::foreign::{self, BadBase, Decoded, Foreign, Part, spark};
+use crate::set::foreign::{self, Foreign, Origin, Reading, spark};
 use crate::set::keyed::{KeyedSets, open_named};
 use crate::set::plan::Plan;
 use crate::set::{AsSet, SetFile};
@@ -67,17 +66,14 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// How a file is read.
-pub(super) struct How {
-    pub(super) from: Option<ForeignChoice>,
-    pub(super) base: Option<u64>,
-    pub(super) vector: Option<usize>,
-    pub(super) width: Option<usize>,
-}
-
 /// Writes the set of another program in a format of ours, or any set in any format.
-pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) -> Result<()> {
-    if how.from.is_none() {
+pub(super) fn convert(
+    source: &Source,
+    path: &Path,
+    reading: &Reading,
+    target: &Target,
+) -> Result<()> {
+    if reading.from.is_none() {
         let set = if path.is_dir() { Some(SetFile::open(path)?) } else { open_named(path)? };
         if let Some(set) = set {
             set.verify_with(source.progress())?;
@@ -87,28 +83,10 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
     let bytes = map(path)?;
     let name = path.display().to_string();
     let found = Foreign::of(&bytes);
+    reading.check(found, &name)?;
     let is_noted = source.notation() != NotationArgs::default();
-    if how.vector.is_some() && !matches!(found, Foreign::DeltaFile | Foreign::Puffin) {
-        let what = "--vector is for files of several deletion vectors";
-        return Err(Error::usage(format!("{what}; {name}: {found}")));
-    }
-    if how.base.is_some() && !matches!(how.from, Some(ForeignChoice::Raw(_))) {
-        let what = "--base is for raw bitmaps, which --from names";
-        return Err(Error::usage(format!("{what}; {name}: {found}")));
-    }
-    if let Some(width) = how.width {
-        let of_click_house = match how.from {
-            Some(from) => from.is_click_house(),
-            None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
-        };
-        if !of_click_house {
-            let what = "--width is for states of ClickHouse";
-            return Err(Error::usage(format!("{what}; {name}: {found}")));
-        }
-        return write(source, target, &foreign::decode_click_house(&bytes, width, &name)?);
-    }
-    let decoded = match (how.from, found) {
-        (Some(ForeignChoice::SparkBitmap), _) => return spark(source, path, target),
+    match (reading.from, found) {
+        (Some(Origin::SparkBitmap), _) => return spark(source, path, target),
         (None, Foreign::Table(TableFormat::Parquet)) if spark::is_table(path)? => {
             return spark(source, path, target);
         }
@@ -120,18 +98,21 @@ pub(super) fn convert(source: &Source, path: &Path, how: &How, target: &Target) 
         }
         (None, Foreign::Text) => return write(source, target, &source.open(path)?),
         (None, Foreign::Unknown) if is_noted => return write(source, target, &source.open(path)?),
-        (None, Foreign::DeltaFile | Foreign::Puffin) => {
-            one_of_several(&bytes, found, &name, how.vector)?
-        }
-        (None, _) => foreign::decode(&bytes, &name)?,
-        (Some(ForeignChoice::Bytes(format)), _) => foreign::decode_as(&bytes, format, &name)?,
-        (Some(ForeignChoice::Raw(order)), _) => {
-            foreign::raw_bitmap(&bytes, order, how.base.unwrap_or(0)).map_err(|BadBase| {
-                Error::usage("--base is a multiple of 65536, and all bits end below 2^64")
-            })?
-        }
-    };
-    write(source, target, &decoded)
+        (None, Foreign::DeltaFile) if reading.vector.is_none() => tell_joined(&bytes, &name)?,
+        _ => {}
+    }
+    write(source, target, &reading.decode(&bytes, &name)?)
+}
+
+/// Says that the deletion vectors of a file are joined, if it has several.
+fn tell_joined(bytes: &[u8], name: &str) -> Result<()> {
+    let count = foreign::parts(bytes, name)?.len();
+    if count > 1 {
+        say(&format!(
+            "{PROGRAM}: {name} has {count} deletion vectors, which are joined; --vector takes one"
+        ));
+    }
+    Ok(())
 }
 
 fn write(source: &Source, target: &Target, set: &impl AsSet) -> Result<()> {
@@ -140,61 +121,4 @@ fn write(source: &Source, target: &Target, set: &impl AsSet) -> Result<()> {
 
 fn spark(source: &Source, path: &Path, target: &Target) -> Result<()> {
     write(source, target, &spark::read_table(path, source.memory().bytes())?)
-}
-
-/// The deletion vector of the wanted number. Without a number, the only one, or all of a file of
-/// Delta Lake, with a note.
-fn one_of_several<'b>(
-    bytes: &'b [u8],
-    found: Foreign,
-    name: &str,
-    vector: Option<usize>,
-) -> Result<Decoded<'b>> {
-    let parts = foreign::parts(bytes, name)?;
-    if let Some(number) = vector {
-        let part = number.checked_sub(1).and_then(|index| parts.get(index));
-        let none = || {
-            Error::usage(format!("no vector {number}: {name} has {}{}", parts.len(), list(&parts)))
-        };
-        return foreign::decode_part(bytes, part.ok_or_else(none)?, name);
-    }
-    match (&parts[..], found) {
-        ([part], _) => return foreign::decode_part(bytes, part, name),
-        ([], Foreign::Puffin) => {
-            return Err(Error::NotConvertible {
-                input: name.to_owned(),
-                found: "Puffin file without deletion vectors".to_owned(),
-            });
-        }
-        (several, Foreign::Puffin) => {
-            let what = "deletion vectors: choose one with --vector";
-            return Err(Error::usage(format!(
-                "{name} has {} {what}{}",
-                several.len(),
-                list(several)
-            )));
-        }
-        ([], _) => {}
-        (several, _) => say(&format!(
-            "{PROGRAM}: {name} has {} deletion vectors, which are joined; --vector takes one",
-            several.len()
-        )),
-    }
-    foreign::decode(bytes, name)
-}
-
-/// Vectors that a message lists.
-const LISTED: usize = 20;
-
-/// The data files of vectors, one on each line.
-fn list(parts: &[Part]) -> String {
-    let line = |(index, part): (usize, &Part)| {
-        let file = part.data_file.as_ref()?;
-        Some(format!("\n  {}: {}", index + 1, file.escape_debug()))
-    };
-    let mut lines: String = parts.iter().enumerate().take(LISTED).filter_map(line).collect();
-    if parts.len() > LISTED && !lines.is_empty() {
-        lines.push_str("\n  …");
-    }
-    lines
 }

@@ -19,6 +19,7 @@ use super::generate;
 use crate::error::Result;
 use crate::progress::Progress;
 use crate::set::container::Op;
+use crate::set::foreign::Reading;
 use args::{Command, SetArgs};
 use clap::CommandFactory;
 pub(super) use source::{Source, or_stdin};
@@ -85,8 +86,8 @@ fn answer(source: &Source, command: Command) -> Result<Answer> {
         Command::Identify { files } => foreign::identify(&files)?,
         Command::Convert { file, from, base, vector, width, target, .. } => {
             let base = base.map(|text| source.value(&text)).transpose()?;
-            let how = foreign::How { from, base, vector, width };
-            foreign::convert(source, &file, &how, &target)?;
+            let reading = Reading { from, base, vector, width };
+            foreign::convert(source, &file, &reading, &target)?;
         }
         Command::Count { sets, .. } => query::count(source, &sets)?,
         Command::Plot { set, output, order, ipv4, .. } => {

@@ -7,7 +7,8 @@ use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use ::parquet::data_type::{
-    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+    ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int32Type,
+    Int64Type,
 };
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
@@ -231,8 +232,7 @@ impl ParquetPiece {
         let levels_of = Levels { levels, present: *present };
         match column {
             Raw::Int32(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 if *is_signed {
                     levels_of.push(raw, rows, |value| {
                         u64::try_from(value).map_err(|_| i64::from(value))
@@ -242,8 +242,7 @@ impl ParquetPiece {
                 }
             }
             Raw::Int64(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 if *is_signed {
                     levels_of.push(raw, rows, |value| u64::try_from(value).map_err(|_| value));
                 } else {
@@ -303,35 +302,45 @@ impl ParquetKeys {
         let levels_of = Levels { levels, present: *present };
         match column {
             RawKeys::Int32(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
-                    let unsigned = value.cast_unsigned();
-                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }?;
-                    Ok(text)
+                    digits(*is_signed, (*value).into(), value.cast_unsigned().into(), text)
                 })
             }
             RawKeys::Int64(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, text| {
-                    let unsigned = value.cast_unsigned();
-                    if *is_signed { write!(text, "{value}") } else { write!(text, "{unsigned}") }?;
-                    Ok(text)
+                    digits(*is_signed, *value, value.cast_unsigned(), text)
                 })
             }
             RawKeys::Bytes(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, _| Ok(value.data()))
             }
             RawKeys::FixedBytes(reader, raw) => {
-                raw.clear();
-                reader.read_records(count, Some(levels_of.levels), None, raw).map_err(error)?;
+                read_raw(reader, raw, count, levels_of.levels)?;
                 levels_of.each_text(raw, take, |value, _| Ok(value.data()))
             }
         }
     }
+}
+
+/// Reads the values of the next `count` rows that are not null, and the levels of all.
+fn read_raw<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    raw: &mut Vec<T::T>,
+    count: usize,
+    levels: &mut Vec<i16>,
+) -> io::Result<()> {
+    raw.clear();
+    reader.read_records(count, Some(levels), None, raw).map_err(error)?;
+    Ok(())
+}
+
+/// Appends an integer as text.
+fn digits(is_signed: bool, signed: i64, unsigned: u64, text: &mut Vec<u8>) -> io::Result<&[u8]> {
+    if is_signed { write!(text, "{signed}") } else { write!(text, "{unsigned}") }?;
+    Ok(text)
 }
 
 /// Which rows are not null.

@@ -10,8 +10,8 @@
 //! | Apache Spark | rows of `bitmap_construct_agg` | [`spark`] | [`spark`] |
 //! | any | raw bitmaps | [`raw_bitmap`] | |
 //!
-//! [`Foreign::of`] identifies bytes, [`decode`] reads them in the format that they show, and
-//! [`decode_as`] reads them in a given format. [`encode`] writes.
+//! [`Foreign::of`] identifies bytes, [`decode`] reads them in the format that they show, [`decode_as`]
+//! reads them in a given format, and [`Reading`] with all that a caller may know. [`encode`] writes.
 
 mod click_house;
 mod deletion;
@@ -19,6 +19,7 @@ mod doris;
 mod identify;
 mod puffin;
 mod raw;
+mod reading;
 pub mod spark;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use crate::error::{Error, Result};
 use byteorder::{ByteOrder, LittleEndian};
 pub use identify::Foreign;
 pub use raw::{BadBase, BitOrder, raw_bitmap};
+pub use reading::{Origin, ParseOriginError, Reading};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
