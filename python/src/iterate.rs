@@ -3,7 +3,7 @@
 use crate::source::Source;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Values that are looked up at a time.
 const BATCH: usize = 1 << 10;
@@ -38,6 +38,10 @@ impl SetIterator {
         Self { source, descends, state: Mutex::new(state) }
     }
 
+    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn batch(&self, state: &State) -> PyResult<(Vec<u64>, Option<u64>)> {
         let Some(start) = state.next else { return Ok((Vec::new(), None)) };
         Ok(if self.descends {
@@ -59,7 +63,11 @@ impl SetIterator {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.state(py).batch.next() {
+            return Ok(Some(value));
+        }
+        py.check_signals()?; // a caller in C does not do it, and a handler may use this iterator
+        let mut state = self.state(py);
         if let Some(value) = state.batch.next() {
             return Ok(Some(value));
         }

@@ -360,7 +360,7 @@ def test_files_of_other_systems_are_converted(tmp_path):
         (b"3\n", {"width": 4}, "states of ClickHouse"),
         (b"3\n", {"base": 0}, "raw bitmaps"),
         (ids.serialize("iceberg"), {"vector": 1}, "several deletion vectors"),
-        (ids.serialize("delta"), {"vector": 2}, "no vector 2: the file has 1"),
+        (ids.serialize("delta"), {"vector": 2}, "no vector 2: .* has 1"),
         (b"\x81", {"from_format": "bitmap-lsb", "base": 7}, "multiple of 65536"),
         (b"3\n", {"from_format": "other"}, "no format of bytes"),
     ]:

@@ -85,12 +85,15 @@ try:
         case "serialize":
             while True:
                 many.serialize()
+        case "sum":
+            while True:
+                sum(many)
 except (KeyboardInterrupt, OSError, pa.ArrowException):
     sys.exit(7)
 """
 
 
-@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize"])
+@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize", "sum"])
 def test_ctrl_c_ends_long_questions(how):
     run = subprocess.Popen([sys.executable, "-c", LONG, how], stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"begun\n"
