@@ -185,6 +185,7 @@ impl Sort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::set::Representation;
     use std::collections::BTreeSet;
 
     #[test]
@@ -263,6 +264,24 @@ mod tests {
         let path = folder.path().join("x.bits");
         for format in [SetFormat::Bits, SetFormat::Roaring, SetFormat::SparseBits] {
             assert_eq!(sort().to_set(&path, format).unwrap().0.cardinality, 3);
+        }
+    }
+
+    #[test]
+    fn a_temporary_set_is_sparse_only_if_its_values_are_far_apart() {
+        // Steps of 2^14 put four values into a container, steps of 2^10 put 64 there.
+        for (step, expected) in [
+            (1 << 40, Representation::Sparse),
+            (1 << 14, Representation::Sparse),
+            (1 << 10, Representation::Roaring),
+            (3, Representation::Roaring),
+        ] {
+            for count in [1000, 100_000] {
+                let values = || (0..count).map(move |index| index * step);
+                let (set, _) = Sort::new().values(values()).into_set_file().unwrap();
+                assert_eq!(set.representation(), expected, "{count} values, {step} apart");
+                assert!(set.to_set().unwrap().iter().eq(values()));
+            }
         }
     }
 
