@@ -77,8 +77,8 @@ fn is_for_open(found: Foreign) -> bool {
 /// `serialize`, "spark-bitmap", or "bitmap-lsb" or "bitmap-msb" for a raw bitmap, the least or
 /// the most significant bit of a byte first, whose first bit stands for `base`, a multiple of
 /// 65536; or how numbers are written, as in `sort`: "cidr", "u32le", …. An empty file may be one
-/// that was cut: with "text" it is an empty set. `width` is the number of bytes of ClickHouse's integers, and `vector` the number, from
-/// 1, of a deletion vector in a file of several.
+/// that was cut: with "text" it is an empty set. `width` is the number of bytes of ClickHouse's
+/// integers, and `vector` the number, from 1, of a deletion vector in a file of several.
 ///
 /// >>> import bitsort, tempfile, os
 /// >>> folder = tempfile.mkdtemp()

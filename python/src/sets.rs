@@ -9,7 +9,7 @@ use crate::mutable::BitSet;
 use crate::numbers::{BLOCK, interrupted, natural, natural_or_other, optional, range_set, signed};
 use crate::plot::Plot;
 use crate::probe;
-use crate::source::{Mapped, Operation, Source, is_set_like, operand};
+use crate::source::{Mapped, Operation, Source, is_set_like, operand, source_of};
 use crate::work::{in_pieces, interruptible};
 use bitsort::Progress;
 use bitsort::set::foreign::{ForeignFormat, encode};
@@ -277,7 +277,9 @@ impl AbstractBitSet {
         let ours = slf.get().source(py)?;
         let theirs = match (operand(other), op) {
             (Ok(theirs), _) => theirs,
-            (Err(error), CompareOp::Eq | CompareOp::Ne) if tells_of_a_value(&error, py) => {
+            (Err(error), CompareOp::Eq | CompareOp::Ne)
+                if source_of(other)?.is_none() && tells_of_a_value(&error, py) =>
+            {
                 return matches!(op, CompareOp::Ne).into_bound_py_any(py);
             }
             (Err(error), _) => return Err(error),

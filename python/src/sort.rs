@@ -304,9 +304,9 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `tmp` (folders of temporary files), `spill` (False: none are written), `unique`, `reverse`,
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
 /// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
-/// table in memory a name),
-/// `delimiter`, `from_format`, `format`, and `progress`, which is called with a phase, the units done and all units, some times a second; its exception ends the
-/// run, as Ctrl-C does. Nothing is left behind then.
+/// table in memory a name), `delimiter`, `from_format`, `format`, and `progress`, which is called
+/// with a phase, the units done and all units, some times a second; its exception ends the run, as
+/// Ctrl-C does. Nothing is left behind then.
 ///
 /// >>> import bitsort
 /// >>> bitsort.sort([40, 3, 40], unique=True)

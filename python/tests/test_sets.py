@@ -488,3 +488,12 @@ def test_no_value_is_lost_that_comes_while_a_file_is_joined(tmp_path, name):
     assert all(value in mine for value in added)
     with_file = {"update": True, "difference_update": False, "symmetric_difference_update": True}
     assert (3 in mine) is with_file[name]
+
+
+def test_a_comparison_with_a_closed_file_is_an_error(tmp_path):
+    bs.BitSet([1]).write(tmp_path / "one.bits")
+    closed = bs.open(tmp_path / "one.bits")
+    closed.close()
+    for compare in [lambda: bs.BitSet([1]) == closed, lambda: bs.BitSet([1]) != closed]:
+        with pytest.raises(ValueError, match="closed"):
+            compare()
