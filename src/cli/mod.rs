@@ -16,7 +16,6 @@ mod hints;
 mod limits;
 mod notation;
 mod progress;
-
 mod signals;
 mod stats;
 mod stdout;

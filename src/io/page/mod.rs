@@ -1,5 +1,5 @@
-//! The first page of a `.bits`, `.sets`, `.bloom` or index file: its format, its fields, and a checksum of
-//! both.
+//! The first page of a `.bits`, `.sets`, `.bloom` or index file: its format, its fields, and a
+//! checksum of both.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod checksums;
