@@ -97,9 +97,8 @@ impl FromStr for Format {
     type Err = ParseFormatError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let binary = Self::ALL.into_iter().find(|format| format.name() == text);
-        let noted = || text.parse().map(Self::text_in).map_err(|_| ParseFormatError);
-        binary.map_or_else(noted, Ok)
+        let mut all = Self::ALL.into_iter().chain(Notation::ALL.map(Self::text_in));
+        all.find(|format| format.name() == text).ok_or(ParseFormatError)
     }
 }
 

@@ -546,9 +546,9 @@ impl SetFile {
 }
 
 const OTHER_ENDS: &str = "smallest or largest value are not those of the set";
-/// Representation that no header has.
 /// The message for bytes that are no set.
 pub(crate) const NO_SET: &str = "neither a .bits file nor a portable roaring bitmap";
+/// Representation that no header has.
 const NO_HEADER: &str = "the file has no parts";
 
 impl SetKind {

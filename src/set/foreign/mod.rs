@@ -246,7 +246,12 @@ fn shifted(start: usize) -> impl Fn(Damage) -> Damage {
 ///
 /// If the bytes are no such set, or contradict their format.
 pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
-    let content = match Foreign::of(bytes) {
+    decode_found(bytes, Foreign::of(bytes), name)
+}
+
+/// The same for bytes that are identified.
+fn decode_found<'b>(bytes: &'b [u8], found: Foreign, name: &str) -> Result<Decoded<'b>> {
+    let content = match found {
         Foreign::Roaring | Foreign::Treemap => portable(bytes),
         Foreign::DeletionVector => deletion::unframed(bytes),
         Foreign::Iceberg => return decode_as(bytes, ForeignFormat::Iceberg, name),

@@ -1,7 +1,7 @@
 //! Reads bytes with what the caller knows about them.
 
 use super::{
-    BitOrder, Decoded, Foreign, ForeignFormat, Part, decode, decode_as, decode_click_house,
+    BitOrder, Decoded, Foreign, ForeignFormat, Part, decode_as, decode_click_house, decode_found,
     decode_part, parts, raw_bitmap,
 };
 use crate::error::{Error, Result};
@@ -106,7 +106,7 @@ impl Reading {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`], which says what is for which bytes.
+    /// [`Error::Usage`], which names the bytes that have a base, a width or several vectors.
     pub fn check(&self, found: Foreign, name: &str) -> Result<()> {
         let is_click_house = match self.from {
             Some(Origin::Bytes(ForeignFormat::ClickHouse32 | ForeignFormat::ClickHouse64)) => true,
@@ -128,12 +128,12 @@ impl Reading {
         Err(Error::usage(format!("{wrong}; {name}: {found}")))
     }
 
-    /// Reads the bytes: as the caller says, or as [`decode`] does. Of a Puffin file with several
+    /// Reads the bytes: as the caller says, or as [`decode`](super::decode) does. Of a Puffin file with several
     /// vectors, which belong to different data files, one must be chosen.
     ///
     /// # Errors
     ///
-    /// As [`check`](Self::check), [`decode`] and [`decode_as`]; and for [`Origin::SparkBitmap`], which
+    /// As [`check`](Self::check), [`decode`](super::decode) and [`decode_as`]; and for [`Origin::SparkBitmap`], which
     /// [`spark::read_table`](super::spark::read_table) reads.
     pub fn decode<'b>(&self, bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
         let found = Foreign::of(bytes);
@@ -151,7 +151,7 @@ impl Reading {
             None if self.vector.is_some() || found == Foreign::Puffin => {
                 decode_part(bytes, &self.part(parts(bytes, name)?, name)?, name)
             }
-            None => decode(bytes, name),
+            None => decode_found(bytes, found, name),
         }
     }
 
