@@ -111,7 +111,8 @@ pub(crate) fn convert(
         py.detach(|| read_foreign(&source, from_format, reading))?
     } else {
         let name = source.display().to_string();
-        reading.check(Foreign::Text, &name).map(|()| None).map_err(raise)?
+        reading.check(Foreign::Text, &name).map_err(raise)?;
+        None
     };
     let set = if let Some(set) = foreign {
         Source::from(set)

@@ -120,14 +120,21 @@ fn range(range: &Bound<'_, PyRange>) -> PyResult<Numbers> {
     Ok(Numbers::Range(natural(&first)?, natural(&last)?, natural(&step)?))
 }
 
+/// Which values of an array of pandas are null; none if no value is.
+pub(crate) fn nulls_of_pandas<'py>(
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some(is_null) = array.getattr_opt("isna")? else { return Ok(None) };
+    let nulls = is_null.call0()?;
+    Ok(nulls.call_method0("any")?.is_truthy()?.then_some(nulls))
+}
+
 /// Refuses an array of pandas with a null, which pandas would give to numpy as a float.
 fn refuse_nulls_of_pandas(array: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Some(is_null) = array.getattr_opt("isna")? else { return Ok(()) };
-    let nulls = is_null.call0()?;
-    if !nulls.call_method0("any")?.is_truthy()? {
-        return Ok(());
+    match nulls_of_pandas(array)? {
+        Some(nulls) => Err(Refused::Null(nulls.call_method0("argmax")?.extract()?).into()),
+        None => Ok(()),
     }
-    Err(Refused::Null(nulls.call_method0("argmax")?.extract()?).into())
 }
 
 impl Numbers {

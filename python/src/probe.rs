@@ -3,7 +3,7 @@
 use crate::arrow::{export_answers, packed};
 use crate::buffer::{Array, Block, Kind, blocks, null_rows};
 use crate::error::{check_memory, raise};
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, nulls_of_pandas};
 use crate::source::{Source, source_of};
 use crate::work::{FEW, in_threads, watched};
 use bitsort::Progress;
@@ -216,10 +216,7 @@ impl ArrowAnswers {
 
 /// An array or an Index of pandas as a Series, whose nulls Arrow has, if there are nulls.
 fn with_nulls<'py>(values: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if values.hasattr("__arrow_c_stream__")? || !values.hasattr("isna")? {
-        return Ok(values.clone());
-    }
-    if !values.call_method0("isna")?.call_method0("any")?.is_truthy()? {
+    if values.hasattr("__arrow_c_stream__")? || nulls_of_pandas(values)?.is_none() {
         return Ok(values.clone());
     }
     values.py().import("pandas")?.call_method1("Series", (values,))

@@ -162,7 +162,7 @@ fn join_all<'py>(
     wrapped(slf, operation.compute(slf.py(), &sets)?)
 }
 
-/// Whether an object has a value that no set of ours can have.
+/// Whether the error says that an object has a value that no set of ours can have.
 fn tells_of_a_value(error: &PyErr, py: Python<'_>) -> bool {
     error.is_instance_of::<PyTypeError>(py)
         || error.is_instance_of::<PyValueError>(py)
@@ -805,10 +805,9 @@ impl AbstractBitSet {
     /// "u32be", "u64le", "u64be", "parquet", "arrow", "spark-bitmap" (rows of Spark's
     /// `bitmap_construct_agg` in a Parquet file), text in other notations ("hex", "ipv4", "cidr",
     /// "text-ranges", "hex-ranges", "ipv4-ranges"), and those of `serialize` but "roaring32", which
-    /// "roaring" writes where it can. Without a format, the
-    /// name of the file decides: `.roaring`, `.txt`, `.parquet`, `.arrow`; all others become
-    /// `.bits` files. With `parts`, the output is a folder of up to so many `.bits` files, with
-    /// about the same number of values each.
+    /// "roaring" writes where it can. Without a format, the name of the file decides: `.roaring`,
+    /// `.txt`, `.parquet`, `.arrow`; all others become `.bits` files. With `parts`, the output is a
+    /// folder of up to so many `.bits` files, with about the same number of values each.
     ///
     /// >>> import bitsort, tempfile, os
     /// >>> path = os.path.join(tempfile.mkdtemp(), "ids.txt")
