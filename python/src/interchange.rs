@@ -3,7 +3,7 @@
 use crate::error::{invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
-use crate::sets::write;
+use crate::sets::{bytes_format, write};
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
 use bitsort::set::IntegerSet;
@@ -27,9 +27,7 @@ fn read_foreign(
     const TABLE_BYTES: u64 = 256 << 20;
     let from = match from_format {
         None | Some("roaring" | "roaring32") => None,
-        Some(name) => Some(name.parse().map_err(|error| {
-            invalid(format!("{name} is no format of bytes: {error}, roaring, roaring32"))
-        })?),
+        Some(name) => Some(bytes_format(name)?),
     };
     let reading = Reading { from, ..reading };
     let is_file = path.is_file(); // and no folder, pipe, or set of a `.sets` file
@@ -167,6 +165,8 @@ pub(crate) fn from_spark_rows<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut failed = None;
     let rows = rows.try_iter()?.map_while(|row| {
+        // An iterator of C does not do it.
+        let row = row.and_then(|row| py.check_signals().map(|()| row));
         let pair = row.and_then(|row| row.extract::<(Bound<'_, PyAny>, Vec<u8>)>());
         let pair = pair.and_then(|(bucket, bitmap)| {
             let number = signed(&bucket)?.ok_or_else(|| wrong_type("a bucket is an int"))?;

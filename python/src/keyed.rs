@@ -234,13 +234,16 @@ pub(crate) fn keyed_pieces(
     #[pyo3(from_py_with = number)] most_bytes: usize,
 ) -> PyResult<KeyedPieces> {
     let found = py.detach(|| keyed::pieces(&KeyedSets::open(path)?, buckets, most_bytes));
-    Ok(KeyedPieces { pieces: Mutex::new(found.map_err(raise)?) })
+    let progress = Arc::new(Progress::default());
+    let pieces = found.map_err(raise)?.progress(Arc::clone(&progress));
+    Ok(KeyedPieces { pieces: Mutex::new(pieces), progress })
 }
 
 /// What `keyed_pieces` gives.
 #[pyclass(frozen, module = "bitsort")]
 pub(crate) struct KeyedPieces {
     pieces: Mutex<keyed::Pieces>,
+    progress: Arc<Progress>,
 }
 
 #[pymethods]
@@ -251,7 +254,7 @@ impl KeyedPieces {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyBytes>)>> {
         let next = || self.pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let found = py.detach(next).transpose().map_err(raise)?;
+        let found = watched(py, &self.progress, None, || next().transpose().map_err(raise))?;
         Ok(found.map(|(bucket, bytes)| (bucket, PyBytes::new(py, &bytes))))
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn pieces<'py>(
 ) -> PyResult<Vec<(usize, Bound<'py, PyBytes>)>> {
     let source = operand(set)?;
     source.check()?;
-    let found = interruptible(py, |_| set::pieces(&source, &starts, most_bytes))?;
+    let found = interruptible(py, |progress| set::pieces(&source, &starts, most_bytes, &progress))?;
     Ok(numbered(py, found))
 }
 
@@ -127,7 +127,8 @@ pub(crate) fn hashed_pieces<'py>(
     let source = operand(set)?;
     source.check()?;
     check_memory((buckets as u64).saturating_mul(BUCKET_BYTES))?;
-    let found = interruptible(py, |_| set::hashed_pieces(&source, buckets, most_bytes))?;
+    let found =
+        interruptible(py, |progress| set::hashed_pieces(&source, buckets, most_bytes, &progress))?;
     Ok(numbered(py, found))
 }
 

@@ -20,8 +20,10 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
+use std::fmt::Display;
 use std::num::NonZero;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
@@ -984,8 +986,8 @@ pub(crate) fn write(
     })
 }
 
-/// The formats of other systems that sets are serialized in.
-pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
+/// A format of other systems that sets are serialized in, or that shows where bytes are from.
+pub(crate) fn bytes_format<F: FromStr<Err: Display>>(name: &str) -> PyResult<F> {
     name.parse().map_err(|error| {
         invalid(format!("{name} is no format of bytes: {error}, roaring, roaring32"))
     })
@@ -1008,7 +1010,7 @@ fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResu
             let bytes = set.to_roaring_bytes_with(progress).map_err(raise)?;
             Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
         }
-        other => encode(&set, bytes_format(other)?).map_err(raise),
+        other => encode(&set, bytes_format::<ForeignFormat>(other)?).map_err(raise),
     }
 }
 

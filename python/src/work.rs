@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use bitsort::{Phase, Progress};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::panic::resume_unwind;
 use std::sync::atomic::Ordering;
@@ -26,13 +26,31 @@ pub(crate) fn watched<T: Send>(
     callback: Option<&Bound<'_, PyAny>>,
     job: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
+    let (mut job, mut result) = (Some(job), None);
+    watch(py, progress, callback, &mut || {
+        let found = job.take().map(|job| job());
+        let is_done = matches!(found, Some(Ok(_)));
+        result = found;
+        is_done
+    })?;
+    result.unwrap_or_else(|| Err(PyRuntimeError::new_err("the work did not begin")))
+}
+
+/// As [`watched`], once for all kinds of jobs, because a wheel is small. `job` says whether it did
+/// its work.
+fn watch(
+    py: Python<'_>,
+    progress: &Arc<Progress>,
+    callback: Option<&Bound<'_, PyAny>>,
+    job: &mut (dyn FnMut() -> bool + Send),
+) -> PyResult<()> {
     let (sender, done) = sync_channel::<()>(1);
     let done = Mutex::new(done); // only one thread at a time may use the receiver
     thread::scope(|scope| {
         let run = move || {
-            let result = job();
+            let is_done = job();
             drop(sender); // wakes the watcher
-            result
+            is_done
         };
         let spawned = thread::Builder::new().name("bitsort".into()).spawn_scoped(scope, run);
         let thread = spawned.map_err(|error| PyOSError::new_err(error.to_string()))?;
@@ -48,14 +66,11 @@ pub(crate) fn watched<T: Send>(
                 break Some(error);
             }
         };
-        let result = py.detach(|| thread.join()).unwrap_or_else(|panic| resume_unwind(panic));
+        let is_done = py.detach(|| thread.join()).unwrap_or_else(|panic| resume_unwind(panic));
         match (stopped, callback) {
             (Some(error), _) => Err(error),
-            (None, Some(callback)) if result.is_ok() => {
-                tell(callback, progress)?;
-                result
-            }
-            (None, _) => result,
+            (None, Some(callback)) if is_done => tell(callback, progress),
+            (None, _) => Ok(()),
         }
     })
 }

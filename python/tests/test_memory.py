@@ -68,7 +68,7 @@ def test_words_of_a_plain_bitmap_are_read_where_they_are(tmp_path):
 
 
 LONG = """
-import sys, bitsort as bs, pyarrow as pa
+import itertools, sys, bitsort as bs, pyarrow as pa
 ids = bs.FrozenBitSet.from_ranges([(0, 2**35)])
 many = bs.BitSet(range(0, 2**28, 3))
 try:
@@ -88,12 +88,16 @@ try:
         case "sum":
             while True:
                 sum(many)
+        case "pieces":
+            bs.pieces(many, [], 1)
+        case "rows":
+            bs.from_spark_rows(itertools.repeat((0, bytes(4096))))
 except (KeyboardInterrupt, OSError, pa.ArrowException):
     sys.exit(7)
 """
 
 
-@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize", "sum"])
+@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize", "sum", "pieces", "rows"])
 def test_ctrl_c_ends_long_questions(how):
     run = subprocess.Popen([sys.executable, "-c", LONG, how], stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"begun\n"

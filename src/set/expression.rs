@@ -152,9 +152,8 @@ impl Parser<'_> {
     /// The characters of the next number, without a `..` behind it.
     fn word(&mut self) -> &str {
         let rest = &self.text[self.offset()..];
-        let rest = rest.split("..").next().unwrap_or_default();
         let end = rest.find(|c| !self.notation.may_have(c)).unwrap_or(rest.len());
-        &rest[..end]
+        rest[..end].split("..").next().unwrap_or_default()
     }
 
     /// Whether a number with the form of a name comes next, such as `ff..1ff`.

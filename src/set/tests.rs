@@ -5,6 +5,7 @@ use crate::set::container::Op;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::num::NonZero;
+use std::sync::Arc;
 
 fn values() -> impl Strategy<Value = BTreeSet<u64>> {
     let high = prop_oneof![6 => Just(0_u64), 1 => Just(1 << 32), 1 => Just(u64::MAX << 20)];
@@ -668,7 +669,7 @@ fn pieces_of_a_damaged_set_end() {
         bytes[at] ^= 1;
         if let Ok(damaged) = SetFile::from_bytes(&bytes) {
             for most_bytes in [1000, 20_000] {
-                let _ = crate::set::pieces(&damaged, &[1 << 17], most_bytes); // it ends
+                let _ = crate::set::pieces(&damaged, &[1 << 17], most_bytes, &Arc::default()); // it ends
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::io::write::lock;
 use crate::progress::Progress;
 use crate::set::container::Op;
 use crate::set::file::{SetFile, SetKind, Spool};
+use crate::set::keyed::open_named;
 use std::path::Path;
 
 /// A change of a set file that is not made yet; [`SetFile::update`] begins one.
@@ -80,6 +81,11 @@ impl<'a> Update<'a> {
 
     /// The same with progress, which can also cancel it.
     pub(crate) fn run_watched(self, progress: &Progress) -> Result<Written> {
+        let name = self.path.display();
+        let one_of_many = || Error::usage(format!("{name}: one of many sets cannot change alone"));
+        if open_named(self.path)?.is_some() {
+            return Err(one_of_many());
+        }
         if self.path.is_dir() {
             return Err(FolderFault::Fixed.of(self.path));
         }
@@ -89,7 +95,7 @@ impl<'a> Update<'a> {
         let format = match old.kind() {
             SetKind::Bits | SetKind::Folder => SetFormat::Bits,
             SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
-            SetKind::Keyed => return Err(Error::usage("one of many sets cannot be changed alone")),
+            SetKind::Keyed => return Err(one_of_many()),
         };
         let plans = |sets: Vec<Operand<'a>>| sets.into_iter().map(Plan::set);
         let kept = std::iter::once(Plan::of(&old)).chain(plans(self.removed));

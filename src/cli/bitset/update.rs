@@ -13,7 +13,7 @@ use crate::set::file::ValueSink;
 use crate::set::file::in_order;
 use crate::set::plan::Plan;
 use crate::set::view::Cursor;
-use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile, SetKind};
+use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
@@ -56,14 +56,7 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
 }
 
 fn change(source: &Source, set: &Path, removed: &dyn AsSet, added: &dyn AsSet) -> Result<()> {
-    let found = SetFile::open_if_set(set)?;
-    if found.as_ref().is_some_and(|found| found.kind() == SetKind::Keyed) {
-        return Err(Error::usage(format!(
-            "{}: one of many sets cannot change alone",
-            set.display()
-        )));
-    }
-    if found.is_none() {
+    if SetFile::open_if_set(set)?.is_none() {
         let what = "is no set file: build one first, with `bitset build`";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }

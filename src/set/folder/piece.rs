@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::sys::map_copy;
+use crate::progress::Progress;
 use crate::set::container::Container;
 use crate::set::file::{SetFile, Spool, ValueSink};
 use crate::set::operand::AsSet;
@@ -9,6 +10,7 @@ use crate::set::sink::temporary_bits;
 use crate::set::view::{Damage, SetView};
 use crate::set::{Expression, IntegerSet, Joined, or};
 use std::path::Path;
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 impl Joined<'_> {
@@ -54,21 +56,28 @@ const IN_MEMORY: &str = "a set in memory";
 ///
 /// # Errors
 ///
-/// If the set is damaged, the starts do not ascend, or the system refuses a temporary file.
+/// If the set is damaged, the starts do not ascend, or the system refuses a temporary file;
+/// [`Error::Interrupted`] when `progress` is cancelled.
 ///
 /// # Examples
 ///
 /// ```
 /// use bitsort::set::{self, IntegerSet, SetFile};
+/// use std::sync::Arc;
 ///
 /// let ids = IntegerSet::from([3, 40, 1 << 20, 1 << 40]);
-/// let pieces = set::pieces(&ids, &[1 << 16, 1 << 30, 1 << 32], 8 << 20)?;
+/// let pieces = set::pieces(&ids, &[1 << 16, 1 << 30, 1 << 32], 8 << 20, &Arc::default())?;
 /// let windows: Vec<usize> = pieces.iter().map(|(window, _)| *window).collect();
 /// assert_eq!(windows, [0, 1, 3]);
 /// assert_eq!(SetFile::from_bytes(&pieces[0].1)?.to_set()?, [3, 40].into());
 /// # Ok::<(), bitsort::Error>(())
 /// ```
-pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<(usize, Vec<u8>)>> {
+pub fn pieces(
+    set: &dyn AsSet,
+    starts: &[u64],
+    most_bytes: usize,
+    progress: &Arc<Progress>,
+) -> Result<Vec<(usize, Vec<u8>)>> {
     if !starts.is_sorted_by(|a, b| a < b) || starts.first() == Some(&0) {
         return Err(Error::usage("the starts of windows ascend, and are above 0"));
     }
@@ -77,6 +86,7 @@ pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<
         let last = starts.get(window).map_or(u64::MAX, |start| start - 1);
         let mut waiting = vec![(first, last)];
         while let Some((first, last)) = waiting.pop() {
+            Error::if_cancelled(progress)?;
             let Some((first, last)) = ends_within(set, first, last)? else { continue };
             if first >> 16 < last >> 16 {
                 let count = ask(set, |view| view.range_len(first..=last))?;
@@ -85,7 +95,7 @@ pub fn pieces(set: &dyn AsSet, starts: &[u64], most_bytes: usize) -> Result<Vec<
                     continue;
                 }
             }
-            let bytes = window_of(set, first, last)?.to_bytes()?;
+            let bytes = window_of(set, first, last)?.progress(Arc::clone(progress)).to_bytes()?;
             if bytes.len() > most_bytes && first >> 16 < last >> 16 {
                 waiting.extend(halves(first, last));
             } else {
@@ -117,16 +127,18 @@ fn about_bytes(count: u64, first: u64, last: u64) -> u64 {
 ///
 /// # Errors
 ///
-/// If there are no buckets, the set is damaged, or the system refuses a temporary file.
+/// If there are no buckets, the set is damaged, or the system refuses a temporary file;
+/// [`Error::Interrupted`] when `progress` is cancelled.
 ///
 /// # Examples
 ///
 /// ```
 /// use bitsort::set::{self, IntegerSet, SetFile};
+/// use std::sync::Arc;
 ///
 /// let ids = IntegerSet::from_iter((0..100).map(|index| index << 16));
 /// let mut count = 0;
-/// for (bucket, bytes) in set::hashed_pieces(&ids, 3, 8 << 20)? {
+/// for (bucket, bytes) in set::hashed_pieces(&ids, 3, 8 << 20, &Arc::default())? {
 ///     assert!(bucket < 3);
 ///     count += SetFile::from_bytes(&bytes)?.len();
 /// }
@@ -137,15 +149,16 @@ pub fn hashed_pieces(
     set: &dyn AsSet,
     buckets: usize,
     most_bytes: usize,
+    progress: &Arc<Progress>,
 ) -> Result<Vec<(usize, Vec<u8>)>> {
     if buckets == 0 {
         return Err(Error::usage("there are no buckets"));
     }
     let mut dealt = Buckets(vec![IntegerSet::new(); buckets]);
-    or(&[set]).run(&mut dealt)?;
+    or(&[set]).progress(Arc::clone(progress)).run(&mut dealt)?;
     let mut found = Vec::new();
     for (bucket, set) in dealt.0.into_iter().enumerate() {
-        let of_bucket = pieces(&set, &[], most_bytes)?;
+        let of_bucket = pieces(&set, &[], most_bytes, progress)?;
         found.extend(of_bucket.into_iter().map(|(_, bytes)| (bucket, bytes)));
     }
     Ok(found)

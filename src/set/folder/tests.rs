@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Values of parts that become dense, roaring and sparse files.
 fn values() -> impl Strategy<Value = BTreeSet<u64>> {
@@ -59,7 +60,7 @@ proptest! {
         let starts: Vec<u64> = starts.into_iter().collect();
         let mut found = BTreeSet::new();
         let mut windows = Vec::new();
-        for (window, bytes) in pieces(&memory, &starts, most_bytes).unwrap() {
+        for (window, bytes) in pieces(&memory, &starts, most_bytes, &Arc::default()).unwrap() {
             let piece = SetFile::from_bytes(&bytes).unwrap();
             let (min, max) = (piece.min().unwrap().unwrap(), piece.max().unwrap().unwrap());
             prop_assert!(window == 0 || starts[window - 1] <= min);
@@ -82,7 +83,7 @@ proptest! {
         for set in &sets {
             let memory: IntegerSet = set.iter().copied().collect();
             let mut met = BTreeSet::new();
-            for (bucket, bytes) in hashed_pieces(&memory, buckets, most_bytes).unwrap() {
+            for (bucket, bytes) in hashed_pieces(&memory, buckets, most_bytes, &Arc::default()).unwrap() {
                 let piece = SetFile::from_bytes(&bytes).unwrap();
                 let (min, max) = (piece.min().unwrap().unwrap(), piece.max().unwrap().unwrap());
                 prop_assert!(bytes.len() <= most_bytes || min >> 16 == max >> 16);
@@ -95,7 +96,7 @@ proptest! {
         let [a, b] = &sets;
         let sum: usize = found.iter().map(BTreeSet::len).sum();
         prop_assert_eq!(sum, a.union(b).count());
-        prop_assert!(hashed_pieces(&IntegerSet::new(), 0, most_bytes).is_err());
+        prop_assert!(hashed_pieces(&IntegerSet::new(), 0, most_bytes, &Arc::default()).is_err());
     }
 }
 

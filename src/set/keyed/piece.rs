@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::set::file::SetFile;
 use crate::set::plan::Plan;
 use std::path::Path;
+use std::sync::Arc;
 use std::vec;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -69,7 +70,13 @@ pub fn pieces(sets: &KeyedSets, buckets: usize, most_bytes: usize) -> Result<Pie
     let mut waiting = (0..sets.len()).map(bucket).collect::<Result<Vec<_>>>()?;
     waiting.sort_unstable();
     let large = (0, 0, Vec::new().into_iter());
-    Ok(Pieces { sets: sets.clone(), waiting: waiting.into_iter(), large, most_bytes })
+    Ok(Pieces {
+        sets: sets.clone(),
+        waiting: waiting.into_iter(),
+        large,
+        most_bytes,
+        progress: Arc::default(),
+    })
 }
 
 /// Gives the bucket and the bytes of each piece, by ascending buckets; see [`pieces`]. After an
@@ -82,6 +89,7 @@ pub struct Pieces {
     /// The bucket and the number of a set that is larger than a piece, and the pieces of this set.
     large: (usize, usize, vec::IntoIter<(usize, Vec<u8>)>),
     most_bytes: usize,
+    progress: Arc<Progress>,
 }
 
 impl Iterator for Pieces {
@@ -99,6 +107,13 @@ impl Iterator for Pieces {
 }
 
 impl Pieces {
+    /// When that is cancelled, the next piece is [`Error::Interrupted`].
+    #[must_use]
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
     fn piece(&mut self) -> Result<Option<(usize, Vec<u8>)>> {
         if let Some((_, bits)) = self.large.2.next() {
             let (bucket, index, _) = self.large;
@@ -115,7 +130,12 @@ impl Pieces {
             }
             self.waiting.next();
             if is_full {
-                let parts = crate::set::pieces(&self.sets.set(index)?, &[], self.most_bytes)?;
+                let parts = crate::set::pieces(
+                    &self.sets.set(index)?,
+                    &[],
+                    self.most_bytes,
+                    &self.progress,
+                )?;
                 self.large = (of, index, parts.into_iter());
                 return self.piece();
             }
@@ -142,7 +162,7 @@ impl Pieces {
         let part = SetFile::from_bytes(bits)?;
         written(|writer, encoder| {
             writer.push(self.sets.key(index)?, |out| {
-                Plan::of(&part).run(encoder, &Progress::default())?;
+                Plan::of(&part).run(encoder, &self.progress)?;
                 encoder.finish(out)
             })
         })
