@@ -40,6 +40,41 @@ impl Compression {
         }
     }
 
+    /// The format of an input that begins with these bytes.
+    pub(crate) fn of_input(bytes: &[u8], is_binary: bool) -> Option<Self> {
+        if is_binary { Self::of_numbers(bytes) } else { Self::of_content(bytes) }
+    }
+
+    /// The format of a file of binary numbers that begins with these bytes. Numbers may begin like
+    /// a compressed file by chance, so more of its header must be right.
+    ///
+    /// Sources: as [`of_content`](Self::of_content); RFC 1952, 2.3; RFC 8878, 3.1.1.1.1.
+    fn of_numbers(bytes: &[u8]) -> Option<Self> {
+        /// Two magic numbers, with a frame of four bytes to be skipped before the second one, as
+        /// pzstd writes them.
+        const SKIPPED: [u8; 4] = [4, 0, 0, 0];
+        let format = Self::of_content(bytes)?;
+        let is_sure = match (format, bytes) {
+            // Flags that exist, a level, and a system that was given a number.
+            (Self::Gzip, [_, _, _, flags, _, _, _, _, level, system, ..]) => {
+                flags & 0xE0 == 0 && matches!(level, 0 | 2 | 4) && matches!(system, 0..=13 | 255)
+            }
+            // No dictionary, and no bit without a meaning.
+            (Self::Zstd, [0x28, _, _, _, descriptor, ..]) => descriptor & 0x1B == 0,
+            (Self::Zstd, [_, _, _, _, rest @ ..]) => {
+                let next = rest.strip_prefix(&SKIPPED).and_then(|rest| rest.get(4..));
+                next.is_some_and(|next| next.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]))
+            }
+            (Self::Xz, [_, _, _, _, _, _, flags @ .., _, _, _, _]) if bytes.len() == 12 => {
+                bytes[8..] == crc32fast::hash(flags).to_le_bytes()
+            }
+            (Self::Xz, _) if bytes.len() > 12 => return Self::of_numbers(&bytes[..12]),
+            (Self::Bzip2, _) => true, // ten bytes of it
+            _ => false,
+        };
+        is_sure.then_some(format)
+    }
+
     /// The format that a file of this name should have.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         let suffix = path.extension()?.to_str()?;
@@ -83,7 +118,10 @@ impl Compression {
                 let level = head.get(3).map_or(9, |digit| u64::from(digit.saturating_sub(b'0')));
                 level.clamp(1, 9) * 400_000 + DECODER_BYTES / 4
             }
-            Self::Zstd => zstd_window(head).unwrap_or(1 << MAX_ZSTD_LOG) + DECODER_BYTES,
+            Self::Zstd => {
+                let window = zstd_window(head).unwrap_or(1 << USUAL_ZSTD_LOG);
+                window.saturating_add(DECODER_BYTES)
+            }
             Self::Xz => xz_dictionary(head).unwrap_or(u64::from(u32::MAX)) + DECODER_BYTES,
         }
     }
@@ -98,8 +136,12 @@ impl Compression {
     }
 }
 
-/// The largest window of zstd that is unpacked, as by the `zstd` program.
-const MAX_ZSTD_LOG: u32 = 27;
+/// The largest window of zstd that a file may have whose head does not say it: the `zstd` program
+/// unpacks no larger ones unless it is told to.
+const USUAL_ZSTD_LOG: u32 = 27;
+/// The largest window of zstd.
+#[cfg(feature = "compression")]
+const MAX_ZSTD_LOG: u32 = 31;
 
 /// The window of a file's first zstd frame; `None` if another frame comes first.
 fn zstd_window(head: &[u8]) -> Option<u64> {
@@ -120,7 +162,7 @@ fn zstd_window(head: &[u8]) -> Option<u64> {
     let mut bytes = [0; 8];
     bytes[..width].copy_from_slice(rest.get(..width)?);
     let length = u64::from_le_bytes(bytes);
-    Some(if width == 2 { length + 256 } else { length }.min(1 << MAX_ZSTD_LOG))
+    Some(if width == 2 { length + 256 } else { length })
 }
 
 /// The dictionary of the first block of an xz file, if LZMA2 is its one filter.

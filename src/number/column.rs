@@ -11,6 +11,7 @@
 use super::Notation;
 use super::line::{Line, Malformed};
 use crate::kernel::steps;
+use memchr::{memchr_iter, memchr2};
 use std::ops::Range;
 
 /// Longest record of several lines: a longer one has a quote that is never closed.
@@ -115,7 +116,7 @@ impl Selector {
         let mut complete = None;
         let mut at = 0;
         loop {
-            let end = match self.end(bytes, at, &mut ahead, |_, _| ()).0 {
+            let end = match self.end(bytes, at, &mut ahead, |_, _| false).0 {
                 End::At(end) if end - at <= limit => Some(end),
                 End::Bytes | End::Open if bytes.len() - at <= limit => None,
                 _ => self.line_end(bytes, at),
@@ -127,6 +128,7 @@ impl Selector {
     }
 
     /// The field at `start`. `reach` is [`Ahead::reach`].
+    #[inline]
     fn field(&self, bytes: &[u8], start: usize, reach: usize) -> Field {
         let stops = |byte: &u8| *byte == self.delimiter || *byte == self.terminator;
         if bytes.get(start) != Some(&b'"') {
@@ -134,7 +136,7 @@ impl Selector {
             return Field::Whole(start..stop.unwrap_or(bytes.len()), stop);
         }
         let mut at = start + 1;
-        let mut asks = true; // whether `reach` may be asked about the first line end
+        let mut asks = start < reach; // whether `reach` may be asked about the first line end
         loop {
             let ends = |byte: &u8| *byte == b'"' || asks && *byte == self.terminator;
             let Some(length) = bytes[at..].iter().position(ends) else {
@@ -156,22 +158,28 @@ impl Selector {
         }
     }
 
-    /// Gives the fields of the record at `start` and their numbers (from 0) to `each`. Returns the
-    /// end of the record, or `None` if `reach`, which is [`Ahead::reach`], tells that the record
-    /// goes on in quotes; then `each` got the fields before that.
+    /// Gives the fields of the record at `start` and their numbers (from 0) to `each`, which says
+    /// whether it wants more. Returns the end of the record, or `None` if `reach`, which is
+    /// [`Ahead::reach`], tells that the record goes on in quotes; then `each` got the fields before
+    /// that.
     fn walk(
         &self,
         bytes: &[u8],
         start: usize,
         reach: usize,
-        mut each: impl FnMut(usize, Range<usize>),
+        mut each: impl FnMut(usize, Range<usize>) -> bool,
     ) -> Option<End> {
+        if let Some(end) = self.unquoted_end(bytes, start) {
+            self.walk_unquoted(start, &bytes[start..end.reach(bytes)], each);
+            steps::count((end.reach(bytes) - start) / 8 + 1);
+            return Some(end);
+        }
         let mut at = start;
         let mut number = 0;
         loop {
             let end = match self.field(bytes, at, reach) {
                 Field::Whole(content, stop) => {
-                    each(number, content);
+                    let _ = each(number, content); // the end of the record is wanted, too
                     match stop {
                         None => End::Bytes,
                         Some(stop) if bytes[stop] == self.terminator => End::At(stop),
@@ -191,6 +199,38 @@ impl Selector {
         }
     }
 
+    /// The end of the record at `start`, if no quote is before it: then the first terminator ends
+    /// it.
+    #[inline]
+    fn unquoted_end(&self, bytes: &[u8], start: usize) -> Option<End> {
+        if bytes.get(start) == Some(&b'"') {
+            return None;
+        }
+        match memchr2(b'"', self.terminator, &bytes[start..]).map(|length| start + length) {
+            None => Some(End::Bytes),
+            Some(at) => (bytes[at] == self.terminator).then_some(End::At(at)),
+        }
+    }
+
+    /// Gives the fields of `record`, which begins at `start` and has no quote, to `each`, as long as
+    /// it wants more.
+    #[inline]
+    fn walk_unquoted(
+        &self,
+        start: usize,
+        record: &[u8],
+        mut each: impl FnMut(usize, Range<usize>) -> bool,
+    ) {
+        let ends = memchr_iter(self.delimiter, record).chain([record.len()]);
+        let mut at = 0;
+        for (number, end) in ends.enumerate() {
+            if !each(number, start + at..start + end) {
+                return;
+            }
+            at = end + 1;
+        }
+    }
+
     /// The end of the record at `start`; records must be asked in order. Gives its fields to
     /// `each`, unless the record is in quotes at a line end that [`Ahead`] knows of.
     fn end(
@@ -198,7 +238,7 @@ impl Selector {
         bytes: &[u8],
         start: usize,
         ahead: &mut Ahead,
-        each: impl FnMut(usize, Range<usize>),
+        each: impl FnMut(usize, Range<usize>) -> bool,
     ) -> (End, bool) {
         let Some(end) = self.walk(bytes, start, ahead.reach, each) else {
             return (ahead.end, true);
@@ -225,12 +265,14 @@ impl Selector {
         ahead: &mut Ahead,
     ) -> Record<N> {
         let mut fields = [const { None }; N];
+        let last = wanted.iter().copied().max().unwrap_or_default();
         let mut each = |number, content: Range<usize>| {
             for (field, wanted) in fields.iter_mut().zip(wanted) {
                 if number == wanted {
                     *field = Some(content.clone());
                 }
             }
+            number < last
         };
         let (end, is_known) = self.end(bytes, start, ahead, &mut each);
         let end = match end {
@@ -272,6 +314,7 @@ impl Selector {
             if plain.trim_ascii() == name {
                 named.push(index);
             }
+            true
         });
         if let [index] = named[..] { Ok(index) } else { Err(named.len()) }
     }

@@ -2,7 +2,7 @@
 
 use super::{Report, Sort};
 use crate::error::{Error, Result};
-use crate::io::compression::{self, Compression, HEAD_BYTES};
+use crate::io::compression::{self, HEAD_BYTES};
 use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
@@ -107,12 +107,12 @@ fn look(path: &Path, sort: Sort) -> Result<Found> {
     let regular = metadata.is_file() && metadata.len() > 0;
     let start = if regular { file.stream_position().map_err(failed())? } else { 0 };
     let head = head_of(&mut file).map_err(failed())?;
-    let packed = Compression::of_content(&head);
+    let name = path.display().to_string();
+    let packed = sort.open_options(1).compression(&name, &head);
     if let (None, true) = (packed, SetKind::may_begin(&head)) {
         return copy(Cursor::new(head).chain(file), path, spool);
     }
     let is_stdin = is_stdin(path);
-    let name = path.display().to_string();
     let room = sort.budget().unpacking();
     let Some(format) = packed else {
         return Ok(Found::Numbers(match (regular, is_stdin) {

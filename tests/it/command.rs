@@ -103,6 +103,10 @@ fn a_check_says_no_with_exit_1() {
     assert_eq!(work.run_with("-c -r", b"3\n2\n2\n1\n").quiet(), "");
     work.run("-c good bad").refused("exactly one input");
     work.run_with("-c", b"1\nx\n").refused("-:2: byte 2:");
+    // The first fault counts, wherever the blocks begin.
+    let ran = work.run_with("-c", b"5\n3\nx\n");
+    assert_eq!((ran.code, &*ran.err), (Some(1), "bitsort: -:2: disorder: 3 follows 5\n"));
+    work.run_with("-c", b"3\nx\n5\n4\n").refused("-:2: byte 2:");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_file_is_compressed_as_its_name_ends() {
 }
 
 #[test]
-fn binary_values_are_unpacked_by_name_only() {
+fn binary_values_that_begin_as_a_compressed_file_are_values() {
     let work = Workspace::new();
     // The first value looks like the beginning of a zstd file.
     let values: Vec<u8> =
@@ -85,6 +85,40 @@ fn binary_values_are_unpacked_by_name_only() {
     assert_eq!(work.run("--from u32le values").quiet(), "7\n4247762216\n");
     assert_eq!(work.run("--from u32le --to u32le -o out.gz values").quiet(), "");
     assert_eq!(work.run("--from u32le out.gz").quiet(), "7\n4247762216\n");
+}
+
+#[test]
+fn binary_numbers_are_unpacked_whatever_the_name_of_their_file() {
+    let work = Workspace::new();
+    let values: Vec<u8> = (1000_u32..1064).rev().flat_map(u32::to_le_bytes).collect();
+    let sorted = (1000..1064).fold(String::new(), |text, value| text + &format!("{value}\n"));
+    for (suffix, program) in FORMATS {
+        let Some(packed) = through(program, &["-c"], &values) else {
+            println!("skipped: there is no {program}");
+            continue;
+        };
+        work.write("values", &packed);
+        assert_eq!(work.run("--from u32le values").quiet(), sorted, "{suffix}");
+        assert_eq!(work.run_with("--from u32le", &packed).quiet(), sorted, "{suffix}, from a pipe");
+        assert_eq!(work.set("count --from u32le values", "").quiet(), "64\n", "{suffix}");
+        // Numbers that begin with the same bytes are numbers.
+        let alike = [&packed[..4], &[0xFF; 12], &values].concat();
+        work.write("alike", &alike);
+        for found in [work.run_with("--from u32le", &alike), work.run("--from u32le alike")] {
+            assert_eq!(found.quiet().lines().count(), 4 + 64, "{suffix}");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_fits_in_the_memory_is_unpacked() {
+    let work = Workspace::new();
+    let Some(packed) = through("zstd", &["--long=28", "-c"], b"3\n1\n") else {
+        println!("skipped: there is no zstd");
+        return;
+    };
+    assert_eq!(work.run_with("--mem 4G", &packed).quiet(), "1\n3\n");
+    work.run_with("--mem 512M", &packed).refused("raise --mem");
 }
 
 #[test]

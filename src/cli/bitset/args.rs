@@ -350,7 +350,7 @@ pub(super) struct ContainsArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("column", |arg| arg.help(
-    "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header if it names the column"
+    "Take the values from this column of delimited text: a number from 1, or a name; copy whole rows, and the header of each input if it names the column"
 )), mut_arg("from", |arg| arg.help(
     "Read a set that is a file of numbers in this format, not the lines [default: text]"
 )))]
@@ -412,7 +412,8 @@ pub(super) struct OverlapArgs {
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
-    /// Values, and files of numbers or sets; if none is given, standard input
+    /// Values, and files of numbers or sets; if none is given, standard input. What is written as a
+    /// number is a value: write ./7 for a file of this name
     pub(super) values: Vec<OsString>,
     #[command(flatten)]
     pub(super) numbers: NumberArgs,

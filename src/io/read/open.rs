@@ -76,7 +76,7 @@ pub(crate) struct OpenOptions<'a> {
 impl OpenOptions<'_> {
     fn look(self, name: &str) -> Look {
         let Self { purpose, unpack_bytes: memory_bytes, .. } = self;
-        Look { name: name.to_owned(), memory_bytes, purpose }
+        Look { name: name.to_owned(), memory_bytes, purpose, is_binary: self.is_binary() }
     }
 
     /// Whether the bytes are any bytes: then they may begin like a compressed file by chance.
@@ -85,10 +85,10 @@ impl OpenOptions<'_> {
     }
 
     /// The compression of a file that begins with `head`.
-    fn compression(self, name: &str, head: &[u8]) -> Option<Compression> {
-        let named = Compression::of_name(Path::new(name));
-        let format = Compression::of_content(head)?;
-        (named == Some(format) || !self.is_binary()).then_some(format)
+    pub(crate) fn compression(self, name: &str, head: &[u8]) -> Option<Compression> {
+        let found = Compression::of_content(head)?;
+        let is_named = Compression::of_name(Path::new(name)) == Some(found);
+        Compression::of_input(head, self.is_binary() && !is_named)
     }
 }
 
@@ -251,8 +251,8 @@ impl Opened {
             return Err(Error::directory("read", name));
         }
         if !metadata.is_file() {
-            let look = (!options.is_binary()).then(|| options.look(&name));
-            return Ok(Self::stream(name, Stream::of_file(file).looked_at(look)));
+            let look = options.look(&name);
+            return Ok(Self::stream(name, Stream::of_file(file).looked_at(Some(look))));
         }
         let start = (&file).stream_position();
         let head = start.and_then(|start| Ok((start, head_of(&file, start)?)));

@@ -59,7 +59,8 @@ impl<'a> Ordered<'a> {
         values.clear();
         while let Some(ledger) = &self.ledger {
             Error::if_cancelled(self.options.progress)?;
-            let more = self.claims.next(&mut self.block)?;
+            // The values before a malformed line were handed over first.
+            let more = !ledger.is_stopped() && self.claims.next(&mut self.block)?;
             if more {
                 let options = self.options;
                 let entry = parse_block(&self.block, options, ledger, &mut Append(values));
@@ -67,7 +68,7 @@ impl<'a> Ordered<'a> {
                 self.lines += entry.tally.lines + entry.inner_lines;
                 ledger.enter(self.block.sequence, entry);
                 options.progress.read(self.block.claimed_bytes);
-                if !values.is_empty() && !ledger.is_stopped() {
+                if !values.is_empty() {
                     return Ok(true);
                 }
             }

@@ -38,6 +38,8 @@ pub(super) struct Look {
     pub(super) name: String,
     pub(super) memory_bytes: u64,
     pub(super) purpose: Purpose,
+    /// Whether its bytes are binary numbers.
+    pub(super) is_binary: bool,
 }
 
 impl Stream {
@@ -87,6 +89,7 @@ impl Stream {
         look.purpose.check_table(&look.name, &head).map_err(io::Error::other)?;
         if let Some(format) = TableFormat::of_content(&head)
             && look.purpose == Purpose::Values
+            && !look.is_binary
         {
             let what = if cfg!(feature = "columnar") {
                 format!("it is in {format} format: name the file, a pipe cannot be read twice")
@@ -97,7 +100,7 @@ impl Stream {
             };
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        let Some(format) = Compression::of_content(&head) else {
+        let Some(format) = Compression::of_input(&head, look.is_binary) else {
             self.ahead = head;
             return Ok(());
         };

@@ -170,12 +170,12 @@ impl Builder {
 
     /// Reads the data from `start` on, and completes the index. The name of the index is for
     /// messages.
-    fn write(
+    fn write<'d>(
         &self,
-        data: &Data,
+        data: &'d Data,
         mut at: usize,
         recipe: &Recipe,
-        mut writer: Writer<'_>,
+        mut writer: Writer<'d>,
         index: &Path,
     ) -> Result<()> {
         let bytes = data.bytes();

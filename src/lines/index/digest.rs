@@ -60,7 +60,7 @@ impl Recipe {
 
 /// Facts about a group that the index keeps.
 #[derive(Debug)]
-pub(super) struct Digest {
+pub(super) struct Digest<'d> {
     pub(super) shape: Shape,
     pub(super) filters: Vec<u64>,
     /// Place and checksum of each block.
@@ -68,39 +68,38 @@ pub(super) struct Digest {
     pub(super) rows: u64,
     pub(super) keys: u64,
     /// The first and last keys, if no key is smaller than the one before.
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<Order<'d>>,
 }
 
-/// First and last keys.
+/// First and last keys. A key may be very long, and most lie in the data as they are.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
+pub(super) struct Order<'d> {
+    pub(super) first: Cow<'d, [u8]>,
+    pub(super) last: Cow<'d, [u8]>,
     /// The place of the bounds of each block.
     pub(super) places: Vec<u64>,
     /// For each block the lengths of both keys, then the keys.
     pub(super) bounds: Vec<u8>,
 }
 
-impl Order {
-    fn push(&mut self, first: &[u8], last: &[u8]) {
-        if self.places.is_empty() {
-            self.first = first.to_vec();
-        }
-        self.last = last.to_vec();
+impl<'d> Order<'d> {
+    fn push(&mut self, first: Cow<'d, [u8]>, last: Cow<'d, [u8]>) {
         self.places.push(self.bounds.len() as u64);
-        let [first, last] = [first, last].map(|key| key.get(..BOUND_BYTES).unwrap_or(key));
-        self.bounds.extend([first, last].map(|key| u8::try_from(key.len()).unwrap_or(u8::MAX)));
-        self.bounds.extend_from_slice(first);
-        self.bounds.extend_from_slice(last);
+        let bounds = [&first, &last].map(|key| key.get(..BOUND_BYTES).unwrap_or(key));
+        self.bounds.extend(bounds.map(|key| u8::try_from(key.len()).unwrap_or(u8::MAX)));
+        self.bounds.extend(bounds.concat());
+        if self.places.len() == 1 {
+            self.first = first;
+        }
+        self.last = last;
     }
 }
 
-impl Digest {
+impl<'d> Digest<'d> {
     /// Reads the blocks of a group. It compares neighbouring keys only if the file may still be
     /// sorted.
     pub(super) fn of(
-        data: &[u8],
+        data: &'d [u8],
         blocks: &[Range<usize>],
         recipe: &Recipe,
         look_at_order: bool,
@@ -110,7 +109,7 @@ impl Digest {
         let mut counts = Vec::with_capacity(blocks.len());
         let (mut hashes, mut of_block) = (Vec::new(), Vec::new());
         let mut row_count = 0;
-        let mut previous: Option<Cow<'_, [u8]>> = None;
+        let mut previous: Option<Cow<'d, [u8]>> = None;
         for block in blocks {
             let bytes = &data[block.clone()];
             table.push([block.start as u64, xxh3_64(bytes)]);
@@ -130,8 +129,8 @@ impl Digest {
                     previous = Some(key);
                 }
             }
-            if let (Some(order), Some(first), Some(last)) = (&mut order, &first, &previous) {
-                order.push(first, last);
+            if let (Some(order), Some(first), Some(last)) = (&mut order, first, &previous) {
+                order.push(first, last.clone());
             }
             of_block.sort_unstable();
             of_block.dedup();

@@ -8,6 +8,7 @@ use crate::io::page::HEADER_BYTES;
 use crate::io::write::{Deferred, Summed, append_checksums, temporary_folder};
 use crate::sort::plan::budget::INDEX_TABLE_BYTES;
 use byteorder::{LittleEndian, WriteBytesExt};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -30,11 +31,11 @@ pub(super) struct Writer<'f> {
     rows: u64,
     keys: u64,
     /// The bounds; none after a key was smaller than the one before.
-    order: Option<OrderSpool>,
+    order: Option<OrderSpool<'f>>,
 }
 
-struct OrderSpool {
-    last: Vec<u8>,
+struct OrderSpool<'f> {
+    last: Cow<'f, [u8]>,
     places: Deferred,
     bounds: Deferred,
     bounds_len: u64,
@@ -42,8 +43,12 @@ struct OrderSpool {
 
 impl<'f> Writer<'f> {
     pub(super) fn new(file: &'f File) -> Self {
-        let order =
-            OrderSpool { last: Vec::new(), places: deferred(), bounds: deferred(), bounds_len: 0 };
+        let order = OrderSpool {
+            last: Cow::default(),
+            places: deferred(),
+            bounds: deferred(),
+            bounds_len: 0,
+        };
         Self {
             file,
             out: Summed::new(file, HEADER_BYTES as u64),
@@ -108,7 +113,7 @@ impl<'f> Writer<'f> {
                 order.places.write_all(places).map_err(failed())?;
                 order.bounds.write_all(front(old.bounds(), end)?).map_err(failed())?;
                 order.bounds_len = end;
-                order.last = last;
+                order.last = last.into();
             }
             _ => self.order = None,
         }
@@ -116,7 +121,7 @@ impl<'f> Writer<'f> {
     }
 
     /// Takes the next group.
-    pub(super) fn push(&mut self, digest: &Digest) -> io::Result<()> {
+    pub(super) fn push(&mut self, digest: &Digest<'f>) -> io::Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(&digest.filters);
         let entry = [self.filters_len, digest.shape.bits, digest.rows, digest.keys];
         self.groups.write_all(&entry.map(u64::to_le_bytes).concat())?;
@@ -172,8 +177,8 @@ impl<'f> Writer<'f> {
     }
 }
 
-impl OrderSpool {
-    fn push(&mut self, new: &Order) -> io::Result<()> {
+impl<'f> OrderSpool<'f> {
+    fn push(&mut self, new: &Order<'f>) -> io::Result<()> {
         let places = new.places.iter().flat_map(|place| (self.bounds_len + place).to_le_bytes());
         self.places.write_all(&places.collect::<Vec<_>>())?;
         self.bounds.write_all(&new.bounds)?;

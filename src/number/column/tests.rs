@@ -115,7 +115,7 @@ fn by_the_rules(selector: &Selector, text: &[u8], limit: usize) -> Vec<(usize, b
     let mut start = 0;
     while start < text.len() {
         let line = selector.line_end(text, start).unwrap_or(text.len());
-        let end = match selector.walk(text, start, 0, |_, _| ()).unwrap() {
+        let end = match selector.walk(text, start, 0, |_, _| false).unwrap() {
             End::At(end) => Some(end),
             End::Bytes => Some(text.len()),
             End::Open | End::Broken(_) => None,
