@@ -270,7 +270,7 @@ impl<R: io::BufRead> Read for GzipMembers<R> {
     }
 }
 
-/// Marks the errors of a decoder that needs more memory than it may take.
+/// Marks the errors of a decoder that needs more memory than it may take, and of damaged bytes.
 #[cfg(feature = "compression")]
 struct Limited(Box<dyn Read + Send>);
 
@@ -278,8 +278,16 @@ struct Limited(Box<dyn Read + Send>);
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| {
-            let needs_memory = error.to_string().to_lowercase().contains("memory");
-            if needs_memory { io::Error::new(io::ErrorKind::OutOfMemory, error) } else { error }
+            let ours =
+                error.get_ref().and_then(|inner| inner.downcast_ref::<crate::error::Error>());
+            let is_other = error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none();
+            if error.to_string().to_lowercase().contains("memory") {
+                io::Error::new(io::ErrorKind::OutOfMemory, error)
+            } else if is_other && ours.is_none() {
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            } else {
+                error
+            }
         })
     }
 }

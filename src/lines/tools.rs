@@ -199,7 +199,7 @@ impl LineTools {
     ) -> Result<()> {
         let (files, wanted) = (paths(files), keep == Keep::Known);
         let ask = |keys: &[&[u8]], found: &mut Vec<bool>| filter.contains_many(keys, found);
-        match &self.column {
+        match self.selector()? {
             Some(_) if self.rules.terminator != b'\n' => {
                 Err(Error::usage("records of delimited text end in a newline, not in NUL"))
             }
@@ -401,6 +401,15 @@ impl LineTools {
     pub(crate) fn job(&self) -> LineJob<'_> {
         let chunks = chunk_job(self.memory.key_lines(self.threads), &self.progress);
         LineJob { rules: self.rules, chunks }
+    }
+
+    /// The column of delimited text, if one was chosen.
+    pub(super) fn selector(&self) -> Result<Option<&Selector>> {
+        let fault = |chosen: &Selector| chosen.column.fault(chosen.delimiter, chosen.terminator);
+        match self.column.as_ref().and_then(fault) {
+            Some(fault) => Err(Error::usage(fault)),
+            None => Ok(self.column.as_ref()),
+        }
     }
 
     fn job_of_lines(&self) -> Result<LineJob<'_>> {

@@ -26,6 +26,17 @@ pub enum Column {
     Name(String),
 }
 
+impl Column {
+    /// Why there is no such column of text with these bytes between fields and behind records.
+    pub(crate) fn fault(&self, delimiter: u8, terminator: u8) -> Option<&'static str> {
+        if *self == Self::Number(0) {
+            return Some("columns are numbered from 1");
+        }
+        let is_taken = [terminator, b'"', b'\r'].contains(&delimiter);
+        is_taken.then_some("this byte cannot be a delimiter")
+    }
+}
+
 /// How to find the numbers in delimited text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {

@@ -49,20 +49,13 @@ impl Sort {
         if self.selection.counted && !self.to.is_text() && self.table.is_none() && !is_typed {
             return Err(Error::usage("counts are written as text only"));
         }
-        if let Some((column, delimiter)) = &self.column {
-            if *column == Column::Number(0) {
-                return Err(Error::usage("columns are numbered from 1"));
-            }
-            if [self.terminator(), b'"', b'\r'].contains(delimiter) {
-                return Err(Error::usage("this byte cannot be a delimiter"));
+        let delimiter = self.column.as_ref().map_or(b',', |(_, delimiter)| *delimiter);
+        let columns = self.column.iter().map(|(column, _)| column);
+        for column in columns.chain(self.keys.iter().map(|(key, _)| key)) {
+            if let Some(fault) = column.fault(delimiter, self.terminator()) {
+                return Err(Error::usage(fault));
             }
             self.header |= matches!(column, Column::Name(_));
-        }
-        if let Some((key, _)) = &self.keys {
-            if *key == Column::Number(0) {
-                return Err(Error::usage("columns are numbered from 1"));
-            }
-            self.header |= matches!(key, Column::Name(_));
         }
         let is_split = |input: &Input| matches!(input, Input::Split(..));
         let is_split = self.inputs.iter().any(is_split);

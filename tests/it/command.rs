@@ -162,6 +162,15 @@ fn one_column_of_delimited_text_is_sorted() {
     work.run("--column 3 --header users.csv").refused("users.csv:2: byte 8: the line has no such");
     work.run("--column key users.csv").refused("users.csv:1: no column is named \"key\"");
     work.run("--column 0 users.csv").refused("columns are numbered from 1");
+    work.write("one", "1\n");
+    assert_eq!(work.set("bloom build one -o one.bloom", "").code, Some(0));
+    for command in ["filter one", "bloom filter one.bloom"] {
+        let refused = |options: &str, part: &str| {
+            work.set(&format!("{command} --column {options} users.csv"), "").refused(part);
+        };
+        refused("0", "columns are numbered from 1");
+        refused("1 --delimiter \\x0a", "this byte cannot be a delimiter");
+    }
     work.write("tabs", "1\t20\n2\t10\n");
     assert_eq!(work.run("--column 2 --delimiter \\t tabs").quiet(), "10\n20\n");
     work.run("--delimiter ; tabs").refused("--column");

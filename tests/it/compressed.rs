@@ -167,6 +167,9 @@ fn what_stands_around_compressed_data_is_passed_over_or_named() {
         assert_eq!(work.run_with("", &whole).quiet(), sorted);
         work.write("ids", &whole);
         assert_eq!(work.run("ids").quiet(), sorted);
+        let behind = [&packed[..], b"junk"].concat();
+        work.run_with("-o out", &behind).refused("the file is damaged");
+        assert_eq!(work.names(), ["ids"]);
     }
 }
 
