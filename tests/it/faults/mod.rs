@@ -29,8 +29,14 @@ pub(crate) struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn remount(&self, options: &str) {
         let options = format!("remount,{options}");
-        let status = Command::new("mount").args(["-o", &options]).arg(&self.0).status();
-        assert!(status.unwrap().success());
+        let mut mount = Command::new("mount");
+        mount.args(["-o", &options]).arg(&self.0);
+        // A process that another test is about to start has a copy of each open file for a moment.
+        let mut tries = 0..100;
+        while !mount.status().unwrap().success() {
+            assert!(tries.next().is_some(), "{mount:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// `None`, with a word about it, where this user may not mount.
