@@ -50,8 +50,7 @@ impl Compression {
     ///
     /// Sources: as [`of_content`](Self::of_content); RFC 1952, 2.3; RFC 8878, 3.1.1.1.1.
     fn of_numbers(bytes: &[u8]) -> Option<Self> {
-        /// Two magic numbers, with a frame of four bytes to be skipped before the second one, as
-        /// pzstd writes them.
+        /// The length of the frame to be skipped with which pzstd begins.
         const SKIPPED: [u8; 4] = [4, 0, 0, 0];
         let format = Self::of_content(bytes)?;
         let is_sure = match (format, bytes) {
@@ -65,10 +64,10 @@ impl Compression {
                 let next = rest.strip_prefix(&SKIPPED).and_then(|rest| rest.get(4..));
                 next.is_some_and(|next| next.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]))
             }
-            (Self::Xz, [_, _, _, _, _, _, flags @ .., _, _, _, _]) if bytes.len() == 12 => {
-                bytes[8..] == crc32fast::hash(flags).to_le_bytes()
+            (Self::Xz, _) => {
+                let flags = bytes.get(6..8).zip(bytes.get(8..12));
+                flags.is_some_and(|(flags, sum)| crc32fast::hash(flags).to_le_bytes() == sum)
             }
-            (Self::Xz, _) if bytes.len() > 12 => return Self::of_numbers(&bytes[..12]),
             (Self::Bzip2, _) => true, // ten bytes of it
             _ => false,
         };

@@ -412,8 +412,8 @@ pub(super) struct OverlapArgs {
 pub(super) struct UpdateArgs {
     /// A .bits or roaring file
     pub(super) set: PathBuf,
-    /// Values, and files of numbers or sets; if none is given, standard input. What is written as a
-    /// number is a value: write ./7 for a file of this name
+    /// Values, and files of numbers or sets; if none is given, standard input. A number is a value:
+    /// write ./7 for a file called 7
     pub(super) values: Vec<OsString>,
     #[command(flatten)]
     pub(super) numbers: NumberArgs,

@@ -3,12 +3,15 @@
 use super::Group;
 use super::builder::Tuning;
 use crate::number::{Column, Notation};
+use crate::progress::Progress;
 use crate::set::keyed::{self, KeyedSets};
 use crate::size::ByteSize;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 type Model = BTreeMap<Vec<u8>, BTreeSet<u64>>;
 
@@ -187,6 +190,13 @@ fn pieces_are_small_and_their_buckets_follow_from_the_keys() {
         }
     }
     assert!(count > 10 && last == 2 && bucket_of.len() > 300);
+    let progress = Arc::new(Progress::default());
+    let pieces = keyed::pieces(&KeyedSets::open(&path).unwrap(), 3, 20_000).unwrap();
+    let mut pieces = pieces.progress(Arc::clone(&progress));
+    assert!(matches!(pieces.next(), Some(Ok(_))));
+    progress.cancel_flag().store(true, Relaxed);
+    assert!(matches!(pieces.next(), Some(Err(crate::Error::Interrupted))));
+    assert!(pieces.next().is_none(), "none is left out in silence");
     assert!(keyed::pieces(&KeyedSets::open(&path).unwrap(), 0, 20_000).is_err());
     let sets = KeyedSets::open(&path).unwrap();
     for index in [sets.len(), usize::MAX] {

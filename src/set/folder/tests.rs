@@ -83,7 +83,8 @@ proptest! {
         for set in &sets {
             let memory: IntegerSet = set.iter().copied().collect();
             let mut met = BTreeSet::new();
-            for (bucket, bytes) in hashed_pieces(&memory, buckets, most_bytes, &Arc::default()).unwrap() {
+            let pieces = hashed_pieces(&memory, buckets, most_bytes, &Arc::default());
+            for (bucket, bytes) in pieces.unwrap() {
                 let piece = SetFile::from_bytes(&bytes).unwrap();
                 let (min, max) = (piece.min().unwrap().unwrap(), piece.max().unwrap().unwrap());
                 prop_assert!(bytes.len() <= most_bytes || min >> 16 == max >> 16);

@@ -115,6 +115,11 @@ impl Pieces {
     }
 
     fn piece(&mut self) -> Result<Option<(usize, Vec<u8>)>> {
+        if self.waiting.len() == 0 && self.large.2.len() == 0 {
+            return Ok(None);
+        }
+        // Else a caller could go on behind a piece that it did not get.
+        Error::if_cancelled(&self.progress)?;
         if let Some((_, bits)) = self.large.2.next() {
             let (bucket, index, _) = self.large;
             return self.of_part(index, &bits).map(|bytes| Some((bucket, bytes)));
@@ -141,9 +146,6 @@ impl Pieces {
             }
             bucket = of;
             together.push(index);
-        }
-        if together.is_empty() {
-            return Ok(None);
         }
         self.of_whole(&together).map(|bytes| Some((bucket, bytes)))
     }
