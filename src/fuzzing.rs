@@ -1,4 +1,4 @@
-//! Access to private rooms for fuzz targets; exists under `cfg(fuzzing)` only.
+//! Access to private rooms for fuzz targets; the feature `_testing` only has it.
 
 use crate::kernel::Level;
 use crate::kernel::parse::{PADDING, ParseSink, parse};

@@ -133,7 +133,7 @@ pub mod bloom;
 #[doc(hidden)]
 pub mod cli;
 mod error;
-#[cfg(fuzzing)]
+#[cfg(feature = "_testing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod io;

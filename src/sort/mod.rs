@@ -30,7 +30,7 @@ mod values;
 
 pub use array::{ArraySort, ReadNumbers};
 pub use check::Disorder;
-#[cfg(any(fuzzing, feature = "_testing"))]
+#[cfg(feature = "_testing")]
 #[doc(hidden)]
 pub use finish::ways::{Way, Ways};
 pub use iterate::SortedValues;
@@ -39,7 +39,7 @@ pub(crate) use open::Found;
 pub use options::Sort;
 pub use plan::explain::Explanation;
 pub use plan::strategy::Strategy;
-#[cfg(any(fuzzing, feature = "_testing"))]
+#[cfg(feature = "_testing")]
 #[doc(hidden)]
 pub use plan::tuning::Tuning;
 #[cfg(feature = "cli")]

@@ -338,7 +338,7 @@ impl Sort {
     }
 
     /// Overrides sizes that the plan otherwise derives from the memory limit.
-    #[cfg(any(fuzzing, feature = "_testing"))]
+    #[cfg(feature = "_testing")]
     #[doc(hidden)]
     pub fn tuning(mut self, tuning: Tuning) -> Self {
         self.tuning = tuning;

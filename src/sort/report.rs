@@ -1,6 +1,6 @@
 //! The report of a run.
 
-#[cfg(any(fuzzing, feature = "_testing"))]
+#[cfg(feature = "_testing")]
 use super::finish::ways::Ways;
 use super::plan::strategy::Strategy;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub struct Report {
     /// Bytes of temporary files.
     pub spilled_bytes: u64,
     /// How values were finished.
-    #[cfg(any(fuzzing, feature = "_testing"))]
+    #[cfg(feature = "_testing")]
     #[doc(hidden)]
     pub ways: Ways,
     /// Largest resident memory of the process so far, in bytes, if known.

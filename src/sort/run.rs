@@ -216,7 +216,7 @@ pub(super) fn account(tally: Tally, written: &Written, keeps_all: bool) -> Resul
         rejected,
         blank,
         headers,
-        #[cfg(any(fuzzing, feature = "_testing"))]
+        #[cfg(feature = "_testing")]
         ways: written.ways,
         ..Report::default()
     })

@@ -17,6 +17,6 @@ pub(super) mod scan;
 pub(super) mod span;
 pub(super) mod task;
 mod typed;
-#[cfg_attr(not(any(fuzzing, feature = "_testing")), expect(unreachable_pub, reason = "for tests"))]
+#[cfg_attr(not(feature = "_testing"), expect(unreachable_pub, reason = "for tests"))]
 pub(super) mod ways;
 pub(super) mod workspace;

@@ -56,7 +56,7 @@ pub struct Ways([u64; Way::ALL.len()]);
 
 impl Ways {
     /// How often `way` was taken.
-    #[cfg(any(fuzzing, feature = "_testing"))]
+    #[cfg(feature = "_testing")]
     #[must_use]
     pub fn times(&self, way: Way) -> u64 {
         self.0[way as usize]

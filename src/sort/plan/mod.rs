@@ -8,5 +8,5 @@ pub(super) mod explain;
 pub(super) mod facts;
 pub(super) mod layout;
 pub(super) mod strategy;
-#[cfg_attr(not(any(fuzzing, feature = "_testing")), expect(unreachable_pub, reason = "for tests"))]
+#[cfg_attr(not(feature = "_testing"), expect(unreachable_pub, reason = "for tests"))]
 pub(super) mod tuning;
