@@ -3,10 +3,10 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, interrupted, natural, number, optional, signed};
+use crate::numbers::{BLOCK, Numbers, natural, number, optional, signed};
 use crate::probe::{Answers, Asker};
 use crate::source::source_of;
-use crate::work::in_pieces;
+use crate::work::{in_pieces, interrupted};
 use bitsort::Progress;
 use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,

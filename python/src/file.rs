@@ -2,11 +2,11 @@
 
 use crate::buffer::MappedWords;
 use crate::error::{invalid, raise};
-use crate::numbers::{interrupted, natural};
+use crate::numbers::natural;
 use crate::sets::{AbstractBitSet, Content};
 use crate::sort::Options;
 use crate::source::{Mapped, Source};
-use crate::work::{interruptible, watched};
+use crate::work::{interrupted, interruptible, watched};
 use bitsort::Progress;
 use bitsort::set::{Representation, SetKind, or};
 use pyo3::IntoPyObjectExt;

@@ -4,9 +4,9 @@ use crate::arrow::{Imported, Texts, import};
 use crate::buffer::Refused;
 use crate::error::{invalid, raise, wrong_type};
 use crate::keyed_file::bytes_of;
-use crate::numbers::{Numbers, number, optional};
+use crate::numbers::{BLOCK, Numbers, number, optional};
 use crate::sort::{delimiter, field, memory_of};
-use crate::work::{interruptible, watched};
+use crate::work::{check, interruptible, watched};
 use bitsort::Progress;
 use bitsort::lines::Group;
 use bitsort::number::Notation;
@@ -23,7 +23,8 @@ enum Keys {
 }
 
 impl Keys {
-    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// The keys of a column or of an iterable, until the progress is cancelled.
+    fn of(object: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<Self> {
         match import(object, None)? {
             Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
             Some(_) => return Err(wrong_type("keys are text or bytes: cast numbers to text")),
@@ -32,8 +33,14 @@ impl Keys {
         if object.is_instance_of::<PyString>() || object.is_instance_of::<PyBytes>() {
             return Err(wrong_type("one key is no collection of keys: use a list"));
         }
-        let key = |object: PyResult<Bound<'_, PyAny>>| Ok(bytes_of(&object?)?.to_vec());
-        object.try_iter()?.map(key).collect::<PyResult<_>>().map(Self::Objects)
+        let mut keys = Vec::new();
+        for key in object.try_iter()? {
+            if keys.len() % BLOCK == 0 {
+                check(object.py(), progress)?;
+            }
+            keys.push(bytes_of(&key?)?.to_vec());
+        }
+        Ok(Self::Objects(keys))
     }
 
     fn len(&self) -> usize {
@@ -67,6 +74,7 @@ impl Keys {
 /// The rows of batches of Python, which are taken from it one by one.
 struct Rows {
     batches: Py<PyIterator>,
+    progress: Arc<Progress>,
     ready: std::vec::IntoIter<(Vec<u8>, u64)>,
     /// Why they ended early.
     failed: Arc<Mutex<Option<PyErr>>>,
@@ -77,7 +85,8 @@ impl Rows {
         Python::attach(|py| {
             let Some(batch) = self.batches.bind(py).clone().next() else { return Ok(false) };
             let (keys, ids): (Bound<'_, PyAny>, Bound<'_, PyAny>) = batch?.extract()?;
-            let (keys, numbers) = (Keys::of(&keys)?, Numbers::of(&ids)?);
+            let (keys, numbers) =
+                (Keys::of(&keys, &self.progress)?, Numbers::watched(&ids, &self.progress)?);
             py.detach(|| {
                 let mut ids = Vec::new();
                 numbers.each(|block| {
@@ -141,13 +150,13 @@ pub(crate) fn group(
     mem: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional)] threads: Option<usize>,
 ) -> PyResult<(u64, u64)> {
-    let failed = Arc::default();
+    let (failed, progress) = (Arc::default(), Arc::new(Progress::default()));
     let rows = Rows {
         batches: batches.try_iter()?.unbind(),
+        progress: Arc::clone(&progress),
         ready: Vec::new().into_iter(),
         failed: Arc::clone(&failed),
     };
-    let progress = Arc::new(Progress::default());
     let group = Group::new().progress(Arc::clone(&progress)).try_pairs(rows);
     let group = limited(group, mem, threads)?;
     watched(py, &progress, None, move || {

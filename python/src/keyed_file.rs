@@ -133,6 +133,11 @@ impl KeyedSets {
         interruptible(py, |progress| self.0.verify_with(&progress))
     }
 
+    /// Pickle keeps the name of the file.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        Ok((py.import("bitsort")?.getattr("open_sets")?, (self.path(),)))
+    }
+
     fn __repr__(&self) -> String {
         format!("<bitsort.KeyedSets: {} sets in {}>", self.0.len(), self.0.path().display())
     }

@@ -4,6 +4,7 @@ use crate::arrow::{Imported, import};
 use crate::buffer::{Array, Column, Kind, Refused, each_block};
 use crate::error::{check_memory, invalid, raise, wrong_type};
 use crate::source::{Source, source_of};
+use crate::work::{check, interrupted};
 use bitsort::set::IntegerSet;
 use bitsort::sort::Sort;
 use bitsort::{Format, Progress};
@@ -141,6 +142,11 @@ impl Numbers {
     /// The numbers of an object: a set of ours, a range, an object with the Arrow or the buffer
     /// protocol, or any iterable of integers.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Self::watched(object, &Progress::default())
+    }
+
+    /// The same, until the progress is cancelled.
+    pub(crate) fn watched(object: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<Self> {
         if let Some(source) = source_of(object)? {
             return Ok(Self::Set(source));
         }
@@ -166,7 +172,7 @@ impl Numbers {
         let mut values = Vec::new();
         for (index, value) in object.try_iter()?.enumerate() {
             if index % BLOCK == 0 {
-                object.py().check_signals()?; // an iterator of C does not do it
+                check(object.py(), progress)?; // an iterator of C does not do it
             }
             values.push(item(&value?, index)?);
         }
@@ -326,11 +332,6 @@ pub(crate) fn range_set(py: Python<'_>, range: Option<(u64, u64)>) -> PyResult<I
         insert_range(&mut set, first, last, progress)?;
         Ok(set)
     })
-}
-
-/// Ends loops of this package after a cancellation.
-pub(crate) fn interrupted(progress: &Progress) -> PyResult<()> {
-    if progress.is_cancelled() { Err(raise(bitsort::Error::Interrupted)) } else { Ok(()) }
 }
 
 /// The result of a sort of columns. If a value was refused, that is why the reader failed.

@@ -280,7 +280,7 @@ impl<'s> Asking<'s> {
         prober: &mut Option<Prober<'s>>,
     ) -> PyResult<()> {
         self.source.check()?;
-        crate::numbers::interrupted(self.progress)?;
+        crate::work::interrupted(self.progress)?;
         answers.resize(values.len(), false);
         let asked = match prober {
             _ if values.len() < LEAST => self.view.contains_many(values, answers),

@@ -1,9 +1,9 @@
 //! Sets in memory or in files, for all questions of the package.
 
 use crate::error::raise;
-use crate::numbers::{BLOCK, Numbers, interrupted};
+use crate::numbers::{BLOCK, Numbers};
 use crate::sets::AbstractBitSet;
-use crate::work::interruptible;
+use crate::work::{interrupted, interruptible};
 use bitsort::Progress;
 use bitsort::set::{self, AsSet, Damage, IntegerSet, Joined, Operand, SetFile, SetView};
 use pyo3::prelude::*;

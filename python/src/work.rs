@@ -99,6 +99,19 @@ pub(crate) fn interruptible<T: Send>(
     watched(py, &progress, None, move || job(theirs).map_err(raise))
 }
 
+/// For loops that hold the interpreter's lock: lets the thread run that watches for signals, or looks
+/// for them itself. An error if the work was cancelled.
+pub(crate) fn check(py: Python<'_>, progress: &Progress) -> PyResult<()> {
+    py.detach(|| ());
+    py.check_signals()?;
+    interrupted(progress)
+}
+
+/// Ends loops of this package after a cancellation.
+pub(crate) fn interrupted(progress: &Progress) -> PyResult<()> {
+    if progress.is_cancelled() { Err(raise(bitsort::Error::Interrupted)) } else { Ok(()) }
+}
+
 /// Does `job` on each of `items` in so many threads, each with a `scratch` of its own; the error
 /// of the first item that has one.
 ///

@@ -92,14 +92,23 @@ try:
             bs.pieces(many, [], 1)
         case "rows":
             bs.from_spark_rows(itertools.repeat((0, bytes(4096))))
+        case "keys":
+            bs.group([(itertools.repeat("key"), [1])], sys.argv[2])
+        case "ids":
+            bs.group([(["key"], itertools.repeat(1))], sys.argv[2])
 except (KeyboardInterrupt, OSError, pa.ArrowException):
     sys.exit(7)
 """
 
 
-@pytest.mark.parametrize("how", ["hash", "arrow", "values", "serialize", "sum", "pieces", "rows"])
-def test_ctrl_c_ends_long_questions(how):
-    run = subprocess.Popen([sys.executable, "-c", LONG, how], stdout=subprocess.PIPE)
+QUESTIONS = ["hash", "arrow", "values", "serialize", "sum", "pieces", "rows", "keys", "ids"]
+
+
+@pytest.mark.parametrize("how", QUESTIONS)
+def test_ctrl_c_ends_long_questions(how, tmp_path):
+    output = tmp_path / "out"
+    run = subprocess.Popen([sys.executable, "-c", LONG, how, output], stdout=subprocess.PIPE)
     assert run.stdout.readline() == b"begun\n"
     run.send_signal(signal.SIGINT)
     assert run.wait(timeout=60) == 7
+    assert not list(tmp_path.iterdir())

@@ -1,5 +1,6 @@
 """Files of many sets."""
 
+import pickle
 import subprocess
 import sysconfig
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ def test_a_file_of_sets_is_a_mapping(sets):
     assert isinstance(sets, Mapping) and [len(ids) for ids in sets.values()] == [2, 2, 1]
     assert {key: set(ids) for key, ids in sets.items()}[b"sport"] == {7, 35}
     sets.verify()
+    assert pickle.loads(pickle.dumps(sets))["sport"] == {7, 35}
 
 
 def test_a_missing_key_is_an_error(sets):

@@ -55,7 +55,7 @@ pub struct Sort {
     pub(super) memory: Option<ByteSize>,
     /// The shares of memory of those that take the output or feed the sort.
     pub(super) beside: Beside,
-    pub(super) threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) no_spill: bool,
     pub(super) selection: Selection,
@@ -73,7 +73,7 @@ pub struct Sort {
     pub(super) merge: bool,
     pub(super) strategy: Option<Strategy>,
     pub(super) tuning: Tuning,
-    pub(super) progress: Arc<Progress>,
+    pub(crate) progress: Arc<Progress>,
 }
 
 impl Sort {

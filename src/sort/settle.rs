@@ -10,6 +10,7 @@ use crate::io::write::{Spool, temporary_folder};
 use crate::kernel::Level;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Selector};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Refuses a number of threads that cannot be used.
@@ -100,7 +101,7 @@ impl Sort {
     }
 
     /// The memory limit, with all shares.
-    pub(super) fn budget(&self) -> Budget {
+    pub(crate) fn budget(&self) -> Budget {
         Budget::in_force(self.memory)
     }
 
@@ -116,8 +117,12 @@ impl Sort {
 
     /// Memory and folder for bytes that cannot be written at once, before options are settled.
     pub(super) fn spool(&self) -> Spool {
-        let folder = self.folders.first().cloned().unwrap_or_else(temporary_folder);
-        self.budget().spool(folder)
+        self.budget().spool(self.folder())
+    }
+
+    /// The first folder for temporary files.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folders.first().cloned().unwrap_or_else(temporary_folder)
     }
 
     /// Whether its inputs are text, so that tables and compressed files differ from them at the

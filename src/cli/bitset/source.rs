@@ -169,15 +169,7 @@ impl Source {
 
     /// Groups rows within the limits.
     pub(super) fn group(&self, skip_invalid: bool) -> Group {
-        let mut group =
-            Group::new().temporary_folder(&self.folder).progress(Arc::clone(&self.progress));
-        group = group.notation(self.notation().set());
-        if let Some(limit) = self.limits.mem {
-            group = group.memory(limit.on(&Machine::detect()));
-        }
-        if let Some(threads) = self.limits.threads {
-            group = group.threads(threads);
-        }
+        let group = Group::within(self.sort()).notation(self.notation().set());
         if skip_invalid { group.invalid(InvalidLines::Skip) } else { group }
     }
 

@@ -43,16 +43,13 @@ use std::vec;
 /// ```
 #[must_use = "nothing is read before an output is given"]
 pub struct Group {
+    /// It has the inputs and the limits, and sorts the numbers of the rows.
     sort: Sort,
     key: Column,
     ids: Column,
     delimiter: u8,
     has_files: bool,
     pairs: Option<Pairs>,
-    memory: Option<ByteSize>,
-    threads: Option<usize>,
-    folder: Option<PathBuf>,
-    progress: Arc<Progress>,
     /// Bits of the numbers of rows, if these have ranges.
     range_bits: u32,
     pub(super) tuning: Tuning,
@@ -113,13 +110,15 @@ impl Group {
             delimiter: b',',
             has_files: false,
             pairs: None,
-            memory: None,
-            threads: None,
-            folder: None,
-            progress: Arc::default(),
             range_bits: MOST_RANGE_BITS,
             tuning: Tuning::default(),
         }
+    }
+
+    /// No rows, and the limits of a sort without inputs.
+    #[cfg(feature = "cli")]
+    pub(crate) fn within(sort: Sort) -> Self {
+        Self { sort, ..Self::new() }
     }
 
     /// Adds a file, which may be compressed.
@@ -198,25 +197,25 @@ impl Group {
 
     /// Keeps the peak resident memory of the process below this; see [`Sort::memory`].
     pub fn memory(mut self, limit: ByteSize) -> Self {
-        self.memory = Some(limit);
+        self.sort = self.sort.memory(limit);
         self
     }
 
     /// Uses this many threads; see [`Sort::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
+        self.sort = self.sort.threads(threads);
         self
     }
 
-    /// Puts temporary files there, not in the folder of the system.
+    /// Adds a folder for temporary files; see [`Sort::temporary_folder`].
     pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
+        self.sort = self.sort.temporary_folder(folder);
         self
     }
 
     /// Counts progress there. The run ends when that is cancelled.
     pub fn progress(mut self, progress: Arc<Progress>) -> Self {
-        self.progress = progress;
+        self.sort = self.sort.progress(progress);
         self
     }
 
@@ -231,14 +230,12 @@ impl Group {
         if self.pairs.is_some() && self.has_files {
             return Err(Error::usage("rows come from files or from the caller, not from both"));
         }
-        let folder = self.folder.clone().unwrap_or_else(std::env::temp_dir);
-        let spool =
-            Spool { memory_bytes: Spool::MEMORY_BYTES, pack_bytes: Spool::PACK_BYTES, folder };
+        let spool = Spool { folder: self.sort.folder(), ..Spool::default() };
         let mut read = (Report::default(), 0);
         let written = write_sets(path, &spool, |writer, encoder| {
             let [file, scratch] = [spool.file()?, spool.file()?];
             let mut bodies = Bodies::new(&file, &scratch, path, &spool);
-            let progress = Arc::clone(&self.progress);
+            let progress = Arc::clone(&self.sort.progress);
             let lists;
             (lists, read) = self.gather(path, &spool, &mut bodies)?;
             bodies.flush()?;
@@ -264,7 +261,7 @@ impl Group {
         spool: &Spool,
         bodies: &mut Bodies<'_>,
     ) -> Result<(Vec<List>, (Report, u64))> {
-        let budget = Budget::in_force(self.memory);
+        let budget = self.sort.budget();
         let buffer_bytes = budget.rows_aside();
         let (keys_bytes, room_bytes) = self.rooms(budget);
         let aside = AsideFolder { folder: spool.folder.clone(), buffer_bytes };
@@ -272,10 +269,11 @@ impl Group {
         let of_ranges = self.sort.takes_ranges().then_some(self.range_bits);
         let id_bits = self.tuning.id_bits.or(of_ranges);
         let numbering = Arc::new(Numbering::new(keys_bytes, aside, id_bits));
-        let (memory, progress) = (ByteSize::from_bytes(budget.bytes()), Arc::clone(&self.progress));
-        let threads = self.threads.unwrap_or_else(|| Machine::detect().threads);
+        let memory = ByteSize::from_bytes(budget.bytes());
+        let progress = Arc::clone(&self.sort.progress);
+        let threads = self.sort.threads.unwrap_or_else(|| Machine::detect().threads);
         let is_typed = self.pairs.is_some();
-        let sort = self.sort_of(&numbering, spool);
+        let sort = self.sort_of(&numbering);
         let mut sink = SplitSink::new(bodies, &numbering);
         let sorted = sort.into_sink(path, keys_bytes + buffer_bytes, &mut sink);
         let stored = sink.finish();
@@ -313,23 +311,16 @@ impl Group {
     }
 
     /// A sort of the numbers of the rows.
-    fn sort_of(self, numbering: &Arc<Numbering>, spool: &Spool) -> Sort {
-        let mut sort = self.sort.temporary_folder(&spool.folder).progress(self.progress);
-        if let Some(memory) = self.memory {
-            sort = sort.memory(memory);
-        }
-        if let Some(threads) = self.threads {
-            sort = sort.threads(threads);
-        }
+    fn sort_of(self, numbering: &Arc<Numbering>) -> Sort {
         let numbering = Arc::clone(numbering);
         match self.pairs {
-            Some(pairs) => sort.notation(Notation::DECIMAL).values(Numbers {
+            Some(pairs) => self.sort.notation(Notation::DECIMAL).values(Numbers {
                 pairs,
                 numbering,
                 ready: Vec::new().into_iter(),
                 buffer: vec![],
             }),
-            None => sort.column(self.ids, self.delimiter).keys(self.key, numbering),
+            None => self.sort.column(self.ids, self.delimiter).keys(self.key, numbering),
         }
     }
 }
