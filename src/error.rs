@@ -212,7 +212,7 @@ pub enum Error {
     },
     /// Ranges have more values than containers or single values can be made of, or than can be
     /// counted.
-    #[error("the range {first}-{last} is too wide: ranges have at most {limit} values here")]
+    #[error("the range {first}-{last} is too wide: ranges have at most about {limit} values here")]
     TooWide {
         /// First value of the range.
         first: u64,

@@ -19,7 +19,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
             "it is a set already: bitset cat prints it, bitset or joins it with others"
         }
         Error::MalformedLine { reason: Malformed::ManyValues, .. } if program == "bitset" => {
-            "sets may have ranges and blocks; what is looked up is one value a line"
+            "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
         }
         Error::MalformedLine { reason: Malformed::ManyValues, .. } => {
             "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"

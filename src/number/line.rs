@@ -66,11 +66,13 @@ pub enum Malformed {
     ManyValues,
     /// The line is too long for its notation.
     LineTooLong,
+    /// A range of a row with a key has numbers that are too large.
+    RangeTooHigh,
 }
 
 impl Malformed {
     /// Every reason.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::ExpectedDigit,
         Self::ExpectedEnd,
         Self::TooLarge,
@@ -87,6 +89,7 @@ impl Malformed {
         Self::Descending,
         Self::ManyValues,
         Self::LineTooLong,
+        Self::RangeTooHigh,
     ];
 }
 
@@ -109,6 +112,7 @@ impl fmt::Display for Malformed {
             Self::Descending => "expected a last number that is not below the first",
             Self::ManyValues => "expected one number, not a range or a block",
             Self::LineTooLong => "expected a line of less than 4 KiB",
+            Self::RangeTooHigh => "expected a range of numbers below 2^44, in a row with a key",
         })
     }
 }

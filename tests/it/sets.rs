@@ -243,6 +243,108 @@ fn files_are_changed_as_a_whole() {
 }
 
 #[test]
+fn changes_are_read_as_lines_of_sets_are() {
+    let work = workspace();
+    work.set("apply b.bits", "\u{feff}+11\n\n \t-35\r\n+0012 \n-40\n-41\n-4294967296\n").quiet();
+    assert_eq!(work.set("cat b.bits", "").quiet(), "11\n12\n");
+    for line in ["apply b.bits --as ipv4", "apply b.bits --as cidr"] {
+        work.set(line, "+10.0.0.7 # one\n# all\n+10.0.0.0/30\n-10.0.0.1-10.0.0.2\n").quiet();
+        let expected = "0.0.0.11\n0.0.0.12\n10.0.0.0\n10.0.0.3\n10.0.0.7\n";
+        assert_eq!(work.set("cat b.bits --as ipv4", "").quiet(), expected);
+        work.set("remove b.bits --as cidr 10.0.0.0/8", "").quiet();
+    }
+    for (line, text, message) in [
+        ("apply b.bits", "+1\n+5-7\n", "-:2: byte 5: expected the end of the line"),
+        ("apply b.bits", "+1\n-\n", "-:2: byte 4: expected a digit"),
+        (
+            "apply b.bits --ranges",
+            "+7-5\n",
+            "-:1: byte 3: expected a last number that is not below",
+        ),
+        (
+            "apply b.bits --as cidr",
+            "+10.0.0.1/8\n",
+            "-:1: byte 1: expected an address without bits",
+        ),
+    ] {
+        work.set(line, text).refused(message);
+        assert_eq!(work.set("cat b.bits", "").quiet(), "11\n12\n");
+    }
+}
+
+#[test]
+fn a_record_that_is_too_long_is_no_record_of_a_filter() {
+    let work = Workspace::new();
+    work.write("set", "1\n3\n");
+    work.write("rows", ["1,a\n3,", &"x".repeat(1_100_000), "\n3,b\n"].concat());
+    let ran = work.set("filter set rows --column 1", "");
+    assert_eq!((ran.code, &*ran.out), (Some(2), "1,a\n"));
+    assert!(ran.err.contains("rows:2: byte 4: expected a record of at most 1 MiB"), "{}", ran.err);
+    assert_eq!(work.set("filter set rows --column 1 --skip-invalid", "").quiet(), "1,a\n3,b\n");
+}
+
+#[test]
+fn quantiles_are_exact() {
+    let work = Workspace::new();
+    let quantile = |values: &str, share: &str| {
+        work.set(&format!("select - --ranges --quantile {share}"), values)
+            .quiet()
+            .trim_end()
+            .to_owned()
+    };
+    for percent in 0..=100_u32 {
+        let share = f64::from(percent) / 100.0;
+        assert_eq!(quantile("1-100\n", &share.to_string()), percent.max(1).to_string(), "{share}");
+    }
+    let all = "1-18446744073709551615\n";
+    for (values, share, expected) in [
+        (all, "1e-20", "1"),
+        (all, "1e-99999", "1"),
+        (all, "0", "1"),
+        (all, "1.000", "18446744073709551615"),
+        (all, "10e-1", "18446744073709551615"),
+        (all, "0.99999999999999999999", "18446744073709551615"),
+        (all, "0.9999999999999999999", "18446744073709551614"),
+        ("1-1000000000000000000\n", "0.1", "100000000000000000"),
+        ("1-1000000000000000000\n", ".10000000000000000000001", "100000000000000001"),
+        ("1-9007199254740987\n", "0.9999999999999999", "9007199254740987"),
+        ("7-7\n", "+5.E-1", "7"),
+    ] {
+        assert_eq!(quantile(values, share), expected, "{share} of {values}");
+    }
+    for share in ["1.0000000001", "-0.1", "nan", "inf", "", ".", "2", "1e1", "1e", "0x1", "5%"] {
+        let ran = work.set(&format!("select - --quantile '{share}'"), "1\n");
+        assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{share}: {}", ran.err);
+    }
+}
+
+#[test]
+fn convert_names_the_file_that_is_damaged() {
+    let work = Workspace::new();
+    let odd = "1\n3\n5\n7\n9\n11\n13\n15\n17\n19\n";
+    for format in ["roaring", "doris", "clickhouse-u32", "clickhouse-u64"] {
+        work.write("ids", odd);
+        work.set(
+            &format!("build --to {} -o whole", if format == "roaring" { format } else { "bits" }),
+            odd,
+        )
+        .quiet();
+        work.set(&format!("convert whole --to {format} -o set"), "").quiet();
+        let mut bytes = std::fs::read(work.file("set")).unwrap();
+        let last = bytes.len() - 2;
+        bytes[last..].copy_from_slice(&[0, 0]);
+        work.write("set", bytes);
+        let from = if format == "roaring" { String::new() } else { format!(" --from {format}") };
+        for output in ["", " -o out"] {
+            let ran = work.set(&format!("convert set{from}{output}"), "");
+            assert_eq!((ran.code, &*ran.out), (Some(2), ""), "{format}: {}", ran.err);
+            assert!(ran.err.contains("set: byte"), "{format}: {}", ran.err);
+        }
+    }
+    assert_eq!(work.names(), ["ids", "set", "whole"]);
+}
+
+#[test]
 fn sets_are_described_compared_and_verified() {
     let work = workspace();
     let info = work.set("info b.bits", "").quiet().clone();
@@ -310,6 +412,10 @@ fn sets_of_other_programs_are_recognized_and_read() {
     assert_eq!(work.set("convert small --width 4", "").quiet(), "7\n");
     work.set("convert small --width 2", "").refused("not that of so many values");
     work.set("convert vector --width 4", "").refused("a width is for states of ClickHouse");
+    let second = work.set("convert vectors --from delta --vector 2", "").quiet();
+    assert_eq!(second, work.set("convert vectors --vector 2", "").quiet());
+    work.set("convert vector --from iceberg --vector 1", "")
+        .refused("files of several deletion vectors");
     let joined = work.set("convert vectors", "");
     assert_eq!((joined.code, &*joined.out), (Some(0), shifted));
     assert!(joined.err.contains("has 2 deletion vectors, which are joined"), "{}", joined.err);

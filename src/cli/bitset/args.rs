@@ -1,6 +1,7 @@
 //! The commands and flags of `bitset`.
 
 use super::choices::{OverlapChoice, binding, origin};
+use super::query::Share;
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
@@ -140,7 +141,7 @@ pub(super) enum Command {
         index: Option<u64>,
         /// Print a quantile: 0 is the smallest value, 0.5 the median, 1 the largest value
         #[arg(long, value_name = "SHARE", conflicts_with = "index")]
-        quantile: Option<f64>,
+        quantile: Option<Share>,
         #[command(flatten)]
         format: FromArg,
     },
@@ -229,7 +230,7 @@ pub(super) enum Command {
         base: Option<String>,
         /// Which of several deletion vectors in a file, counted from 1 [default: all together of a
         /// file of Delta Lake]
-        #[arg(long, value_name = "N", conflicts_with = "from")]
+        #[arg(long, value_name = "N")]
         vector: Option<usize>,
         // `ClickHouse` in a comment would be shown with its quotes.
         #[arg(

@@ -101,7 +101,9 @@ pub(super) fn convert(
         (None, Foreign::DeltaFile) if reading.vector.is_none() => tell_joined(&bytes, &name)?,
         _ => {}
     }
-    write(source, target, &reading.decode(&bytes, &name)?)
+    let set = reading.decode(&bytes, &name)?;
+    set.verify()?; // else the output would be blamed for damage
+    write(source, target, &set)
 }
 
 /// Says that the deletion vectors of a file are joined, if it has several.

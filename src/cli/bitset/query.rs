@@ -11,6 +11,7 @@ use crate::set::ranges::{BATCH, RunSource};
 use crate::set::{Damage, SetFile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Counts the values of sets, or those in a range: the last two operands are the range if they are
 /// numbers and no files of these names exist.
@@ -63,35 +64,76 @@ pub(super) fn select(
     source: &Source,
     path: &Path,
     index: Option<u64>,
-    quantile: Option<f64>,
+    quantile: Option<Share>,
 ) -> Result<Answer> {
     let set = source.open(path)?;
     let index = match (index, quantile) {
-        (_, Some(share)) if !(0.0..=1.0).contains(&share) => {
-            return Err(Error::usage("a quantile is from 0 to 1"));
-        }
-        (_, Some(share)) => nearest_rank(set.len(), share),
+        (_, Some(share)) => share.nearest_rank(set.len()),
         (index, None) => index.unwrap_or(0),
     };
     print_found(source, set.select(index)?)
 }
 
-/// The nearest-rank quantile, counted from 0.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share of a count"
-)]
-fn nearest_rank(count: u64, share: f64) -> u64 {
-    if count < 1 << f64::MANTISSA_DIGITS {
-        let rank = (share * count as f64).ceil() as u64;
-        return rank.clamp(1, count.max(1)) - 1;
+/// A share from 0 to 1, as it was typed. A float is not the same: 0.55 of 100 is more than 55 then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Digits behind the point.
+    Part(Vec<u8>),
+    Whole,
+}
+
+/// What is no share.
+const NO_SHARE: &str = "a quantile is from 0 to 1";
+
+impl FromStr for Share {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        /// Behind so many zeros, a share of any count is the first value.
+        const MOST_ZEROS: usize = 64;
+        let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let exponent: i64 = exponent.parse().map_err(|_| NO_SHARE)?;
+        let number = number.strip_prefix('+').unwrap_or(number);
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let digits = [whole, decimals].concat();
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(NO_SHARE);
+        }
+        let trimmed = digits.trim_start_matches('0');
+        // The share is 0.DIGITS times ten to the power of `point`.
+        let zeros = i64::try_from(digits.len() - trimmed.len()).map_err(|_| NO_SHARE)?;
+        let whole = i64::try_from(whole.len()).map_err(|_| NO_SHARE)?;
+        let point = whole.saturating_sub(zeros).saturating_add(exponent);
+        match (trimmed.trim_end_matches('0'), point) {
+            ("", _) => Ok(Self::Part(Vec::new())),
+            ("1", 1) => Ok(Self::Whole),
+            (_, 1..) => Err(NO_SHARE),
+            (digits, point) => {
+                let zeros = usize::try_from(point.unsigned_abs()).unwrap_or(MOST_ZEROS);
+                let zeros = std::iter::repeat_n(0, zeros.min(MOST_ZEROS));
+                Ok(Self::Part(zeros.chain(digits.bytes().map(|digit| digit - b'0')).collect()))
+            }
+        }
     }
-    // A product of larger counts is not exact: multiply 2^53 parts of the whole instead.
-    let parts = (share * (1_u64 << f64::MANTISSA_DIGITS) as f64).ceil() as u128;
-    let rank = (parts * u128::from(count)).div_ceil(1 << f64::MANTISSA_DIGITS);
-    u64::try_from(rank).unwrap_or(count).clamp(1, count) - 1
+}
+
+impl Share {
+    /// The index of the value whose rank is this share of `count`, rounded up.
+    fn nearest_rank(&self, count: u64) -> u64 {
+        let rank = match self {
+            Self::Whole => count,
+            Self::Part(digits) => {
+                let (mut product, mut is_exact) = (0_u128, true);
+                for &digit in digits.iter().rev() {
+                    product += u128::from(digit) * u128::from(count);
+                    is_exact &= product.is_multiple_of(10);
+                    product /= 10;
+                }
+                u64::try_from(product + u128::from(!is_exact)).unwrap_or(count)
+            }
+        };
+        rank.clamp(1, count.max(1)) - 1
+    }
 }
 
 pub(super) fn range(source: &Source, path: &Path, first: &str, last: &str) -> Result<()> {

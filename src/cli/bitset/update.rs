@@ -6,7 +6,7 @@ use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
 use crate::io::read::{check_end, open_file};
-use crate::number::{Line, Notation, RunText};
+use crate::number::{BYTE_ORDER_MARK, Line, Malformed, Notation, RunText};
 use crate::set::changes::union_of;
 use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
@@ -15,6 +15,7 @@ use crate::set::plan::Plan;
 use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
@@ -223,8 +224,7 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
     let path = changes.unwrap_or(Path::new("-"));
     let (name, file) = (path.display(), open_file(path)?);
     let before = file.metadata().map_err(Error::io("read", path))?;
-    let notation = source.notation();
-    let mut words = Changes::new(source.folder());
+    let mut changes = ChangeLines::new(source);
     let mut lines = BufReader::new(&file);
     let (mut line, mut offset) = (Vec::new(), 0);
     for number in 1_u64.. {
@@ -233,33 +233,73 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         if bytes == 0 {
             break;
         }
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let wrong = || {
-            let excerpt = excerpt(text);
-            Error::usage(format!(
-                "{name}:{number}: byte {offset}: expected +VALUE or -VALUE: \"{excerpt}\""
-            ))
+        let mark = if number == 1 && line.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
         };
-        let (sign, written) = text.split_first().ok_or_else(wrong)?;
-        let is_plain = written.iter().all(u8::is_ascii_graphic);
-        let range = match notation.output().parse_line(written) {
-            Line::Value(value) if is_plain => [value, value],
-            Line::Range { first, last } if is_plain => [first, last],
-            _ => return Err(wrong()),
+        let text = line[mark..].strip_suffix(b"\n").unwrap_or(&line[mark..]);
+        let wrong = |(reason, place): (&dyn Display, u64)| {
+            let (excerpt, byte) = (excerpt(text), offset + mark as u64 + place);
+            Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\""))
         };
-        let comes = match sign {
-            b'+' => true,
-            b'-' => false,
-            _ => return Err(wrong()),
-        };
-        offset += bytes;
-        match range {
-            [value, _] if !notation.output().takes_ranges() => words.push(value, comes)?,
-            [first, last] => words.push_range(first, last, comes)?,
+        match changes.read(text) {
+            Ok(None) => {}
+            Ok(Some((range, comes))) => changes.push(range, comes)?,
+            Err((None, place)) => return Err(wrong((&"expected +VALUE or -VALUE", place))),
+            Err((Some(reason), place)) => return Err(wrong((&reason, place))),
         }
+        offset += bytes;
     }
     check_end(&file, &before, path)?;
-    let Changed { removed, added } = words.finish()?;
+    let Changed { removed, added } = changes.changes.finish()?;
     change(source, set, &removed, &added)
 }
+
+/// The lines that `diff` prints, each a sign and what a line of a set has.
+struct ChangeLines {
+    notation: Notation,
+    changes: Changes,
+    /// Whether a line had a range. A change between single values and ranges costs a temporary file.
+    has_ranges: bool,
+}
+
+impl ChangeLines {
+    fn new(source: &Source) -> Self {
+        let notation = source.notation();
+        let has_ranges = notation.output().takes_ranges();
+        Self { notation: notation.set(), changes: Changes::new(source.folder()), has_ranges }
+    }
+
+    /// The range of a line, and whether it comes; none if the line is blank. An error has the place
+    /// of the first bad byte, and a reason unless that should be a sign.
+    fn read(&self, text: &[u8]) -> std::result::Result<Option<Signed>, (Option<Malformed>, u64)> {
+        if self.notation.parse_line(text) == Line::Blank {
+            return Ok(None);
+        }
+        let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let comes = match text.get(blanks) {
+            Some(b'+') => true,
+            Some(b'-') => false,
+            _ => return Err((None, blanks as u64)),
+        };
+        match self.notation.parse_line(&text[blanks + 1..]) {
+            Line::Value(value) => Ok(Some(([value, value], comes))),
+            Line::Range { first, last } => Ok(Some(([first, last], comes))),
+            Line::Blank => Err((Some(Malformed::ExpectedDigit), blanks as u64 + 1)),
+            Line::Malformed { reason, offset } => Err((Some(reason), blanks as u64 + 1 + offset)),
+        }
+    }
+
+    fn push(&mut self, [first, last]: [u64; 2], comes: bool) -> Result<()> {
+        self.has_ranges |= first < last;
+        if self.has_ranges {
+            self.changes.push_range(first, last, comes)
+        } else {
+            self.changes.push(first, comes)
+        }
+    }
+}
+
+/// A range, and whether it comes or goes.
+type Signed = ([u64; 2], bool);

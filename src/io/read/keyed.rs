@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::io::table::Rows;
-use crate::number::Selector;
+use crate::number::{Malformed, Selector};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -16,7 +16,11 @@ pub(crate) trait RowNumbers: Debug + Send + Sync {
 
     /// The numbers of all ids from a first to a last one of a key, which follow each other. None if
     /// there is no room for the key; [`check`](Self::check) fails then.
-    fn range(&self, key: &[u8], ids: [u64; 2]) -> Option<[u64; 2]>;
+    ///
+    /// # Errors
+    ///
+    /// If the ids are too large for a range.
+    fn range(&self, key: &[u8], ids: [u64; 2]) -> Result<Option<[u64; 2]>, Malformed>;
 
     /// Ends the sample; gives the numbers of those rows of it that have one.
     fn settle(&self) -> Vec<u64>;

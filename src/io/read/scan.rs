@@ -282,7 +282,9 @@ impl<C: Consumer> Sink<'_, C> {
                     } else {
                         key
                     };
-                    self.take_range(keys, key, [first, last]);
+                    if let Err(reason) = self.take_range(keys, key, [first, last]) {
+                        self.malformed(place, reason, 0)?;
+                    }
                 }
                 Line::Malformed { reason, offset } => self.malformed(place, reason, offset)?,
             }
@@ -302,10 +304,11 @@ impl<C: Consumer> Sink<'_, C> {
     }
 
     /// Takes a row with a range of ids as the numbers that stand for them.
-    fn take_range(&mut self, keys: &KeyColumn, key: &[u8], ids: [u64; 2]) {
-        if let Some(range) = keys.numbers.range(key, ids) {
+    fn take_range(&mut self, keys: &KeyColumn, key: &[u8], ids: [u64; 2]) -> Result<(), Malformed> {
+        if let Some(range) = keys.numbers.range(key, ids)? {
             self.ranges(&[range]);
         }
+        Ok(())
     }
 
     /// Takes a line that is longer than the block.
@@ -353,7 +356,11 @@ impl<C: Consumer> Sink<'_, C> {
                 self.take_rows(column, &batch, &mut numbers);
                 batch.clear();
                 self.take_gap(&gap.content, |sink, range| match keys.get(row) {
-                    Some(key) => sink.take_range(column, key, range),
+                    Some(key) => {
+                        if let Err(reason) = sink.take_range(column, key, range) {
+                            sink.bad(reason, 0, format!("{}-{}", range[0], range[1]).as_bytes());
+                        }
+                    }
                     None => sink.take_blank(),
                 });
                 continue;

@@ -191,10 +191,16 @@ impl<'a> Lines<'a> {
         }
         let rows = &bytes[start..span.end];
         for (record, line) in selector.records(rows, block.column, MAX_RECORD_BYTES) {
+            let is_long = record.len() > MAX_RECORD_BYTES;
             let record = start + record.start..start + record.end;
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);
             match line {
+                _ if is_long => {
+                    if self.malformed(record, Malformed::RecordTooLong, 0).is_break() {
+                        break;
+                    }
+                }
                 Line::Value(value) => self.values(&[value], &[end]),
                 Line::Blank => self.blank(end),
                 Line::Range { .. } => {

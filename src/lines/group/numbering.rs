@@ -7,6 +7,7 @@ use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
 use crate::lines::records::{PartOptions, Parts};
+use crate::number::Malformed;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -185,28 +186,30 @@ impl RowNumbers for Numbering {
         }
     }
 
-    fn range(&self, key: &[u8], [first, last]: [u64; 2]) -> Option<[u64; 2]> {
+    fn range(&self, key: &[u8], [first, last]: [u64; 2]) -> Result<Option<[u64; 2]>, Malformed> {
+        let split = self.split();
+        if last >> split.0 > 0 {
+            return Err(Malformed::RangeTooHigh);
+        }
         let mut numbers = Vec::with_capacity(1);
         self.keys(&[(key, first)], &mut numbers);
         let number = numbers.pop().filter(|&number| number != UNKNOWN);
-        let split = self.split();
         let joined =
             number.and_then(|number| Some([split.join(number, first)?, split.join(number, last)?]));
         if joined.is_none() {
-            let Split(bits) = split;
             self.fail(Error::usage(match number {
-                Some(_) if last >> bits > 0 => {
-                    format!(
-                        "the range {first}-{last} is too wide for a row: it ends below 2^{bits}"
-                    )
+                Some(_) => {
+                    let bits = u64::BITS - split.0;
+                    format!("rows with ranges have at most 2^{bits} keys")
                 }
-                Some(_) => format!("rows with ranges have at most 2^{} keys", u64::BITS - bits),
                 None => {
-                    "there is no memory for all keys, which rows with blocks or ranges need".into()
+                    "rows with blocks or ranges need all keys in memory: about a sixteenth of the limit \
+                     is for them"
+                        .into()
                 }
             }));
         }
-        joined
+        Ok(joined)
     }
 
     fn settle(&self) -> Vec<u64> {

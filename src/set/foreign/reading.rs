@@ -113,8 +113,11 @@ impl Reading {
             Some(_) => false,
             None => matches!(found, Foreign::ClickHouse | Foreign::ClickHouseSmall),
         };
-        let has_vectors =
-            self.from.is_none() && matches!(found, Foreign::DeltaFile | Foreign::Puffin);
+        let has_vectors = match self.from {
+            Some(Origin::Bytes(ForeignFormat::Delta)) => found == Foreign::DeltaFile,
+            Some(_) => false,
+            None => matches!(found, Foreign::DeltaFile | Foreign::Puffin),
+        };
         let wrong = match self {
             Self { vector: Some(_), .. } if !has_vectors => {
                 "the number of a vector is for files of several deletion vectors"
@@ -142,14 +145,14 @@ impl Reading {
             return decode_click_house(bytes, width, name);
         }
         match self.from {
+            _ if self.vector.is_some() || (self.from.is_none() && found == Foreign::Puffin) => {
+                decode_part(bytes, &self.part(parts(bytes, name)?, name)?, name)
+            }
             Some(Origin::Bytes(format)) => decode_as(bytes, format, name),
             Some(Origin::Raw(order)) => raw_bitmap(bytes, order, self.base.unwrap_or(0))
                 .map_err(|error| Error::usage(error.to_string())),
             Some(Origin::SparkBitmap) => {
                 Err(Error::usage(format!("{name} is read as a table, not as bytes")))
-            }
-            None if self.vector.is_some() || found == Foreign::Puffin => {
-                decode_part(bytes, &self.part(parts(bytes, name)?, name)?, name)
             }
             None => decode_found(bytes, found, name),
         }
