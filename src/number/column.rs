@@ -17,6 +17,16 @@ use std::ops::Range;
 /// Longest record of several lines: a longer one has a quote that is never closed.
 pub(crate) const MAX_RECORD_BYTES: usize = 1 << 20;
 
+/// The meaning of a record, or that it is too long. A block may have room for a line that is longer,
+/// or not, and the answer must not depend on where the block begins.
+pub(crate) fn of_length(limit: usize, record: &Range<usize>, line: Line) -> Line {
+    if record.len() <= limit {
+        line
+    } else {
+        Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
+    }
+}
+
 /// Which column of delimited text carries the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {

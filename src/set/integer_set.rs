@@ -429,24 +429,6 @@ fn run_at(key: u64, first: u64, last: u64) -> [u8; 4] {
 }
 
 impl SetView<'_> {
-    /// Hands over all containers. Fails at the first whose key or values do not ascend.
-    pub(crate) fn each_in_order(
-        self,
-        mut take: impl FnMut(u64, Container<'_>),
-    ) -> Result<(), Damage> {
-        let (mut cursor, mut last) = (self.cursor(), None);
-        while let Some((key, container)) = cursor.next()? {
-            let disorder = last.filter(|&last| last >= key);
-            let disorder = disorder.map(|_| "the keys of the containers do not ascend");
-            if let Some(what) = disorder.or_else(|| container.disorder()) {
-                return Err(Damage { offset: 0, what });
-            }
-            last = Some(key);
-            take(key, container);
-        }
-        Ok(())
-    }
-
     /// A copy in memory, which can be changed. O(bytes).
     ///
     /// # Errors
@@ -457,9 +439,10 @@ impl SetView<'_> {
         if self.full_containers() > MAX_VALUES >> 16 {
             return Err(Damage::of("it has more than 2^44 values of ranges: too many for memory"));
         }
-        self.each_in_order(|key, container| {
+        let mut cursor = self.cursor();
+        while let Some((key, container)) = cursor.next_sound()? {
             set.0.push(key, container::Owned::copy(container, &mut scratch));
-        })?;
+        }
         Ok(set)
     }
 }

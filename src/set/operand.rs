@@ -117,6 +117,19 @@ impl<'a> Operand<'a> {
         }
     }
 
+    /// The first fault of the set, if it is damaged. Reads all of it.
+    pub(super) fn fault(self) -> Option<Error> {
+        match self.file() {
+            Some(file) => file.verify(),
+            None => self.ask(|view| {
+                let mut cursor = view.cursor();
+                while cursor.next_sound()?.is_some() {}
+                Ok(())
+            }),
+        }
+        .err()
+    }
+
     /// The error for damage that a question to the view found, with the name of the set.
     ///
     /// # Examples

@@ -12,7 +12,7 @@ use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op, Owned, SPAN, Scratch};
-use crate::set::file::{SetFile, ValueSink};
+use crate::set::file::ValueSink;
 use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -264,7 +264,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Computes the result into `sink`. If the sink refuses a container because it is out of order,
-    /// the error names the damaged file.
+    /// the error names the damaged set.
     pub(crate) fn run(
         self,
         sink: &mut (impl ValueSink + ?Sized),
@@ -296,7 +296,7 @@ impl<'a> Plan<'a> {
         });
         Self::after(&sets, ran).map_err(|error| match &error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
-                damaged_file(&sets).unwrap_or(error)
+                fault_of(&sets).unwrap_or(error)
             }
             _ => error,
         })
@@ -338,7 +338,7 @@ impl<'a> Plan<'a> {
                 && let Some(what) = piece.container().disorder()
             {
                 let damage = Damage { offset: 0, what };
-                return Err(damaged_file(&sets).unwrap_or_else(|| sets[0].damaged(damage)));
+                return Err(fault_of(&sets).unwrap_or_else(|| sets[0].damaged(damage)));
             }
             found.push(key, pool.own(piece));
             Ok(())
@@ -347,9 +347,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The fault in the first of `sets` that is a damaged file.
-fn damaged_file(sets: &[Operand<'_>]) -> Option<Error> {
-    sets.iter().filter_map(|set| set.file()).find_map(|file: &SetFile| file.verify().err())
+/// The fault in the first of `sets` that is damaged.
+fn fault_of(sets: &[Operand<'_>]) -> Option<Error> {
+    sets.iter().find_map(|set| set.fault())
 }
 
 /// Plans that are walked through together. At each key, only those that have it are asked for

@@ -101,9 +101,7 @@ pub(super) fn convert(
         (None, Foreign::DeltaFile) if reading.vector.is_none() => tell_joined(&bytes, &name)?,
         _ => {}
     }
-    let set = reading.decode(&bytes, &name)?;
-    set.verify()?; // else the output would be blamed for damage
-    write(source, target, &set)
+    write(source, target, &reading.decode(&bytes, &name)?)
 }
 
 /// Says that the deletion vectors of a file are joined, if it has several.

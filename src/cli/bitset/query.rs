@@ -82,7 +82,7 @@ pub(super) enum Share {
     Whole,
 }
 
-/// What is no share.
+/// The message for a text that is no number from 0 to 1.
 const NO_SHARE: &str = "a quantile is from 0 to 1";
 
 impl FromStr for Share {

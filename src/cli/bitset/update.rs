@@ -5,8 +5,8 @@ use super::args::UpdateArgs;
 use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
-use crate::io::read::{check_end, open_file};
-use crate::number::{BYTE_ORDER_MARK, Line, Malformed, Notation, RunText};
+use crate::io::read::{byte_order_mark, check_end, open_file};
+use crate::number::{Line, Malformed, Notation, RunText};
 use crate::set::changes::union_of;
 use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
@@ -15,7 +15,6 @@ use crate::set::plan::Plan;
 use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
-use std::fmt::Display;
 use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
 use std::path::Path;
 
@@ -233,21 +232,14 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         if bytes == 0 {
             break;
         }
-        let mark = if number == 1 && line.starts_with(BYTE_ORDER_MARK) {
-            BYTE_ORDER_MARK.len()
-        } else {
-            0
-        };
+        let mark = if number == 1 { byte_order_mark(&line) } else { 0 };
         let text = line[mark..].strip_suffix(b"\n").unwrap_or(&line[mark..]);
-        let wrong = |(reason, place): (&dyn Display, u64)| {
+        let read = changes.read(text).map_err(|(reason, place)| {
             let (excerpt, byte) = (excerpt(text), offset + mark as u64 + place);
             Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\""))
-        };
-        match changes.read(text) {
-            Ok(None) => {}
-            Ok(Some((range, comes))) => changes.push(range, comes)?,
-            Err((None, place)) => return Err(wrong((&"expected +VALUE or -VALUE", place))),
-            Err((Some(reason), place)) => return Err(wrong((&reason, place))),
+        })?;
+        if let Some((range, comes)) = read {
+            changes.push(range, comes)?;
         }
         offset += bytes;
     }
@@ -271,24 +263,24 @@ impl ChangeLines {
         Self { notation: notation.set(), changes: Changes::new(source.folder()), has_ranges }
     }
 
-    /// The range of a line, and whether it comes; none if the line is blank. An error has the place
-    /// of the first bad byte, and a reason unless that should be a sign.
-    fn read(&self, text: &[u8]) -> std::result::Result<Option<Signed>, (Option<Malformed>, u64)> {
-        if self.notation.parse_line(text) == Line::Blank {
-            return Ok(None);
-        }
+    /// The range of a line, and whether it comes; none if the line is blank. An error has what is
+    /// wrong, and the place of the first bad byte.
+    fn read(&self, text: &[u8]) -> std::result::Result<Option<Signed>, (String, u64)> {
         let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let comes = match text.get(blanks) {
             Some(b'+') => true,
             Some(b'-') => false,
-            _ => return Err((None, blanks as u64)),
+            _ if self.notation.parse_line(text) == Line::Blank => return Ok(None),
+            _ => return Err(("expected +VALUE or -VALUE".into(), blanks as u64)),
         };
-        match self.notation.parse_line(&text[blanks + 1..]) {
-            Line::Value(value) => Ok(Some(([value, value], comes))),
-            Line::Range { first, last } => Ok(Some(([first, last], comes))),
-            Line::Blank => Err((Some(Malformed::ExpectedDigit), blanks as u64 + 1)),
-            Line::Malformed { reason, offset } => Err((Some(reason), blanks as u64 + 1 + offset)),
-        }
+        let start = blanks + 1;
+        let (reason, place) = match self.notation.parse_line(&text[start..]) {
+            Line::Value(value) => return Ok(Some(([value, value], comes))),
+            Line::Range { first, last } => return Ok(Some(([first, last], comes))),
+            Line::Blank => (Malformed::ExpectedDigit, 0),
+            Line::Malformed { reason, offset } => (reason, offset),
+        };
+        Err((reason.to_string(), start as u64 + place))
     }
 
     fn push(&mut self, [first, last]: [u64; 2], comes: bool) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
 use crate::kernel::sys::Pages;
-use crate::number::{BYTE_ORDER_MARK, Format, Line, Malformed, Selector};
+use crate::number::{BYTE_ORDER_MARK, Format, Line, Selector, of_length};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,9 +41,7 @@ impl BlockFormat {
         self.rule().record_bytes()
     }
 
-    /// The records of `bytes` as [`Selector::records`] gives them. It also rejects single lines
-    /// that are too long: a block may have room for such a line or not, and the answer must not
-    /// depend on where the block begins.
+    /// The records of `bytes` as [`Selector::records`] gives them, but none that is too long.
     pub(super) fn records<'b>(
         &self,
         selector: &'b Selector,
@@ -52,8 +50,7 @@ impl BlockFormat {
     ) -> impl Iterator<Item = (Range<usize>, Line)> + 'b {
         let limit = self.record_bytes();
         selector.records(bytes, column, limit).map(move |(record, line)| {
-            let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
-            let line = if record.len() <= limit { line } else { too_long };
+            let line = of_length(limit, &record, line);
             (record, line)
         })
     }
@@ -68,8 +65,7 @@ impl BlockFormat {
     ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
         let limit = self.record_bytes();
         selector.pairs(bytes, column, key, limit).map(move |(record, line, key)| {
-            let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
-            let line = if record.len() <= limit { line } else { too_long };
+            let line = of_length(limit, &record, line);
             (record, line, key)
         })
     }
@@ -430,6 +426,6 @@ impl Block {
 }
 
 /// Length of the byte-order mark at the start of `bytes`; 0 without one.
-pub(super) fn byte_order_mark(bytes: &[u8]) -> usize {
+pub(crate) fn byte_order_mark(bytes: &[u8]) -> usize {
     if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }

@@ -5,7 +5,9 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::Block;
 use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
-use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
+use crate::number::{
+    Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector, of_length,
+};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -191,16 +193,11 @@ impl<'a> Lines<'a> {
         }
         let rows = &bytes[start..span.end];
         for (record, line) in selector.records(rows, block.column, MAX_RECORD_BYTES) {
-            let is_long = record.len() > MAX_RECORD_BYTES;
+            let line = of_length(MAX_RECORD_BYTES, &record, line);
             let record = start + record.start..start + record.end;
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);
             match line {
-                _ if is_long => {
-                    if self.malformed(record, Malformed::RecordTooLong, 0).is_break() {
-                        break;
-                    }
-                }
                 Line::Value(value) => self.values(&[value], &[end]),
                 Line::Blank => self.blank(end),
                 Line::Range { .. } => {

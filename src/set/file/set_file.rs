@@ -509,17 +509,11 @@ impl SetFile {
         progress.enter(Phase::Walk, max.map_or(0, |max| (max >> 16) + 1));
         let (mut count, mut ends, mut before) = (0_u64, None, None);
         let wrong = |what| damaged(Damage { offset: 0, what });
-        while let Some((key, container)) = cursor.next().map_err(&damaged)? {
-            if before.is_some_and(|before| key <= before) {
-                return Err(wrong("the keys of the containers do not ascend"));
-            }
+        while let Some((key, container)) = cursor.next_sound().map_err(&damaged)? {
             progress.advance(key - before.unwrap_or(0));
             Error::if_cancelled(progress)?;
             let has_rank = self.view().has_rank_of(key, before);
             before = Some(key);
-            if let Some(what) = container.disorder() {
-                return Err(wrong(what));
-            }
             let (Some(low), Some(high)) = (container.next(0), container.previous(u16::MAX)) else {
                 continue;
             };

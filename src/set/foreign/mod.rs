@@ -172,15 +172,6 @@ impl Decoded<'_> {
         }
     }
 
-    /// Reads the whole set and checks it. O(bytes).
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are damaged.
-    pub fn verify(&self) -> Result<()> {
-        self.view().each_in_order(|_, _| {}).map_err(blame(&self.name))
-    }
-
     /// A copy in memory. O(bytes).
     ///
     /// # Errors
