@@ -23,14 +23,14 @@
 
 use super::build_error::{BuildError, check_rate};
 use super::design::{Layout, Spec, Standard};
-use super::file::{damaged, save_with};
+use super::file::save_with;
 use super::filter::{BloomFilter, Filter, Goal};
 use super::header::hashes_of;
 use super::memory::{Memory, Storage};
 use super::params::{is_rate, real, whole};
 use super::scheme::Scheme;
 use crate::error::{Error, Result};
-use crate::io::page::Damage;
+use crate::io::page::{Damage, damaged};
 use crate::io::read::{check_whole, map};
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 use std::f64::consts::LN_2;

@@ -7,10 +7,11 @@ use super::filter::Filter;
 use super::header::{Header, MAGIC};
 use super::memory::{Opened, Storage};
 use crate::error::{Error, Result};
-use crate::io::page::{Damage, HEADER_BYTES, verify_checksums};
+use crate::io::page::{Damage, HEADER_BYTES, damaged, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::io::write::{Encoding, Spool, Writer, checksums_of};
 use crate::kernel::sys::LOST;
+use crate::progress::Progress;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -77,12 +78,6 @@ pub(super) fn write_whole(
     writer.commit().map(drop)
 }
 
-/// Adds the name of the file to damage.
-pub(super) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
-    let input = path.display().to_string();
-    move |Damage { offset, what }| Error::Damaged { input: input.clone(), offset, what }
-}
-
 /// Whether a file begins as a `.bloom` file does.
 #[must_use]
 pub fn is_bloom_file(bytes: &[u8]) -> bool {
@@ -137,12 +132,11 @@ impl AnyFilter<Opened> {
     ///
     /// The first damage found; `path` is for its message.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<()> {
-        let Some(file) = self.words().file() else { return Ok(()) };
-        let damaged = damaged(path.as_ref());
-        let header = Header::read(file).map_err(&damaged)?;
-        let checksums =
-            header.checksums().ok_or(Damage::at(0, "the checksums do not lie in the file"));
-        verify_checksums(file, checksums.map_err(&damaged)?).map_err(damaged)
+        let (Some(file), path) = (self.words().file(), path.as_ref()) else { return Ok(()) };
+        let header = Header::read(file).map_err(damaged(path))?;
+        let missing = Damage::at(0, "the checksums do not lie in the file");
+        let checksums = header.checksums().ok_or(missing).map_err(damaged(path))?;
+        verify_checksums(file, checksums, damaged(path), &Progress::default())
     }
 }
 

@@ -1,11 +1,11 @@
 //! Filter files of every kind, told apart by content.
 
 use super::any::AnyFilter;
-use super::file::{self, damaged, is_bloom_file, write_whole};
+use super::file::{self, is_bloom_file, write_whole};
 use super::memory::{Memory, Opened, Storage};
 use super::{dcso, guava, spark};
 use crate::error::{Error, Result};
-use crate::io::page::Damage;
+use crate::io::page::{Damage, damaged};
 use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
 use std::path::Path;

@@ -136,7 +136,7 @@ impl Changes {
         let bytes = usize::try_from(containers).map_or(usize::MAX, |all| all.saturating_mul(40));
         if bytes > RANGE_BYTES {
             self.flush()?;
-            let wide = computed(&self.spool, Plan::Range(first, last))?;
+            let wide = computed(&self.spool, Plan::range(first, last))?;
             let none = temporary(&self.spool, |_| Ok(()))?;
             let (removed, added) = if comes { (none, wide) } else { (wide, none) };
             return self.keep(containers, Changed { removed, added });

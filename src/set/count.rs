@@ -6,6 +6,7 @@ use super::plan::Plan;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::set::container::{self, Op};
+use crate::set::view::Damage;
 
 impl Plan<'_> {
     /// Number of values of the result. For two sets, it only computes how many values they share.
@@ -129,8 +130,7 @@ impl Plan<'_> {
 fn contradiction<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> Error {
     let named = plans.into_iter().find_map(Plan::disorder);
     named.unwrap_or_else(|| {
-        let what = "the values of a container do not ascend";
-        Error::Damaged { input: "one of the sets".into(), offset: 0, what }
+        Damage::of("the values of a container do not ascend").of_input("one of the sets")
     })
 }
 

@@ -287,7 +287,7 @@ impl Expression {
     fn plan<'a>(&self, set: &impl Fn(&str) -> Result<Plan<'a>, Error>) -> Result<Plan<'a>, Error> {
         let (op, operands) = match self {
             Self::Name(name) => return set(name),
-            Self::Range(first, last) => return Ok(Plan::Range(*first, *last)),
+            Self::Range(first, last) => return Ok(Plan::range(*first, *last)),
             Self::And(operands) => (Op::And, operands),
             Self::Or(operands) => (Op::Or, operands),
             Self::Xor(operands) => (Op::Xor, operands),

@@ -365,8 +365,8 @@ impl IntegerSet {
     #[must_use]
     #[expect(clippy::panic, reason = "the caller gives the range")]
     pub fn complement(&self, range: impl RangeBounds<u64>) -> Self {
-        let (first, last) = ends_of(&range).unwrap_or((1, 0));
-        let plans = vec![Plan::Range(first, last), Plan::of(self)];
+        let Some((first, last)) = ends_of(&range) else { return Self::new() };
+        let plans = vec![Plan::range(first, last), Plan::of(self)];
         let rest = Plan::join(Op::AndNot, plans).collect(&Progress::default());
         Self(rest.unwrap_or_else(|error| panic!("{error}")))
     }

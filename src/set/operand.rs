@@ -146,10 +146,7 @@ impl<'a> Operand<'a> {
         match self.origin {
             Origin::File(file) => file.damaged()(damage),
             Origin::Keyed(sets) => sets.damaged(damage),
-            Origin::Named(name) => {
-                let Damage { offset, what } = damage;
-                Error::Damaged { input: name.to_owned(), offset, what }
-            }
+            Origin::Named(name) => damage.of_input(name),
         }
     }
 

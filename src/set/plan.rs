@@ -25,7 +25,7 @@ const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
 #[derive(Clone)]
 pub(crate) enum Plan<'a> {
     Set(Box<Leaf<'a>>),
-    /// All values from the first to the last.
+    /// All values from the first to the last, which is not smaller: see [`Plan::range`].
     Range(u64, u64),
     /// The operation of the first plan with each of the others in turn: of two plans, or of any
     /// number for [`Op::And`].
@@ -44,6 +44,16 @@ impl<'a> Plan<'a> {
         Self::Set(Box::new(Leaf::new(set)))
     }
 
+    /// All values from `first` to `last`; none if `last` is smaller.
+    pub(crate) fn range(first: u64, last: u64) -> Self {
+        if first <= last { Self::Range(first, last) } else { Self::none() }
+    }
+
+    /// No values: those that are in any of no plans.
+    fn none() -> Self {
+        Self::Gather(Among::Any, Members::new(Vec::new()))
+    }
+
     /// The plans of sets.
     pub(crate) fn all(sets: impl IntoIterator<Item = &'a (impl AsSet + ?Sized + 'a)>) -> Vec<Self> {
         sets.into_iter().map(Self::of).collect()
@@ -52,7 +62,7 @@ impl<'a> Plan<'a> {
     /// The operation of the first plan with each of the others in turn.
     pub(crate) fn join(op: Op, mut plans: Vec<Self>) -> Self {
         match op {
-            _ if plans.is_empty() => Self::Range(1, 0), // no values
+            _ if plans.is_empty() => Self::none(),
             Op::Or if plans.len() > 2 => Self::Gather(Among::Any, Members::new(plans)),
             Op::Xor if plans.len() > 2 => Self::Gather(Among::Odd, Members::new(plans)),
             Op::AndNot if plans.len() > 2 => {
@@ -75,7 +85,7 @@ impl<'a> Plan<'a> {
             Self::Set(leaf) => leaf.key(from),
             Self::Range(first, last) => {
                 let key = from.max(*first >> 16);
-                Ok((first <= last && key <= *last >> 16).then_some(key))
+                Ok((key <= *last >> 16).then_some(key))
             }
             Self::Join(Op::And, plans) => {
                 // Leapfrog: move each plan on, until all have the same key.
@@ -113,7 +123,7 @@ impl<'a> Plan<'a> {
         match self {
             Self::Set(leaf) => leaf.piece(key, pool),
             Self::Range(first, last) => {
-                if first > last || !(*first >> 16..=*last >> 16).contains(&key) {
+                if !(*first >> 16..=*last >> 16).contains(&key) {
                     return Ok(pool.empty());
                 }
                 #[expect(clippy::cast_possible_truncation, reason = "the low part is meant")]
@@ -158,7 +168,6 @@ impl<'a> Plan<'a> {
     fn keys_of_ranges(&self) -> u64 {
         match self {
             Self::Set(leaf) => leaf.set().view().full_containers(),
-            Self::Range(first, last) if first > last => 0,
             Self::Range(first, last) => (last >> 16) - (first >> 16) + 1,
             Self::Join(Op::And, plans) => plans.iter().map(Self::keys_of_ranges).min().unwrap_or(0),
             Self::Join(Op::AndNot, plans) => plans.first().map_or(0, Self::keys_of_ranges),
@@ -200,7 +209,6 @@ impl<'a> Plan<'a> {
         match self {
             Self::Set(leaf) => leaf.alike_to(key),
             Self::Range(first, last) => Ok(match (*first >> 16, *last >> 16) {
-                _ if first > last => LAST_KEY,
                 (before, _) if key < before => before - 1,
                 (_, behind) if key > behind => LAST_KEY,
                 (_, end) if *first <= key << 16 => {

@@ -3,6 +3,7 @@
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, HEAD_BYTES};
+use crate::io::page::{Damage, damaged};
 use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
@@ -66,10 +67,7 @@ impl Sort {
                 "{} is no regular file, and no set comes from it",
                 path.display()
             ))),
-            Found::Numbers(_) => {
-                let input = path.display().to_string();
-                Err(Error::Damaged { input, offset: 0, what: crate::set::file::NO_SET })
-            }
+            Found::Numbers(_) => Err(damaged(path)(Damage::of(crate::set::file::NO_SET))),
         }
     }
 }

@@ -142,7 +142,7 @@ pub(super) fn range(source: &Source, path: &Path, first: &str, last: &str) -> Re
 }
 
 fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<()> {
-    let plans = vec![Plan::of(set), Plan::Range(first, last)];
+    let plans = vec![Plan::of(set), Plan::range(first, last)];
     let plan = Plan::join(Op::And, plans);
     source.write(&Target::default(), |sink| plan.run(sink, source.progress()))
 }

@@ -1,6 +1,8 @@
 //! Checksums of blocks, at the end of a file.
 
 use super::{Damage, HEADER_BYTES, Section};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
 use byteorder::{ByteOrder, LittleEndian};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,8 +18,28 @@ pub(crate) fn blocks(end: u64) -> u64 {
 ///
 /// # Errors
 ///
-/// The first damage: at which byte of the file, and what.
-pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), Damage> {
+/// The first damage, of which `damaged` makes the error; also if the progress is cancelled.
+pub(crate) fn verify_checksums(
+    file: &[u8],
+    checksums: Section,
+    damaged: impl Fn(Damage) -> Error,
+    progress: &Progress,
+) -> Result<()> {
+    for (offset, sum, block) in checked_blocks(file, checksums).map_err(&damaged)? {
+        Error::if_cancelled(progress)?;
+        if LittleEndian::read_u64(sum) != xxh3_64(block) {
+            let what = "the checksum of the block that begins here is wrong";
+            return Err(damaged(Damage::at(offset, what)));
+        }
+    }
+    Ok(())
+}
+
+/// The offset of each block, its checksum and its bytes.
+fn checked_blocks(
+    file: &[u8],
+    checksums: Section,
+) -> Result<impl Iterator<Item = (u64, &[u8; 8], &[u8])>, Damage> {
     let Some((sums, own)) = checksums.of(file).split_last_chunk::<8>() else {
         return Err(Damage::at(checksums.offset, "the checksums are missing"));
     };
@@ -31,21 +53,31 @@ pub(crate) fn verify_checksums(file: &[u8], checksums: Section) -> Result<(), Da
     if blocks.len() != sums.len() {
         return Err(Damage::at(checksums.offset, "the number of checksums is wrong"));
     }
-    let offsets = (HEADER_BYTES..).step_by(1 << BLOCK_LOG);
-    for (offset, (block, sum)) in offsets.zip(blocks.zip(sums)) {
-        if LittleEndian::read_u64(sum) != xxh3_64(block) {
-            return Err(Damage::at(
-                offset as u64,
-                "the checksum of the block that begins here is wrong",
-            ));
-        }
-    }
-    Ok(())
+    let offsets = (HEADER_BYTES as u64..).step_by(1 << BLOCK_LOG);
+    Ok(offsets.zip(blocks.zip(sums)).map(|(offset, (block, sum))| (offset, sum, block)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::Ordering;
+
+    fn verify(file: &[u8], checksums: Section) -> Result<()> {
+        verify_checksums(file, checksums, |damage| damage.of_input("file"), &Progress::default())
+    }
+
+    #[test]
+    fn cancelled_progress_ends_it() {
+        let block = xxh3_64(&[7]).to_le_bytes();
+        let own = xxh3_64(&block).to_le_bytes();
+        let file = [&[0; HEADER_BYTES][..], &[7], &block, &own].concat();
+        let checksums = Section { offset: HEADER_BYTES as u64 + 1, len: 16 };
+        verify(&file, checksums).unwrap();
+        let progress = Progress::default();
+        progress.cancel_flag().store(true, Ordering::Relaxed);
+        let ended = verify_checksums(&file, checksums, |damage| damage.of_input("file"), &progress);
+        assert!(matches!(ended, Err(Error::Interrupted)), "{ended:?}");
+    }
 
     #[test]
     fn a_block_without_a_checksum_is_not_verified() {
@@ -58,13 +90,13 @@ mod tests {
             let sums: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
             file.extend_from_slice(&sums);
             file.extend(xxh3_64(&sums).to_le_bytes());
-            verify_checksums(&file, Section { offset, len: sums.len() as u64 + 8 })
+            verify(&file, Section { offset, len: sums.len() as u64 + 8 })
         };
         let sum = xxh3_64(&block);
-        assert_eq!(append(&[sum, sum]), Ok(()));
+        append(&[sum, sum]).unwrap();
         assert!(append(&[sum]).is_err() && append(&[]).is_err() && append(&[sum; 3]).is_err());
         assert!(append(&[sum, 0]).is_err());
         let sums = Section { offset: 0, len: 8 };
-        assert!(verify_checksums(&xxh3_64(&[]).to_le_bytes(), sums).is_err());
+        assert!(verify(&xxh3_64(&[]).to_le_bytes(), sums).is_err());
     }
 }

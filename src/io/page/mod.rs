@@ -8,7 +8,9 @@ mod section;
 pub(crate) use checksums::{BLOCK_LOG, blocks, verify_checksums};
 pub(crate) use section::Section;
 
+use crate::error::Error;
 use byteorder::{ByteOrder, LittleEndian};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the page, and the alignment of what follows.
@@ -34,6 +36,22 @@ impl Damage {
     pub(crate) const fn of(what: &'static str) -> Self {
         Self::at(0, what)
     }
+
+    /// The same damage, with an offset from a start that lies so many bytes earlier.
+    pub(crate) const fn behind(self, bytes: u64) -> Self {
+        Self { offset: self.offset.saturating_add(bytes), what: self.what }
+    }
+
+    /// The error for damage in an input of this name.
+    pub(crate) fn of_input(self, input: impl Into<String>) -> Error {
+        let Self { offset, what } = self;
+        Error::Damaged { input: input.into(), offset, what }
+    }
+}
+
+/// Makes an error of damage in a file; for `map_err`.
+pub(crate) fn damaged(path: &Path) -> impl Fn(Damage) -> Error {
+    |damage| damage.of_input(path.display().to_string())
 }
 
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;

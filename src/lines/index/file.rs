@@ -5,10 +5,10 @@ use super::header::{BLOCK_BYTES, GROUP_BYTES, Header, PLACE_BYTES, Sections};
 use super::key::KeyRule;
 use crate::bloom::sliced::Shape;
 use crate::error::{Error, Result};
-use crate::io::page::Damage;
-use crate::io::page::{Section, verify_checksums};
+use crate::io::page::{Damage, Section, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::kernel::sys::Map;
+use crate::progress::Progress;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -127,7 +127,12 @@ impl IndexFile {
     ///
     /// The first damage found.
     pub fn verify(&self) -> Result<()> {
-        verify_checksums(&self.bytes, self.sections.checksums).map_err(damaged(&self.path))
+        self.verify_with(&Progress::default())
+    }
+
+    /// The same with progress, which can cancel it.
+    pub(super) fn verify_with(&self, progress: &Progress) -> Result<()> {
+        verify_checksums(&self.bytes, self.sections.checksums, damaged(&self.path), progress)
     }
 
     /// Fails if the index lost bytes that were read. Filters of such bytes name no blocks.

@@ -169,7 +169,7 @@ impl BlockIndex {
 
     /// The same with progress, which can also cancel it.
     pub(crate) fn verify_with(&self, progress: &Progress) -> Result<()> {
-        self.index.verify()?;
+        self.index.verify_with(progress)?;
         self.data.check_length()?;
         self.check_blocks(progress)
     }

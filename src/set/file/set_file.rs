@@ -2,7 +2,7 @@
 
 use super::header::{CARDINALITY_AT, Header, MAGIC, Representation};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::page::{Section, verify_checksums};
+use crate::io::page::{self, Section, damaged, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
@@ -182,18 +182,18 @@ impl SetFile {
 
     pub(in crate::set) fn from_map(map: Map, path: &Path) -> Result<Self> {
         let content = match SetKind::of(&map) {
-            Some(SetKind::Bits) => Content::Bits(Header::read(&map).map_err(damaged(path, 0))?),
+            Some(SetKind::Bits) => Content::Bits(Header::read(&map).map_err(damaged(path))?),
             Some(SetKind::Roaring) => {
-                let view = RoaringView::new(&map).map_err(damaged(path, 0))?;
-                let end = view.check().map_err(damaged(path, 0))?;
+                let view = RoaringView::new(&map).map_err(damaged(path))?;
+                let end = view.check().map_err(damaged(path))?;
                 if end != map.len() {
                     let what = "bytes follow the end of the roaring bitmap";
-                    return Err(damaged(path, 0)(Damage { offset: end as u64, what }));
+                    return Err(damaged(path)(Damage { offset: end as u64, what }));
                 }
                 Content::Roaring { cardinality: view.rank(view.len()) }
             }
             Some(SetKind::Treemap) => {
-                let (buckets, cardinality) = check_buckets(&map).map_err(damaged(path, 0))?;
+                let (buckets, cardinality) = check_buckets(&map).map_err(damaged(path))?;
                 Content::Treemap { buckets, cardinality }
             }
             Some(SetKind::Keyed) => {
@@ -201,7 +201,7 @@ impl SetFile {
                 return Err(Error::usage(format!("{path} has sets by key: name one, {path}:KEY")));
             }
             Some(SetKind::Folder) | None => {
-                return Err(damaged(path, 0)(Damage::of(NO_SET)));
+                return Err(damaged(path)(Damage::of(NO_SET)));
             }
         };
         let set = Self { path: path.into(), map: Arc::new(map), content, is_named: false };
@@ -278,7 +278,7 @@ impl SetFile {
         checked.map_err(&damaged)?;
         if self.view().counted().map_err(&damaged)? != header.cardinality {
             let what = "the number of values is not that of the set";
-            return Err(self::damaged(&self.path, 0)(Damage { offset: CARDINALITY_AT, what }));
+            return Err(page::damaged(&self.path)(Damage { offset: CARDINALITY_AT, what }));
         }
         Ok(())
     }
@@ -452,7 +452,7 @@ impl SetFile {
         };
         move |damage| match &self.content {
             Content::Folder(folder) => folder.damaged(&self.path, damage),
-            _ => damaged(&self.path, offset)(damage),
+            _ => damaged(&self.path)(damage.behind(offset)),
         }
     }
 
@@ -477,7 +477,7 @@ impl SetFile {
 
     fn verify_content(&self, progress: &Progress) -> Result<()> {
         if let Content::Bits(header) = &self.content {
-            verify_checksums(&self.map, header.checksums).map_err(damaged(&self.path, 0))?;
+            verify_checksums(&self.map, header.checksums, damaged(&self.path), progress)?;
         }
         if let Content::Folder(folder) = &self.content {
             return folder.verify(&self.path, progress);
@@ -486,7 +486,7 @@ impl SetFile {
             return self.verify_groups(sparse, progress);
         }
         if let SetView(Shape::Runs(runs)) = self.view() {
-            return runs.verify().map_err(self.damaged());
+            return self.verify_runs(runs, progress);
         }
         self.verify_containers(progress)
     }
@@ -496,6 +496,17 @@ impl SetFile {
         progress.enter(Phase::Walk, sparse.groups() as u64);
         for index in 0..sparse.groups() {
             sparse.verify_group(index, &mut values, &mut encoder).map_err(self.damaged())?;
+            progress.advance(1);
+            Error::if_cancelled(progress)?;
+        }
+        Ok(())
+    }
+
+    fn verify_runs(&self, runs: RunList<'_>, progress: &Progress) -> Result<()> {
+        progress.enter(Phase::Walk, runs.count() as u64);
+        let mut values = 0;
+        for index in 0..runs.count() {
+            values = runs.verify_run(index, values).map_err(self.damaged())?;
             progress.advance(1);
             Error::if_cancelled(progress)?;
         }
@@ -578,13 +589,5 @@ impl SetKind {
         let empty = u64::from_le_bytes(count) == 0 && rest.is_empty();
         let bucket = rest.get(4..).is_some_and(|bitmap| RoaringView::new(bitmap).is_ok());
         (empty || bucket).then_some(Self::Treemap)
-    }
-}
-
-fn damaged(path: &Path, base: u64) -> impl Fn(Damage) -> Error {
-    move |Damage { offset, what }| Error::Damaged {
-        input: path.display().to_string(),
-        offset: base + offset,
-        what,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::manifest::Manifest;
 use crate::error::{Error, FolderFault, Result};
+use crate::io::page;
 use crate::progress::Progress;
 use crate::set::file::{SetFile, SetKind};
 use crate::set::view::{Damage, FolderPart, FolderView};
@@ -79,7 +80,7 @@ impl Folder {
         let behind = self.parts.partition_point(|part| part.offset <= offset);
         match behind.checked_sub(1).and_then(|place| self.parts.get(place)) {
             Some(part) => part.file.damaged()(Damage { offset: offset - part.offset, what }),
-            None => Error::Damaged { input: folder.display().to_string(), offset, what },
+            None => page::damaged(folder)(damage),
         }
     }
 

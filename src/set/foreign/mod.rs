@@ -230,12 +230,12 @@ pub fn decode_part<'b>(bytes: &'b [u8], part: &Part, name: &str) -> Result<Decod
 
 /// Makes an error of damage that names the input.
 fn blame(name: &str) -> impl Fn(Damage) -> Error {
-    |Damage { offset, what }| Error::Damaged { input: name.to_owned(), offset, what }
+    move |damage| damage.of_input(name)
 }
 
 /// Damage with an offset from an earlier place.
 fn shifted(start: usize) -> impl Fn(Damage) -> Damage {
-    move |damage| Damage { offset: damage.offset + start as u64, ..damage }
+    move |damage| damage.behind(start as u64)
 }
 
 /// Reads the formats that [`Foreign::of`] recognizes. Several deletion vectors in a file give the

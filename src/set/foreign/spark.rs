@@ -35,7 +35,7 @@ use crate::io::table::{BitmapTable, BitmapWriter};
 use crate::set::container::Container;
 use crate::set::file::{ValueSink, in_order};
 use crate::set::integer_set::IntegerSet;
-use crate::set::view::{Damage, SetView, Values};
+use crate::set::view::{SetView, Values};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -177,11 +177,7 @@ impl Iterator for Rows<'_> {
 
     fn next(&mut self) -> Option<Result<Row>> {
         for value in self.values.by_ref() {
-            let value = value.map_err(|Damage { offset, what }| Error::Damaged {
-                input: "a set".to_owned(),
-                offset,
-                what,
-            });
+            let value = value.map_err(|damage| damage.of_input("a set"));
             match value.and_then(|value| self.gathering.push(value)) {
                 Ok(None) => {}
                 Ok(Some(row)) => return Some(Ok(row)),

@@ -5,7 +5,7 @@ use super::body::Body;
 use super::format::{ENTRY_BYTES, Entry, Header, MAGIC};
 use super::name::KeyName;
 use crate::error::{Error, Result};
-use crate::io::page::verify_checksums;
+use crate::io::page::{damaged, verify_checksums};
 use crate::io::read::{check_whole, map};
 use crate::kernel::sys::Map;
 use crate::progress::Progress;
@@ -101,7 +101,7 @@ impl KeyedSets {
 
     /// The sets of a mapped file; `path` is for messages.
     pub(super) fn from_map(map: Map, path: &Path) -> Result<Self> {
-        let header = Header::read(&map).map_err(|damage| damaged(path, damage))?;
+        let header = Header::read(&map).map_err(damaged(path))?;
         let sets = Self { path: path.into(), map: Arc::new(map), header };
         let ends = match sets.len().checked_sub(1) {
             Some(last) => sets.entry(last).map(|last| (last.key_end, last.body_end)),
@@ -289,7 +289,7 @@ impl KeyedSets {
     ///
     /// As [`verify`](Self::verify), or if it is cancelled.
     pub fn verify_with(&self, progress: &Progress) -> Result<()> {
-        self.verify_checksums()?;
+        self.verify_checksums(progress)?;
         let mut before: Option<&[u8]> = None;
         for index in 0..self.len() {
             let found = self.found(index)?;
@@ -303,10 +303,9 @@ impl KeyedSets {
         Ok(())
     }
 
-    pub(super) fn verify_checksums(&self) -> Result<()> {
-        let checked = verify_checksums(&self.map, self.header.checksums)
-            .map_err(|damage| self.damaged(damage));
-        self.after(checked)
+    pub(super) fn verify_checksums(&self, progress: &Progress) -> Result<()> {
+        let sums = self.header.checksums;
+        self.after(verify_checksums(&self.map, sums, damaged(&self.path), progress))
     }
 
     fn entry(&self, index: usize) -> Result<Entry, Damage> {
@@ -358,20 +357,12 @@ impl KeyedSets {
     }
 
     pub(in crate::set) fn damaged(&self, damage: Damage) -> Error {
-        damaged(&self.path, damage)
+        damaged(&self.path)(damage)
     }
 
     fn damaged_in(&self, found: &Found<'_>, damage: Damage) -> Error {
-        let Damage { offset, what } = damage;
-        damaged(
-            &self.name_of(found.key),
-            Damage { offset: found.place.start as u64 + offset, what },
-        )
+        damaged(&self.name_of(found.key))(damage.behind(found.place.start as u64))
     }
-}
-
-fn damaged(path: &Path, Damage { offset, what }: Damage) -> Error {
-    Error::Damaged { input: path.display().to_string(), offset, what }
 }
 
 /// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no `.sets` file is

@@ -188,7 +188,7 @@ pub(crate) fn union_watched(
     progress: &Progress,
 ) -> Result<WrittenSets> {
     for sets in sets {
-        sets.verify_checksums()?;
+        sets.verify_checksums(progress)?;
     }
     write_sets(path, spool, |writer, encoder| {
         let run = |sets| Box::new(FileRun { sets, next: 0 }) as Box<dyn KeyRun>;

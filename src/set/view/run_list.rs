@@ -82,20 +82,17 @@ impl<'a> RunList<'a> {
         Some((RunEntry::from_bytes(first).first, RunEntry::from_bytes(last).last))
     }
 
-    /// Checks the order and the numbers of values of all runs. O(runs).
-    pub(crate) fn verify(self) -> Result<(), Damage> {
-        let mut before = 0;
-        for (index, offset) in (0..self.count()).zip((0..).step_by(RUN_BYTES)) {
-            let wrong = |what| Damage { offset, what };
-            let placed = |Damage { what, .. }| wrong(what);
-            self.checked(index).transpose().map_err(placed)?;
-            let Some(run) = self.get(index) else { continue };
-            if run.before != before {
-                return Err(wrong("the number of values before a run is wrong"));
-            }
-            before = run.end().map_err(placed)?;
+    /// Checks the place of a run behind the one before it, and that it has `before` values before
+    /// it. Gives the number of values up to its end.
+    pub(crate) fn verify_run(self, index: usize, before: u64) -> Result<u64, Damage> {
+        let offset = (index as u64).saturating_mul(RUN_BYTES as u64);
+        let placed = |Damage { what, .. }| Damage { offset, what };
+        self.checked(index).transpose().map_err(placed)?;
+        let Some(run) = self.get(index) else { return Ok(before) };
+        if run.before != before {
+            return Err(Damage { offset, what: "the number of values before a run is wrong" });
         }
-        Ok(())
+        run.end().map_err(placed)
     }
 
     /// The last run that begins at `value` or before it.
@@ -252,13 +249,17 @@ mod tests {
             .collect()
     }
 
+    fn verify(list: RunList<'_>) -> Result<u64, Damage> {
+        (0..list.count()).try_fold(0, |values, index| list.verify_run(index, values))
+    }
+
     #[test]
     fn a_sound_list_answers_and_each_fault_is_found() {
         let sound = [[3, 3, 0], [5, 9, 1], [70_000, 1 << 50, 6]];
         let bytes = list_of(&sound);
         let list = RunList::new(&bytes);
-        list.verify().unwrap();
         assert_eq!(list.len(), Ok((1 << 50) - 70_000 + 7));
+        assert_eq!(verify(list), list.len());
         assert_eq!(
             [4, 5, 1 << 40].map(|value| list.position(value).unwrap()),
             [(1, false), (1, true), ((1 << 40) - 69_994, true)]
@@ -272,10 +273,10 @@ mod tests {
             }
             let mut damaged = sound;
             damaged[run][field] = if field == 1 { 1 << 60 } else { damaged[run][field] + 7 };
-            assert!(RunList::new(&list_of(&damaged)).verify().is_err(), "{damaged:?}");
+            assert!(verify(RunList::new(&list_of(&damaged))).is_err(), "{damaged:?}");
         }
         for touching in [[[3, 4, 0], [5, 9, 2]], [[3, 5, 0], [5, 9, 3]], [[5, 9, 0], [3, 3, 5]]] {
-            assert!(RunList::new(&list_of(&touching)).verify().is_err(), "{touching:?}");
+            assert!(verify(RunList::new(&list_of(&touching))).is_err(), "{touching:?}");
         }
         let all = list_of(&[[0, u64::MAX, 0]]);
         assert!(RunList::new(&all).len().is_err(), "2^64 values do not fit");
