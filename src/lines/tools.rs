@@ -14,7 +14,7 @@ use crate::io::write::temporary_folder;
 use crate::kernel::sys::Machine;
 use crate::number::{Column, Notation, Selector};
 use crate::progress::Progress;
-use crate::set::SetFile;
+use crate::set::AsSet;
 use crate::size::ByteSize;
 use crate::sort::plan::budget::{Budget, LineShare};
 use std::path::PathBuf;
@@ -151,7 +151,7 @@ impl LineTools {
         self
     }
 
-    /// The number of threads; at least one.
+    /// The number of threads. The tools use at least one, and no more than the memory has room for.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
@@ -208,7 +208,7 @@ impl LineTools {
         }
     }
 
-    /// Hands over the lines whose numbers are in a set, or all others. Empty lines have no number,
+    /// Hands over the lines whose numbers are in a set, in memory or in a file, or all others. Empty lines have no number,
     /// so they are not in the set.
     ///
     /// O(bytes) time, and a question to the set for each number. All numbers of a chunk are asked
@@ -239,7 +239,7 @@ impl LineTools {
     pub fn filter_by_set(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
-        set: &SetFile,
+        set: &(impl AsSet + ?Sized),
         keep: Keep,
         take: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
@@ -256,7 +256,7 @@ impl LineTools {
     pub fn tell_by_set(
         &self,
         files: impl IntoIterator<Item = impl Into<PathBuf>>,
-        set: &SetFile,
+        set: &(impl AsSet + ?Sized),
         take: impl FnMut(&[u8]) -> Result<()> + Send,
     ) -> Result<Answered> {
         Filter::new(self, set, LineAnswer::Tell)?.run(paths(files), take)

@@ -230,7 +230,7 @@ impl Containers {
             return;
         }
         if is_full {
-            self.split(block);
+            self.split(block, MAX_KEYS / 2);
             if index > MAX_KEYS / 2 {
                 (block, index) = (block + 1, index - MAX_KEYS / 2);
             }
@@ -241,8 +241,9 @@ impl Containers {
         self.firsts[block] = found.keys()[0];
     }
 
-    fn split(&mut self, block: usize) {
-        let behind = self.blocks[block].split_off(MAX_KEYS / 2);
+    /// Makes two blocks of one; the second begins at `index`.
+    fn split(&mut self, block: usize, index: usize) {
+        let behind = self.blocks[block].split_off(index);
         let len = behind.len();
         self.lens[block] -= len;
         self.firsts.insert(block + 1, behind.keys()[0]);
@@ -278,6 +279,20 @@ impl Containers {
         self.firsts.extend(other.firsts);
         self.lens.extend(other.lens);
         self.blocks.extend(other.blocks);
+    }
+
+    /// Moves the containers from `key` on to a new set. O(blocks).
+    pub(crate) fn split_off(&mut self, key: u64) -> Self {
+        let Slot { block, index } = self.seek(key);
+        if index > 0 {
+            self.split(block, index);
+        }
+        let block = block + usize::from(index > 0);
+        Self {
+            firsts: self.firsts.split_off(block),
+            lens: self.lens.split_off(block),
+            blocks: self.blocks.split_off(block),
+        }
     }
 
     /// Appends a container of few values to the last block; gives whether that has room for it. Its

@@ -149,8 +149,7 @@ impl IntegerSet {
         *self = self.iter().filter(|&value| keep(value)).collect();
     }
 
-    /// Moves the values from `first` on into a set of their own. O(containers), and a copy of those
-    /// that are moved.
+    /// Moves the values from `first` on into a set of their own. O(√containers).
     ///
     /// # Examples
     ///
@@ -162,9 +161,11 @@ impl IntegerSet {
     /// ```
     #[must_use = "the values are no longer in the set"]
     pub fn split_off(&mut self, first: u64) -> Self {
-        let mut moved = self.clone();
+        let mut moved = Self(self.0.split_off(first >> 16));
+        // The first container may have values on both sides.
+        let kept: Vec<u64> = moved.range(..first).collect();
         moved.remove_range(..first);
-        self.remove_range(first..);
+        self.extend(kept);
         moved
     }
 

@@ -8,7 +8,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::iter::FusedIterator;
 use std::ops::{
-    BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, RangeBounds, Sub, SubAssign,
+    BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Range, RangeBounds, Sub,
+    SubAssign,
 };
 use std::vec;
 
@@ -39,25 +40,46 @@ impl Hash for IntegerSet {
 }
 
 impl Extend<u64> for IntegerSet {
-    /// Adds values. Ascending values are added many at a time.
+    /// Adds values in any order. Values that ascend are added many at a time. Others are sorted first,
+    /// up to 2^24 together; if they are many beside the values of the set, the set is copied, and for
+    /// that time takes twice its memory.
     fn extend<I: IntoIterator<Item = u64>>(&mut self, values: I) {
         self.add_all(values);
     }
 }
 
 impl IntegerSet {
-    /// Adds values; gives whether they ascended.
+    /// Adds values; gives whether they ascended. Sorts the others, many at a time.
     fn add_all(&mut self, values: impl IntoIterator<Item = u64>) -> bool {
+        let mut values = values.into_iter();
+        let Some(first_lower) = self.add_ascending(&mut values) else { return true };
+        let (mut unordered, mut most) = (vec![first_lower], MIN_UNORDERED);
+        loop {
+            unordered.extend(values.by_ref().take(most - unordered.len()));
+            unordered.sort_unstable();
+            self.add_sorted(&unordered);
+            if unordered.len() < most {
+                return false;
+            }
+            unordered.clear();
+            most = (self.0.bytes() / 16).clamp(MIN_UNORDERED, MAX_UNORDERED);
+        }
+    }
+
+    /// Adds values as long as they ascend; gives the first one that does not.
+    fn add_ascending(&mut self, values: impl Iterator<Item = u64>) -> Option<u64> {
         let mut waiting =
             Waiting { set: self, key: 0, lows: Vec::new(), scratch: Scratch::default() };
-        let (mut before, mut ascend) = (None, true);
+        let (mut before, mut fallen) = (None, None);
         for value in values {
             if before == Some(value) {
                 continue;
             }
-            let falls = before > Some(value);
-            ascend &= !falls;
-            if falls || value >> 16 != waiting.key {
+            if before > Some(value) {
+                fallen = Some(value);
+                break;
+            }
+            if value >> 16 != waiting.key {
                 waiting.flush();
                 waiting.key = value >> 16;
             }
@@ -66,9 +88,26 @@ impl IntegerSet {
             before = Some(value);
         }
         waiting.flush();
-        ascend
+        fallen
+    }
+
+    /// Adds values that ascend. Many are joined as a set, which copies each container once.
+    fn add_sorted(&mut self, values: &[u64]) {
+        let copied = || values.iter().copied();
+        if self.is_empty() || (values.len() as u64) < self.len() / 8 {
+            self.add_ascending(copied());
+        } else {
+            let mut added = Self::new();
+            added.add_ascending(copied());
+            *self = self.join(Op::Or, &added);
+        }
     }
 }
+
+/// Values that are sorted together, at least: 512 KiB of them.
+const MIN_UNORDERED: usize = 1 << 16;
+/// Values that are sorted together, at most: 128 MiB of them.
+const MAX_UNORDERED: usize = 1 << 24;
 
 /// Ascending values of one container that are not added yet.
 struct Waiting<'s> {
@@ -105,8 +144,7 @@ impl<'a> Extend<&'a u64> for IntegerSet {
 }
 
 impl FromIterator<u64> for IntegerSet {
-    /// Takes values in any order. Ascending values are appended, which is several times faster than
-    /// inserting.
+    /// Takes values in any order, as [`extend`](Self::extend) does.
     fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Self {
         let mut set = Self::new();
         if !set.add_all(values) {
@@ -151,6 +189,33 @@ macro_rules! operator {
             #[doc = $doc]
             fn $method(self, other: &IntegerSet) -> IntegerSet {
                 self.join($op, other)
+            }
+        }
+
+        impl $trait for IntegerSet {
+            type Output = Self;
+
+            #[doc = $doc]
+            fn $method(self, other: Self) -> Self {
+                self.join($op, &other)
+            }
+        }
+
+        impl $trait<&Self> for IntegerSet {
+            type Output = Self;
+
+            #[doc = $doc]
+            fn $method(self, other: &Self) -> Self {
+                self.join($op, other)
+            }
+        }
+
+        impl $trait<IntegerSet> for &IntegerSet {
+            type Output = IntegerSet;
+
+            #[doc = $doc]
+            fn $method(self, other: IntegerSet) -> IntegerSet {
+                self.join($op, &other)
             }
         }
     };
@@ -210,31 +275,107 @@ impl IntegerSet {
     /// ```
     #[must_use]
     pub fn range(&self, range: impl RangeBounds<u64>) -> Iter<'_> {
-        Iter(self.view().range(range))
+        Iter { set: self, values: self.view().range(range) }
     }
 }
 
 /// Values of an [`IntegerSet`], ascending, or from the end descending. O(1) amortized for each.
+///
+/// To count the values that are left, or to pass many of them ([`nth`](Iterator::nth)), takes
+/// O(√containers).
 #[derive(Debug, Clone)]
-pub struct Iter<'a>(Values<'a>);
+pub struct Iter<'a> {
+    set: &'a IntegerSet,
+    values: Values<'a>,
+}
+
+/// Fewer values are passed one by one.
+const MANY: usize = 1 << 16;
+
+impl Iter<'_> {
+    /// Ranks of the values that are left.
+    fn ranks(&self) -> Range<u64> {
+        let Some((first, last)) = self.values.bounds() else { return 0..0 };
+        first.checked_sub(1).map_or(0, |before| self.set.rank(before))..self.set.rank(last)
+    }
+
+    /// Keeps the values with these ranks, of those that are left.
+    fn keep(&mut self, ranks: Range<u64>) {
+        let last = ranks.end.checked_sub(1).filter(|_| !ranks.is_empty());
+        let ends =
+            last.and_then(|last| Some((self.set.select(ranks.start)?, self.set.select(last)?)));
+        let (first, last) = ends.unwrap_or((1, 0));
+        *self = self.set.range(first..=last);
+    }
+
+    fn left(&self) -> usize {
+        let Range { start, end } = self.ranks();
+        usize::try_from(end - start).unwrap_or(usize::MAX)
+    }
+}
 
 impl Iterator for Iter<'_> {
     type Item = u64;
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        self.0.next().map(sound)
+        self.values.next().map(sound)
+    }
+
+    fn nth(&mut self, passed: usize) -> Option<u64> {
+        if passed < MANY {
+            for _ in 0..passed {
+                self.next()?;
+            }
+            return self.next();
+        }
+        let Range { start, end } = self.ranks();
+        self.keep(start.saturating_add(passed as u64)..end);
+        self.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.left();
+        (left, Some(left))
+    }
+
+    fn count(self) -> usize {
+        self.left()
+    }
+
+    fn min(mut self) -> Option<u64> {
+        self.next()
+    }
+
+    fn max(mut self) -> Option<u64> {
+        self.next_back()
+    }
+
+    fn last(mut self) -> Option<u64> {
+        self.next_back()
     }
 
     fn fold<B, F: FnMut(B, u64) -> B>(self, init: B, mut visit: F) -> B {
-        self.0.fold(init, |state, value| visit(state, sound(value)))
+        self.values.fold(init, |state, value| visit(state, sound(value)))
     }
 }
 
 impl DoubleEndedIterator for Iter<'_> {
     #[inline]
     fn next_back(&mut self) -> Option<u64> {
-        self.0.next_back().map(sound)
+        self.values.next_back().map(sound)
+    }
+
+    fn nth_back(&mut self, passed: usize) -> Option<u64> {
+        if passed < MANY {
+            for _ in 0..passed {
+                self.next_back()?;
+            }
+            return self.next_back();
+        }
+        let Range { start, end } = self.ranks();
+        self.keep(start..end.saturating_sub(passed as u64).max(start));
+        self.next_back()
     }
 }
 
@@ -269,42 +410,52 @@ impl IntoIterator for IntegerSet {
     }
 }
 
+/// Values that are decoded together, at least, with the others of the last container.
+const TOGETHER: usize = 1 << 12;
+
 impl Iterator for IntoIter {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
-        if self.front.len() == 0 {
-            let found = self.range.and_then(|(first, last)| {
-                let start = self.set.range(first..=last).next()?;
-                Some((start, (start | 0xFFFF).min(last), last))
-            });
-            let Some((start, end, last)) = found else {
-                self.range = None;
-                return self.back.next();
-            };
-            self.front = self.set.range(start..=end).collect::<Vec<_>>().into_iter();
-            self.range = end.checked_add(1).filter(|&next| next <= last).map(|next| (next, last));
+        if self.front.len() == 0
+            && let Some((first, last)) = self.range
+        {
+            let mut values = self.set.range(first..=last);
+            let mut decoded: Vec<u64> = values.by_ref().take(TOGETHER).collect();
+            if let Some(end) = decoded.last().map(|value| value | 0xFFFF) {
+                decoded.extend(values.take_while(|&value| value <= end));
+            }
+            let behind = decoded.last().and_then(|end| end.checked_add(1));
+            self.range = behind.filter(|&next| next <= last).map(|next| (next, last));
+            self.front = decoded.into_iter();
         }
-        self.front.next()
+        self.front.next().or_else(|| self.back.next())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let between = self.range.map_or(0, |(first, last)| self.set.range_len(first..=last));
+        let between = usize::try_from(between).unwrap_or(usize::MAX);
+        let left = between.saturating_add(self.front.len()).saturating_add(self.back.len());
+        (left, Some(left))
     }
 }
 
 impl DoubleEndedIterator for IntoIter {
     fn next_back(&mut self) -> Option<u64> {
-        if self.back.len() == 0 {
-            let found = self.range.and_then(|(first, last)| {
-                let end = self.set.range(first..=last).next_back()?;
-                Some((first, (end & !0xFFFF).max(first), end))
-            });
-            let Some((first, start, end)) = found else {
-                self.range = None;
-                return self.front.next_back();
-            };
-            self.back = self.set.range(start..=end).collect::<Vec<_>>().into_iter();
-            self.range =
-                start.checked_sub(1).filter(|&next| next >= first).map(|next| (first, next));
+        if self.back.len() == 0
+            && let Some((first, last)) = self.range
+        {
+            let mut values = self.set.range(first..=last).rev();
+            let mut decoded: Vec<u64> = values.by_ref().take(TOGETHER).collect();
+            if let Some(start) = decoded.last().map(|value| value & !0xFFFF) {
+                decoded.extend(values.take_while(|&value| value >= start));
+            }
+            let before = decoded.last().and_then(|start| start.checked_sub(1));
+            self.range = before.filter(|&next| next >= first).map(|next| (first, next));
+            decoded.reverse();
+            self.back = decoded.into_iter();
         }
-        self.back.next_back()
+        self.back.next_back().or_else(|| self.front.next_back())
     }
 }
 

@@ -309,7 +309,19 @@ proptest! {
             let (mut ours, mut owned) = (x.range(..end), x.clone().into_iter());
             let (mut model, mut all) = (set.range(..end).copied(), set.iter().copied());
             for (step, &back) in backwards.iter().enumerate() {
-                let skip = if step % 20 == 0 { 30_000 } else { 0 };
+                let skip = match step % 20 {
+                    0 => 30_000,
+                    10 => 70_000,
+                    _ => 0,
+                };
+                if step % 10 == 0 {
+                    let (left, all_left) = (model.clone().count(), all.clone().count());
+                    prop_assert_eq!(ours.size_hint(), (left, Some(left)));
+                    prop_assert_eq!(owned.size_hint(), (all_left, Some(all_left)));
+                    prop_assert_eq!(ours.clone().count(), left);
+                    prop_assert_eq!(ours.clone().last(), model.clone().last());
+                    prop_assert_eq!(ours.clone().min(), model.clone().min());
+                }
                 if back {
                     prop_assert_eq!(ours.nth_back(skip), model.nth_back(skip));
                     prop_assert_eq!(owned.nth_back(skip), all.nth_back(skip));
@@ -415,7 +427,51 @@ proptest! {
 }
 
 #[test]
-fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
+fn values_in_any_order_make_the_same_set() {
+    let model: BTreeSet<u64> =
+        (0..200_000_u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    let dense = (0..3_000_000_u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
+    let falling = model.iter().rev().copied();
+    for mut values in
+        [model.iter().copied().collect::<Vec<_>>(), falling.collect(), dense.collect()]
+    {
+        let expected: BTreeSet<u64> = values.iter().copied().collect();
+        let cut = values.len() / 3;
+        values.rotate_left(cut);
+        let set: IntegerSet = values.iter().collect();
+        assert!(set.iter().eq(expected.iter().copied()));
+        let mut set: IntegerSet = values[..cut].iter().collect();
+        set.extend(values[cut..].iter().rev());
+        assert!(set.into_iter().rev().eq(expected.iter().rev().copied()));
+    }
+}
+
+#[test]
+fn a_set_splits_between_any_two_values() {
+    let values = [0, 5, 0xFFFF, 0x1_0000, 0x1_0005, 1 << 40, u64::MAX];
+    for first in values.into_iter().flat_map(|value| [value, value.wrapping_add(1)]) {
+        let mut set = IntegerSet::from(values);
+        let moved = set.split_off(first);
+        assert!(set.iter().eq(values.into_iter().filter(|&value| value < first)));
+        assert!(moved.iter().eq(values.into_iter().filter(|&value| value >= first)));
+        assert_eq!(&set | moved, IntegerSet::from(values));
+    }
+}
+
+#[test]
+fn all_numbers_are_refused_however_they_come_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("a.bits"), folder.path().join("out.bits"));
+    let most: Expression = "0..18446744073709551614".parse().unwrap();
+    most.eval(|_| None::<&IntegerSet>).unwrap().write(&path).unwrap();
+    let (file, last) = (SetFile::open(&path).unwrap(), IntegerSet::from([u64::MAX]));
+    assert!(or(&[&file, &last]).write(&out).is_err() && !out.exists());
+    assert!(SetFile::update(&path).add(&last).run().is_err());
+    assert_eq!(SetFile::open(&path).unwrap().len(), u64::MAX);
+}
+
+#[test]
+fn flipped_bits_of_a_file_are_found_and_no_cut_is_taken() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bits");
     let sets: [Vec<u64>; 4] = [
@@ -436,7 +492,7 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
             }
             memory.write_as(&path, format).unwrap();
             let whole = std::fs::read(&path).unwrap();
-            let step = (whole.len() / 3000).max(1);
+            let step = (whole.len() / 700).max(1);
             for place in (0..whole.len()).filter(|place| *place < 200 || place % step == 0) {
                 let mut bytes = whole.clone();
                 bytes[place] ^= 1 << (place % 8);
@@ -450,7 +506,9 @@ fn every_flipped_bit_of_a_file_is_found_and_no_cut_is_taken() {
                 });
                 assert!(verified.is_err(), "byte {place} of {}", whole.len());
             }
-            for length in (0..whole.len()).filter(|cut| *cut < 5000 || cut % step == 0) {
+            let is_taken =
+                |cut: &usize| cut.is_multiple_of(step) || *cut < 200 || (4000..4300).contains(cut);
+            for length in (0..whole.len()).filter(is_taken) {
                 std::fs::write(&path, &whole[..length]).unwrap();
                 assert!(SetFile::open(&path).is_err(), "cut at {length}");
             }

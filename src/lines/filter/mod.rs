@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::number::{Notation, Selector, block_values};
-use crate::set::SetFile;
 use crate::set::view::{Prober, Queue, Screen};
+use crate::set::{AsSet, Operand};
 use lines::{Counts, Lines};
 use screening::Screening;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(super) enum LineAnswer {
 
 /// How lines are answered.
 pub(super) struct Filter<'a> {
-    set: &'a SetFile,
+    set: Operand<'a>,
     answer: LineAnswer,
     /// The column of delimited text that has the values; a line is a record then.
     column: Option<Selector>,
@@ -66,10 +66,14 @@ impl<'a> Filter<'a> {
     /// # Errors
     ///
     /// If the set is damaged.
-    pub(super) fn new(tools: &'a LineTools, set: &'a SetFile, answer: LineAnswer) -> Result<Self> {
+    pub(super) fn new(
+        tools: &'a LineTools,
+        set: &'a (impl AsSet + ?Sized),
+        answer: LineAnswer,
+    ) -> Result<Self> {
+        let set = set.as_set();
         let is_screened = matches!(answer, LineAnswer::Copy { .. });
-        let best = |view| Screen::best_bytes(view).map_err(set.damaged());
-        let screen_bytes = if is_screened { best(set.view())? } else { 0 };
+        let screen_bytes = if is_screened { set.ask(Screen::best_bytes)? } else { 0 };
         let (share, screen_bytes) = tools.memory.set_lines(tools.threads, screen_bytes);
         let chunks = chunk_job(share, &tools.progress);
         let (notation, skip_invalid) = (tools.notation, tools.skip_invalid);
@@ -88,7 +92,7 @@ impl<'a> Filter<'a> {
         let (known_bytes, view) = (inputs.known_bytes(), self.set.view());
         let screening = Screening::new(view, known_bytes, self.screen_bytes, self.chunks.threads);
         let new = || {
-            let prober = Prober::new(view).map_err(self.set.damaged())?;
+            let prober = self.set.ask(Prober::new)?;
             Ok(Lines::new(prober, self.notation, self.skip_invalid))
         };
         // Number of the input, and its lines so far.
@@ -98,7 +102,7 @@ impl<'a> Filter<'a> {
             if input != block.input {
                 (input, before) = (block.input, 0);
             }
-            self.set.intact()?; // else the answers are of bytes that were lost
+            self.set.after(Ok(()))?; // else the answers are of bytes that were lost
             consume(&lines.out)?;
             let Counts { lines: count, asked, found } = lines.counts;
             if let Some(wrong) = lines.wrong.take() {
@@ -129,7 +133,7 @@ impl<'a> Filter<'a> {
         loop {
             let is_sample = is_copied && self.column.is_none() && screening.wants_sample();
             if is_copied && !is_sample && !lines.screened_in_vain && lines.screen.is_none() {
-                let screen = screening.screen().map_err(self.set.damaged())?;
+                let screen = self.set.ask(|_| screening.screen())?;
                 lines.screen = screen.map(Queue::new);
             }
             let is_kept = is_wanted && lines.screen.is_some();
@@ -169,7 +173,7 @@ impl<'a> Filter<'a> {
     }
 
     fn look_up(&self, lines: &mut Lines<'_>, screening: &Screening<'_>) -> Result<()> {
-        let (asked, found) = lines.look_up().map_err(self.set.damaged())?;
+        let (asked, found) = self.set.ask(|_| lines.look_up())?;
         screening.saw(asked, found);
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Builder {
         self
     }
 
-    /// The number of threads, at most 16.
+    /// The number of threads. The builder uses at least one, and 16 at the most.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self

@@ -17,16 +17,20 @@ impl Extent {
             self.min = first;
         }
         self.max = last;
-        self.cardinality += values.len() as u64;
+        self.grow(values.len() as u64);
     }
 
-    /// Adds a run; the number of values stays at 2^64 - 1 at most.
+    /// The number of values stays at 2^64 - 1 at most.
+    fn grow(&mut self, values: u64) {
+        self.cardinality = self.cardinality.saturating_add(values);
+    }
+
     pub(super) fn add_run(&mut self, [first, last]: [u64; 2]) {
         if self.cardinality == 0 {
             self.min = first;
         }
         self.max = last;
-        self.cardinality = self.cardinality.saturating_add((last - first).saturating_add(1));
+        self.grow((last - first).saturating_add(1));
     }
 
     pub(super) fn add(&mut self, key: u64, container: Container<'_>, len: u32) {
@@ -35,6 +39,6 @@ impl Extent {
             self.min = value(container.next(0));
         }
         self.max = value(container.previous(u16::MAX));
-        self.cardinality += u64::from(len);
+        self.grow(len.into());
     }
 }

@@ -18,6 +18,9 @@ use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Most parts of a folder. A reader maps each of them, and Linux lets a process have some 65,000 maps.
+const MAX_PARTS: u64 = 1 << 14;
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -199,7 +202,7 @@ pub(crate) fn write_folder_in(
     let ends = ends_within(set, 0, u64::MAX)?;
     // A part has at least the values of one container.
     let containers = ends.map_or(0, |(min, max)| (max >> 16) - (min >> 16) + 1);
-    let parts = (parts.get() as u64).min(containers).min(len);
+    let parts = (parts.get() as u64).min(MAX_PARTS).min(containers).min(len);
     for number in 0..parts {
         let Some(first) = from else { break };
         Error::if_cancelled(progress)?;

@@ -208,6 +208,25 @@ impl ByContainer<'_> {
 }
 
 impl ByContainer<'_> {
+    /// A range whose values are exactly those that are left; none if none are left.
+    fn bounds(&self) -> Option<(u64, u64)> {
+        let (front, back) = (&self.front, &self.back);
+        let value = |of: &Decoded, index: usize| of.base + u64::from(of.lows[index]);
+        let first = match () {
+            () if front.next < front.end => value(front, front.next),
+            () if self.ended => return None,
+            () if front.is_some => (front.base | 0xFFFF).checked_add(1)?,
+            () => self.first,
+        };
+        let last = match () {
+            () if self.ended => value(front, front.end - 1),
+            () if back.next < back.end => value(back, back.end - 1),
+            () if back.is_some => self.last.min(back.base.checked_sub(1)?),
+            () => self.last,
+        };
+        (first <= last).then_some((first, last))
+    }
+
     #[inline]
     fn next(&mut self) -> Option<Result<u64, Damage>> {
         if self.front.next == self.front.end
@@ -243,12 +262,28 @@ impl ByContainer<'_> {
             }
             match self.refill_back() {
                 Ok(true) => {}
-                Ok(false) => return self.front.pop().map(Ok),
+                Ok(false) => {
+                    let value = self.front.pop()?;
+                    // For `bounds`. No container ends here: the front has lower values, or none are left.
+                    self.last = value.saturating_sub(1);
+                    return Some(Ok(value));
+                }
                 Err(damage) => {
                     (self.ended, self.front) = (true, Decoded::default());
                     return Some(Err(damage));
                 }
             }
+        }
+    }
+}
+
+impl Values<'_> {
+    /// Of a set in memory, a range whose values are exactly those that are left; none if none are
+    /// left. Never of another set.
+    pub(in crate::set) fn bounds(&self) -> Option<(u64, u64)> {
+        match &self.0 {
+            Kind::Containers(values) => values.bounds(),
+            Kind::Ranks(_) | Kind::Parts(_) => None,
         }
     }
 }

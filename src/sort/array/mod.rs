@@ -89,7 +89,7 @@ impl ArraySort {
         Self::default()
     }
 
-    /// Uses this many threads.
+    /// Uses this many threads. The sort fails with none, or with more than 256.
     #[must_use]
     pub fn threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
