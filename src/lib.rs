@@ -149,6 +149,7 @@ mod size;
 pub mod sort;
 
 pub use error::{DataChange, Error, FolderFault, Result};
+pub use io::caught::hush_caught_panics;
 pub use io::table::TableFormat;
 pub use kernel::sys::{Machine, guard_mapped_files};
 pub use number::{Format, ParseFormatError};

@@ -81,6 +81,7 @@ mod package {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         bitsort::guard_mapped_files()?;
+        bitsort::hush_caught_panics();
         // Python loads this module at its start; `collections.abc` costs ten milliseconds.
         let sets = module.py().import("_collections_abc")?;
         let classes =

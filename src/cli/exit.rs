@@ -5,6 +5,7 @@ use super::hints::hint;
 use super::signals::Signals;
 use super::stdout::print_line;
 use crate::error::{Error, Result};
+use crate::io::caught::abort_on_other_panics;
 use crate::kernel::sys::{Standard, give_back_large_blocks};
 use crate::progress::Progress;
 use std::error::Error as _;
@@ -68,6 +69,7 @@ pub(super) fn run(
     program: &'static str,
     job: impl FnOnce(&Arc<Progress>) -> Result<ExitCode>,
 ) -> ExitCode {
+    abort_on_other_panics();
     give_back_large_blocks();
     raise_file_limit();
     let progress = Arc::new(Progress::default());

@@ -3,6 +3,7 @@
 //! In: paths, pipes, readers. Out: blocks of bytes for threads ([`read`]), and files that
 //! appear whole or not at all ([`write`]). Read [`read`] first.
 
+pub(crate) mod caught;
 pub(crate) mod compression;
 pub(crate) mod in_order;
 pub(crate) mod page;

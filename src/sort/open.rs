@@ -3,7 +3,8 @@
 use super::{Report, Sort};
 use crate::error::{Error, Result};
 use crate::io::compression::{self, HEAD_BYTES};
-use crate::io::page::{Damage, damaged};
+#[cfg(feature = "cli")]
+use crate::io::page;
 use crate::io::read::{is_stdin, open_file};
 use crate::io::write::Telling;
 use crate::set::file::{SetFile, SetKind, Spool};
@@ -67,7 +68,10 @@ impl Sort {
                 "{} is no regular file, and no set comes from it",
                 path.display()
             ))),
-            Found::Numbers(_) => Err(damaged(path)(Damage::of(crate::set::file::NO_SET))),
+            Found::Numbers(_) => {
+                let damage = page::Damage::of(crate::set::file::NO_SET);
+                Err(page::damaged(path)(damage))
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ pub enum InvalidLines {
     Skip,
     /// They are written to this file, one a line: name of the input, number of
     /// the line, offset of the first bad byte, what was expected, and the line
-    /// itself (at most 4096 bytes of it), with tabs between.
+    /// itself (at most 4096 bytes of it), with tabs between. Newlines in a record are written as `\n`.
     Reject(PathBuf),
 }
 

@@ -13,6 +13,9 @@ use crate::number::{Column, Selector};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// With a lower rate of false positives a row takes more than 150 bytes of a filter.
+const LEAST_RATE: f64 = 1e-15;
+
 /// Refuses a number of threads that cannot be used.
 pub(crate) fn check_threads(threads: Option<usize>) -> Result<()> {
     match threads {
@@ -85,10 +88,10 @@ impl Sort {
     pub(super) fn check_filter(&self) -> Result<()> {
         match (self.table_filter, self.table) {
             (None, _) => Ok(()),
-            (Some(rate), Some(TableFormat::Parquet)) if rate > 0.0 && rate < 1.0 => Ok(()),
-            (Some(_), Some(TableFormat::Parquet)) => {
-                Err(Error::usage("a rate of false positives is between 0 and 1"))
-            }
+            (Some(rate), Some(TableFormat::Parquet)) if (LEAST_RATE..1.0).contains(&rate) => Ok(()),
+            (Some(_), Some(TableFormat::Parquet)) => Err(Error::usage(format!(
+                "the rate of false positives of a filter in Parquet is between 0 and 1, and at least {LEAST_RATE:e}"
+            ))),
             _ => Err(Error::usage("only Parquet files have Bloom filters")),
         }
     }
@@ -137,6 +140,7 @@ impl Sort {
             purpose: Purpose::Values,
             format: self.from,
             unpack_bytes: self.rest().unpacking() / count,
+            table_bytes: self.rest().unpacking() / 2,
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },

@@ -10,13 +10,16 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::basic::{Compression, Encoding, GzipLevel, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::RowAccessor;
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -454,6 +457,77 @@ fn damaged_tables_are_refused_and_never_a_panic() {
     }
 }
 
+/// At this damage the crate that reads Parquet panics.
+#[test]
+fn files_that_made_a_program_crash_are_refused() {
+    let work = Workspace::new();
+    let crashes = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/crashes");
+    for (name, column) in [
+        ("delta-bytes", "--column txt"),
+        ("delta-lengths", "--column txt"),
+        ("dictionary", "--column id"),
+        ("plain-texts", "--key k --column id"),
+    ] {
+        let path = crashes.join(name).with_extension("parquet");
+        let arguments = format!("{} {column} -o out", path.display());
+        let ran = if column.starts_with("--key") {
+            work.set(&format!("group {arguments}"), "")
+        } else {
+            work.run(&arguments)
+        };
+        assert_eq!(ran.code, Some(2), "{name}: {ran:?}");
+        assert!(
+            ran.err.contains("cannot read") && !ran.err.contains("panicked"),
+            "{name}: {ran:?}"
+        );
+        assert!(!work.file("out").exists());
+    }
+}
+
+#[test]
+fn many_tables_of_many_pieces_stay_within_the_limit() {
+    let work = Workspace::new();
+    let ids = ids(1500);
+    parquet(&work.file("t"), &ids.chunks(1).collect::<Vec<_>>(), properties());
+    let line =
+        format!("{}--column id -u --mem 64M --threads 2 --stats=json -o out", "t ".repeat(60));
+    let ran = work.run(&line);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let distinct: BTreeSet<i64> = ids.iter().copied().collect();
+    assert_eq!(work.read("out"), text(&Vec::from_iter(distinct)));
+    let peak = crate::limits::peak(&ran.err);
+    assert!(peak < 64 << 20, "{peak}");
+}
+
+#[test]
+fn numbers_of_any_width_are_no_keys_and_tables_have_no_lines() {
+    let work = Workspace::new();
+    let schema = "message m {
+        REQUIRED FIXED_LEN_BYTE_ARRAY(4) price (DECIMAL(9,2));
+        REQUIRED INT64 id;
+    }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = File::create(work.file("t")).unwrap();
+    let mut writer =
+        SerializedFileWriter::new(file, schema, Arc::new(properties().build())).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let price = FixedLenByteArray::from(ByteArray::from(vec![0, 0, 0, 150]));
+    column.typed::<FixedLenByteArrayType>().write_batch(&[price], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[7], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    assert_eq!(work.run("t --column id").quiet(), "7\n");
+    work.set("group t --key price --column id -o out", "")
+        .refused("column \"price\" holds Decimal");
+    for line in ["bloom build t -o out", "bloom dedup t", "bloom common t t"] {
+        work.set(line, "").refused("t is a Parquet file, which has rows, not lines");
+    }
+}
+
 #[test]
 fn bitmaps_of_spark_are_written_recognized_and_read() {
     let work = Workspace::new();
@@ -517,7 +591,12 @@ fn filters_of_parquet_files_are_written_and_asked() {
     for line in ["ids --bloom -o x", "ids --bloom -o x.arrow", "ids --bloom --to bits -o x"] {
         work.run(line).refused("only Parquet files have Bloom filters");
     }
-    work.run("ids --bloom=1 -o x.parquet").refused("between 0 and 1");
+    for rate in ["1", "1e-300", "9e-16"] {
+        work.run(&format!("ids --bloom={rate} -o x.parquet")).refused("between 0 and 1");
+    }
+    work.write("none", "");
+    work.run("none --bloom=1e-15 -o none.parquet").quiet();
+    assert_eq!(work.set("bloom contains none.parquet 7", "").out, "false\n");
     let theirs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign/filters.parquet");
     fs::copy(theirs, work.file("theirs")).unwrap();
     for (column, key, expected) in [

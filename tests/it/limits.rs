@@ -4,7 +4,7 @@ use crate::workspace::Workspace;
 use std::fmt::Write;
 
 /// Peak resident bytes that a run states.
-fn peak(err: &str) -> u64 {
+pub(crate) fn peak(err: &str) -> u64 {
     let (_, rest) = err.split_once("\"peak_resident_bytes\":").unwrap();
     rest.split([',', '}']).next().unwrap().parse().unwrap()
 }

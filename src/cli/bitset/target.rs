@@ -61,7 +61,7 @@ pub(super) struct Target {
     #[arg(long, value_name = "FORMAT", value_parser = formats::of_sets())]
     pub(super) to: Option<SetFormat>,
 
-    /// Make FILE a folder of up to N .bits files, which have about as many values each
+    /// Make FILE a folder of up to N .bits files (at most 16384), which have about as many values each
     #[arg(long, value_name = "N", requires = "output", conflicts_with = "to")]
     pub(super) parts: Option<NonZero<usize>>,
 }

@@ -32,8 +32,15 @@ impl Asked {
             check_is_file(path)?;
             Ok(TableFormat::of_content(&map(path)?) == Some(TableFormat::Parquet))
         };
-        if column.is_none() && !is_table()? {
-            return open(path).map(Self::Filter);
+        match (is_table()?, column) {
+            (true, _) => {}
+            (false, None) => return open(path).map(Self::Filter),
+            (false, Some(_)) => {
+                let path = path.display();
+                return Err(Error::usage(format!(
+                    "--column needs a Parquet file, and {path} is none"
+                )));
+            }
         }
         if funnel != FunnelChoice::Bytes {
             return Err(Error::usage("the type of a column says how keys are hashed: no --funnel"));

@@ -8,7 +8,7 @@ use super::regular::RegularFile;
 use crate::error::{Error, Result, excerpt};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -285,8 +285,7 @@ impl State<'_> {
                 }
                 Invalid::Reject(file, path) => {
                     let written = write!(file, "{name}\t{line}\t{}\t{}\t", bad.offset, bad.reason)
-                        .and_then(|()| file.write_all(text))
-                        .and_then(|()| file.write_all(b"\n"));
+                        .and_then(|()| write_on_one_line(file, text));
                     written.map_err(Error::io("write", &*path))?;
                 }
             }
@@ -299,6 +298,15 @@ impl State<'_> {
         self.total += entry.tally;
         Ok(())
     }
+}
+
+/// Writes a record and a newline; newlines in the record, which a text of a table may have, as `\n`.
+fn write_on_one_line(file: &mut dyn Write, text: &[u8]) -> io::Result<()> {
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        file.write_all(if number > 0 { b"\\n" } else { b"" })?;
+        file.write_all(line)?;
+    }
+    file.write_all(b"\n")
 }
 
 /// Appends a number, 7 bits a byte, the lowest first.

@@ -69,6 +69,7 @@ impl LineInputs {
             purpose,
             format: Format::Text,
             unpack_bytes,
+            table_bytes: 0, // it refuses tables
             column: None,
             keys: None,
             threads: 1,

@@ -65,6 +65,8 @@ pub(crate) struct OpenOptions<'a> {
     pub(crate) format: Format,
     /// Memory for unpacking an input.
     pub(crate) unpack_bytes: u64,
+    /// Memory that all tables may take together as long as they are open.
+    pub(crate) table_bytes: u64,
     /// The wanted column of a table.
     pub(crate) column: Option<&'a Column>,
     /// The column of keys in a table, if keys are wanted.
@@ -110,8 +112,24 @@ impl Opener {
 
 /// Opens all inputs, as an [`Opener`] does.
 pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<Vec<Opened>> {
-    let mut opener = Opener::default();
-    inputs.into_iter().map(|input| opener.open(input, options)).collect()
+    let (mut opener, mut held_bytes) = (Opener::default(), 0_u64);
+    let open = |input| {
+        let found = opener.open(input, options)?;
+        if let Content::Table(table) = &found.content {
+            held_bytes = held_bytes.saturating_add(table.held_bytes());
+            let limit_bytes = options.table_bytes;
+            if held_bytes > limit_bytes {
+                let what = format!(
+                    "the places of the pieces and the dictionaries of all tables up to this one take \
+                     {held_bytes} bytes, and {limit_bytes} are there for them"
+                );
+                let source = io::Error::new(io::ErrorKind::OutOfMemory, what);
+                return Err(Error::io("read", &found.name)(source));
+            }
+        }
+        Ok(found)
+    };
+    inputs.into_iter().map(open).collect()
 }
 
 /// The first bytes of a file's content, fewer if it ends before.

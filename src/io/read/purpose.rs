@@ -10,7 +10,7 @@ pub(crate) enum Purpose {
     Values,
     /// Its lines of text; a table has none.
     Text,
-    /// Its lines of any bytes.
+    /// Its lines of any bytes; a table has none.
     Bytes,
 }
 
@@ -20,13 +20,19 @@ impl Purpose {
         self != Self::Values
     }
 
-    /// Refuses a table where the reader wants lines of text.
+    /// Refuses a table where the reader wants lines.
     pub(super) fn check_table(self, name: &str, head: &[u8]) -> Result<()> {
-        match TableFormat::of_content(head) {
-            Some(format) if self == Self::Text => Err(Error::usage(format!(
-                "{name} is a {format} file, which has rows, not lines: build a set of it"
+        let format = match self {
+            Self::Values => None,
+            Self::Text => TableFormat::of_content(head),
+            Self::Bytes => TableFormat::of_binary(head),
+        };
+        let advice = if self == Self::Text { ": build a set of it" } else { "" };
+        match format {
+            Some(format) => Err(Error::usage(format!(
+                "{name} is a {format} file, which has rows, not lines{advice}"
             ))),
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Arrow IPC, as a file or as a stream in a file: record batches.
 
 use super::bytes::{FileBytes, too_large};
-use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
+use super::columns::{
+    Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid, unsupported,
+};
 use super::{Rows, TableOptions, TakeText};
+use crate::io::caught::caught;
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
@@ -33,6 +36,7 @@ pub(super) struct ArrowTable {
     is_text: bool,
     keys: Option<Reader>,
     batches: Vec<Block>,
+    dictionary_bytes: u64,
 }
 
 /// How a column is decoded.
@@ -192,7 +196,7 @@ impl Outline {
             at += found.head_bytes + body;
         }
         if bytes.len > at.saturating_add(END_BYTES) {
-            return Err(invalid(
+            return Err(unsupported(
                 "something follows the end of the stream: make it a file of its own",
             ));
         }
@@ -207,12 +211,13 @@ impl ArrowTable {
     ) -> Result<Opened<Self>, Refused> {
         let TableOptions { column: wanted, keys, .. } = options;
         let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
-        let outline = if head.starts_with(MAGIC) {
-            Outline::of_file(&bytes)?
-        } else {
-            Outline::of_stream(&bytes)?
-        };
-        let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
+        let is_file = head.starts_with(MAGIC);
+        let outline =
+            caught(|| if is_file { Outline::of_file(&bytes) } else { Outline::of_stream(&bytes) })?;
+        let Outline { schema, version, encodings, mut batches, dictionaries, changes, mut rows } =
+            outline;
+        batches.shrink_to_fit();
+        rows.shrink_to_fit();
         let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
             let candidate = |field: &Arc<Field>| {
                 let kind = field.data_type();
@@ -237,7 +242,7 @@ impl ArrowTable {
         if encoded > 0 && changes {
             let what = "the dictionary of a column changes within the stream, as it cannot in a \
                         file: write one";
-            return Err(Refused::Column(what.to_owned()));
+            return Err(Refused::Read(unsupported(what)));
         }
         let places = Arc::new(with_places(&schema));
         let mut left = options.memory_bytes / 2;
@@ -265,7 +270,14 @@ impl ArrowTable {
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
         bytes.limit_bytes = options.piece_bytes();
-        Ok(Opened { table: Self { bytes, values, is_text, keys, batches }, rows })
+        let dictionary_bytes = taken;
+        Ok(Opened { table: Self { bytes, values, is_text, keys, batches, dictionary_bytes }, rows })
+    }
+
+    /// About the bytes that it takes in memory.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let places = (self.batches.capacity() * size_of::<Block>()) as u64;
+        places.saturating_add(self.dictionary_bytes)
     }
 
     /// Begins to read the numbers of a piece.
@@ -299,7 +311,7 @@ impl ArrowTable {
         }
         let buffer = Buffer::from_vec(self.bytes.at(at, whole)?);
         check(&buffer, head_bytes, MessageHeader::RecordBatch, self.bytes.limit_bytes)?;
-        let batch = reader.decoder.read_record_batch(block, &buffer).map_err(error)?;
+        let batch = caught(|| reader.decoder.read_record_batch(block, &buffer).map_err(error))?;
         let column = batch.and_then(|batch| batch.columns().first().cloned());
         let column = column.ok_or_else(|| invalid("a record batch lacks the column"))?;
         if column.len() as u64 != rows {
@@ -347,11 +359,13 @@ fn read_dictionary(
         let head_bytes = usize::try_from(head_bytes).unwrap_or(usize::MAX); // `of_stream` has checked it
         let (body, none) = (buffer.slice(head_bytes), HashMap::new());
         let schema = Arc::clone(&schema);
-        let read = read_record_batch(&body, values, schema, &none, None, &head.version());
+        let read = caught(|| {
+            read_record_batch(&body, values, schema, &none, None, &head.version()).map_err(error)
+        });
         if !batch.isDelta() {
             parts.clear();
         }
-        parts.extend(read.map_err(error)?.columns().first().cloned());
+        parts.extend(read?.columns().first().cloned());
     }
     if parts.is_empty() {
         return Err(invalid("a column has no dictionary"));

@@ -2,15 +2,15 @@
 
 use super::bytes::FileBytes;
 use super::columns::{BITMAP, BUCKET, invalid};
-use super::parquet::{error, metadata_of};
+use super::parquet::{column_reader, error, metadata_of};
 use super::writer::{Holding, parquet_error};
 use crate::error::{Error, Result};
+use crate::io::caught::caught;
 use ::parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use ::parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
-use ::parquet::file::reader::SerializedPageReader;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{ColumnDescriptor, Type};
 use std::fs::File;
@@ -200,30 +200,17 @@ struct Column<T: DataType> {
 
 impl<T: DataType> Column<T> {
     fn open(table: &BitmapTable, group: usize, column: usize) -> io::Result<Self> {
-        let group = table.metadata.row_group(group);
-        let chunk =
-            group.columns().get(column).ok_or_else(|| invalid("a row group lacks a column"))?;
-        let descriptor = table.metadata.file_metadata().schema_descr().column(column);
-        let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
-        if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
-            return Err(invalid("a column lies before the beginning of the file"));
-        }
-        if chunk.column_type() != descriptor.physical_type() {
-            return Err(invalid("a column chunk has another type than its column"));
-        }
-        let rows = usize::try_from(group.num_rows()).unwrap_or(usize::MAX);
-        let pages = SerializedPageReader::new(Arc::clone(&table.bytes), chunk, rows, None);
-        let pages = Box::new(pages.map_err(error)?);
-        let present = descriptor.max_def_level();
-        let reader = ::parquet::column::reader::get_column_reader(descriptor, pages);
+        let (reader, present) = column_reader(&table.bytes, &table.metadata, group, column)?;
         Ok(Self { reader: get_typed_column_reader(reader), present })
     }
 
     /// The next `count` rows.
     fn read(&mut self, count: usize) -> io::Result<Vec<Option<T::T>>> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
-        let read = self.reader.read_records(count, Some(&mut levels), None, &mut values);
-        let (rows, ..) = read.map_err(error)?;
+        let reader = &mut self.reader;
+        let (rows, ..) = caught(|| {
+            reader.read_records(count, Some(&mut levels), None, &mut values).map_err(error)
+        })?;
         if rows != count {
             return Err(invalid(format!("the file promises {count} more rows, but has {rows}")));
         }

@@ -29,6 +29,11 @@ pub(super) fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
+/// The error for a file of this format that is sound, but cannot be read.
+pub(super) fn unsupported(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, what.into())
+}
+
 /// A column of the file.
 pub(super) struct Candidate {
     pub(super) name: String,

@@ -65,7 +65,8 @@ impl ColumnFilters {
         let groups = metadata.row_groups().iter();
         let filters = groups.map(|group| filter(group.columns().get(index)));
         let filters = filters.collect::<io::Result<Vec<_>>>()?;
-        if !filters.iter().any(Option::is_some) {
+        // A file without rows has no filters.
+        if !filters.is_empty() && !filters.iter().any(Option::is_some) {
             let column = &candidates[index].name;
             return Err(Refused::Column(format!("column \"{column}\" has no Bloom filter")));
         }

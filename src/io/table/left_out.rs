@@ -102,6 +102,10 @@ impl Table {
         match *self {}
     }
 
+    pub(crate) fn held_bytes(&self) -> u64 {
+        match *self {}
+    }
+
     pub(crate) fn bounds(&self) -> Option<(u64, u64)> {
         match *self {}
     }

@@ -97,6 +97,16 @@ impl TableFormat {
         }
     }
 
+    /// The format of a file that begins with these bytes, which no text does.
+    pub(crate) fn of_binary(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            // The first field of a page or of the metadata follows, an integer.
+            [b'P', b'A', b'R', b'1', 0x15, ..] => Some(Self::Parquet),
+            [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..] => Some(Self::Arrow),
+            _ => None,
+        }
+    }
+
     /// The format of a file that begins with these bytes.
     pub(crate) fn of_content(bytes: &[u8]) -> Option<Self> {
         match bytes {

@@ -3,6 +3,7 @@
 use super::bytes::{FileBytes, too_large};
 use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
 use super::{Rows, TakeText};
+use crate::io::caught::caught;
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
@@ -14,19 +15,54 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use ::parquet::file::reader::SerializedPageReader;
 use ::parquet::schema::types::ColumnDescriptor;
+use std::cell::RefCell;
 use std::io::{self, Write};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The end of a file: the bytes of its metadata, and the magic number.
 const TAIL_BYTES: u64 = 8;
+/// The number of the next table, by which [`RECENT`] knows it.
+static NEXT_TABLE: AtomicU64 = AtomicU64::new(0);
 /// Metadata in memory takes about this many times its bytes in the file.
 const METADATA_FACTOR: u64 = 4;
+
+thread_local! {
+    /// The metadata of the tables that this thread used last, the newest behind. The metadata of
+    /// many tables does not stay in memory.
+    static RECENT: RefCell<Vec<Decoded>> = const { RefCell::new(Vec::new()) };
+}
+/// Metadata of this many bytes stays in [`RECENT`], however little memory there is.
+const MIN_RECENT_BYTES: u64 = 4 << 20;
+
+/// The metadata of a table.
+struct Decoded {
+    /// The number of the table.
+    number: u64,
+    metadata: Rc<ParquetMetaData>,
+    /// About the bytes that it takes.
+    bytes: u64,
+}
+
+/// Keeps metadata for the next piece of the same table; forgets what was not used for longest.
+fn keep(decoded: Decoded, limit_bytes: u64) {
+    RECENT.with_borrow_mut(|recent| {
+        recent.push(decoded);
+        let limit_bytes = limit_bytes.max(MIN_RECENT_BYTES);
+        while recent.len() > 1 && recent.iter().map(|kept| kept.bytes).sum::<u64>() > limit_bytes {
+            recent.remove(0);
+        }
+    });
+}
 
 /// One column of a file.
 #[derive(Debug)]
 pub(super) struct ParquetTable {
     bytes: Arc<FileBytes>,
-    metadata: ParquetMetaData,
+    number: u64,
+    /// The smallest and the largest value, if the metadata has them.
+    bounds: Option<(u64, u64)>,
     column: usize,
     is_signed: bool,
     is_text: bool,
@@ -139,7 +175,61 @@ pub(super) fn metadata_of(bytes: &FileBytes) -> io::Result<ParquetMetaData> {
         return Err(too_large("its metadata", needed, bytes.limit_bytes));
     }
     let metadata = bytes.at(metadata_at, metadata_bytes)?;
-    ParquetMetaDataReader::decode_metadata(&metadata).map_err(error)
+    caught(|| ParquetMetaDataReader::decode_metadata(&metadata).map_err(error))
+}
+
+fn chunk_of(
+    metadata: &ParquetMetaData,
+    piece: usize,
+    column: usize,
+) -> io::Result<&ColumnChunkMetaData> {
+    let group = metadata.row_groups().get(piece);
+    let chunk = group.and_then(|group| group.columns().get(column));
+    let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
+    let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
+    if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
+        return Err(invalid("a column lies before the beginning of the file"));
+    }
+    Ok(chunk)
+}
+
+/// The reader of a column in a row group, and the definition level of values that are not null.
+pub(super) fn column_reader(
+    bytes: &Arc<FileBytes>,
+    metadata: &ParquetMetaData,
+    piece: usize,
+    column: usize,
+) -> io::Result<(ColumnReader, i16)> {
+    let chunk = chunk_of(metadata, piece, column)?;
+    let rows = metadata.row_group(piece).num_rows();
+    let rows = usize::try_from(rows).map_err(|_| invalid("a row group is too large"))?;
+    let column = metadata.file_metadata().schema_descr().column(column);
+    if chunk.column_type() != column.physical_type() {
+        return Err(invalid("a column chunk has another type than its column"));
+    }
+    let present = column.max_def_level();
+    caught(|| {
+        let pages = SerializedPageReader::new(Arc::clone(bytes), chunk, rows, None);
+        Ok((get_column_reader(column, Box::new(pages.map_err(error)?)), present))
+    })
+}
+
+/// The smallest and the largest value of a column of integers, if all row groups say theirs.
+fn bounds_of(metadata: &ParquetMetaData, column: usize, is_signed: bool) -> Option<(u64, u64)> {
+    let each = (0..metadata.num_row_groups()).map(|group| {
+        let statistics = chunk_of(metadata, group, column).ok()?.statistics()?;
+        let number = |bytes: &[u8]| match bytes.len() {
+            4 => bytes.try_into().ok().map(u32::from_le_bytes).map(u64::from),
+            _ => bytes.try_into().ok().map(u64::from_le_bytes),
+        };
+        Some((number(statistics.min_bytes_opt()?)?, number(statistics.max_bytes_opt()?)?))
+    });
+    // Negative bounds would become large numbers, and they are no values: ignore them.
+    let bounds: Option<Vec<_>> = each.collect();
+    let bounds = bounds?;
+    let (min, max) = (bounds.iter().map(|b| b.0).min()?, bounds.iter().map(|b| b.1).max()?);
+    let is_sane = min <= max && (!is_signed || i64::try_from(max).is_ok());
+    is_sane.then_some((min, max))
 }
 
 impl ParquetTable {
@@ -162,55 +252,39 @@ impl ParquetTable {
         let rows = metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()));
         let rows = rows.collect::<Result<Vec<u64>, _>>();
         let rows = rows.map_err(|_| invalid("a row group has a negative number of rows"))?;
-        let table = Self { bytes: Arc::new(bytes), metadata, column, is_signed, is_text, keys };
-        Ok(Opened { table, rows })
-    }
-
-    fn chunk(&self, piece: usize, column: usize) -> io::Result<&ColumnChunkMetaData> {
-        let group = self.metadata.row_groups().get(piece);
-        let chunk = group.and_then(|group| group.columns().get(column));
-        let chunk = chunk.ok_or_else(|| invalid("a row group lacks the column"))?;
-        let offsets = [Some(chunk.data_page_offset()), chunk.dictionary_page_offset()];
-        if chunk.compressed_size() < 0 || offsets.iter().flatten().any(|&offset| offset < 0) {
-            return Err(invalid("a column lies before the beginning of the file"));
-        }
-        Ok(chunk)
+        // Texts have bounds as well, in the order of their bytes.
+        let bounds = if is_text { None } else { bounds_of(&metadata, column, is_signed) };
+        let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);
+        let taken = metadata.memory_size() as u64;
+        keep(Decoded { number, metadata: Rc::new(metadata), bytes: taken }, bytes.limit_bytes);
+        let bytes = Arc::new(bytes);
+        Ok(Opened { table: Self { bytes, number, bounds, column, is_signed, is_text, keys }, rows })
     }
 
     pub(super) fn bounds(&self) -> Option<(u64, u64)> {
-        if self.is_text {
-            return None; // they are texts as well, in the order of their bytes
-        }
-        let groups = 0..self.metadata.num_row_groups();
-        let each = groups.map(|group| {
-            let statistics = self.chunk(group, self.column).ok()?.statistics()?;
-            let number = |bytes: &[u8]| match bytes.len() {
-                4 => bytes.try_into().ok().map(u32::from_le_bytes).map(u64::from),
-                _ => bytes.try_into().ok().map(u64::from_le_bytes),
-            };
-            Some((number(statistics.min_bytes_opt()?)?, number(statistics.max_bytes_opt()?)?))
+        self.bounds
+    }
+
+    fn metadata(&self) -> io::Result<Rc<ParquetMetaData>> {
+        let kept = RECENT.with_borrow_mut(|recent| {
+            let place = recent.iter().position(|kept| kept.number == self.number)?;
+            Some(recent.remove(place))
         });
-        // Negative bounds would become large numbers, and they are no values: ignore them.
-        let bounds: Option<Vec<_>> = each.collect();
-        let bounds = bounds?;
-        let (min, max) = (bounds.iter().map(|b| b.0).min()?, bounds.iter().map(|b| b.1).max()?);
-        let is_sane = min <= max && (!self.is_signed || i64::try_from(max).is_ok());
-        is_sane.then_some((min, max))
+        let decoded = if let Some(kept) = kept {
+            kept
+        } else {
+            let metadata = metadata_of(&self.bytes)?;
+            let bytes = metadata.memory_size() as u64;
+            Decoded { number: self.number, metadata: Rc::new(metadata), bytes }
+        };
+        let metadata = Rc::clone(&decoded.metadata);
+        keep(decoded, self.bytes.limit_bytes);
+        Ok(metadata)
     }
 
     /// The reader of a column in a piece, and the definition level of values that are not null.
     fn reader(&self, piece: usize, column: usize) -> io::Result<(ColumnReader, i16)> {
-        let chunk = self.chunk(piece, column)?;
-        let rows = self.metadata.row_group(piece).num_rows();
-        let rows = usize::try_from(rows).map_err(|_| invalid("a row group is too large"))?;
-        let column = self.metadata.file_metadata().schema_descr().column(column);
-        if chunk.column_type() != column.physical_type() {
-            return Err(invalid("a column chunk has another type than its column"));
-        }
-        let pages = SerializedPageReader::new(Arc::clone(&self.bytes), chunk, rows, None);
-        let pages = Box::new(pages.map_err(error)?);
-        let present = column.max_def_level();
-        Ok((get_column_reader(column, pages), present))
+        column_reader(&self.bytes, &*self.metadata()?, piece, column)
     }
 
     pub(super) fn piece(&self, piece: usize) -> io::Result<ParquetPiece> {
@@ -254,12 +328,20 @@ impl ParquetPiece {
     }
 }
 
-/// Judges a column as [`candidate`] does, but for keys.
+/// Judges a column as [`candidate`] does, but for keys: texts, UUIDs and other bytes, not numbers of
+/// any width.
 fn key_candidate(column: &ColumnDescriptor) -> Candidate {
     let found = candidate(column);
-    let is_bytes = column.max_rep_level() == 0
-        && matches!(column.physical_type(), Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
-    Candidate { other: found.other.filter(|_| !is_bytes), ..found }
+    let is_key = match column.physical_type() {
+        Type::BYTE_ARRAY => found.is_text,
+        Type::FIXED_LEN_BYTE_ARRAY => {
+            column.max_rep_level() == 0
+                && matches!(column.logical_type_ref(), None | Some(LogicalType::Uuid))
+                && column.converted_type() == ConvertedType::NONE
+        }
+        _ => false,
+    };
+    Candidate { other: found.other.filter(|_| !is_key), ..found }
 }
 
 impl ParquetTable {
@@ -333,7 +415,7 @@ fn read_raw<T: DataType>(
     levels: &mut Vec<i16>,
 ) -> io::Result<()> {
     raw.clear();
-    reader.read_records(count, Some(levels), None, raw).map_err(error)?;
+    caught(|| reader.read_records(count, Some(levels), None, raw).map_err(error))?;
     Ok(())
 }
 

@@ -96,6 +96,15 @@ impl Table {
         self.rows.len()
     }
 
+    /// About the bytes that it takes in memory as long as it is open.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let rows = (self.rows.capacity() * size_of::<u64>()) as u64;
+        match &self.content {
+            Content::Parquet(_) => rows,
+            Content::Arrow(table) => rows.saturating_add(table.held_bytes()),
+        }
+    }
+
     /// Number of rows.
     pub(crate) fn rows(&self) -> u64 {
         self.rows.iter().sum()
@@ -120,6 +129,10 @@ impl Table {
     ///
     /// If the file is damaged, or the piece takes too much memory.
     pub(crate) fn piece(&self, piece: usize) -> Result<Piece> {
+        self.begin(piece).map_err(Error::io("read", &self.name))
+    }
+
+    fn begin(&self, piece: usize) -> io::Result<Piece> {
         let rows = self.piece_rows(piece);
         let texts = |texts| PieceContent::Texts(texts, self.notation);
         let content = match &self.content {
@@ -145,10 +158,7 @@ impl Table {
         };
         let limit_bytes = self.piece_bytes.max((BATCH_ROWS * LONG_KEY) as u64);
         let name = self.name.clone();
-        match content.and_then(|content| Ok((content, keys?))) {
-            Ok((content, keys)) => Ok(Piece { name, content, keys, limit_bytes, rows_left: rows }),
-            Err(error) => Err(Error::io("read", name)(error)),
-        }
+        Ok(Piece { name, content: content?, keys: keys?, limit_bytes, rows_left: rows })
     }
 }
 
@@ -181,22 +191,26 @@ impl Piece {
         if count == 0 {
             return Ok(false);
         }
-        let read = match &mut self.content {
+        let read = self.next_numbers(count, rows).and_then(|()| self.next_keys(count, rows));
+        read.map_err(Error::io("read", &self.name))?;
+        self.rows_left -= count as u64;
+        Ok(true)
+    }
+
+    /// Reads the numbers of the next rows.
+    fn next_numbers(&mut self, count: usize, rows: &mut Rows) -> io::Result<()> {
+        match &mut self.content {
             PieceContent::Parquet(piece) => piece.read(count, rows),
             PieceContent::Arrow(piece) => piece.read(count, rows),
             PieceContent::Texts(texts, notation) => texts.read(count, &mut |text| {
                 rows.push_text(text, *notation);
                 Ok(())
             }),
-        };
-        let read = read.and_then(|()| match rows.len() {
+        }?;
+        match rows.len() {
             found if found == count => Ok(()),
             found => Err(invalid(format!("the file promises {count} more rows, but has {found}"))),
-        });
-        let read = read.and_then(|()| self.next_keys(count, rows));
-        read.map_err(Error::io("read", &self.name))?;
-        self.rows_left -= count as u64;
-        Ok(true)
+        }
     }
 
     /// Reads the keys of the next rows.
