@@ -70,13 +70,13 @@ impl IntegerSet {
     fn add_ascending(&mut self, values: impl Iterator<Item = u64>) -> Option<u64> {
         let mut waiting =
             Waiting { set: self, key: 0, lows: Vec::new(), scratch: Scratch::default() };
-        let (mut before, mut fallen) = (None, None);
+        let (mut before, mut first_lower) = (None, None);
         for value in values {
             if before == Some(value) {
                 continue;
             }
             if before > Some(value) {
-                fallen = Some(value);
+                first_lower = Some(value);
                 break;
             }
             if value >> 16 != waiting.key {
@@ -88,7 +88,7 @@ impl IntegerSet {
             before = Some(value);
         }
         waiting.flush();
-        fallen
+        first_lower
     }
 
     /// Adds values that ascend. Many are joined as a set, which copies each container once.

@@ -140,7 +140,7 @@ impl Sort {
             purpose: Purpose::Values,
             format: self.from,
             unpack_bytes: self.rest().unpacking() / count,
-            table_bytes: self.rest().unpacking() / 2,
+            table_bytes: self.rest().tables(),
             column: self.column.as_ref().map(|(column, _)| column),
             keys: self.keys.as_ref().map(|(column, _)| column),
             threads: if count > 1 { 1 } else { self.threads.unwrap_or(1) },

@@ -3,7 +3,7 @@
 //!
 //! | who | share |
 //! |---|---|
-//! | decoders of compressed inputs and of tables | a quarter |
+//! | decoders of compressed inputs and of tables | a quarter; half of it for what all open tables keep |
 //! | packing the output, or encoding a table | a quarter |
 //! | the writer of a set | 10 MiB |
 //! | values on their way to an iterator | 2 MiB |
@@ -12,10 +12,11 @@
 //! | blocks of the inputs of a merge | a quarter |
 //! | the output buffer of a merge | a sixteenth, at most 1 MiB |
 //! | ranges | three quarters, a fifteenth of it blocks of lines |
-//! | lines that are looked up in a set | five eighths, at most half of these for a filter before it |
+//! | lines that are looked up in a set (`bitset filter`) | five eighths, at most half of these for a filter before it |
 //! | lines of keys | a chunk has a sixteenth of the memory of its thread |
-//! | distinct lines | six eighths for the set of them, one for temporary files |
-//! | lines in common | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
+//! | distinct lines (`bloom dedup --exact`) | six eighths for the set of them, one for temporary files |
+//! | distinct lines by a filter (`bloom dedup`) | all beside the chunks for the filter, which may grow |
+//! | lines in common (`bloom common`) | two filters of 3/16, a set of 7/16, temporary files of 1/16 |
 //! | a decoder of lines | a quarter |
 //! | packing the output, or encoding a table, of a command that is no sort | a quarter, at most 16 MiB |
 //!
@@ -184,6 +185,12 @@ impl Budget {
     /// read one after the other.
     pub(in crate::sort) fn unpacking(self) -> u64 {
         self.bytes / 4
+    }
+
+    /// Memory for the places of pieces and the dictionaries of all tables that are open at the same
+    /// time.
+    pub(in crate::sort) fn tables(self) -> u64 {
+        self.unpacking() / 2
     }
 
     /// Memory for the packer of the output, or the encoder of a table.
