@@ -208,8 +208,8 @@ impl LineTools {
         }
     }
 
-    /// Hands over the lines whose numbers are in a set, in memory or in a file, or all others. Empty lines have no number,
-    /// so they are not in the set.
+    /// Hands over the lines whose numbers are in a set, in memory or in a file, or all others. Empty
+    /// lines have no number, so they are not in the set.
     ///
     /// O(bytes) time, and a question to the set for each number. All numbers of a chunk are asked
     /// together.

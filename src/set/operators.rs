@@ -289,14 +289,14 @@ pub struct Iter<'a> {
     values: Values<'a>,
 }
 
-/// Fewer values are passed one by one.
+/// Fewer values are passed one by one, which takes less than to decode a container again.
 const MANY: usize = 1 << 16;
 
 impl Iter<'_> {
     /// Ranks of the values that are left.
     fn ranks(&self) -> Range<u64> {
         let Some((first, last)) = self.values.bounds() else { return 0..0 };
-        first.checked_sub(1).map_or(0, |before| self.set.rank(before))..self.set.rank(last)
+        self.set.range_len(..first)..self.set.rank(last)
     }
 
     /// Keeps the values with these ranks, of those that are left.
@@ -324,10 +324,7 @@ impl Iterator for Iter<'_> {
 
     fn nth(&mut self, passed: usize) -> Option<u64> {
         if passed < MANY {
-            for _ in 0..passed {
-                self.next()?;
-            }
-            return self.next();
+            return self.values.nth(passed).map(sound);
         }
         let Range { start, end } = self.ranks();
         self.keep(start.saturating_add(passed as u64)..end);
@@ -368,10 +365,7 @@ impl DoubleEndedIterator for Iter<'_> {
 
     fn nth_back(&mut self, passed: usize) -> Option<u64> {
         if passed < MANY {
-            for _ in 0..passed {
-                self.next_back()?;
-            }
-            return self.next_back();
+            return self.values.nth_back(passed).map(sound);
         }
         let Range { start, end } = self.ranks();
         self.keep(start..end.saturating_sub(passed as u64).max(start));

@@ -6,7 +6,7 @@ use super::stream::{Look, Stream};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
-use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES};
+use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES, too_large};
 use crate::kernel::sys::Standard;
 use crate::number::{Column, Format, Notation};
 use std::fs::File;
@@ -119,11 +119,8 @@ pub(crate) fn open_all(inputs: Vec<Input>, options: OpenOptions<'_>) -> Result<V
             held_bytes = held_bytes.saturating_add(table.held_bytes());
             let limit_bytes = options.table_bytes;
             if held_bytes > limit_bytes {
-                let what = format!(
-                    "the places of the pieces and the dictionaries of all tables up to this one take \
-                     {held_bytes} bytes, and {limit_bytes} are there for them"
-                );
-                let source = io::Error::new(io::ErrorKind::OutOfMemory, what);
+                let what = "the outline of all tables up to this one";
+                let source = too_large(what, held_bytes, limit_bytes);
                 return Err(Error::io("read", &found.name)(source));
             }
         }

@@ -1,10 +1,10 @@
 //! Arrow IPC, as a file or as a stream in a file: record batches.
 
-use super::bytes::{FileBytes, too_large};
+use super::bytes::FileBytes;
 use super::columns::{
     Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid, unsupported,
 };
-use super::{Rows, TableOptions, TakeText};
+use super::{Rows, TableOptions, TakeText, too_large};
 use crate::io::caught::caught;
 use arrow_array::cast::AsArray;
 use arrow_array::types as kinds;
@@ -167,6 +167,16 @@ impl Outline {
         Ok(Self { schema, version, encodings, batches, dictionaries, changes: false, rows })
     }
 
+    /// Reads the outline of a file or a stream. It stays in memory, so it takes no more than it needs.
+    fn of(bytes: &FileBytes) -> io::Result<Self> {
+        let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
+        let is_file = head.starts_with(MAGIC);
+        let mut outline = if is_file { Self::of_file(bytes) } else { Self::of_stream(bytes) }?;
+        outline.batches.shrink_to_fit();
+        outline.rows.shrink_to_fit();
+        Ok(outline)
+    }
+
     /// Reads the outline from the messages of a stream.
     fn of_stream(bytes: &FileBytes) -> io::Result<Self> {
         let first = framed(bytes, 0)?.ok_or_else(|| invalid("the stream is empty"))?;
@@ -210,14 +220,8 @@ impl ArrowTable {
         options: TableOptions<'_>,
     ) -> Result<Opened<Self>, Refused> {
         let TableOptions { column: wanted, keys, .. } = options;
-        let head = bytes.at(0, HEAD_BYTES.min(bytes.len))?;
-        let is_file = head.starts_with(MAGIC);
-        let outline =
-            caught(|| if is_file { Outline::of_file(&bytes) } else { Outline::of_stream(&bytes) })?;
-        let Outline { schema, version, encodings, mut batches, dictionaries, changes, mut rows } =
-            outline;
-        batches.shrink_to_fit();
-        rows.shrink_to_fit();
+        let outline = caught(|| Outline::of(&bytes))?;
+        let Outline { schema, version, encodings, batches, dictionaries, changes, rows } = outline;
         let candidates = |is_right: &dyn Fn(&DataType) -> bool| -> Vec<_> {
             let candidate = |field: &Arc<Field>| {
                 let kind = field.data_type();
@@ -270,8 +274,8 @@ impl ArrowTable {
         let taken = options.memory_bytes / 2 - left;
         let options = TableOptions { memory_bytes: options.memory_bytes - taken, ..options };
         bytes.limit_bytes = options.piece_bytes();
-        let dictionary_bytes = taken;
-        Ok(Opened { table: Self { bytes, values, is_text, keys, batches, dictionary_bytes }, rows })
+        let table = Self { bytes, values, is_text, keys, batches, dictionary_bytes: taken };
+        Ok(Opened { table, rows })
     }
 
     /// About the bytes that it takes in memory.
@@ -361,11 +365,11 @@ fn read_dictionary(
         let schema = Arc::clone(&schema);
         let read = caught(|| {
             read_record_batch(&body, values, schema, &none, None, &head.version()).map_err(error)
-        });
+        })?;
         if !batch.isDelta() {
             parts.clear();
         }
-        parts.extend(read?.columns().first().cloned());
+        parts.extend(read.columns().first().cloned());
     }
     if parts.is_empty() {
         return Err(invalid("a column has no dictionary"));

@@ -1,5 +1,6 @@
 //! Reads the bytes of a table file. It limits how many bytes a reader may ask for at once.
 
+use super::too_large;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
@@ -14,12 +15,6 @@ pub(super) struct FileBytes {
     pub(super) len: u64,
     /// Most bytes of one read.
     pub(super) limit_bytes: u64,
-}
-
-/// The error for a part of the file that needs more memory than there is.
-pub(super) fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> io::Error {
-    let what = format!("{what} takes {bytes} bytes, and {limit_bytes} are there for it");
-    io::Error::new(io::ErrorKind::OutOfMemory, what)
 }
 
 impl FileBytes {

@@ -126,6 +126,12 @@ impl fmt::Display for TableFormat {
     }
 }
 
+/// The error for a part of a table that needs more memory than there is.
+pub(super) fn too_large(what: &str, bytes: u64, limit_bytes: u64) -> std::io::Error {
+    let what = format!("{what} takes {bytes} bytes, and {limit_bytes} are there for it");
+    std::io::Error::new(std::io::ErrorKind::OutOfMemory, what)
+}
+
 /// Takes the texts of rows, one by one; none is null.
 #[cfg(feature = "columnar")]
 type TakeText<'t> = &'t mut dyn FnMut(Option<&[u8]>) -> std::io::Result<()>;

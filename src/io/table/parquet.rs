@@ -1,8 +1,8 @@
 //! Parquet: row groups, whose pages of one column are read one by one.
 
-use super::bytes::{FileBytes, too_large};
+use super::bytes::FileBytes;
 use super::columns::{Candidate, KEYS, Opened, Refused, choose, choose_numbers, invalid};
-use super::{Rows, TakeText};
+use super::{Rows, TakeText, too_large};
 use crate::io::caught::caught;
 use crate::number::Column;
 use ::parquet::basic::{ConvertedType, LogicalType, Type};
@@ -45,7 +45,14 @@ struct Decoded {
     bytes: u64,
 }
 
-/// Keeps metadata for the next piece of the same table; forgets what was not used for longest.
+impl Decoded {
+    fn new(number: u64, metadata: ParquetMetaData) -> Self {
+        let bytes = metadata.memory_size() as u64;
+        Self { number, metadata: Rc::new(metadata), bytes }
+    }
+}
+
+/// Keeps metadata for the next piece of the same table, and drops the least recently used.
 fn keep(decoded: Decoded, limit_bytes: u64) {
     RECENT.with_borrow_mut(|recent| {
         recent.push(decoded);
@@ -255,8 +262,7 @@ impl ParquetTable {
         // Texts have bounds as well, in the order of their bytes.
         let bounds = if is_text { None } else { bounds_of(&metadata, column, is_signed) };
         let number = NEXT_TABLE.fetch_add(1, Ordering::Relaxed);
-        let taken = metadata.memory_size() as u64;
-        keep(Decoded { number, metadata: Rc::new(metadata), bytes: taken }, bytes.limit_bytes);
+        keep(Decoded::new(number, metadata), bytes.limit_bytes);
         let bytes = Arc::new(bytes);
         Ok(Opened { table: Self { bytes, number, bounds, column, is_signed, is_text, keys }, rows })
     }
@@ -270,13 +276,8 @@ impl ParquetTable {
             let place = recent.iter().position(|kept| kept.number == self.number)?;
             Some(recent.remove(place))
         });
-        let decoded = if let Some(kept) = kept {
-            kept
-        } else {
-            let metadata = metadata_of(&self.bytes)?;
-            let bytes = metadata.memory_size() as u64;
-            Decoded { number: self.number, metadata: Rc::new(metadata), bytes }
-        };
+        let decode = || Ok(Decoded::new(self.number, metadata_of(&self.bytes)?));
+        let decoded = kept.map_or_else(decode, io::Result::Ok)?;
         let metadata = Rc::clone(&decoded.metadata);
         keep(decoded, self.bytes.limit_bytes);
         Ok(metadata)

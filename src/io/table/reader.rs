@@ -1,11 +1,11 @@
 //! An open table of either format, and its pieces.
 
 use super::arrow::{ArrowKeys, ArrowPiece, ArrowTable};
-use super::bytes::{FileBytes, too_large};
+use super::bytes::FileBytes;
 use super::columns::{Refused, invalid};
 use super::parquet::{ParquetKeys, ParquetPiece, ParquetTable};
 use super::rows::LONG_KEY;
-use super::{Keys, Rows, TableFormat, TableOptions, TakeText};
+use super::{Keys, Rows, TableFormat, TableOptions, TakeText, too_large};
 use crate::error::{Error, Result};
 use crate::number::Notation;
 use std::fs::File;

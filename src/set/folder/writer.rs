@@ -18,11 +18,11 @@ use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Most parts of a folder. A reader maps each of them, and Linux lets a process have some 65,000 maps.
 const MAX_PARTS: u64 = 1 << 14;
-use tempfile::TempDir;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Writes a folder. Parts go into a temporary folder beside its place; the [`commit`](Self::commit)
 /// gives that folder the name. Without a commit, nothing is left.

@@ -264,7 +264,7 @@ impl ByContainer<'_> {
                 Ok(true) => {}
                 Ok(false) => {
                     let value = self.front.pop()?;
-                    // For `bounds`. No container ends here: the front has lower values, or none are left.
+                    // For `bounds`. This stays in the front's container, as the front took its first value.
                     self.last = value.saturating_sub(1);
                     return Some(Ok(value));
                 }
