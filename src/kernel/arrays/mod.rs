@@ -64,6 +64,9 @@ pub(crate) fn merge(level: Level, both: bool, a: &[Low], b: &[Low], out: &mut [L
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::merge(both, a, b, out) },
+        // SAFETY: as in `filter`.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { sse42::merge(both, a, b, out) },
         _ => scalar::merge(both, a, b, out),
     }
 }
