@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What happens to lines that are no natural number below 2^64.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum InvalidLines {
     /// The first one ends the run, before any output exists.
     #[default]

@@ -16,9 +16,8 @@ use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Opened, Sample, Tally, open_all, sample};
-use crate::io::write::Sink;
 use crate::kernel::Level;
-use crate::kernel::sys::{Machine, peak_resident_bytes};
+use crate::kernel::sys::peak_resident_bytes;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -27,8 +26,6 @@ struct Prepared {
     opened: Vec<Opened>,
     block_format: BlockFormat,
     sample: Sample,
-    /// About the size of the output.
-    expected_bytes: u64,
     facts: Facts,
     wishes: Wishes,
 }
@@ -50,10 +47,6 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     if has_records && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
-    let expected_bytes = match sort.to.value_bytes() {
-        Some(width) => facts.values.unwrap_or(0).saturating_mul(width as u64),
-        None => sample.input_bytes,
-    };
     let threads = sort.threads.unwrap_or(1);
     let wishes = Wishes {
         memory_bytes: sort.limit_bytes(),
@@ -62,11 +55,10 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
         strategy: sort.strategy,
         ignores_copies: sort.selection.ignores_copies(),
         keeps_rejects: matches!(sort.invalid, InvalidLines::Reject(_)),
-        writes_directly: Sink::is_large(expected_bytes, Machine::detect().available_bytes),
         tuning: sort.tuning.clone(),
     };
     block_format.block_bytes = 0; // the plan decides it
-    Ok(Prepared { opened, block_format, sample, expected_bytes, facts, wishes })
+    Ok(Prepared { opened, block_format, sample, facts, wishes })
 }
 
 /// The shares of all work beside the sort of these inputs.
@@ -91,8 +83,7 @@ pub(super) fn explain(mut sort: Sort) -> Result<Explanation> {
 /// Sorts into `target`.
 pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects)> {
     let started = Instant::now();
-    let Prepared { opened, mut block_format, sample, expected_bytes, facts, wishes } =
-        prepare(&mut sort)?;
+    let Prepared { opened, mut block_format, sample, facts, wishes } = prepare(&mut sort)?;
     let Choice { strategy, cost, .. } = choose(&facts, &wishes)?;
     block_format.block_bytes = cost.layout.block_bytes;
     if let Some(width) = block_format.format.value_bytes() {
@@ -100,11 +91,6 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     }
     let keeps_all = sort.selection.keeps_all();
     let typed = target.typed();
-    let target = if wishes.writes_directly {
-        target.directly(expected_bytes, keeps_all, cost.layout.direct_bytes)
-    } else {
-        target
-    };
     let output = Output::new(target, 2 * cost.layout.threads);
     let input_bytes = if sample.sizes_known { sample.input_bytes } else { 0 };
     drop(sample); // its values take memory

@@ -2,7 +2,6 @@
 
 mod atomic;
 mod deferred;
-mod direct;
 mod folder;
 mod lock;
 mod relay;
@@ -16,7 +15,7 @@ pub(crate) use deferred::Deferred;
 pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};
-pub(crate) use sequence::{DIRECT_WRITERS, Part, Sequence, Sink};
+pub(crate) use sequence::{Part, Sequence, Sink};
 pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
 pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};

@@ -4,7 +4,6 @@
 //! before it, so threads announce sizes as early as they can, and rarely wait. Parts of a stream
 //! have turns instead of places: a thread leaves its full buffer for the thread with the turn.
 
-use super::direct::{DirectFile, DirectPart};
 use super::relay::{Buffer, Relay};
 use crate::error::{Error, Result};
 use crate::io::in_order::InOrder;
@@ -19,35 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(crate) enum Sink<'a> {
     /// Positioned writes, in any order.
     File(&'a File),
-    /// The same, past the page cache.
-    Direct(DirectFile<'a>),
     /// One write after the other.
     Stream(&'a mut (dyn Write + Send)),
 }
-
-impl Sink<'_> {
-    /// Whether a file of this many bytes is written faster past the page cache, which may take
-    /// `memory_bytes`.
-    pub(crate) fn is_large(bytes: u64, memory_bytes: u64) -> bool {
-        bytes > memory_bytes / 2
-    }
-
-    /// The same sink, past the page cache if that is possible, `write_bytes` at a time. The file
-    /// will have `bytes` bytes; if not `is_exact`, at most as many.
-    pub(crate) fn directly(self, bytes: u64, is_exact: bool, write_bytes: usize) -> Self {
-        match self {
-            Self::File(file) => {
-                let reserve_bytes = if is_exact { bytes } else { 0 };
-                DirectFile::open(file, reserve_bytes, write_bytes)
-                    .map_or(Self::File(file), Self::Direct)
-            }
-            other => other,
-        }
-    }
-}
-
-/// Threads for each processor that write past the page cache.
-pub(crate) const DIRECT_WRITERS: usize = 2;
 
 /// An output in numbered parts.
 pub(crate) struct Sequence<'a> {
@@ -60,7 +33,6 @@ pub(crate) struct Sequence<'a> {
 
 enum To<'a> {
     File(&'a File),
-    Direct(DirectFile<'a>),
     Stream(Relay<'a, Buffer>),
 }
 
@@ -89,7 +61,6 @@ pub(crate) struct Part<'s, 'a> {
     place: Option<u64>,
     announced: Option<u64>,
     written: u64,
-    direct: Option<DirectPart>,
 }
 
 impl<'a> Sequence<'a> {
@@ -98,7 +69,6 @@ impl<'a> Sequence<'a> {
     pub(crate) fn new(sink: Sink<'a>, name: PathBuf, spare_buffers: usize) -> Self {
         let to = match sink {
             Sink::File(file) => To::File(file),
-            Sink::Direct(file) => To::Direct(file),
             Sink::Stream(stream) => {
                 let name = name.clone();
                 To::Stream(Relay::new(spare_buffers, move |buffer: &Buffer| {
@@ -133,7 +103,7 @@ impl<'a> Sequence<'a> {
     /// that began it; parts must be begun in order.
     pub(crate) fn part(&self, number: usize) -> Part<'_, 'a> {
         let announced = self.lock().announced[number];
-        Part { sequence: self, number, place: None, announced, written: 0, direct: None }
+        Part { sequence: self, number, place: None, announced, written: 0 }
     }
 
     /// Wakes all threads that wait; their writes fail.
@@ -144,19 +114,9 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Threads that should write for each processor: two if a write waits for the disk, so that
-    /// another thread computes meanwhile.
-    pub(crate) fn writers_per_processor(&self) -> usize {
-        if matches!(self.to, To::Direct(_)) { DIRECT_WRITERS } else { 1 }
-    }
-
     /// Ends the output; gives the bytes of all parts.
     pub(crate) fn finish(&self) -> Result<u64> {
-        let total = self.lock().total()?;
-        if let To::Direct(file) = &self.to {
-            file.set_len(total).map_err(Error::io("write", &self.name))?;
-        }
-        Ok(total)
+        self.lock().total()
     }
 
     fn lock(&self) -> MutexGuard<'_, Sizes> {
@@ -196,20 +156,6 @@ impl Part<'_, '_> {
                 written.map_err(Error::io("write", &sequence.name))?;
                 buffer.filled = 0;
             }
-            To::Direct(file) => {
-                let place = self.place()?;
-                let part = match self.direct.take() {
-                    Some(part) => Ok(part),
-                    None => file.part(place),
-                };
-                let written = part.and_then(|mut part| {
-                    file.write(&mut part, buffer.filled())?;
-                    self.direct = Some(part);
-                    Ok(())
-                });
-                written.map_err(Error::io("write", &sequence.name))?;
-                buffer.filled = 0;
-            }
             To::Stream(relay) => relay.pass(self.number, buffer)?,
         }
         self.written += filled;
@@ -229,9 +175,6 @@ impl Part<'_, '_> {
 
     /// Ends this part.
     pub(crate) fn finish(mut self) -> Result<()> {
-        if let (To::Direct(file), Some(part)) = (&self.sequence.to, self.direct.take()) {
-            file.finish(part).map_err(Error::io("write", &self.sequence.name))?;
-        }
         match self.announced {
             None => self.announce(self.written),
             Some(announced) if announced != self.written => {
@@ -285,13 +228,10 @@ mod tests {
     fn parts_written_in_any_order_stand_in_order() {
         for announce in [false, true] {
             let file = tempfile::tempfile_in(".").unwrap();
-            for sink in [Sink::File(&file), Sink::File(&file).directly(1, true, 1 << 20)] {
-                file.set_len(0).unwrap();
-                assert_eq!(write_backwards(sink, announce, 2), EXPECTED.len() as u64);
-                let mut found = vec![0; EXPECTED.len()];
-                file.read_exact_at(&mut found, 0).unwrap();
-                assert_eq!(found, EXPECTED.as_bytes());
-            }
+            assert_eq!(write_backwards(Sink::File(&file), announce, 2), EXPECTED.len() as u64);
+            let mut found = vec![0; EXPECTED.len()];
+            file.read_exact_at(&mut found, 0).unwrap();
+            assert_eq!(found, EXPECTED.as_bytes());
 
             for spare_buffers in [0, 2, 100] {
                 let mut stream = Vec::new();

@@ -1,12 +1,11 @@
 //! Features of files that only some systems have.
 //!
-//! Linux can create files without a name and name them later, open an open file again, and write
-//! past its page cache. On other systems these functions give none, and callers use a
-//! [`NamedFile`](super::NamedFile) and ordinary writes. With `--cfg plain_unix` they give none on
-//! Linux too, so that tests can run without these features.
+//! Linux can create files without a name and name them later, and open an open file again. On other
+//! systems these functions give none, and callers use a [`NamedFile`](super::NamedFile). With
+//! `--cfg plain_unix` they give none on Linux too, so that tests can run without these features.
 
+pub(crate) use system::Nameless;
 pub(super) use system::path_of;
-pub(crate) use system::{Nameless, open_direct};
 
 #[cfg(all(target_os = "linux", not(plain_unix)))]
 mod system {
@@ -53,13 +52,6 @@ mod system {
         }
     }
 
-    /// A second descriptor of a file, whose aligned writes go past the page cache; none if that is
-    /// impossible.
-    pub(crate) fn open_direct(file: &File) -> Option<File> {
-        let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
-        rustix::fs::open(path_of(file)?, flags, Mode::empty()).ok().map(File::from)
-    }
-
     /// A path that opens the same file from its beginning, as long as it is open here; none if
     /// `/proc` is not mounted.
     pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
@@ -93,11 +85,6 @@ mod system {
         }
     }
 
-    /// `F_NOCACHE` of macOS is only a request, and gives no speed.
-    pub(crate) fn open_direct(_file: &File) -> Option<File> {
-        None
-    }
-
     /// `/dev/fd` opens the file at its present position, not at its beginning.
     pub(crate) fn path_of(_file: &File) -> Option<std::path::PathBuf> {
         None
@@ -113,14 +100,5 @@ mod tests {
     fn a_nameless_file_says_why_it_cannot_be_made() {
         let created = Nameless::create_in(Path::new("/nonexistent/folder"), 0o600);
         assert!(created.is_err() || cfg!(any(not(target_os = "linux"), plain_unix)));
-    }
-
-    #[test]
-    fn a_direct_descriptor_is_of_the_same_file() {
-        use std::os::unix::fs::MetadataExt;
-        let file = tempfile::tempfile_in(".").unwrap();
-        let Some(direct) = open_direct(&file) else { return };
-        let number = |file: &std::fs::File| file.metadata().unwrap().ino();
-        assert_eq!(number(&direct), number(&file));
     }
 }

@@ -54,11 +54,8 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         self.announce(first, &tasks, &lens);
         context.progress.enter(Phase::Emit, values);
 
-        // With more threads, each gets less of the memory.
-        let per_processor = context.output.writers_per_processor();
-        let output_bytes = self.layout.output_bytes / per_processor;
         let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
-        let scratch_bytes = (self.layout.scratch_bytes - kept_bytes) / per_processor;
+        let scratch_bytes = self.layout.scratch_bytes - kept_bytes;
         let next = AtomicUsize::new(0);
         let work = || -> Result<Written> {
             let _guard = AbortOnPanic(context.output);
@@ -67,7 +64,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                     context.output,
                     context.progress,
                     context.style,
-                    output_bytes,
+                    self.layout.output_bytes,
                 ),
                 finisher: self.finisher(scratch_bytes),
             };
@@ -81,7 +78,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             }
             Ok(worker.emitter.written)
         };
-        self.sum_up(in_threads(self.layout.threads * per_processor, work))
+        self.sum_up(in_threads(self.layout.threads, work))
     }
 
     /// Makes the tasks for partitions of `lens` values each, in the order of the output, and the
@@ -152,10 +149,12 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         for result in results {
             match result {
                 Ok(written) => total += written,
-                Err(error) if failed.as_ref().is_none_or(|first| error.outranks(first)) => {
-                    failed = Some(error);
+                Err(error) => {
+                    failed = Some(match failed {
+                        Some(first) => first.or_worse(error),
+                        None => error,
+                    });
                 }
-                Err(_) => {} // this thread gave up because another one failed
             }
         }
         failed.map_or(Ok(total), Err)

@@ -32,16 +32,6 @@ impl Target<'_> {
             Self::Bytes(_, name) | Self::Values(_, _, name) => name,
         }
     }
-
-    /// Writes a file past the page cache: see [`Sink::directly`].
-    pub(in crate::sort) fn directly(self, bytes: u64, is_exact: bool, write_bytes: usize) -> Self {
-        match self {
-            Self::Bytes(sink, name) => {
-                Self::Bytes(sink.directly(bytes, is_exact, write_bytes), name)
-            }
-            Self::Values(..) => self,
-        }
-    }
 }
 
 /// An output in numbered parts.
@@ -97,14 +87,6 @@ impl<'a> Output<'a> {
         match self {
             Self::Bytes(sequence) => sequence.abort(),
             Self::Values(relay, _) => relay.abort(),
-        }
-    }
-
-    /// Threads that should write for each processor.
-    pub(in crate::sort) fn writers_per_processor(&self) -> usize {
-        match self {
-            Self::Bytes(sequence) => sequence.writers_per_processor(),
-            Self::Values(..) => 1,
         }
     }
 

@@ -92,8 +92,6 @@ struct Kept<'p, 'r, 'b> {
 pub(in crate::sort) const BELOW: usize = 0;
 /// See [`BELOW`].
 pub(in crate::sort) const ABOVE: usize = 1;
-/// Values that are tested together for the same partition.
-const GROUP: usize = 16;
 /// Bits of an entry outside of the window: the whole value.
 pub(in crate::sort) const OUTSIDE_BITS: u32 = 64;
 
@@ -191,30 +189,6 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         #[expect(clippy::cast_possible_truncation, reason = "at most 64 for each of 4096")]
         let behind = (first + filled + 1) as u32;
         *next = behind;
-    }
-
-    /// Stages values of one partition. It reads the fill of the stage only once for each stage.
-    fn append_all(&mut self, number: usize, values: &[u64]) {
-        let partitioning = self.partitioning;
-        let first = number * self.stage_len;
-        let stage = &mut self.stages[first..][..self.stage_len];
-        let mut filled = self.next[number] as usize - first;
-        let mut rest = values;
-        while !rest.is_empty() {
-            if filled == stage.len() {
-                self.kept.append_stage(number, stage);
-                filled = 0;
-            }
-            let (now, later) = rest.split_at(rest.len().min(stage.len() - filled));
-            for (slot, value) in stage[filled..].iter_mut().zip(now) {
-                *slot = partitioning.entry_of(*value);
-            }
-            filled += now.len();
-            rest = later;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "at most 64 for each of 4096")]
-        let next = (first + filled) as u32;
-        self.next[number] = next;
     }
 
     /// The entries of partition `number` that this thread holds.
@@ -348,22 +322,7 @@ impl<'p> Kept<'p, '_, '_> {
 impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     #[inline]
     fn values(&mut self, values: &[u64]) {
-        let partitioning = self.partitioning;
-        let number_of = |value: u64| partitioning.number_of(value);
-        let mut from = 0;
-        for (index, group) in values.as_chunks::<GROUP>().0.iter().enumerate() {
-            let number = number_of(group[0]);
-            // Neighbouring values often belong to one partition: sorted, clustered or few values.
-            if number_of(group[GROUP - 1]) == number
-                && number < partitioning.count
-                && group.iter().all(|&value| number_of(value) == number)
-            {
-                self.append_each(&values[from..index * GROUP]);
-                self.append_all(number, group);
-                from = (index + 1) * GROUP;
-            }
-        }
-        self.append_each(&values[from..]);
+        self.append_each(values);
     }
 
     fn checkpoint(&mut self) -> Result<()> {

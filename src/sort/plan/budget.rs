@@ -329,6 +329,12 @@ impl Budget {
         CommonShare { filter_bytes: 3 * part, set_bytes: 7 * part, spilled_bytes: part }
     }
 
+    /// The memory of which each of these two filters gets `filter_bytes`.
+    #[cfg(feature = "cli")]
+    pub(crate) fn for_common_filter(filter_bytes: u64) -> Self {
+        Self { bytes: filter_bytes / 3 * 16 }
+    }
+
     /// The memory of a command that is no sort, without that of the program itself.
     #[cfg(feature = "cli")]
     pub(crate) fn command(self) -> Self {

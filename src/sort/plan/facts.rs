@@ -17,17 +17,19 @@ pub(in crate::sort) struct Facts {
     /// Share of values that repeat an earlier one, estimated.
     pub(in crate::sort) duplicate_share: f64,
     pub(in crate::sort) can_reread: bool,
-    /// Free bytes for temporary files, or the reason why they are not known; 0 if temporary files
-    /// are not allowed.
+    /// Free bytes for temporary files, or the reason why there can be none.
     pub(in crate::sort) spill_bytes: Result<u64, String>,
 }
 
-/// Derives the facts from a sample of inputs in `format`. Temporary files may go to
-/// `folders`.
+/// Derives the facts from a sample of inputs in `format`. Temporary files may go to `folders`; if
+/// there are none, they are not allowed.
 pub(in crate::sort) fn facts(sample: &Sample, format: Format, folders: &[PathBuf]) -> Facts {
     let window = window(sample);
     let known = sample.sizes_known || sample.complete;
-    let spill_bytes = free_bytes(folders);
+    let spill_bytes = match folders {
+        [] => Err("temporary files are not allowed".to_owned()),
+        folders => free_bytes(folders),
+    };
     Facts {
         values: known.then(|| values(sample, format)),
         window,

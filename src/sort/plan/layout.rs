@@ -9,7 +9,6 @@ use super::facts::Facts;
 use super::strategy::Strategy;
 use super::tuning::Tuning;
 use crate::error::{Error, Result};
-use crate::io::write::DIRECT_WRITERS;
 use crate::sort::load::spill::packed_bytes;
 use crate::sort::partitioning::Partitioning;
 
@@ -26,8 +25,6 @@ pub(in crate::sort) struct Wishes {
     pub(in crate::sort) ignores_copies: bool,
     /// Whether malformed lines are written.
     pub(in crate::sort) keeps_rejects: bool,
-    /// Whether the output is written past the page cache.
-    pub(in crate::sort) writes_directly: bool,
     pub(in crate::sort) tuning: Tuning,
 }
 
@@ -42,8 +39,6 @@ pub(in crate::sort) struct Layout {
     pub(in crate::sort) output_bytes: usize,
     /// Blocks, output buffers and notes of malformed lines, over all threads.
     pub(in crate::sort) buffer_bytes: u64,
-    /// Bytes of one write past the page cache.
-    pub(in crate::sort) direct_bytes: usize,
     pub(in crate::sort) scratch_bytes: usize,
     pub(in crate::sort) chunk_words: usize,
     /// Size of a stage; a power of two.
@@ -90,8 +85,6 @@ pub(in crate::sort) struct Choice {
 
 /// Memory of a thread: its stack, its write buffer for temporary files, and small vectors.
 const THREAD_BYTES: u64 = 1 << 20;
-/// Memory of a thread that only writes: its stack, and its buffers for reading temporary files.
-const WRITER_BYTES: usize = 192 << 10;
 /// Memory for notes of malformed lines, in multiples of the block. The worst block has a
 /// malformed line in every second byte; a note takes five bytes, and twice that while its vector
 /// grows.
@@ -157,7 +150,6 @@ pub(in crate::sort) fn divide(
         block_bytes: buffers.block_bytes,
         output_bytes: buffers.output_bytes,
         buffer_bytes: buffers.total_bytes,
-        direct_bytes: buffers.direct_bytes,
         scratch_bytes,
         chunk_words,
         stage_bytes,
@@ -177,7 +169,6 @@ pub(in crate::sort) fn divide(
 struct Buffers {
     block_bytes: usize,
     output_bytes: usize,
-    direct_bytes: usize,
     /// Bytes of all threads, with notes of malformed lines.
     total_bytes: u64,
 }
@@ -189,18 +180,12 @@ impl Buffers {
         let (block, output) = if large { (512 << 10, 512 << 10) } else { (128 << 10, 256 << 10) };
         let block_bytes = wishes.tuning.block_bytes.unwrap_or(block).max(64);
         let output_bytes = wishes.tuning.output_bytes.unwrap_or(output);
-        let direct_bytes = if large { 1 << 20 } else { 128 << 10 };
-        let writers = if wishes.writes_directly {
-            // Writers share an output buffer; each has a stack and buffers for reading.
-            output_bytes + DIRECT_WRITERS * (direct_bytes + WRITER_BYTES)
-        } else {
-            3 * output_bytes // one of the thread, and two spare ones
-        };
+        let outputs = 3 * output_bytes; // one of the thread, and two spare ones
         let rejects = if wishes.keeps_rejects { REJECTS_PER_BLOCK * block_bytes } else { 0 };
         // A thread needs its block, and later its output buffer, but never both.
-        let each = (block_bytes + rejects).max(writers);
+        let each = (block_bytes + rejects).max(outputs);
         let total_bytes = wishes.threads as u64 * each as u64;
-        Self { block_bytes, output_bytes, direct_bytes, total_bytes }
+        Self { block_bytes, output_bytes, total_bytes }
     }
 }
 
@@ -354,7 +339,7 @@ fn dense(facts: &Facts, wishes: &Wishes, forced: bool) -> Result<Cost, String> {
 fn spill(facts: &Facts, wishes: &Wishes) -> Result<Cost, String> {
     let spill_bytes = facts.spill_bytes.clone()?;
     if spill_bytes == 0 {
-        return Err("temporary files are not allowed, or have no room".into());
+        return Err("there is no room for temporary files".into());
     }
     let layout = divide(facts, wishes, false, true).ok_or_else(too_small)?;
     let width = packed_bytes(layout.partitioning.shift) as u64;

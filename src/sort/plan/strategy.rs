@@ -4,6 +4,7 @@ use std::fmt;
 
 /// How a sort keeps to its memory limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Full partitions are absorbed into a bitmap of the value range.
     Dense,

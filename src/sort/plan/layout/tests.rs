@@ -19,7 +19,6 @@ fn wishes(memory_bytes: u64) -> Wishes {
         strategy: None,
         ignores_copies: false,
         keeps_rejects: false,
-        writes_directly: false,
         tuning: Tuning::default(),
     }
 }
@@ -30,17 +29,12 @@ fn the_shares_of_every_layout_add_up_to_the_limit() {
     let (unpacking, packing) = (16 << 20, 9 << 20);
     let others =
         Beside { unpacking, decoding: 12345, packing, set_writer: 7, iterator: 99, keys: 11 };
-    for (mebibytes, threads, directly, rejects) in
-        [(64, 1, false, false), (64, 2, true, false), (256, 2, false, true), (2048, 16, true, true)]
+    for (mebibytes, threads, rejects) in
+        [(64, 1, false), (64, 2, false), (256, 2, true), (2048, 16, true)]
     {
         for beside in [Beside::default(), others] {
-            let wishes = Wishes {
-                threads,
-                beside,
-                keeps_rejects: rejects,
-                writes_directly: directly,
-                ..wishes(mebibytes << 20)
-            };
+            let wishes =
+                Wishes { threads, beside, keeps_rejects: rejects, ..wishes(mebibytes << 20) };
             let mut fitted = 0;
             for (bitmap, spill) in [(false, false), (false, true), (true, false), (true, true)] {
                 let Some(layout) = divide(&facts, &wishes, bitmap, spill) else { continue };
