@@ -309,6 +309,27 @@ impl LineJob<'_> {
         self.chunks.each(&lines, |block| visit(block.lines()).map_err(located(block)))
     }
 
+    /// Hands over the lines of a text file one by one, without their terminators: the number of each
+    /// one, the place of its first byte, and its text.
+    #[cfg(feature = "cli")]
+    pub(crate) fn each_line(
+        &self,
+        path: &Path,
+        mut visit: impl FnMut(u64, u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let lines = LineInputs::of_text(vec![path.into()], None, self.chunks.unpack_bytes);
+        let mut number = 0;
+        self.chunks.each(&lines, |block| {
+            let mut at = block.offset;
+            for line in block.lines().split_inclusive(|&byte| byte == b'\n') {
+                number += 1;
+                visit(number, at, line.strip_suffix(b"\n").unwrap_or(line))?;
+                at += line.len() as u64;
+            }
+            Ok(())
+        })
+    }
+
     /// Number of keys in the lines of `paths`.
     pub(crate) fn count(&self, paths: Vec<PathBuf>) -> Result<u64> {
         let count = AtomicU64::new(0);

@@ -17,6 +17,9 @@ mod records;
 mod spool;
 mod tools;
 
+#[cfg(feature = "cli")]
+pub(crate) use records::HEAD_BYTES as RECORD_HEAD_BYTES;
+
 pub use filter::Answered;
 pub use funnel::Funnel;
 pub use group::{Group, GroupReport};

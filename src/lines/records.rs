@@ -15,7 +15,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-const HEAD_BYTES: usize = 12;
+/// Bytes of a record beside its line.
+pub(crate) const HEAD_BYTES: usize = 12;
 /// Records between two checks for a signal.
 const CHECK_RECORDS: u64 = 1 << 16;
 /// Bytes of output that are handed over together.

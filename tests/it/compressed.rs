@@ -265,3 +265,28 @@ fn commands_for_lines_unpack_within_their_limit() {
         work.set(&format!("{line} --mem 64M"), "").refused("cannot read keys: ");
     }
 }
+
+#[test]
+fn changes_and_keys_may_be_compressed() {
+    let work = Workspace::new();
+    work.set("build - -o s.bits", "1\n2\n3\n").quiet();
+    let changes = "\u{feff}-2\n\n+70000\n+5";
+    let packed = through("gzip", &["-c"], changes.as_bytes());
+    let keys = through("gzip", &["-c"], b"b\r\nc\n");
+    let Some((packed, keys)) = packed.zip(keys) else {
+        println!("skipped: there is no gzip");
+        return;
+    };
+    work.write("changes", packed);
+    work.set("apply s.bits changes", "").quiet();
+    let values = "1\n3\n5\n70000\n";
+    assert_eq!(work.set("cat s.bits", "").quiet(), values);
+    work.write("changes", "-5\n+7\n 8\n");
+    let wrong = "changes:3: byte 7: expected +VALUE or -VALUE: \" 8\"";
+    work.set("apply s.bits changes", "").refused(wrong);
+    assert_eq!(work.set("cat s.bits", "").quiet(), values, "nothing has changed");
+
+    work.write("log", "a 1\nb 2\nc 3\n");
+    work.set("bloom index build log --key prefix 1", "").quiet();
+    assert_eq!(work.set_with("bloom index get log", &keys).quiet(), "b 2\nc 3\n");
+}

@@ -5,7 +5,6 @@ use super::args::UpdateArgs;
 use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
-use crate::io::read::{byte_order_mark, check_end, open_file};
 use crate::number::{Line, Malformed, Notation, RunText};
 use crate::set::changes::union_of;
 use crate::set::container::{Container, Op, Scratch, intervals};
@@ -15,7 +14,7 @@ use crate::set::plan::Plan;
 use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, BufWriter, Stdout, Write};
+use std::io::{BufWriter, Stdout, Write};
 use std::path::Path;
 
 /// The values of operands, or of standard input without operands. An operand that is a number is a
@@ -221,29 +220,14 @@ impl ValueSink for Printer<'_> {
 /// Makes the changes that `diff` printed.
 pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Result<()> {
     let path = changes.unwrap_or(Path::new("-"));
-    let (name, file) = (path.display(), open_file(path)?);
-    let before = file.metadata().map_err(Error::io("read", path))?;
     let mut changes = ChangeLines::new(source);
-    let mut lines = BufReader::new(&file);
-    let (mut line, mut offset) = (Vec::new(), 0);
-    for number in 1_u64.. {
-        line.clear();
-        let bytes = lines.read_until(b'\n', &mut line).map_err(Error::io("read", path))? as u64;
-        if bytes == 0 {
-            break;
-        }
-        let mark = if number == 1 { byte_order_mark(&line) } else { 0 };
-        let text = line[mark..].strip_suffix(b"\n").unwrap_or(&line[mark..]);
+    source.line_tools().job().each_line(path, |number, at, text| {
         let read = changes.read(text).map_err(|(reason, place)| {
-            let (excerpt, byte) = (excerpt(text), offset + mark as u64 + place);
+            let (name, excerpt, byte) = (path.display(), excerpt(text), at + place);
             Error::usage(format!("{name}:{number}: byte {byte}: {reason}: \"{excerpt}\""))
         })?;
-        if let Some((range, comes)) = read {
-            changes.push(range, comes)?;
-        }
-        offset += bytes;
-    }
-    check_end(&file, &before, path)?;
+        read.map_or(Ok(()), |(range, comes)| changes.push(range, comes))
+    })?;
     let Changed { removed, added } = changes.changes.finish()?;
     change(source, set, &removed, &added)
 }

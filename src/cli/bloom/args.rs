@@ -354,7 +354,7 @@ pub(super) enum PlainChoice {
     Blocked,
 }
 
-/// What of a key is hashed, by the names of Guava's funnels.
+/// Which form of a key is hashed, by the names of Guava's funnels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum FunnelChoice {
     /// Its bytes, as of a UTF-8 string or a byte array

@@ -5,13 +5,12 @@ use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
 use crate::error::{Error, Result};
-use crate::io::read::standard_input;
 use crate::lines::index::{BlockIndex, Builder, IndexFile, KeyRule, LookupReport, Stat, path_of};
 use crate::size::ByteSize;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -182,12 +181,12 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
         Ok(())
     };
     if args.keys.is_empty() {
-        let (mut input, mut line) = (io::BufReader::new(standard_input()?), Vec::new());
-        while input.read_until(b'\n', &mut line).map_err(Error::io("read", "-"))? > 0 {
-            let key = line.strip_suffix(b"\n").unwrap_or(&line);
-            ask(key.strip_suffix(b"\r").unwrap_or(key))?;
-            line.clear();
-        }
+        source.line_tools().job().each(vec!["-".into()], |lines| {
+            lines.split_inclusive(|&byte| byte == b'\n').try_for_each(|line| {
+                let key = line.strip_suffix(b"\n").unwrap_or(line);
+                ask(key.strip_suffix(b"\r").unwrap_or(key))
+            })
+        })?;
     } else {
         args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
     }

@@ -8,6 +8,7 @@ use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
 use crate::error::Result;
 use crate::kernel::sys::Machine;
+use crate::lines::RECORD_HEAD_BYTES;
 use crate::lines::common_lines::{Facts, Plan, bits_for};
 use crate::size::ByteSize;
 use crate::sort::plan::budget::Budget;
@@ -134,15 +135,12 @@ impl Row {
     }
 }
 
-/// Bytes of a line beside its text, in memory or in a temporary file.
-const OVERHEAD_BYTES: u64 = 12;
-
 /// Describes how `common` would compare two such files.
 pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Result<String> {
     let size = |bytes| ByteSize::from_bytes(bytes).to_string();
     let plan = Plan::new(facts, rate, memory);
     let (smaller, larger) = (facts[plan.smaller], facts[1 - plan.smaller]);
-    let line_bytes = |facts: Facts| facts.bytes / facts.lines.max(1) + OVERHEAD_BYTES;
+    let line_bytes = |facts: Facts| facts.bytes / facts.lines.max(1) + RECORD_HEAD_BYTES as u64;
     let full_bytes = bits_for(plan.keys, rate)? / 8;
     let filter = match plan.filter_bits(rate)? {
         Some(bits) => {
@@ -158,7 +156,8 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Re
         None => "none: it would let nearly everything pass".into(),
     };
     let wanted = if full_bytes > plan.share.filter_bytes {
-        format!("; for {} --mem {}", percent(rate), size(full_bytes / 3 * 16))
+        let memory = Budget::for_common_filter(full_bytes).bytes();
+        format!("; for {} --mem {}", percent(rate), size(memory))
     } else {
         String::new()
     };
@@ -176,7 +175,7 @@ pub(super) fn explain_common(facts: [Facts; 2], rate: f64, memory: Budget) -> Re
         smaller.lines,
         larger.lines,
         size(memory.bytes()),
-        plan.share.set_bytes / (line_bytes(larger) + OVERHEAD_BYTES),
+        plan.share.set_bytes / (line_bytes(larger) + RECORD_HEAD_BYTES as u64),
         size(spilled.saturating_add(survivors)),
     ))
 }

@@ -426,6 +426,6 @@ impl Block {
 }
 
 /// Length of the byte-order mark at the start of `bytes`; 0 without one.
-pub(crate) fn byte_order_mark(bytes: &[u8]) -> usize {
+pub(super) fn byte_order_mark(bytes: &[u8]) -> usize {
     if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 }
 }

@@ -8,6 +8,7 @@ use super::regular::RegularFile;
 use crate::error::{Error, Result, excerpt};
 use crate::io::in_order::InOrder;
 use crate::number::Malformed;
+use integer_encoding::VarInt;
 use std::io::{self, Write};
 use std::ops::AddAssign;
 use std::path::PathBuf;
@@ -309,29 +310,18 @@ fn write_on_one_line(file: &mut dyn Write, text: &[u8]) -> io::Result<()> {
     file.write_all(b"\n")
 }
 
-/// Appends a number, 7 bits a byte, the lowest first.
-fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "below 128")]
-    bytes.push(number as u8);
+/// Appends a number, in as many bytes as it needs.
+fn push_number(bytes: &mut Vec<u8>, number: u64) {
+    let mut room = [0; 10];
+    let len = number.encode_var(&mut room);
+    bytes.extend_from_slice(&room[..len]);
 }
 
 /// Takes a number from the front of `bytes`.
 fn take_number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
+    let (number, len) = u64::decode_var(bytes)?;
+    *bytes = bytes.get(len..)?;
+    Some(number)
 }
 
 #[cfg(test)]

@@ -31,8 +31,6 @@ mod tests;
 mod unchanged;
 mod values;
 
-#[cfg(feature = "cli")]
-pub(crate) use block::byte_order_mark;
 pub(crate) use block::{Block, BlockFormat};
 pub(crate) use chunks::ChunkJob;
 pub(crate) use keyed::{KeyColumn, RowNumbers};

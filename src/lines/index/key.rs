@@ -30,6 +30,7 @@ const MAX_COLUMN: u32 = 1 << 16;
 /// # Ok::<(), bitsort::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum KeyRule {
     /// The whole row.
     #[default]

@@ -29,6 +29,7 @@ pub struct BlockIndex {
 
 /// The lines of a key, and the work that it took to find them.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found<'i> {
     /// The lines as they are in the file, in its order, with their line ends.
     pub lines: Vec<&'i [u8]>,
