@@ -320,6 +320,7 @@ pub enum Error {
 
 /// How a file differs from what its index was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DataChange {
     /// So many bytes longer.
     Longer(u64),
@@ -387,15 +388,15 @@ impl FolderFault {
 }
 
 impl Error {
-    /// Whether a run that met both errors tells this one: a thread that gave up knows less
-    /// than one that was interrupted, and this less than one that failed.
-    pub(crate) fn outranks(&self, other: &Self) -> bool {
+    /// The error that a run tells if it met both: a thread that gave up knows less than one that
+    /// was interrupted, and this less than one that failed.
+    pub(crate) fn or_worse(self, other: Self) -> Self {
         let rank = |error: &Self| match error {
             Self::Abandoned => 0,
             Self::Interrupted => 1,
             _ => 2,
         };
-        rank(self) > rank(other)
+        if rank(&other) > rank(&self) { other } else { self }
     }
 
     /// [`Interrupted`](Self::Interrupted), once somebody wants the run to end.
@@ -441,11 +442,14 @@ mod tests {
 
     #[test]
     fn a_failure_outranks_an_interruption_and_this_a_thread_that_gave_up() {
-        let ranked = [Error::Abandoned, Error::Interrupted, Error::usage("wrong")];
-        for (index, error) in ranked.iter().enumerate() {
-            for (other, than) in ranked.iter().enumerate() {
-                assert_eq!(error.outranks(than), index > other);
-            }
+        let ranked = |index: usize| match index {
+            0 => Error::Abandoned,
+            1 => Error::Interrupted,
+            _ => Error::usage("wrong"),
+        };
+        for (one, other) in (0..3).flat_map(|one| (0..3).map(move |other| (one, other))) {
+            let worse = ranked(one).or_worse(ranked(other)).to_string();
+            assert_eq!(worse, ranked(one.max(other)).to_string());
         }
     }
 }

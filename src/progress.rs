@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 /// The present work of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Phase {
     /// Sampling the inputs for a plan.
     Survey,
@@ -17,6 +18,19 @@ pub enum Phase {
     Emit,
     /// Reading sets from their smallest value to their largest.
     Walk,
+}
+
+impl Phase {
+    /// The name of the variant in lower case, as the Python package has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Survey => "survey",
+            Self::Load => "load",
+            Self::Emit => "emit",
+            Self::Walk => "walk",
+        }
+    }
 }
 
 /// Counters of a run, cheap enough to be updated once a block.

@@ -1,7 +1,7 @@
 //! Runs long work without the interpreter's lock; Ctrl-C ends it.
 
 use crate::error::raise;
-use bitsort::{Phase, Progress};
+use bitsort::Progress;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use std::panic::resume_unwind;
@@ -156,11 +156,5 @@ pub(crate) fn in_threads<I: Send, S>(
 
 fn tell(callback: &Bound<'_, PyAny>, progress: &Progress) -> PyResult<()> {
     let (phase, done, total) = progress.snapshot();
-    let phase = match phase {
-        Phase::Survey => "survey",
-        Phase::Load => "load",
-        Phase::Emit => "emit",
-        Phase::Walk => "walk",
-    };
-    callback.call1((phase, done, total)).map(drop)
+    callback.call1((phase.name(), done, total)).map(drop)
 }

@@ -1,7 +1,7 @@
 //! The options for the notation of numbers.
 
 use crate::error::{Error, Result};
-use crate::number::{Line, Malformed, Notation};
+use crate::number::{Line, Notation};
 
 // How numbers are written as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::Args)]
@@ -66,22 +66,12 @@ impl NotationArgs {
 
     /// Parses a value of the command line, which has the same form as on a line.
     pub(super) fn value(self, text: &str) -> Result<u64, String> {
-        match self.output().without_ranges().parse_line(text.as_bytes()) {
-            Line::Value(value) => Ok(value),
-            Line::Blank => Err("expected a number".into()),
-            Line::Range { .. } => Err(Malformed::ManyValues.to_string()),
-            Line::Malformed { reason, .. } => Err(reason.to_string()),
-        }
+        range(self.output().without_ranges(), text).map(|[value, _]| value)
     }
 
     /// Parses the values of an operand, which has the same form as a line of a set.
     pub(super) fn range(self, text: &str) -> Result<[u64; 2], String> {
-        match self.set().parse_line(text.as_bytes()) {
-            Line::Value(value) => Ok([value, value]),
-            Line::Range { first, last } => Ok([first, last]),
-            Line::Blank => Err("expected a number".into()),
-            Line::Malformed { reason, .. } => Err(reason.to_string()),
-        }
+        range(self.set(), text)
     }
 
     /// The text of a value.
@@ -89,5 +79,15 @@ impl NotationArgs {
         let notation = self.output().without_ranges();
         let too_large = Error::ValueTooLarge { value, format: notation.name() };
         notation.text(value).ok_or(too_large)
+    }
+}
+
+/// The first and the last value of a text; they are the same unless the notation takes ranges.
+fn range(notation: Notation, text: &str) -> Result<[u64; 2], String> {
+    match notation.parse_line(text.as_bytes()) {
+        Line::Value(value) => Ok([value, value]),
+        Line::Range { first, last } => Ok([first, last]),
+        Line::Blank => Err("expected a number".into()),
+        Line::Malformed { reason, .. } => Err(reason.to_string()),
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// How natural numbers lie in a file or stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Format {
     /// Decimal digits, one number a line (the grammar is in [`number`](crate::number)).
     #[default]

@@ -82,6 +82,7 @@ pub struct Changes {
 
 /// The values that changes remove and add; no value is in both.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Changed {
     /// Values to remove.
     pub removed: SetFile,

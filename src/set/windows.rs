@@ -52,8 +52,8 @@ pub(super) fn write_windows(
 fn either(one: Result<u64>, other: Result<u64>) -> Result<u64> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(one.saturating_add(other)),
-        (Err(one), Err(other)) if other.outranks(&one) => Err(other),
-        (Err(error), _) | (_, Err(error)) => Err(error),
+        (Err(one), Err(other)) => Err(one.or_worse(other)),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
     }
 }
 

@@ -272,6 +272,7 @@ fn bytes(format: Format, value: u64) -> Vec<u8> {
         Format::U32Be => narrow.unwrap().to_be_bytes().to_vec(),
         Format::U64Le => value.to_le_bytes().to_vec(),
         Format::U64Be => value.to_be_bytes().to_vec(),
+        _ => unreachable!("the model has all formats"),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::too_large;
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{ChunkReader, Length};
+use integer_encoding::VarInt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt;
@@ -107,18 +108,11 @@ impl Read for PageHead {
 /// field before, then a zigzag number.
 fn unpacked_bytes(header: &[u8]) -> Option<u64> {
     const NEXT_FIELD_I32: u8 = 0x15;
-    let mut bytes = header.iter();
+    let mut rest = header;
     let mut field = || {
-        let mut number = 0;
-        (*bytes.next()? == NEXT_FIELD_I32).then_some(())?;
-        for shift in (0..35).step_by(7) {
-            let byte = *bytes.next()?;
-            number |= u64::from(byte & 0x7F) << shift;
-            if byte < 0x80 {
-                return Some(number);
-            }
-        }
-        None
+        let (number, len) = u64::decode_var(rest.strip_prefix(&[NEXT_FIELD_I32])?)?;
+        rest = rest.get(1 + len..)?;
+        Some(number)
     };
     let (_kind, unpacked) = (field()?, field()?);
     Some(unpacked >> 1)

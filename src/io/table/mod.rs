@@ -48,6 +48,7 @@ use std::path::Path;
 
 /// A format of files that hold columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TableFormat {
     /// Apache Parquet.
     Parquet,

@@ -6,11 +6,8 @@
 //! answer that was computed from zeros is wrong, so a question checks the mark before it gives its
 //! answer.
 
-use memmap2::Mmap;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-use std::fs::File;
 use std::io;
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -93,59 +90,32 @@ impl Entry {
     }
 }
 
-/// A mapped file that knows whether bytes of it were lost.
-#[derive(Debug)]
-pub(crate) struct Map {
-    bytes: Mmap,
-    entry: Option<&'static Entry>,
-    /// The mapped file, whose length is compared; none unless the map is guarded.
-    file: Option<File>,
+/// Looks after the map at these addresses, if maps are guarded.
+pub(super) fn guarded(start: usize, end: usize) -> Option<Guarded> {
+    if !maps_are_guarded() {
+        return None;
+    }
+    // If this fails, the handler stays where it was, and lost bytes end the process.
+    let _ = come_to_front();
+    Some(Guarded(Entry::take(start, end)))
 }
 
-impl Map {
-    /// A map that the handler is to look after, if there is one.
-    pub(super) fn guarded(bytes: Mmap, file: Option<&File>) -> io::Result<Self> {
-        let range = bytes.as_ptr_range();
-        let is_guarded = maps_are_guarded();
-        if is_guarded {
-            // If this fails, the handler stays where it was, and lost bytes end the process.
-            let _ = come_to_front();
-        }
-        let file = file.filter(|_| is_guarded).map(File::try_clone).transpose()?;
-        let entry = is_guarded.then(|| Entry::take(range.start.addr(), range.end.addr()));
-        Ok(Self { bytes, entry, file })
-    }
+/// A map that the handler looks after, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Guarded(&'static Entry);
 
-    /// The length of the file, if that is now less than the map's. A cut in the middle of a page
-    /// brings no signal: the rest of the page reads as zeros.
-    pub(crate) fn cut_to(&self) -> io::Result<Option<u64>> {
-        let Some(file) = &self.file else { return Ok(None) };
-        let len = file.metadata()?.len();
-        Ok((len < self.bytes.len() as u64).then_some(len))
-    }
-
-    /// Whether bytes were read that the file no longer has. They are zeros now.
-    pub(crate) fn is_lost(&self) -> bool {
+impl Guarded {
+    /// Whether bytes were read that the file no longer has.
+    pub(super) fn is_lost(&self) -> bool {
         // The compiler must not read the mark before the bytes that the caller has read.
         compiler_fence(Ordering::SeqCst);
-        self.entry.is_some_and(|entry| entry.lost.load(Ordering::Acquire))
+        self.0.lost.load(Ordering::Acquire)
     }
 }
 
-impl Deref for Map {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-impl Drop for Map {
+impl Drop for Guarded {
     fn drop(&mut self) {
-        // Before the bytes are unmapped: nobody reads them any more.
-        if let Some(entry) = self.entry.take() {
-            entry.give();
-        }
+        self.0.give();
     }
 }
 

@@ -16,15 +16,15 @@ mod temporary;
 pub(crate) use cache_lines::{CacheLines, atomic_words};
 pub(crate) use closed::Standard;
 pub(crate) use disk::free_bytes;
-pub(crate) use files::{Nameless, open_direct};
+pub(crate) use files::Nameless;
 pub use guard::guard_mapped_files;
-pub(crate) use guard::{LOST, Map, any_was_lost, maps_are_guarded};
+pub(crate) use guard::{LOST, any_was_lost, maps_are_guarded};
 pub use limits::Machine;
 pub(crate) use limits::peak_resident_bytes;
 
 #[cfg(feature = "cli")]
 pub(crate) use lost::{watch_maps, watch_memory};
-pub(crate) use map::{map_copy, map_file};
+pub(crate) use map::{Map, map_copy, map_file};
 #[cfg(feature = "cli")]
 pub(crate) use memory::give_back_large_blocks;
 pub(crate) use memory::{Pages, advise_huge_pages};

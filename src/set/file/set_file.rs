@@ -150,10 +150,13 @@ impl SetFile {
     }
 
     fn open_if(path: &Path, is_meant: impl Fn(SetKind) -> bool) -> Result<Option<Self>> {
-        if let Some(set) = keyed::open_named(path)? {
-            return Ok(Some(set));
-        }
-        let metadata = std::fs::metadata(path).map_err(Error::io("open", path))?;
+        let metadata = match std::fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(missing) => match keyed::open_named(path)? {
+                Some(set) => return Ok(Some(set)),
+                None => return Err(Error::io("open", path)(missing)),
+            },
+        };
         if metadata.is_dir() {
             return Self::open_folder(path).map(Some);
         }

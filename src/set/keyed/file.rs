@@ -55,6 +55,7 @@ pub struct KeyedSets {
 
 /// The entry of a set in the directory of a file.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Keyed<'a> {
     /// Its key.
     pub key: &'a [u8],

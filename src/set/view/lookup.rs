@@ -140,8 +140,8 @@ impl Bits {
     }
 }
 
-/// The values of a set in buckets, which are filled from the front; 0 stands for no value. What does
-/// not fit in a bucket is in the next one.
+/// The values of a set in buckets, which are filled from the front; 0 stands for no value. Values that
+/// do not fit in a bucket are in the next one.
 #[derive(Debug)]
 pub(super) struct Values {
     words: Pages,
@@ -219,7 +219,7 @@ impl Values {
     }
 }
 
-/// Whether a bucket has a value. It looks at all places: where the value is nobody can predict.
+/// Whether a bucket has a value. It looks at all places: the processor cannot predict where the value is.
 #[inline]
 fn is_in(value: u64, bucket: &[u64; BUCKET]) -> bool {
     bucket.iter().fold(0, |found, &other| found | u8::from(other == value)) > 0

@@ -279,7 +279,7 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    /// The same for a batch, of which `found` has as many; it asks the set for what the table does
+    /// The same for a batch; `found` has the same length. It asks the set for what the table does
     /// not know.
     fn answer_by_table(
         &mut self,

@@ -9,10 +9,8 @@
 //! apart. In a word with more values than it has room for marks, each value passes.
 //!
 //! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
-//! its memory, and hashes each value to find them. 2 × 10^7 lines against a set of 10^8 values,
-//! whole command, processor time (and medians of five, in turn, on a busy machine): with a screen
-//! in the order of the set 0.44 s (1.24 s), with none 0.70 s (2.66 s), with a blocked filter of the
-//! same size, filled by both threads, 4.1 s (9.1 s).
+//! its memory, and hashes each value to find them. A whole command takes 9 times as long with one
+//! (docs/experiments.md).
 
 use super::{Cursor, Damage, SetView, Shape, Walk};
 use crate::kernel::in_threads;
