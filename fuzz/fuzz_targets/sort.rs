@@ -140,6 +140,7 @@ fn bytes(format: Format, terminator: u8, value: u64, out: &mut Vec<u8>) {
         Format::U32Be => out.extend_from_slice(&u32::try_from(value).unwrap().to_be_bytes()),
         Format::U64Le => out.extend_from_slice(&value.to_le_bytes()),
         Format::U64Be => out.extend_from_slice(&value.to_be_bytes()),
+        _ => unreachable!("these are all formats"),
     }
 }
 

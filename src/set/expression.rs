@@ -21,7 +21,6 @@ use std::str::CharIndices;
 
 /// A parsed expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Expression {
     /// A set by its name.
     Name(String),

@@ -196,7 +196,7 @@ fn jaccard(and: &BTreeSet<u64>, or: &BTreeSet<u64>) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn operations_on_every_pair_of_representations_agree_with_the_model(a in values(), b in values()) {
