@@ -137,8 +137,8 @@ impl<'p, 'r, 'b, E: Entry> Scatter<'p, 'r, 'b, E> {
         }
     }
 
-    /// Stages values one by one.
-    #[inline]
+    /// Stages values one by one. It is a call: in the loop of a parser it would take its registers.
+    #[inline(never)]
     fn append_each(&mut self, values: &[u64]) {
         let mut rest = values.iter();
         while self.append_some(&mut rest) {
