@@ -3,8 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use bitsort::sort::{InvalidLines, Sort, Tuning};
 use bitsort::number::Column;
+use bitsort::sort::{InvalidLines, Sort, Tuning};
 use bitsort::{ByteSize, Error};
 use bitsort_fuzz::{Meaning, MemoryFile, folder, meaning};
 use libfuzzer_sys::fuzz_target;
@@ -122,9 +122,7 @@ fn record(text: &[u8], start: usize, delimiter: u8) -> (Vec<Vec<u8>>, usize, boo
         }
         fields.push(match quoted {
             None => text[field_start..at].to_vec(),
-            Some(inner) if text[rest..at].iter().all(|&byte| byte == b'\r') => {
-                text[inner].to_vec()
-            }
+            Some(inner) if text[rest..at].iter().all(|&byte| byte == b'\r') => text[inner].to_vec(),
             Some(_) => return (fields, line_end, true),
         });
         if text.get(at) != Some(&delimiter) {

@@ -62,10 +62,8 @@ fn model(rows: &[(&[u8], Ids)]) -> Model {
 
 fn written(model: &Model) -> Vec<u8> {
     let path = folder().join("written.sets");
-    let pairs: Vec<_> = model
-        .iter()
-        .flat_map(|(key, ids)| ids.iter().map(|id| (key.clone(), *id)))
-        .collect();
+    let pairs: Vec<_> =
+        model.iter().flat_map(|(key, ids)| ids.iter().map(|id| (key.clone(), *id))).collect();
     Group::new().threads(1).pairs(pairs).to_file(&path).unwrap();
     std::fs::read(&path).unwrap()
 }
@@ -126,7 +124,8 @@ fn join(sets: &KeyedSets) {
 
 fn spark_rows(rows: &[(i64, &[u8])]) {
     let Ok(set) = spark::from_rows(rows.iter().copied()) else { return };
-    let bits: u64 = rows.iter().flat_map(|(_, row)| row.iter()).map(|b| u64::from(b.count_ones())).sum();
+    let bits: u64 =
+        rows.iter().flat_map(|(_, row)| row.iter()).map(|b| u64::from(b.count_ones())).sum();
     assert!(set.len() <= bits);
     let again = spark::from_rows(spark::rows(set.as_set().view()).map(|row| {
         let (bucket, bitmap) = row.unwrap();

@@ -3,11 +3,11 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bitsort::ByteSize;
 use bitsort::bloom::parquet::ParquetFilter;
 use bitsort::lines::Group;
 use bitsort::number::Column;
 use bitsort::set::foreign::spark;
-use bitsort::ByteSize;
 use bitsort::sort::Sort;
 use bitsort_fuzz::{Edit, MemoryFile, damage, folder};
 use libfuzzer_sys::fuzz_target;
@@ -46,7 +46,8 @@ fuzz_target!(|case: Case| {
     let number = |number: u8| Column::Number(usize::from(number % 12));
     let column = case.column.map(number);
     if let Ok(filter) = ParquetFilter::open(&path, column.as_ref()) {
-        let _ = (filter.contains_text(b"7"), filter.contains_text(b"key"), filter.contains_text(b""));
+        let _ =
+            (filter.contains_text(b"7"), filter.contains_text(b"key"), filter.contains_text(b""));
     }
     if spark::is_table(&path).is_ok_and(|is_table| is_table) {
         let _ = spark::read_table(&path, MEMORY);
