@@ -1,7 +1,7 @@
 //! Merges 32 values with 32 others by a bitonic network, after Inoue and Taura (VLDB 2015). A value
 //! that comes twice is found by comparing neighbours.
 
-use super::Low;
+use super::{Low, head, with_top, without_top};
 use std::arch::x86_64::{
     __m512i, _mm512_cmpneq_epu16_mask, _mm512_loadu_si512, _mm512_mask_blend_epi16,
     _mm512_mask_compress_epi16, _mm512_mask_loadu_epi16, _mm512_max_epu16, _mm512_min_epu16,
@@ -11,8 +11,6 @@ use std::arch::x86_64::{
 
 /// Values of a register.
 const LANES: usize = 32;
-/// Fills lanes without a value. The arrays that are merged do not have this value any more.
-const TOP: Low = [0xFF, 0xFF];
 
 const fn lanes(first: u16, step: u16) -> [u16; LANES] {
     let mut lanes = [0; LANES];
@@ -33,7 +31,7 @@ fn constant(lanes: &[u16; LANES]) -> __m512i {
     unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
 }
 
-/// The values from `start` on, and [`TOP`] in the other lanes.
+/// The values from `start` on, and 65535 in the other lanes.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn load(values: &[Low], start: usize) -> __m512i {
@@ -105,23 +103,12 @@ impl Output<'_> {
     }
 }
 
-/// The values without 65535, and whether it was there.
-fn without_top(values: &[Low]) -> (&[Low], bool) {
-    match values {
-        [rest @ .., TOP] => (rest, true),
-        _ => (values, false),
-    }
-}
-
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
     let ((a, top), (b, other_top)) = (without_top(a), without_top(b));
     let most = a.len() + b.len();
     let none = _mm512_set1_epi16(-1);
     let mut output = Output { both, out, count: 0, before: none };
-    let head = |values: &[Low], at: usize| {
-        values.get(at).map_or(1 << 16, |&low| u32::from(u16::from_le_bytes(low)))
-    };
     let (mut i, mut j) = (0, 0);
     // The upper half of the values that were merged last.
     let mut rest = None;
@@ -145,9 +132,5 @@ pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize 
     }
     output.push(rest.unwrap_or(none));
     output.push(none);
-    let Output { out, mut count, .. } = output;
-    count -= usize::from(count > 0 && out[count - 1] == TOP);
-    count = count.min(most);
-    out[count] = TOP;
-    count + usize::from(if both { top || other_top } else { top != other_top })
+    with_top(both, output.out, output.count, most, [top, other_top])
 }

@@ -70,3 +70,34 @@ pub(crate) fn merge(level: Level, both: bool, a: &[Low], b: &[Low], out: &mut [L
         _ => scalar::merge(both, a, b, out),
     }
 }
+
+/// Fills lanes without a value where vectors are merged. The arrays have this value no more then.
+#[cfg(target_arch = "x86_64")]
+const TOP: Low = [0xFF, 0xFF];
+
+/// The values without [`TOP`], and whether it was there.
+#[cfg(target_arch = "x86_64")]
+fn without_top(values: &[Low]) -> (&[Low], bool) {
+    match values {
+        [rest @ .., TOP] => (rest, true),
+        _ => (values, false),
+    }
+}
+
+/// Value `at`, or more than any value behind the last one.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn head(values: &[Low], at: usize) -> u32 {
+    values.get(at).map_or(1 << 16, |&low| u32::from(u16::from_le_bytes(low)))
+}
+
+/// Ends a merge of arrays that have `most` values together: takes a [`TOP`] of the lanes from the
+/// `count` values in `out`, and adds that of the arrays. Gives how many values there are.
+#[cfg(target_arch = "x86_64")]
+fn with_top(both: bool, out: &mut [Low], mut count: usize, most: usize, tops: [bool; 2]) -> usize {
+    count -= usize::from(count > 0 && out[count - 1] == TOP);
+    count = count.min(most);
+    out[count] = TOP;
+    let [top, other] = tops;
+    count + usize::from(if both { top || other } else { top != other })
+}

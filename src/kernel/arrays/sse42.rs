@@ -5,7 +5,7 @@
 //! Steps have no branches that depend on values: a misprediction costs more than a step. Comparing
 //! 32 with 32 values by rotation takes 64 instructions of AVX-512, and is slower.
 
-use super::Low;
+use super::{Low, TOP, head, with_top, without_top};
 use std::arch::x86_64::{
     __m128i, _SIDD_BIT_MASK, _SIDD_CMP_EQUAL_ANY, _SIDD_UWORD_OPS, _mm_alignr_epi8,
     _mm_blend_epi16, _mm_cmpeq_epi16, _mm_cmpistrm, _mm_cvtsi128_si32, _mm_loadu_si128,
@@ -187,17 +187,6 @@ pub(super) fn filter(keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize
     count
 }
 
-/// Fills lanes without a value. The arrays that are merged do not have this value any more.
-const TOP: Low = [0xFF, 0xFF];
-
-/// The values without [`TOP`], and whether it was there.
-fn without_top(values: &[Low]) -> (&[Low], bool) {
-    match values {
-        [rest @ .., TOP] => (rest, true),
-        _ => (values, false),
-    }
-}
-
 /// The values from `start` on, and [`TOP`] in the other lanes.
 #[target_feature(enable = "sse4.2")]
 #[inline]
@@ -267,9 +256,6 @@ pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize 
     let most = a.len() + b.len();
     let none = _mm_set1_epi16(-1);
     let mut output = Output { both, out, count: 0, before: none };
-    let head = |values: &[Low], at: usize| {
-        values.get(at).map_or(1 << 16, |&low| u32::from(u16::from_le_bytes(low)))
-    };
     let (mut i, mut j) = (0, 0);
     // The upper half of the values that were merged last.
     let mut rest = None;
@@ -290,9 +276,5 @@ pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize 
     }
     output.push(rest.unwrap_or(none));
     output.push(none);
-    let Output { out, mut count, .. } = output;
-    count -= usize::from(count > 0 && out[count - 1] == TOP);
-    count = count.min(most);
-    out[count] = TOP;
-    count + usize::from(if both { top || other_top } else { top != other_top })
+    with_top(both, output.out, output.count, most, [top, other_top])
 }
