@@ -81,7 +81,7 @@ pub enum Error {
         what: String,
     },
     /// A file of a format that this program was built without.
-    #[error("{input} is in {format} format: build with the feature columnar to read it")]
+    #[error("{input} is in {format} format, and this build has no feature columnar to read it")]
     LeftOut {
         /// Name as the user gave it.
         input: String,
@@ -263,13 +263,6 @@ pub enum Error {
         /// What is needed.
         needed_bytes: u64,
     },
-    /// The values of a window take more memory than there is for them, and they may not go
-    /// to temporary files. A sort then reads its inputs in several passes.
-    #[error("the values take more than the {pool_bytes} bytes of memory for them")]
-    PoolFull {
-        /// The memory for values of one thread.
-        pool_bytes: u64,
-    },
     /// No strategy fits the limits.
     #[error("no way to sort this within the limits ({reasons})")]
     NoPlan {
@@ -304,12 +297,10 @@ pub enum Error {
         /// One clause.
         what: String,
     },
-    /// The run was cancelled.
+    /// The run was cancelled. If one thread fails, the others end with this error too; the run gives
+    /// that of the thread that failed.
     #[error("interrupted")]
     Interrupted,
-    /// Another thread of the run failed: its error is told, and not this one.
-    #[error("given up, as another thread failed")]
-    Abandoned,
     /// Counts do not add up, or values would be out of order: a defect of this program.
     #[error("internal check failed: {what}; what was written so far is not to be used")]
     Accounting {
@@ -388,15 +379,10 @@ impl FolderFault {
 }
 
 impl Error {
-    /// The error that a run tells if it met both: a thread that gave up knows less than one that
-    /// was interrupted, and this less than one that failed.
+    /// The error that a run gives if it met both: a thread that was interrupted knows less than one
+    /// that failed.
     pub(crate) fn or_worse(self, other: Self) -> Self {
-        let rank = |error: &Self| match error {
-            Self::Abandoned => 0,
-            Self::Interrupted => 1,
-            _ => 2,
-        };
-        if rank(&other) > rank(&self) { other } else { self }
+        if matches!(self, Self::Interrupted) { other } else { self }
     }
 
     /// [`Interrupted`](Self::Interrupted), once somebody wants the run to end.
@@ -441,15 +427,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_outranks_an_interruption_and_this_a_thread_that_gave_up() {
-        let ranked = |index: usize| match index {
-            0 => Error::Abandoned,
-            1 => Error::Interrupted,
-            _ => Error::usage("wrong"),
-        };
-        for (one, other) in (0..3).flat_map(|one| (0..3).map(move |other| (one, other))) {
-            let worse = ranked(one).or_worse(ranked(other)).to_string();
-            assert_eq!(worse, ranked(one.max(other)).to_string());
-        }
+    fn a_failure_outranks_an_interruption() {
+        let failed = |what: &str| Error::usage(what);
+        let interrupted = || Error::Interrupted;
+        assert_eq!(failed("one").or_worse(interrupted()).to_string(), "one");
+        assert_eq!(interrupted().or_worse(failed("other")).to_string(), "other");
+        assert_eq!(failed("one").or_worse(failed("other")).to_string(), "one");
+        assert!(matches!(interrupted().or_worse(interrupted()), Error::Interrupted));
     }
 }

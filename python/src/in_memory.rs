@@ -43,7 +43,7 @@ impl Columns {
             let count = out.len().min(column.len() - row);
             let (part, rest) = std::mem::take(&mut out).split_at_mut(count);
             // `first_refusal` finds out which value it was.
-            let refused = |_| bitsort::Error::Abandoned;
+            let refused = |_| bitsort::Error::Interrupted;
             copy(column, row, part).map_err(refused)?;
             (out, from, number) = (rest, from + count, number + 1);
         }

@@ -120,7 +120,7 @@ impl Iterator for Rows {
                 Ok(false) => return None,
                 Err(error) => {
                     *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    return Some(Err(bitsort::Error::Abandoned));
+                    return Some(Err(bitsort::Error::Interrupted));
                 }
             }
         }

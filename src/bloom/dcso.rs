@@ -60,7 +60,7 @@ pub fn filter(keys: u64, rate: f64) -> Result<BloomFilter, BuildError> {
 
 const VERSION: u8 = 1;
 pub(super) const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
-pub(super) const PACKED: &str = "the file is packed: unpack it with gunzip first";
+pub(super) const PACKED: &str = "the file is packed by gzip; only unpacked ones are read";
 const FIELDS: usize = 6;
 
 /// Reads a file of `bloom`: the filter, and the data behind it.

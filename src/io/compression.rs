@@ -98,7 +98,7 @@ impl Compression {
         if UNKNOWN.iter().any(|unknown| suffix.eq_ignore_ascii_case(unknown)) {
             let path = path.display();
             return Err(format!(
-                "{path}: .{suffix} is not written: choose .gz, .zst, .bz2 or .xz, or no compression"
+                "{path}: .{suffix} is not written, only .gz, .zst, .bz2 and .xz are"
             ));
         }
         Ok(())

@@ -60,12 +60,12 @@ impl<T> InOrder<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Abandoned`] after an [`abort`](Self::abort).
+    /// [`Error::Interrupted`] after an [`abort`](Self::abort).
     pub(crate) fn wait(&self, number: u64) -> Result<()> {
         let waits = |state: &mut State<T>| !state.is_aborted && state.current < number;
         let state = self.passed.wait_while(self.lock(), waits);
         let is_aborted = state.unwrap_or_else(PoisonError::into_inner).is_aborted;
-        if is_aborted { Err(Error::Abandoned) } else { Ok(()) }
+        if is_aborted { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Takes the items that wait of part `number`.
@@ -172,7 +172,7 @@ mod tests {
         std::thread::scope(|scope| {
             let late = scope.spawn(|| order.wait(1));
             order.abort();
-            assert!(matches!(late.join().unwrap(), Err(Error::Abandoned)));
+            assert!(matches!(late.join().unwrap(), Err(Error::Interrupted)));
         });
     }
 

@@ -24,19 +24,15 @@ pub(super) struct Pass {
     pub(super) emit: Duration,
 }
 
-/// Reads all inputs, and writes the values of the layout's window.
-///
-/// # Errors
-///
-/// [`Error::PoolFull`] if the window has more values than fit in memory, and no temporary files are
-/// allowed. Nothing is written then.
+/// Reads all inputs, and writes the values of the layout's window. None, and nothing is written, if
+/// the window has more values than fit in memory, and no temporary files are allowed.
 pub(super) fn pass(
     context: &Context<'_, '_>,
     layout: &Layout,
     outside: Outside,
     may_spill: bool,
     invalid: Invalid<'_>,
-) -> Result<Pass> {
+) -> Result<Option<Pass>> {
     if layout.entry_bits == 32 {
         run::<u32>(context, layout, outside, may_spill, invalid)
     } else {
@@ -50,7 +46,7 @@ fn run<E: Entry>(
     outside: Outside,
     may_spill: bool,
     invalid: Invalid<'_>,
-) -> Result<Pass> {
+) -> Result<Option<Pass>> {
     let partitioning = layout.partitioning;
     let mut pool_pages = reserve(layout.pool_bytes)?;
     let segment_words = low_mask(partitioning.shift) / 64 + 1;
@@ -86,17 +82,20 @@ fn run<E: Entry>(
     let scanned = scan(context.inputs, &context.scan_options(), &ledger, scatters);
     // Report the first malformed line, even if something else failed too.
     let tally = ledger.finish()?;
+    if relief.is_full() {
+        return Ok(None);
+    }
     let scatters = scanned?;
     let load = started.elapsed();
 
     let started = Instant::now();
     let loaded = Loaded { context, layout, relief: &relief, scatters };
     let written = loaded.emit(outside)?;
-    Ok(Pass {
+    Ok(Some(Pass {
         tally,
         written,
         spilled_bytes: relief.spill.as_ref().map_or(0, SpillFiles::bytes),
         load,
         emit: started.elapsed(),
-    })
+    }))
 }

@@ -223,10 +223,8 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
         }
         let Some(layout) = self.layout_of(slice) else { return Ok(false) };
         self.readings += 1;
-        let done = match pass(self.context, &layout, Outside::Drop, false, Invalid::Skip) {
-            Err(Error::PoolFull { .. }) => return Ok(false),
-            other => other?,
-        };
+        let done = pass(self.context, &layout, Outside::Drop, false, Invalid::Skip)?;
+        let Some(done) = done else { return Ok(false) };
         if done.written.values != slice.count {
             return Err(Error::InputChanged {
                 input: self

@@ -157,22 +157,17 @@ impl Plan<'_> {
             let (done, passes) = passes(layout, rejects)?;
             return Ok((done, strategy, passes));
         }
-        match pass(context, layout, Outside::Keep, may_spill, rejects.invalid()) {
-            Ok(done) => Ok((done, strategy, 1)),
-            Err(Error::PoolFull { .. }) if facts.can_reread => {
-                // More values than the sample showed, and no temporary files: read slices.
-                rejects.restart()?;
-                let plain = divide(facts, wishes, false, false);
-                let (done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;
-                Ok((done, Strategy::MultiPass, passes + 1))
-            }
-            Err(Error::PoolFull { .. }) => {
-                let cannot = context.inputs.iter().find(|input| !input.can_reread());
-                let input = cannot.map_or_else(String::new, |input| input.name.clone());
-                Err(Error::CannotReread { input })
-            }
-            Err(error) => Err(error),
+        if let Some(done) = pass(context, layout, Outside::Keep, may_spill, rejects.invalid())? {
+            return Ok((done, strategy, 1));
         }
+        // More values than the sample showed, and no temporary files: read slices.
+        if let Some(input) = context.inputs.iter().find(|input| !input.can_reread()) {
+            return Err(Error::CannotReread { input: input.name.clone() });
+        }
+        rejects.restart()?;
+        let plain = divide(facts, wishes, false, false);
+        let (done, passes) = passes(plain.as_ref().unwrap_or(layout), rejects)?;
+        Ok((done, Strategy::MultiPass, passes + 1))
     }
 }
 

@@ -91,13 +91,12 @@ impl Stream {
             && look.purpose == Purpose::Values
             && !look.is_binary
         {
-            let what = if cfg!(feature = "columnar") {
-                format!("it is in {format} format: name the file, a pipe cannot be read twice")
+            let why = if cfg!(feature = "columnar") {
+                "which is read only from a file, because a pipe cannot be read twice"
             } else {
-                format!(
-                    "it is in {format} format: build with the feature columnar and name the file"
-                )
+                "and this build has no feature columnar to read it"
             };
+            let what = format!("it is in {format} format, {why}");
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let Some(format) = Compression::of_input(&head, look.is_binary) else {

@@ -67,7 +67,7 @@ impl ColumnFilters {
 impl<W: Write + Send> BitmapWriter<W> {
     pub(crate) fn new(_: W, _: u64) -> io::Result<Self> {
         let format = TableFormat::Parquet;
-        let what = format!("build with the feature columnar for {format} files");
+        let what = format!("this build has no feature columnar to write {format} files");
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }
 
@@ -134,7 +134,7 @@ impl<W: Write + Send> TableWriter<W> {
         _: u64,
         _: Option<f64>,
     ) -> io::Result<Self> {
-        let what = format!("build with the feature columnar for {format} files");
+        let what = format!("this build has no feature columnar to write {format} files");
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }
 

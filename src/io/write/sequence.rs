@@ -263,7 +263,7 @@ mod tests {
             let late =
                 scope.spawn(|| sequence.part(1).write(&mut Buffer { bytes: vec![0], filled: 1 }));
             sequence.abort();
-            assert!(matches!(late.join().unwrap(), Err(Error::Abandoned)));
+            assert!(matches!(late.join().unwrap(), Err(Error::Interrupted)));
         });
     }
 }

@@ -223,6 +223,6 @@ impl RowNumbers for Numbering {
 
     fn check(&self) -> Result<()> {
         // `into_parts` gives the error itself.
-        if self.aside().failed.is_some() { Err(Error::Abandoned) } else { Ok(()) }
+        if self.aside().failed.is_some() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }

@@ -211,9 +211,9 @@ fn rows_that_fail_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sets");
     for whole in [0, 10, 100_000] {
-        let rows = (0..whole).map(|id| Ok(("a", id))).chain([Err(crate::Error::Abandoned)]);
+        let rows = (0..whole).map(|id| Ok(("a", id))).chain([Err(crate::Error::Interrupted)]);
         let failed = Group::new().try_pairs(rows).to_file(&path);
-        assert!(matches!(failed, Err(crate::Error::Abandoned)), "{failed:?}");
+        assert!(matches!(failed, Err(crate::Error::Interrupted)), "{failed:?}");
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);
     }
 }

@@ -24,7 +24,7 @@ impl Data {
         }
         let bytes = map_file(&file).map_err(Error::io("map", path))?;
         if Compression::of_content(&bytes).is_some() {
-            let what = "is compressed: its lines cannot be read one by one; unpack it";
+            let what = "is compressed: its lines cannot be read one by one";
             return Err(Error::usage(format!("{} {what}", path.display())));
         }
         Ok(Self { path: path.into(), file, bytes })

@@ -169,7 +169,7 @@ impl Reading {
                 return Err(Error::NotConvertible { input: name.to_owned(), found });
             }
             None => {
-                let what = "deletion vectors: choose one by its number";
+                let what = "deletion vectors, and no number says which one is meant";
                 return Err(Error::usage(format!("{name} has {count} {what}{}", list(&parts))));
             }
         };

@@ -23,23 +23,15 @@ pub(in crate::sort) struct Pool<'p> {
     freed: Vec<Chunk<'p>>,
     /// Number of fresh chunks that are held back until the pool runs out for the first time.
     reserve: usize,
-    /// Bytes of all chunks.
-    bytes: u64,
 }
 
 impl<'p> Pool<'p> {
     /// Cuts `memory` into chunks. It holds back all but `percent` of them until the pool runs out
     /// once: threads that run out at different times keep the disk busy.
     pub(in crate::sort) fn new(memory: &'p mut [u64], chunk_words: usize, percent: usize) -> Self {
-        let bytes = size_of_val(memory) as u64;
         let fresh = memory.chunks_exact_mut(chunk_words);
         let reserve = fresh.len() * (100 - percent.min(100)) / 100;
-        Self { fresh, freed: Vec::new(), reserve, bytes }
-    }
-
-    /// The error if the values of this window do not fit in the pool.
-    pub(in crate::sort) fn full(&self) -> Error {
-        Error::PoolFull { pool_bytes: self.bytes }
+        Self { fresh, freed: Vec::new(), reserve }
     }
 
     pub(in crate::sort) fn take(&mut self) -> Option<Chunk<'p>> {

@@ -37,12 +37,25 @@ pub(in crate::sort) struct Relief<'b> {
     pub(in crate::sort) dropped: AtomicU64,
     /// Whether any bit was set.
     pub(in crate::sort) used: AtomicBool,
+    /// Whether the values take more memory than a thread has for them, and nothing relieves it.
+    full: AtomicBool,
 }
 
 impl<'b> Relief<'b> {
     /// Whether partitions were absorbed into the bitmap.
     pub(in crate::sort) fn was_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether the pass ended because its values did not fit.
+    pub(in crate::sort) fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    /// Ends the pass, because its values do not fit.
+    fn give_up(&self) -> Error {
+        self.full.store(true, Ordering::Relaxed);
+        Error::Interrupted
     }
 
     /// A partition's segment, if the bitmap was used.
@@ -101,7 +114,14 @@ impl<'b> Relief<'b> {
         spill: Option<SpillFiles>,
         distinct: bool,
     ) -> Self {
-        Self { segments, spill, distinct, dropped: AtomicU64::new(0), used: false.into() }
+        Self {
+            segments,
+            spill,
+            distinct,
+            dropped: 0.into(),
+            used: false.into(),
+            full: false.into(),
+        }
     }
 }
 
@@ -242,7 +262,7 @@ impl<'p> Kept<'p, '_, '_> {
         }
         let chunk = self.pool.take();
         if chunk.is_none() {
-            self.failed = Some(self.pool.full());
+            self.failed = Some(self.relief.give_up());
         }
         chunk
     }
@@ -275,7 +295,7 @@ impl<'p> Kept<'p, '_, '_> {
                     while !left.is_empty() {
                         if list.needs_chunk::<E>(1) {
                             // A chunk was just given back, so the pool has one.
-                            let chunk = self.pool.take().ok_or_else(|| self.pool.full())?;
+                            let chunk = self.pool.take().ok_or_else(|| self.relief.give_up())?;
                             list.add_chunk(chunk);
                         }
                         let (now, later) = left.split_at(list.room::<E>().min(left.len()));
@@ -293,7 +313,7 @@ impl<'p> Kept<'p, '_, '_> {
         match &self.relief.spill {
             Some(_) => self.spill::<E>(),
             None if self.pool.available() * 32 > held => Ok(()),
-            None => Err(self.pool.full()),
+            None => Err(self.relief.give_up()),
         }
     }
 
