@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A screen is made if there is a line for so many bytes of the set. That is an eighth as many lines
 /// as an array of these bytes has values.
 const SET_BYTES_A_LINE: usize = 16;
+/// Of so many values one is found, or more: then a screen saves time that knows it without the set.
+const MANY: u64 = 16;
 /// Bytes of a line, to guess how many there are.
 const LINE_BYTES: u64 = 16;
 
@@ -62,10 +64,12 @@ impl<'a> Screening<'a> {
     pub(super) fn screen(&self) -> Result<Option<&Screen>, Damage> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;
-        if 2 * self.found.load(Ordering::Relaxed) >= asked || asked.max(self.expected) < enough {
+        let found = self.found.load(Ordering::Relaxed);
+        if 2 * found >= asked || asked.max(self.expected) < enough {
             return Ok(None);
         }
-        let make = || Screen::of(self.view, self.max_bytes, self.threads);
+        let many = found * MANY >= asked;
+        let make = || Screen::of(self.view, self.max_bytes, self.threads, many);
         self.screen.get_or_init(make).as_ref().map(Option::as_ref).map_err(|damage| *damage)
     }
 

@@ -22,6 +22,7 @@ mod dense;
 mod folder;
 mod lookup;
 mod many;
+mod pattern;
 mod query;
 mod roaring;
 mod run_list;

@@ -1,17 +1,18 @@
 //! A screen: a small filter in front of a set. It stops most values that are not in the set, so
-//! nobody asks the set for them. Of most values that pass it often knows that they are in the set.
+//! nobody asks the set for them. With marks it also knows of most values that they are in the set.
 //!
 //! The words of a screen are in the order of the set: each container has a slot of words, found by
-//! its key, and each word of a slot stands for neighbouring values. A word has a mark for each of
-//! its values that are in the set: some lower bits of the value, and a bit that is set. So the
-//! screen is filled from front to back, a slot at a time. Containers share slots only if their keys
-//! are far apart. If no two share one, a mark has as many bits as a word needs to tell its values
-//! apart. In a word with more values than it has room for marks, each value passes.
+//! its key, and each word of a slot stands for neighbouring values. So the screen is filled from
+//! front to back, a slot at a time. A word has a [`Pattern`] of its values that are in the set: four
+//! bits a value, or a mark of each. Containers share slots only if their keys are far apart; then
+//! there are no marks, because these tell values apart by their lower bits only. In a word with more
+//! values than it has room for marks, each value passes.
 //!
 //! Why it is no filter of `bloom`: such a filter puts neighbouring values in cache lines all over
 //! its memory, and hashes each value to find them. A whole command takes 9 times as long with one
 //! (docs/experiments.md).
 
+use super::pattern::{Marks, Pattern, bits, bits_pass};
 use super::{Cursor, Damage, SetView, Shape, Walk};
 use crate::kernel::in_threads;
 use crate::kernel::prefetch;
@@ -48,7 +49,8 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// A screen for `view` in at most `max_bytes`, made by `threads`; none if it would not help, or
-    /// there is no memory for it. O(values).
+    /// there is no memory for it. O(values). If `many` of the values to come are in the set, it has
+    /// marks where it can; else it is smaller and faster.
     ///
     /// # Errors
     ///
@@ -57,11 +59,13 @@ impl Screen {
         view: SetView<'_>,
         max_bytes: usize,
         threads: usize,
+        many: bool,
     ) -> Result<Option<Self>, Damage> {
         if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(None);
         }
-        Self::of_keys(view, Keys::of(view)?, max_bytes, threads)
+        let keys = Keys::of(view)?;
+        Self::of_keys(view, keys, max_bytes, threads, many && keys.are_dense())
     }
 
     /// The same for a view that has these keys.
@@ -70,8 +74,9 @@ impl Screen {
         keys: Keys,
         max_bytes: usize,
         threads: usize,
+        has_marks: bool,
     ) -> Result<Option<Self>, Damage> {
-        let Some(best) = keys.slot_word_bits() else { return Ok(None) };
+        let Some(best) = keys.slot_word_bits(has_marks) else { return Ok(None) };
         let fits = |slot_word_bits: &u32| {
             let bytes = keys.slots().checked_mul(WORD_BYTES << slot_word_bits);
             bytes.is_some_and(|bytes| bytes <= max_bytes)
@@ -79,13 +84,15 @@ impl Screen {
         };
         // Half the memory lets more values pass.
         match [best, best.saturating_sub(1)].into_iter().find(fits) {
-            Some(bits) => Self::with_slots(view, keys, keys.slot_bits() + bits, bits, threads),
+            Some(bits) => {
+                Self::with_slots(view, keys, keys.slot_bits() + bits, bits, threads, has_marks)
+            }
             None => Ok(None),
         }
     }
 
-    /// About the bytes that the best screen for `view` has; the smallest one has a quarter of them,
-    /// or more. 0 if there is none. O(1).
+    /// About the bytes that the largest screen for `view` has; the smallest one has an eighth of
+    /// them, or more. 0 if there is none. O(1).
     pub(crate) fn best_bytes(view: SetView<'_>) -> Result<u64, Damage> {
         if view.bytes() < MIN_SET_BYTES || has_small_buckets(view) {
             return Ok(0);
@@ -93,7 +100,7 @@ impl Screen {
         if let Shape::Sparse(_) = view.0 {
             let keys = Keys::of(view)?;
             let bytes = |bits: u32| (keys.slots() as u64).saturating_mul(8 << bits);
-            return Ok(keys.slot_word_bits().map_or(0, bytes));
+            return Ok(keys.slot_word_bits(keys.are_dense()).map_or(0, bytes));
         }
         Ok((view.bytes() as u64 * 2).checked_next_power_of_two().unwrap_or(u64::MAX))
     }
@@ -121,19 +128,17 @@ impl Screen {
         if !keys.are_dense() {
             return Ok(None);
         }
-        let screen = Self::of_keys(view, keys, max_bytes, threads)?;
-        Ok(screen.filter(Self::is_exact)) // else its answers would be wrong
-    }
-
-    /// Whether it is sure of values.
-    pub(super) fn is_exact(&self) -> bool {
-        self.slots.marks.is_exact
+        Self::of_keys(view, keys, max_bytes, threads, true)
     }
 
     /// Whether each of `values` is in the set, into `found`, which has as many answers. Appends the
-    /// places of values that have no answer yet. The screen is from [`for_many`](Self::for_many).
+    /// places of values that have no answer yet: all, if the screen has no marks.
     pub(super) fn answer(&self, values: &[u64], found: &mut [bool], unsure: &mut Vec<usize>) {
         let (words, slots) = (self.words.words(), self.slots);
+        let Pattern::Marks(marks) = slots.pattern else {
+            unsure.extend(0..values.len());
+            return;
+        };
         for &value in values.iter().take(DEPTH) {
             slots.ask(value, words);
         }
@@ -143,24 +148,28 @@ impl Screen {
             }
             let word = words[slots.word(value)];
             let is_inside = self.keys.span(value);
-            *found = is_inside & slots.marks.has(value, word);
-            if is_inside && word == slots.marks.full {
+            *found = is_inside & marks.has(value, word);
+            if is_inside && word == marks.full {
                 unsure.push(place);
             }
         }
     }
 
-    /// A screen of this size, a power of two; none if there is no memory for it.
+    /// A screen of this size, a power of two; none if there is no memory for it. It has marks if
+    /// each key has a slot of its own, and they are wanted.
     #[cfg(test)]
     pub(super) fn in_bytes(
         view: SetView<'_>,
         bytes: usize,
         threads: usize,
+        wants_marks: bool,
     ) -> Result<Option<Self>, Damage> {
         let keys = Keys::of(view)?;
         let word_bits = (bytes / WORD_BYTES).ilog2();
         let slot_word_bits = word_bits.saturating_sub(keys.slot_bits().max(1)).min(16);
-        Self::with_slots(view, keys, word_bits, slot_word_bits, threads)
+        let has_room = keys.slot_bits() + slot_word_bits <= word_bits;
+        let has_marks = wants_marks && keys.are_dense() && has_room;
+        Self::with_slots(view, keys, word_bits, slot_word_bits, threads, has_marks)
     }
 
     /// A screen of 2^`word_bits` words, with 2^`slot_word_bits` of them in a slot.
@@ -170,9 +179,11 @@ impl Screen {
         word_bits: u32,
         slot_word_bits: u32,
         threads: usize,
+        has_marks: bool,
     ) -> Result<Option<Self>, Damage> {
         let has_room = keys.slot_bits() + slot_word_bits <= word_bits;
-        let slots = Slots::new(word_bits, slot_word_bits, keys.are_dense() && has_room);
+        let is_dense = keys.are_dense() && has_room;
+        let slots = Slots::new(word_bits, slot_word_bits, is_dense, has_marks);
         let Ok(mut words) = Pages::zeroed(1 << word_bits) else { return Ok(None) };
         slots.fill(words.words_mut(), view, threads)?;
         let bytes = words.bytes().len().min((keys.slots() * WORD_BYTES) << slot_word_bits);
@@ -187,7 +198,7 @@ impl Screen {
     /// Whether a value that passed is in the set without doubt.
     #[inline]
     fn is_sure(&self, value: u64, word: u64) -> bool {
-        self.is_exact() && word != self.slots.marks.full && self.keys.span(value)
+        self.slots.pattern.is_sure(word) && self.keys.span(value)
     }
 }
 
@@ -245,13 +256,16 @@ impl Keys {
 
     /// The fewest words of a slot, 2 to this power, with which a word has room for two and a half
     /// times as many marks as it has values on average: then one word in thirty, at most, has too
-    /// many values. None if a bitmap would be smaller.
-    fn slot_word_bits(self) -> Option<u32> {
+    /// many values. Without marks, the fewest words with ten bits a value. None if a bitmap would be
+    /// smaller.
+    fn slot_word_bits(self, has_marks: bool) -> Option<u32> {
         /// A slot is as large as a bitmap then.
         const MOST: u32 = 10;
         let values = self.values.div_ceil(self.containers.max(1) as u64);
-        let marks = |bits: u32| Marks::of(bits, self.are_dense()).count() << bits;
-        (0..=MOST).find(|&bits| values * 5 <= marks(bits) * 2)
+        (0..=MOST).find(|&bits| match has_marks {
+            true => values * 5 <= (Marks::of(bits).count() << bits) * 2,
+            false => values * 10 <= 64 << bits,
+        })
     }
 
     /// The slots that are used: others stand for keys beyond the last one.
@@ -341,6 +355,17 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     /// [`DEPTH`] behind them: prefetches in a bunch wait for each other.
     #[inline]
     fn look(&mut self, start: usize, count: usize) -> u64 {
+        match self.screen.slots.pattern {
+            Pattern::Bits => self.look_with(start, count, bits_pass),
+            Pattern::Marks(marks) => {
+                self.look_with(start, count, |value, word| marks.passes(value, word))
+            }
+        }
+    }
+
+    /// The same with a test of a value and its word.
+    #[inline]
+    fn look_with(&mut self, start: usize, count: usize, passes: impl Fn(u64, u64) -> u64) -> u64 {
         let (words, slots) = (self.screen.words.words(), self.screen.slots);
         let values = &self.values[start..][..DEPTH + LOOK];
         let numbers = &mut self.words[start..][..DEPTH + LOOK];
@@ -348,7 +373,7 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
         for place in 0..count.min(LOOK) {
             numbers[DEPTH + place] = slots.ask(values[DEPTH + place], words);
             passing += passing;
-            passing += slots.marks.passes(values[place], words[numbers[place] as usize]);
+            passing += passes(values[place], words[numbers[place] as usize]);
         }
         passing
     }
@@ -356,10 +381,10 @@ impl<'a, T: Copy + Default> Queue<'a, T> {
     /// Puts those of the waiting values that may be in the set into `passed`.
     pub(crate) fn finish(&mut self, passed: &mut Passed<T>) {
         passed.len = 0;
-        let (words, marks) = (self.screen.words.words(), self.screen.slots.marks);
+        let (words, pattern) = (self.screen.words.words(), self.screen.slots.pattern);
         let waiting = mem::take(&mut self.waiting);
         for place in 0..waiting {
-            let passing = marks.passes(self.values[place], words[self.words[place] as usize]);
+            let passing = pattern.passes(self.values[place], words[self.words[place] as usize]);
             self.take(place, passing, 1, passed);
         }
     }
@@ -413,18 +438,19 @@ struct Slots {
     mask: usize,
     /// Words of a slot; a power of two. A slot stands for 2^16 values.
     len: usize,
-    marks: Marks,
+    pattern: Pattern,
 }
 
 impl Slots {
     /// For 2^`word_bits` words, with 2^`slot_word_bits` of them in a slot. With `dense`, each key
-    /// has a slot of its own.
-    fn new(word_bits: u32, slot_word_bits: u32, dense: bool) -> Self {
+    /// has a slot of its own. `marks` need that.
+    fn new(word_bits: u32, slot_word_bits: u32, dense: bool, marks: bool) -> Self {
         let len = 1 << slot_word_bits;
         let spreading = MULTIPLIER >> (MAX_WORD_BITS - word_bits) | 1;
         let multiplier = if dense { (len as u64) << 32 } else { spreading };
         let mask = ((1 << word_bits) - 1) & !(len - 1);
-        Self { multiplier, mask, len, marks: Marks::of(slot_word_bits, dense) }
+        let pattern = if marks { Pattern::Marks(Marks::of(slot_word_bits)) } else { Pattern::Bits };
+        Self { multiplier, mask, len, pattern }
     }
 
     /// Whether neighbouring keys have neighbouring slots.
@@ -462,10 +488,12 @@ impl Slots {
 
     /// Fills `words`; each thread fills a share of the slots.
     fn fill(self, words: &mut [u64], view: SetView<'_>, threads: usize) -> Result<(), Damage> {
-        /// For each thread.
-        const SHARES: usize = 4;
-        // Some shares may have no values.
-        let shares = if threads == 1 { 1 } else { SHARES * threads };
+        // Some shares may have no values. Of a sparse set, values of other shares are passed over,
+        // but each share walks over all containers of other sets.
+        let shares = match view.0 {
+            Shape::Sparse(_) if self.is_dense() && threads > 1 => 4 * threads,
+            _ => threads,
+        };
         let words_of_share = (words.len() / self.len).div_ceil(shares) * self.len;
         let shares = words.chunks_mut(words_of_share);
         let shares = Mutex::new(shares.enumerate());
@@ -501,7 +529,7 @@ impl Slots {
                 self.take(&mut aside, container, &mut lows);
                 slot.iter_mut()
                     .zip(&aside)
-                    .for_each(|(word, more)| *word = self.marks.joined(*word, *more));
+                    .for_each(|(word, more)| *word = self.pattern.joined(*word, *more));
             } else {
                 self.take(slot, container, &mut lows);
             }
@@ -537,7 +565,7 @@ impl Slots {
                 let word = ((value >> shift) as usize & mask).wrapping_sub(share.first_word);
                 let Some(slot) = share.words.get_mut(word) else { break };
                 let before = if word == last { all } else { 0 };
-                all = self.marks.with(before, self.marks.mark(value));
+                all = self.pattern.with(before, value);
                 last = word;
                 *slot = all;
                 taken += 1;
@@ -560,164 +588,44 @@ impl Slots {
             Container::Runs(runs) => {
                 for (first, last) in runs.iter().map(|&run| ends(run)) {
                     let (first, last) = (self.of_low(first), self.of_low(last));
-                    slot[first..=last].fill(self.marks.full);
+                    slot[first..=last].fill(self.pattern.full());
                 }
             }
         }
     }
 
-    /// Puts values into an empty slot. The values ascend, so a word is composed without reading it,
-    /// and stored for each of its values.
+    /// Puts values into an empty slot.
     #[inline]
     fn take_lows(self, slot: &mut [u64], lows: impl Iterator<Item = u32> + Clone) {
+        match self.pattern {
+            Pattern::Bits => self.compose(slot, lows, |word, low| word | bits(low)),
+            Pattern::Marks(marks) => self.compose(slot, lows, |word, low| marks.with(word, low)),
+        }
+    }
+
+    /// The same by a function that adds a value to a word. The values ascend, so a word is composed
+    /// without reading it, and stored for each of its values.
+    #[inline]
+    fn compose(
+        self,
+        slot: &mut [u64],
+        lows: impl Iterator<Item = u32> + Clone,
+        with: impl Fn(u64, u64) -> u64,
+    ) {
         let (mut last, mut all, mut ascend) = (0, 0, true);
         for low in lows.clone() {
             let word = self.of_low(low);
-            all = self.marks.with(if word == last { all } else { 0 }, self.marks.mark(low.into()));
+            all = with(if word == last { all } else { 0 }, low.into());
             ascend &= word >= last;
             last = word;
             slot[word] = all;
         }
         if !ascend {
             // A damaged file: values that a question may still find must pass.
-            lows.for_each(|low| slot[self.of_low(low)] = self.marks.full);
+            lows.for_each(|low| slot[self.of_low(low)] = self.pattern.full());
         }
-    }
-}
-
-/// How the marks of values lie in a word, from its lowest bit on.
-#[derive(Debug, Clone, Copy)]
-struct Marks {
-    /// Bits of a value in its mark. One bit more tells a mark from no mark.
-    bits: u32,
-    /// Whether a mark is of one value only, if its key is one of the set's.
-    is_exact: bool,
-    /// By so many bits the bits of a value are shifted and joined with themselves.
-    fold: u32,
-    /// The lowest bit of each mark.
-    ones: u64,
-    /// A word that all values pass: it has too many, or those of a run. It has the highest mark and
-    /// no other, which no other word has, because marks come in from below.
-    full: u64,
-}
-
-/// Bits of a value in its mark, if containers may share a slot: eight marks fill a word.
-const SHARED_BITS: u32 = 7;
-
-impl Marks {
-    /// For slots of 2^`slot_word_bits` words; with `dense`, each key has a slot of its own.
-    fn of(slot_word_bits: u32, dense: bool) -> Self {
-        let bits = if dense { 16 - slot_word_bits } else { SHARED_BITS };
-        let ones = (0..64 / (bits + 1)).fold(0, |ones, mark| ones | 1 << (mark * (bits + 1)));
-        let full = 1 << ((64 / (bits + 1)) * (bits + 1) - 1);
-        // A value has 16 bits in its slot, so this shift leaves none.
-        let fold = if dense { 16 } else { SHARED_BITS };
-        Self { bits, is_exact: dense, fold, ones, full }
-    }
-
-    /// Marks that a word has room for.
-    fn count(self) -> u64 {
-        self.ones.count_ones().into()
-    }
-
-    /// The mark of a value.
-    #[inline]
-    fn mark(self, value: u64) -> u64 {
-        let low = value & 0xFFFF;
-        let flag = 1 << self.bits;
-        (low ^ low >> self.fold) & (flag - 1) | flag
-    }
-
-    /// A word with one more mark.
-    #[inline]
-    fn with(self, word: u64, mark: u64) -> u64 {
-        if word & self.full == 0 { word << (self.bits + 1) | mark } else { self.full }
-    }
-
-    /// The marks of two words in one.
-    fn joined(self, word: u64, more: u64) -> u64 {
-        if word == self.full || more == self.full {
-            return self.full;
-        }
-        let width = self.bits + 1;
-        let marks = (0..64 / width).map(|place| more >> (place * width) & ((1 << width) - 1));
-        marks.filter(|&mark| mark != 0).fold(word, |word, mark| self.with(word, mark))
-    }
-
-    /// 1 if a value with this word may be in the set; else 0.
-    #[inline]
-    fn passes(self, value: u64, word: u64) -> u64 {
-        u64::from(self.has(value, word) || word == self.full)
-    }
-
-    /// Whether a word has the mark of a value.
-    #[inline]
-    fn has(self, value: u64, word: u64) -> bool {
-        let other = word ^ self.mark(value).wrapping_mul(self.ones);
-        // Source: Hacker's Delight, 2nd edition, section 6-1, for marks in place of bytes: one of
-        // them is 0.
-        let found = other.wrapping_sub(self.ones) & !other & self.ones << self.bits;
-        found != 0
     }
 }
 
 /// 2^64 over the golden ratio.
 pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_lets_its_values_pass_and_others_only_if_it_is_full() {
-        for slot_word_bits in 0..=16 {
-            let marks = Marks::of(slot_word_bits, true);
-            let (values, room) = (1_u64 << (16 - slot_word_bits), marks.count());
-            assert!(marks.is_exact && room == 64 / (17 - u64::from(slot_word_bits)));
-            let first = 0x7_0000 + 11 * values % 0x1_0000;
-            let step = (values / 70).max(1) | 1;
-            let has =
-                |count: u64, value: u64| (1..=count).any(|n| first + n * step % values == value);
-            let mut word = 0;
-            for count in 1..=room + 2 {
-                word = marks.with(word, marks.mark(first + count * step % values));
-                assert_eq!(word == marks.full, count > room);
-                for value in (first..first + values).take(300) {
-                    let expected = count > room || has(count, value);
-                    assert_eq!(marks.passes(value, word) == 1, expected, "{value} of {count}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn words_of_several_containers_are_joined() {
-        for marks in [Marks::of(9, true), Marks::of(6, true), Marks::of(9, false)] {
-            let word = |values: std::ops::Range<u64>| {
-                values.fold(0, |word, value| marks.with(word, marks.mark(3 * value)))
-            };
-            let room = marks.count();
-            for (a, b) in [(0, 0), (0, 1), (1, 0), (1, 2), (room, 0), (0, room), (2, room - 2)] {
-                let joined = marks.joined(word(0..a), word(a..a + b));
-                assert!(joined != marks.full || a + b == 0);
-                for value in 0..=room {
-                    assert_eq!(marks.passes(3 * value, joined) == 1, value < a + b);
-                }
-            }
-            for (a, b) in [(1, room), (room, 1), (room + 1, 0), (0, room + 1)] {
-                assert_eq!(marks.joined(word(0..a), word(0..b)), marks.full);
-            }
-        }
-    }
-
-    #[test]
-    fn values_that_share_a_word_of_several_containers_mostly_have_different_marks() {
-        let marks = Marks::of(3, false);
-        for step in [1, 2, 64, 128, 256] {
-            let mut found: Vec<u64> = (0..16).map(|n| marks.mark(n * step)).collect();
-            found.sort_unstable();
-            found.dedup();
-            assert_eq!(found.len(), 16, "{step}");
-        }
-    }
-}

@@ -61,13 +61,14 @@ pub(in crate::set) fn check(
         prop_assert_eq!(found, expected);
     }
     for (bytes, threads) in [(16, 1), (1 << 8, 2), (1 << 16, 3), (1 << 19, 2)] {
-        let screen = Screen::in_bytes(view, bytes, threads).unwrap().unwrap();
+        let wants_marks = threads != 3;
+        let screen = Screen::in_bytes(view, bytes, threads, wants_marks).unwrap().unwrap();
         let asked: Vec<u64> = sorted.iter().chain(probes).copied().collect();
         let passed = passed(&screen, &asked);
         prop_assert!(passed.iter().all(|&(value, place, _)| asked[place] == value));
         prop_assert!(passed.iter().all(|(value, _, sure)| !sure || set.contains(value)));
         prop_assert!(passed.is_sorted_by(|a, b| a.1 < b.1));
-        if screen.is_exact() {
+        {
             let (mut found, mut unsure) = (vec![true; asked.len()], Vec::new());
             screen.answer(&asked, &mut found, &mut unsure);
             for (place, value) in asked.iter().enumerate() {
@@ -259,7 +260,7 @@ proptest! {
                     let read = view.iter().take(1 << 20).take_while(Result::is_ok).count();
                     prop_assert!(read <= 1 << 20);
                     // What is found although the bytes are damaged is not held back.
-                    if let Ok(Some(screen)) = Screen::in_bytes(view, 1 << 10, 2) {
+                    if let Ok(Some(screen)) = Screen::in_bytes(view, 1 << 10, 2, true) {
                         let found = view.iter().map_while(Result::ok).take(BATCH);
                         let found: Vec<u64> =
                             found.filter(|&value| view.contains(value) == Ok(true)).collect();
@@ -340,23 +341,32 @@ fn few_of_other_values_pass_a_screen() {
     let mut bytes = Vec::new();
     bitmap.serialize_into(&mut bytes).unwrap();
     let view = SetView::roaring(&bytes).unwrap();
-    let screen = Screen::of(view, 1 << 22, 2).unwrap().unwrap();
+    let [marks, bits] = [true, false].map(|many| Screen::of(view, 1 << 22, 2, many).unwrap());
+    let (marks, bits) = (marks.unwrap(), bits.unwrap());
     let others: Vec<u64> =
         (0..BATCH * 1000).map(|_| next()).filter(|&v| !bitmap.contains(v)).map(u64::from).collect();
-    let passing = passed(&screen, &others);
+    let passing = passed(&marks, &others);
     // In one word of 23, there are more values than marks.
     assert!(passing.len() * 20 < others.len(), "{} of {}", passing.len(), others.len());
-    assert!(Screen::of(view, 1 << 18, 2).unwrap().is_none());
+    let passing = passed(&bits, &others);
+    assert!(passing.len() * 30 < others.len(), "{} of {}", passing.len(), others.len());
+    assert!(passing.iter().all(|(_, _, sure)| !sure) && bits.bytes() <= marks.bytes());
+    assert!(
+        [true, false].iter().all(|&many| Screen::of(view, 1 << 18, 2, many).unwrap().is_none())
+    );
 
     let values: Vec<u64> = bitmap.iter().map(u64::from).collect();
     let (payload, table) = sparse_of(&values);
     let sparse = SparseView::new(&payload, &table, values.len() as u64);
     let sparse = SetView(Shape::Sparse(sparse));
-    let passing = |view: SetView<'_>, threads| {
-        passed(&Screen::in_bytes(view, 1 << 21, threads).unwrap().unwrap(), &others)
+    let passing = |view: SetView<'_>, threads, wants_marks| {
+        let screen = Screen::in_bytes(view, 1 << 21, threads, wants_marks).unwrap().unwrap();
+        passed(&screen, &others)
     };
-    for threads in 1..4 {
-        assert!(passing(sparse, threads) == passing(view, threads), "{threads} threads");
+    for (threads, wants_marks) in (1..4).flat_map(|threads| [(threads, true), (threads, false)]) {
+        let (one, other) =
+            (passing(sparse, threads, wants_marks), passing(view, threads, wants_marks));
+        assert!(one == other, "{threads} threads, marks {wants_marks}");
     }
 }
 
@@ -379,7 +389,7 @@ fn a_screen_is_sure_of_values_of_the_set_only() {
     // Each value, and others that would have its place if the keys were not looked at.
     let others = [1, 1 << 19, 1 << 22, 1 << 32, 1 << 63].map(|more| move |value| value + more);
     for (view, set) in views {
-        let screen = Screen::in_bytes(view, 1 << 15, 2).unwrap().unwrap();
+        let screen = Screen::in_bytes(view, 1 << 15, 2, true).unwrap().unwrap();
         let asked = values.iter().copied().chain(run.clone());
         let asked: Vec<u64> = asked.flat_map(|value| others.map(|other| other(value))).collect();
         for (value, _, sure) in passed(&screen, &asked) {
