@@ -142,6 +142,18 @@ def test_a_dictionary_takes_half_of_the_memory_for_reading(tmp_path, compression
     assert set(sets[f"{777:0100}"]) == {777}
 
 
+@pytest.mark.parametrize("version", [pa.ipc.MetadataVersion.V4, pa.ipc.MetadataVersion.V5])
+@pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_messages_may_have_an_older_version_than_the_footer(tmp_path, new, version):
+    options = pa.ipc.IpcWriteOptions(metadata_version=version)
+    rows = pa.RecordBatch.from_pydict({"tag": ["x", "y"], "id": [1, 2**40]})
+    with new(tmp_path / "rows.arrow", rows.schema, options=options) as file:
+        file.write_batch(rows)
+    bs.group_files([tmp_path / "rows.arrow"], tmp_path / "out.sets", key="tag", column="id")
+    sets = bs.open_sets(tmp_path / "out.sets")
+    assert {key: set(sets[key]) for key in sets} == {b"x": {1}, b"y": {2**40}}
+
+
 def test_rows_may_have_addresses_and_ranges(tmp_path):
     rows, out = tmp_path / "rows.csv", tmp_path / "out.sets"
     rows.write_text("tag,ip\noffice,10.0.0.0/30\nhome,10.0.0.1\n")

@@ -294,8 +294,8 @@ impl LineJob<'_> {
         }
     }
 
-    /// Bytes of the lines of a file; 0 if only reading the file would tell.
-    pub(crate) fn known_bytes(&self, path: &Path) -> u64 {
+    /// Bytes of the lines of a file; none if only reading the file would tell.
+    pub(crate) fn known_bytes(&self, path: &Path) -> Option<u64> {
         self.lines(vec![path.into()]).known_bytes()
     }
 

@@ -12,11 +12,10 @@ use super::ranges::{MAX_CONTAINERS, MAX_VALUES};
 use crate::error::{Error, Result};
 use crate::progress::{Phase, Progress};
 use crate::set::container::{Among, Op, Owned, SPAN, Scratch};
-use crate::set::file::ValueSink;
+use crate::set::file::{ValueSink, is_out_of_order};
 use crate::set::view::Damage;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
 
 /// With fewer containers that only ranges have, looking for stretches is not worth its time.
 const WIDE: u64 = if cfg!(test) { 1 << 8 } else { 1 << 20 };
@@ -302,11 +301,9 @@ impl<'a> Plan<'a> {
             pool.give(piece);
             Ok(())
         });
-        Self::after(&sets, ran).map_err(|error| match &error {
-            Error::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData => {
-                fault_of(&sets).unwrap_or(error)
-            }
-            _ => error,
+        Self::after(&sets, ran).map_err(|error| match is_out_of_order(&error) {
+            true => fault_of(&sets).unwrap_or(error),
+            false => error,
         })
     }
 

@@ -6,7 +6,7 @@ use super::integer_set::IntegerSet;
 use super::windows::{self, encoded, write_windows};
 use crate::error::{Error, Result};
 use crate::io::table::{TableFormat, TableWriter};
-use crate::io::write::{Buffer, Writer};
+use crate::io::write::{Buffer, FileLabel, Writer};
 use crate::kernel::decimal::Low;
 use crate::number::{Format, RunText};
 use crate::progress::Progress;
@@ -80,7 +80,7 @@ fn write(
             write_foreign(&mut writer, &path, foreign, spool, produce)?
         }
         (SetFormat::Roaring, Some(file)) => write_roaring(file, &path, spool, produce)?,
-        (_, Some(file)) => write_bits(file, &path, format, spool, produce)?,
+        (_, Some(file)) => write_bits(file, &FileLabel::output(&path), format, spool, produce)?,
         (_, None) => {
             let what = format!("{} cannot be gone back in, as a set file is", path.display());
             return Err(Error::Accounting { what });
@@ -95,9 +95,9 @@ pub(crate) fn temporary_bits(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_in(path, spool, |file| {
-        write_bits(file, path, SetFormat::Bits, spool, produce).map(drop)
-    })
+    let file = spool.file()?;
+    write_bits(&file, &spool.label(), SetFormat::Bits, spool, produce)?;
+    SetFile::from_file(&file, path)
 }
 
 /// The same in the representation that suits the first values. It is written once only.
@@ -106,26 +106,10 @@ pub(crate) fn temporary_set(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<SetFile> {
-    temporary_in(path, spool, |file| {
-        let mut writer = BitsWriter::temporary(file, path, spool.clone());
-        produce(&mut writer)?;
-        writer.finish().map(drop)
-    })
-}
-
-fn temporary_in(
-    path: &Path,
-    spool: &Spool,
-    write: impl FnOnce(&File) -> Result<()>,
-) -> Result<SetFile> {
     let file = spool.file()?;
-    write(&file).map_err(|error| match error {
-        // It is not the file of this name that cannot be written.
-        Error::Io { action: "write", path: named, source } if named == path => {
-            Error::io("write a temporary file in", &spool.folder)(source)
-        }
-        error => error,
-    })?;
+    let mut writer = BitsWriter::temporary(&file, spool.clone());
+    produce(&mut writer)?;
+    writer.finish()?;
     SetFile::from_file(&file, path)
 }
 
@@ -179,25 +163,30 @@ fn write_foreign(
 /// Writes a `.bits` file into an empty file; gives the number of its values.
 pub(super) fn write_bits(
     file: &File,
-    path: &Path,
+    label: &FileLabel,
     format: SetFormat,
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
-    let mut writer = BitsWriter::new(file, path, format, spool.clone());
+    let mut writer = BitsWriter::new(file, label, format, spool.clone());
     produce(&mut writer)?;
     let finished = writer.finish()?;
     if let Some(better) = finished.better {
-        rewrite(file, path, spool, better)?;
+        rewrite(file, label, spool, better)?;
     }
     Ok(finished.extent.cardinality)
 }
 
 /// Changes the representation of a `.bits` file.
-pub(super) fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat) -> Result<()> {
-    let set = SetFile::from_file(file, path)?;
+pub(super) fn rewrite(
+    file: &File,
+    label: &FileLabel,
+    spool: &Spool,
+    format: SetFormat,
+) -> Result<()> {
+    let set = SetFile::from_file(file, label.path())?;
     let better = spool.file()?;
-    let mut writer = BitsWriter::new(&better, path, format, spool.clone());
+    let mut writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
     super::plan::Plan::of(&set).run(&mut writer, &Progress::default())?;
     writer.finish()?;
     let copy = || -> io::Result<()> {
@@ -207,7 +196,7 @@ pub(super) fn rewrite(file: &File, path: &Path, spool: &Spool, format: SetFormat
         to.set_len(0)?;
         io::copy(&mut from, &mut to).map(drop)
     };
-    copy().map_err(Error::io("write", path))
+    copy().map_err(label.failed())
 }
 
 /// Writes the values themselves, in a format of numbers.

@@ -160,6 +160,6 @@ fn copy(mut reader: impl Read, path: &Path, spool: &Spool) -> Result<Found> {
     let mut file = spool.file()?;
     let mut out = Telling::new(&mut file);
     let copied = io::copy(&mut reader, &mut out).map_err(Error::io("read", path));
-    out.told(copied, Error::io("write a temporary file in", &spool.folder))?;
+    out.told(copied, spool.label().failed())?;
     SetFile::from_file(&file, path).map(Found::Set)
 }

@@ -28,7 +28,7 @@ impl ChunkJob<'_> {
     where
         Self: 'l,
     {
-        self.progress.enter(Phase::Load, lines.known_bytes());
+        self.progress.enter(Phase::Load, lines.known_bytes().unwrap_or(0));
         let rule = lines.rule(self.chunk_bytes, self.line_bytes);
         Claims::of_lines(lines, rule, self.threads, self.progress)
     }

@@ -88,8 +88,9 @@ impl LineInputs {
         Ok(Some(found))
     }
 
-    /// Bytes of all files together; 0 if one is a stream or compressed. Opens the files for a look.
-    pub(crate) fn known_bytes(&self) -> u64 {
+    /// Bytes of all files together; none if one is a stream or compressed. Opens the files for a
+    /// look.
+    pub(crate) fn known_bytes(&self) -> Option<u64> {
         let len = |path: &PathBuf| {
             // Opening a pipe would wait for its writer, and would then take its bytes from the
             // reader.
@@ -102,6 +103,6 @@ impl LineInputs {
                 has_len.then(|| Opened::file(String::new(), file, self.options()).ok())??;
             opened.len()
         };
-        self.paths.iter().map(len).sum::<Option<u64>>().unwrap_or(0)
+        self.paths.iter().map(len).sum()
     }
 }

@@ -154,16 +154,19 @@ impl Outline {
         let schema = try_fb_to_schema(schema).map_err(error)?;
         let batches: Vec<Block> = footer.recordBatches().iter().flatten().copied().collect();
         let mut rows = Vec::with_capacity(batches.len());
+        // Some writers give the footer a newer version than the messages.
+        let mut version = footer.version();
         for block in &batches {
             let at = u64::try_from(block.offset()).map_err(|_| invalid("a negative offset"))?;
             let found = framed(bytes, at)?.ok_or_else(|| invalid("a record batch is missing"))?;
             if i64::from(block.metaDataLength()) != found.head_bytes.cast_signed() {
                 return Err(invalid("the footer does not fit its record batches"));
             }
-            rows.push(rows_of(&message(&found.metadata)?)?);
+            let message = message(&found.metadata)?;
+            version = message.version();
+            rows.push(rows_of(&message)?);
         }
         let dictionaries = footer.dictionaries().iter().flatten().copied().collect();
-        let version = footer.version();
         Ok(Self { schema, version, encodings, batches, dictionaries, changes: false, rows })
     }
 

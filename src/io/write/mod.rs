@@ -18,4 +18,4 @@ pub(crate) use relay::{Buffer, Carried, Relay};
 pub(crate) use sequence::{Part, Sequence, Sink};
 pub(crate) use summed::{Summed, append_checksums, checksums_of};
 pub(crate) use telling::Telling;
-pub(crate) use writer::{Encoding, Spool, Writer, temporary_folder};
+pub(crate) use writer::{Encoding, FileLabel, Spool, Writer, temporary_folder};

@@ -68,12 +68,39 @@ impl Spool {
     pub(crate) fn file(&self) -> Result<File> {
         tempfile::tempfile_in(&self.folder).map_err(Error::io("create a file in", &self.folder))
     }
+
+    /// The label of a file in the folder.
+    pub(crate) fn label(&self) -> FileLabel {
+        FileLabel { action: "write a temporary file in", path: self.folder.clone() }
+    }
 }
 
 impl Default for Spool {
     fn default() -> Self {
         let (memory_bytes, pack_bytes) = (Self::MEMORY_BYTES, Self::PACK_BYTES);
         Self { memory_bytes, pack_bytes, folder: temporary_folder() }
+    }
+}
+
+/// How an error names the file that cannot be written.
+#[derive(Debug, Clone)]
+pub(crate) struct FileLabel {
+    action: &'static str,
+    path: PathBuf,
+}
+
+impl FileLabel {
+    pub(crate) fn output(path: &Path) -> Self {
+        Self { action: "write", path: path.into() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes an error of one of the system; for `map_err`.
+    pub(crate) fn failed(&self) -> impl FnOnce(io::Error) -> Error + use<> {
+        Error::io(self.action, self.path.clone())
     }
 }
 

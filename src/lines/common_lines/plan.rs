@@ -23,7 +23,7 @@ impl Facts {
             return Err(Error::directory("read", path));
         }
         let bytes = metadata.len();
-        if bytes == job.known_bytes(path) {
+        if job.known_bytes(path) == Some(bytes) {
             return Ok(Self { bytes, lines: job.rules.estimated_lines(path)? });
         }
         let mut unpacked = Self { bytes: 0, lines: 0 };

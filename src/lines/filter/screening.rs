@@ -17,19 +17,19 @@ pub(super) struct Screening<'a> {
     view: SetView<'a>,
     max_bytes: usize,
     threads: usize,
-    /// Expected number of lines; 0 if it is unknown.
-    expected: u64,
+    /// Expected number of lines, if anything tells it.
+    expected: Option<u64>,
     asked: AtomicU64,
     found: AtomicU64,
     screen: OnceLock<Result<Option<Screen>, Damage>>,
 }
 
 impl<'a> Screening<'a> {
-    /// For inputs of `known_bytes`, as far as that is known. A screen may have
+    /// For inputs of `known_bytes`, if they are known. A screen may have
     /// `max_bytes`, and is made by `threads`.
     pub(super) fn new(
         view: SetView<'a>,
-        known_bytes: u64,
+        known_bytes: Option<u64>,
         max_bytes: usize,
         threads: usize,
     ) -> Self {
@@ -37,7 +37,7 @@ impl<'a> Screening<'a> {
             view,
             max_bytes,
             threads,
-            expected: known_bytes / LINE_BYTES,
+            expected: known_bytes.map(|bytes| bytes / LINE_BYTES),
             asked: 0.into(),
             found: 0.into(),
             screen: OnceLock::new(),
@@ -46,7 +46,7 @@ impl<'a> Screening<'a> {
 
     /// Whether there are many lines, and nothing is known of them.
     pub(super) fn wants_sample(&self) -> bool {
-        self.expected > 0 && self.asked.load(Ordering::Relaxed) == 0
+        self.expected.is_some_and(|lines| lines > 0) && self.asked.load(Ordering::Relaxed) == 0
     }
 
     /// Takes note of values that were answered.
@@ -65,7 +65,7 @@ impl<'a> Screening<'a> {
         let asked = self.asked.load(Ordering::Relaxed);
         let enough = (self.view.bytes() / SET_BYTES_A_LINE) as u64;
         let found = self.found.load(Ordering::Relaxed);
-        if 2 * found >= asked || asked.max(self.expected) < enough {
+        if 2 * found >= asked || Some(asked).max(self.expected) < Some(enough) {
             return Ok(None);
         }
         let many = found * MANY >= asked;
@@ -97,7 +97,7 @@ mod tests {
         set.serialize_into(&mut bytes).unwrap();
         let screening = |bytes: &[u8]| {
             let view = SetView::roaring(bytes).unwrap();
-            let screening = Screening::new(view, 1 << 40, 1 << 30, 1);
+            let screening = Screening::new(view, Some(1 << 40), 1 << 30, 1);
             screening.saw(1000, 0);
             screening.screen().map(|screen| screen.is_some())
         };

@@ -2,6 +2,7 @@
 //!
 //! The head lists all containers, so they wait in memory, or in a temporary file if there are many.
 
+use crate::error::Error;
 use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
 use std::io::{self, Read, Seek, Write};
@@ -36,9 +37,19 @@ struct Head {
     bytes: u32,
 }
 
+/// What a writer cannot take, because it is not behind what came before.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct OutOfOrder(&'static str);
+
 /// The error for a container, or a key, that a writer cannot take.
 pub(super) fn out_of_order(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+    io::Error::new(io::ErrorKind::InvalidData, OutOfOrder(what))
+}
+
+/// Whether a writer refused what came out of order.
+pub(crate) fn is_out_of_order(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.get_ref().is_some_and(|of| of.is::<OutOfOrder>()))
 }
 
 /// Refuses a container of a damaged file, whose values do not ascend.

@@ -17,7 +17,7 @@ mod sparse;
 mod writer;
 
 pub(crate) use crate::io::write::Spool;
-pub(crate) use bucket::{BucketEncoder, in_order};
+pub(crate) use bucket::{BucketEncoder, in_order, is_out_of_order};
 pub(crate) use extent::Extent;
 pub use header::Representation;
 pub(crate) use portable::{Portable, PortableWriter};

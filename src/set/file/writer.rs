@@ -9,7 +9,7 @@ use super::sizes::Sizes;
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Deferred, Spool, append_checksums};
+use crate::io::write::{Deferred, FileLabel, Spool, append_checksums};
 use crate::kernel::Level;
 use crate::kernel::low_halves::low_halves;
 use crate::set::container::{BITMAP_BYTES, Container, MAX_ARRAY, SPAN, Scratch};
@@ -21,7 +21,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 /// Takes values, one batch after the other. A source hands over either values or
 /// containers; the containers of a set come with ascending keys.
@@ -95,7 +94,7 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub(crate) struct BitsWriter<'f> {
     file: &'f File,
-    path: PathBuf,
+    label: FileLabel,
     spool: Spool,
     body: Body<'f>,
     /// The extent of all values that came.
@@ -132,12 +131,12 @@ impl<'f> BitsWriter<'f> {
     ///
     /// The universe of a plain bitmap goes from the first to the last value; a roaring bitmap is of
     /// 64-bit values if one needs them.
-    pub(crate) fn new(file: &'f File, path: &Path, format: SetFormat, spool: Spool) -> Self {
-        let (extent, path) = (Extent::default(), path.into());
+    pub(crate) fn new(file: &'f File, label: &FileLabel, format: SetFormat, spool: Spool) -> Self {
+        let (extent, label) = (Extent::default(), label.clone());
         let body = Body::Waiting(Vec::new());
         let sizes = Some(Sizes::default());
         let mut writer =
-            Self { file, path, spool, body, extent, put: 0, sizes, is_temporary: false };
+            Self { file, label, spool, body, extent, put: 0, sizes, is_temporary: false };
         if format.is_one_representation() {
             (writer.body, writer.sizes) = (writer.body_of(format), None);
         }
@@ -146,8 +145,9 @@ impl<'f> BitsWriter<'f> {
 
     /// A set for a few questions: a sparse one if its first 2^16 values are far apart, else a roaring
     /// one.
-    pub(crate) fn temporary(file: &'f File, path: &Path, spool: Spool) -> Self {
-        Self { is_temporary: true, ..Self::new(file, path, SetFormat::Bits, spool) }
+    pub(crate) fn temporary(file: &'f File, spool: Spool) -> Self {
+        let label = spool.label();
+        Self { is_temporary: true, ..Self::new(file, &label, SetFormat::Bits, spool) }
     }
 
     fn body_of(&self, format: SetFormat) -> Body<'f> {
@@ -170,7 +170,7 @@ impl<'f> BitsWriter<'f> {
         {
             self.choose(self.best(sizes, self.extent))?;
         }
-        let Self { file, path, body, extent, .. } = self;
+        let Self { file, label, body, extent, .. } = self;
         let is = match body {
             Body::Roaring(_) => SetFormat::RoaringBits,
             Body::Runs(_) => SetFormat::RunBits,
@@ -192,7 +192,7 @@ impl<'f> BitsWriter<'f> {
             file.write_all_at(&page, 0)?;
             Ok(header.checksums.end())
         };
-        let bytes = finish().map_err(Error::io("write", path))?;
+        let bytes = finish().map_err(label.failed())?;
         let best = self.sizes.map(|sizes| match is {
             SetFormat::RoaringBits => sizes.best(extent, bytes),
             SetFormat::RunBits => sizes.best_beside_runs(extent, bytes),
@@ -223,7 +223,7 @@ impl<'f> BitsWriter<'f> {
             Body::Sparse(sparse) => sparse.push_container(key, container),
             Body::Runs(runs) => runs.push_container(key, container),
             Body::Waiting(_) => {
-                in_order(container).map_err(Error::io("write", &self.path))?;
+                in_order(container).map_err(self.label.failed())?;
                 let mut lows = Vec::new();
                 let count = container.positions(0, &mut lows);
                 let values = lows[..count].iter().map(|&low| key << 16 | u64::from(low));
@@ -231,7 +231,7 @@ impl<'f> BitsWriter<'f> {
             }
         };
         self.put += u64::from(len);
-        pushed.map_err(Error::io("write", &self.path))
+        pushed.map_err(self.label.failed())
     }
 
     /// Adds values to a body that takes values.
@@ -257,7 +257,7 @@ impl<'f> BitsWriter<'f> {
         let Body::Runs(runs) = &mut self.body else {
             return Err(Error::Accounting { what: "a set was not begun as a list of runs".into() });
         };
-        runs.push(run).map_err(Error::io("write", &self.path))?;
+        runs.push(run).map_err(self.label.failed())?;
         self.extent.add_run(run);
         if let Some(sizes) = &mut self.sizes {
             sizes.add_run(run);
@@ -268,7 +268,7 @@ impl<'f> BitsWriter<'f> {
     fn put_values(&mut self, values: &[u64]) -> Result<()> {
         match &mut self.body {
             Body::Sparse(sparse) => {
-                sparse.push(values).map_err(Error::io("write", &self.path))?;
+                sparse.push(values).map_err(self.label.failed())?;
                 self.put += values.len() as u64;
                 Ok(())
             }
@@ -303,7 +303,7 @@ impl ValueSink for BitsWriter<'_> {
             && lows.len() <= FEW
         {
             // Most containers of a sparse set have few values.
-            in_order(container).map_err(Error::io("write", &self.path))?;
+            in_order(container).map_err(self.label.failed())?;
             let mut values = [key << 16; FEW];
             for (value, &low) in values.iter_mut().zip(lows) {
                 *value |= u64::from(u16::from_le_bytes(low));

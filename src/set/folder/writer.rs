@@ -3,7 +3,7 @@
 use super::manifest::{MANIFEST, Manifest, Part};
 use super::piece::{ask, ends_within, window_of};
 use crate::error::{Error, FolderFault, Result};
-use crate::io::write::{Encoding, Writer, folder_of, publish_folder};
+use crate::io::write::{Encoding, FileLabel, Writer, folder_of, publish_folder};
 use crate::progress::Progress;
 use crate::set::file::{SetFile, Spool};
 use crate::set::operand::AsSet;
@@ -136,7 +136,7 @@ fn write_part(
     let Some(file) = writer.file() else {
         return Err(Error::usage(format!("{} is no regular file", path.display())));
     };
-    write_bits(file, &path, SetFormat::Bits, spool, |sink| values.run(sink))?;
+    write_bits(file, &FileLabel::output(&path), SetFormat::Bits, spool, |sink| values.run(sink))?;
     let set = SetFile::from_file(file, &path)?;
     let Some((first, last)) = ends_within(&set, 0, u64::MAX)? else { return Ok(None) };
     let (cardinality, xxh3) = (set.len(), xxh3_64(set.bytes()));

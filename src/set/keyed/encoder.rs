@@ -52,8 +52,12 @@ impl<'f> SetEncoder<'f> {
     /// The set becomes large: hands its values so far to a writer of files.
     fn grow(&mut self) -> Result<&mut BitsWriter<'f>> {
         if self.large.is_none() {
-            let writer =
-                BitsWriter::new(self.scratch, &self.path, SetFormat::Bits, self.spool.clone());
+            let writer = BitsWriter::new(
+                self.scratch,
+                &self.spool.label(),
+                SetFormat::Bits,
+                self.spool.clone(),
+            );
             let writer = self.large.insert(writer);
             writer.values(&self.values)?;
             self.values.clear();
@@ -126,7 +130,7 @@ impl<'f> SetEncoder<'f> {
         out: &mut (impl Write + ?Sized),
     ) -> Result<Head> {
         if let Some(better) = writer.finish()?.better {
-            rewrite(self.scratch, &self.path, &self.spool, better)?;
+            rewrite(self.scratch, &self.spool.label(), &self.spool, better)?;
         }
         let set = SetFile::from_file(self.scratch, &self.path)?;
         let Some(Sections { base, sections }) = set.sections() else {
