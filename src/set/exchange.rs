@@ -79,20 +79,12 @@ impl IntegerSet {
                 let what = "bytes follow the end of the roaring bitmap";
                 return Err(Damage { offset: end as u64, what });
             }
-            return counted(SetView(Shape::Roaring(view)).to_set()?, view.rank(view.len()));
+            return SetView(Shape::Roaring(view)).to_set();
         }
-        let (buckets, len) = check_buckets(bytes)?;
+        let (buckets, _) = check_buckets(bytes)?;
         let view = TreemapView::new(bytes, Table::Walked(&buckets));
-        counted(SetView(Shape::Treemap(view)).to_set()?, len)
+        SetView(Shape::Treemap(view)).to_set()
     }
-}
-
-/// The set, if it has the `len` values that its bytes say.
-pub(super) fn counted(set: IntegerSet, len: u64) -> Result<IntegerSet, Damage> {
-    if set.len() == len {
-        return Ok(set);
-    }
-    Err(Damage { offset: 0, what: "the number of values of a container is wrong" })
 }
 
 #[cfg(feature = "roaring")]

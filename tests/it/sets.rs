@@ -2,6 +2,7 @@
 
 use crate::workspace::Workspace;
 use bitsort::set::SetFile;
+use roaring::RoaringBitmap;
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -436,6 +437,43 @@ fn sets_of_other_programs_are_recognized_and_read() {
     let help = work.set("convert --help", "").quiet();
     let words: Vec<&str> = help.split_whitespace().collect();
     assert!(words.join(" ").contains("first bit of a raw bitmap, a multiple of 65536"), "{help}");
+}
+
+/// The heads of a bare roaring bitmap and its containers say different numbers of values.
+#[test]
+fn containers_with_a_wrong_number_of_values_are_refused() {
+    let work = Workspace::new();
+    let run = [12347_u32.to_le_bytes().as_slice(), &[1, 0, 0, 99, 0, 1, 0, 5, 0, 9, 0]].concat();
+    let mut bitmap = Vec::new();
+    let values: RoaringBitmap = (0..65536).step_by(7).collect();
+    values.serialize_into(&mut bitmap).unwrap();
+    let last = bitmap.len() - 100;
+    bitmap[last] ^= 0xFF;
+    let told = "the number of values of a container is wrong";
+    for (name, portable) in [("run", run), ("bitmap", bitmap)] {
+        let wide = [&1_u64.to_le_bytes()[..], &[1, 0, 0, 0], &portable].concat();
+        let size = u16::try_from(portable.len()).unwrap();
+        let size = [u8::try_from(size & 127).unwrap() | 128, u8::try_from(size >> 7).unwrap()];
+        work.write("doris", [&[2][..], &portable].concat());
+        work.write("clickhouse", [&[1][..], &size, &portable].concat());
+        work.write("wide", &wide);
+        work.write("bare", &portable);
+        for file in ["doris", "clickhouse", "wide", "bare"] {
+            work.set(&format!("convert {file}"), "").refused(told);
+            work.set(&format!("convert {file} -o out.bits"), "").refused(told);
+        }
+        for line in [
+            "cat bare",
+            "and bare bare --count",
+            "or wide bare",
+            "at-least 1 bare wide",
+            "verify bare",
+        ] {
+            let ran = work.set(line, "");
+            assert!(ran.code == Some(2), "{line} of {name}: {ran:?}");
+        }
+        assert!(!work.names().iter().any(|name| name == "out.bits"));
+    }
 }
 
 #[test]

@@ -7,7 +7,6 @@
 //! Sources: the Puffin specification of Iceberg; `PROTOCOL.md` of Delta Lake; RFC 32 of `ZeroMQ`.
 
 use super::{Content, shifted, short, treemap};
-use crate::set::exchange::counted;
 use crate::set::view::{Damage, SetView, Shape, Table, TreemapView, check_buckets};
 use byteorder::{BigEndian, ByteOrder};
 use std::ops::Range;
@@ -98,9 +97,9 @@ pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
         found = check_buckets(cut).map(|walked| (cut, walked)).or(found);
     }
     let in_text = |damage: Damage| Damage { offset: (damage.offset + 4) / 4 * 5, ..damage };
-    let (bitmap, (buckets, len)) = found.map_err(in_text)?;
+    let (bitmap, (buckets, _)) = found.map_err(in_text)?;
     let view = SetView(Shape::Treemap(TreemapView::new(bitmap, Table::Walked(&buckets))));
-    let set = counted(view.to_set().map_err(in_text)?, len)?;
+    let set = view.to_set().map_err(in_text)?;
     if set.max().is_some_and(|max| max > i64::MAX.cast_unsigned()) {
         return Err(Damage { offset: 0, what: "a position in a data file has 63 bits" });
     }

@@ -14,7 +14,7 @@
 use super::{Content, bitmap32, numbers, shifted, short};
 use crate::set::container::{Owned, Scratch};
 use crate::set::integer_set::IntegerSet;
-use crate::set::view::{Damage, RoaringView};
+use crate::set::view::{Damage, RoaringView, SetView, Shape};
 use byteorder::{ByteOrder, LittleEndian};
 use integer_encoding::VarInt;
 
@@ -104,18 +104,9 @@ type Body = fn(&[u8], u32, &mut IntegerSet) -> Result<usize, Damage>;
 fn portable(bytes: &[u8], key: u32, set: &mut IntegerSet) -> Result<usize, Damage> {
     let view = RoaringView::new(bytes)?;
     let end = view.check()?;
-    let mut scratch = Scratch::default();
-    for index in 0..view.len() {
-        let container = view.get(index)?;
-        let what = container.disorder().or_else(|| {
-            let is_true = container.len() == view.cardinality(index);
-            (!is_true).then_some("the number of values of a container is wrong")
-        });
-        if let Some(what) = what {
-            return Err(Damage { offset: 0, what });
-        }
-        let key = u64::from(key) << 16 | u64::from(view.key(index));
-        set.0.push(key, Owned::copy(container, &mut scratch));
+    let (mut scratch, mut cursor) = (Scratch::default(), SetView(Shape::Roaring(view)).cursor());
+    while let Some((low, container)) = cursor.next_sound()? {
+        set.0.push(u64::from(key) << 16 | low, Owned::copy(container, &mut scratch));
     }
     Ok(end)
 }

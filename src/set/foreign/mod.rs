@@ -25,7 +25,6 @@ pub mod spark;
 mod tests;
 mod write;
 
-use super::exchange::counted;
 use super::integer_set::IntegerSet;
 use super::operand::{AsSet, Operand};
 use super::view::{Bucket, Damage, RoaringView, SetView, Shape, Table, TreemapView, check_buckets};
@@ -178,9 +177,7 @@ impl Decoded<'_> {
     ///
     /// If the bytes are damaged.
     pub fn to_set(&self) -> Result<IntegerSet> {
-        let len = self.view().len().map_err(blame(&self.name))?;
-        let set = self.view().to_set().map_err(blame(&self.name))?;
-        counted(set, len).map_err(blame(&self.name))
+        self.view().to_set().map_err(blame(&self.name))
     }
 }
 

@@ -317,7 +317,7 @@ impl<'a> Cursor<'a> {
                     return Ok(None);
                 }
                 self.next += 1;
-                Ok(Some((roaring.key(self.next - 1).into(), roaring.get(self.next - 1)?)))
+                Ok(Some((roaring.key(self.next - 1).into(), roaring.checked(self.next - 1)?)))
             }
             Shape::Treemap(treemap) => loop {
                 if let Some((high, roaring, next)) = &mut self.bucket
@@ -325,7 +325,7 @@ impl<'a> Cursor<'a> {
                 {
                     *next += 1;
                     let key = u64::from(*high) << 16 | u64::from(roaring.key(*next - 1));
-                    return Ok(Some((key, roaring.get(*next - 1)?)));
+                    return Ok(Some((key, roaring.checked(*next - 1)?)));
                 }
                 if self.next >= treemap.len() {
                     return Ok(None);

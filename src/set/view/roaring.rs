@@ -191,6 +191,22 @@ impl<'a> RoaringView<'a> {
         })
     }
 
+    /// The same, if it has as many values as the descriptors say. A bitmap of a `.bits` file is
+    /// not counted, because that file has checksums.
+    pub(crate) fn checked(self, index: usize) -> Result<Container<'a>, Damage> {
+        let container = self.get(index)?;
+        let is_right = match container {
+            Container::Array(_) => true,
+            Container::Bitmap(_) | Container::Runs(_) => {
+                self.has_ranks() || container.len() == self.cardinality(index)
+            }
+        };
+        if is_right {
+            return Ok(container);
+        }
+        Err(damage(self.start(index)?, "the number of values of a container is wrong"))
+    }
+
     /// The index of the container of `key`, or the index where it would be.
     pub(crate) fn find(self, key: u16) -> Result<usize, usize> {
         find_key(self.len(), key, |index| self.key(index))
