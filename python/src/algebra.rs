@@ -6,10 +6,14 @@ use crate::numbers::number;
 use crate::parts::operands;
 use crate::source::{all, operand};
 use crate::work::interruptible;
-use bitsort::set::{Expression, at_least as among};
+use bitsort::bloom::FilterKind;
+use bitsort::set::keyed::KeyedSets;
+use bitsort::set::{Expression, SetKind, at_least as among};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::PathBuf;
 
 /// The set of an expression over named sets.
@@ -60,8 +64,8 @@ pub(crate) fn at_least<'py>(
     BitSet::wrap(py, found)
 }
 
-/// Reads and checks the whole file of a set or of a Bloom filter; `bitsort.Error` names the first
-/// damage.
+/// Reads and checks the whole file of a set, of sets by key or of a Bloom filter; `bitsort.Error`
+/// names the first damage.
 ///
 /// >>> import bitsort, tempfile, os
 /// >>> path = os.path.join(tempfile.mkdtemp(), "ids.bits")
@@ -70,10 +74,16 @@ pub(crate) fn at_least<'py>(
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    let is_filter = bitsort::bloom::FilterKind::of(&path).is_ok();
+    let is_filter = FilterKind::of(&path).is_ok();
+    let mut head = Vec::new();
+    // Who opens the set says why it cannot be read.
+    let read = File::open(&path).and_then(|file| file.take(16).read_to_end(&mut head));
+    let has_keys = read.is_ok() && SetKind::of(&head) == Some(SetKind::Keyed);
     interruptible(py, |progress| {
         if is_filter {
             bitsort::bloom::FilterFile::load(&path).map(drop)
+        } else if has_keys {
+            KeyedSets::open(&path)?.verify_with(&progress)
         } else {
             bitsort::set::SetFile::open(&path)?.verify_with(&progress)
         }

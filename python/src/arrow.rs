@@ -365,7 +365,15 @@ fn field_of(schema: &Schema, column: Option<&str>) -> PyResult<Field> {
         .collect();
     let names = || children.iter().map(|child| text_of(child.name)).collect::<Vec<_>>().join(", ");
     let child = match column {
-        Some(column) => children.iter().position(|child| text_of(child.name) == column),
+        Some(column) => {
+            let is_meant = |at: &usize| text_of(children[*at].name) == column;
+            let mut found = (0..children.len()).filter(is_meant);
+            let first = found.next();
+            if found.next().is_some() {
+                return Err(invalid(format!("the table has several columns named {column}")));
+            }
+            first
+        }
         None if children.len() == 1 => Some(0),
         None => {
             return Err(invalid(format!("the table has {} columns: {}", children.len(), names())));

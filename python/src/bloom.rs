@@ -3,7 +3,7 @@
 use crate::arrow::{Imported, Texts, import};
 use crate::buffer::{Column, Refused, each_block, null_rows};
 use crate::error::{at_index, check_memory, invalid, raise, wrong_type};
-use crate::numbers::{BLOCK, Numbers, natural, number, optional, signed};
+use crate::numbers::{BLOCK, Numbers, natural, number, optional, refuse_masked, signed};
 use crate::probe::{Answers, Asker};
 use crate::source::source_of;
 use crate::work::{in_pieces, interrupted};
@@ -69,6 +69,7 @@ impl Keys {
         if source_of(object)?.is_some() || object.is_instance_of::<PyRange>() {
             return Numbers::of(object).map(Self::Numbers);
         }
+        refuse_masked(object)?;
         match import(object, None)? {
             Some(Imported::Texts(texts)) => return Ok(Self::Texts(texts)),
             Some(Imported::Numbers(columns)) => {
@@ -198,7 +199,8 @@ macro_rules! with {
 /// A Bloom filter: "no" is certain, "yes" is wrong at a known rate.
 ///
 /// Keys are str (their UTF-8), bytes and int (the 8 bytes of a number, so that the int 5 is the key
-/// of 5 in an array of any width; of a single negative int those of its two's complement). The size
+/// of 5 in an array of any width; of a negative int of Python those of its two's complement, as of
+/// a long of Java; arrays have no negative keys). The size
 /// of a filter follows from a number of keys and a rate of false positives, or from a number of bits
 /// for each key, or from bits and hashes. Designs are "standard", "blocked" (one cache line a key)
 /// and "counting" (keys can be removed).

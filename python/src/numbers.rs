@@ -130,6 +130,14 @@ pub(crate) fn nulls_of_pandas<'py>(
     Ok(nulls.call_method0("any")?.is_truthy()?.then_some(nulls))
 }
 
+/// Refuses a masked array of numpy: its buffer has what the mask hides, too.
+pub(crate) fn refuse_masked(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    if object.get_type().name()? == "MaskedArray" {
+        return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
+    }
+    Ok(())
+}
+
 /// Refuses an array of pandas with a null, which pandas would give to numpy as a float.
 fn refuse_nulls_of_pandas(array: &Bound<'_, PyAny>) -> PyResult<()> {
     match nulls_of_pandas(array)? {
@@ -153,9 +161,7 @@ impl Numbers {
         if let Ok(whole) = object.cast::<PyRange>() {
             return range(whole);
         }
-        if object.get_type().name()? == "MaskedArray" {
-            return Err(wrong_type("a masked array: give array.compressed() or array.filled(…)"));
-        }
+        refuse_masked(object)?;
         if let Some(numbers) = Self::of_arrow(object, None)? {
             return Ok(numbers);
         }

@@ -41,6 +41,9 @@ impl Asker {
         if source_of(values)?.is_some() || values.is_instance_of::<PyRange>() {
             return Ok(Self::Other);
         }
+        if values.is_instance_of::<Array>() {
+            return Ok(Self::Buffer);
+        }
         let module: String = values.get_type().getattr("__module__")?.extract()?;
         let library = module.split('.').next().unwrap_or_default().to_owned();
         Ok(match library.as_str() {

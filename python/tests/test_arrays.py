@@ -89,6 +89,12 @@ def test_what_is_no_number_is_refused_with_its_place():
     assert bs.BitSet(pa.array([])) == bs.BitSet(pa.array([], pa.uint8())) == set()
 
 
+def test_columns_of_one_name_are_not_chosen_from():
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(ValueError, match="several columns named a"):
+        bs.BitSet.from_arrow(twice, "a")
+
+
 def test_columns_of_tables(tmp_path):
     table = pa.table({"id": [40, 3], "name": ["a", "b"]})
     for data in (table, pl.from_arrow(table), table.to_pandas(), table.to_batches()[0]):
@@ -267,7 +273,13 @@ def test_a_null_is_answered_with_a_null():
 
 def test_a_masked_array_is_refused():
     masked = np.ma.array([1, 2, 3], mask=[0, 1, 0])
-    for call in (lambda: bs.BitSet(masked), lambda: bs.BitSet([2]).contains_many(masked)):
+    seen = bs.Bloom(1000, 0.01)
+    for call in (
+        lambda: bs.BitSet(masked),
+        lambda: bs.BitSet([2]).contains_many(masked),
+        lambda: seen.add_many(masked),
+        lambda: seen.contains_many(masked),
+    ):
         with pytest.raises(TypeError, match="masked"):
             call()
 

@@ -142,6 +142,17 @@ def test_a_dictionary_takes_half_of_the_memory_for_reading(tmp_path, compression
     assert set(sets[f"{777:0100}"]) == {777}
 
 
+def test_a_whole_file_of_sets_is_verified(tmp_path):
+    out = tmp_path / "tags.sets"
+    bs.group([(["a", "b"], [1, 2**40])], out)
+    bs.verify(out)
+    cut = bytearray(out.read_bytes())
+    cut[len(cut) // 2] ^= 1
+    out.write_bytes(cut)
+    with pytest.raises(bs.Error, match="tags.sets"):
+        bs.verify(out)
+
+
 @pytest.mark.parametrize("version", [pa.ipc.MetadataVersion.V4, pa.ipc.MetadataVersion.V5])
 @pytest.mark.parametrize("new", [pa.ipc.new_file, pa.ipc.new_stream])
 def test_messages_may_have_an_older_version_than_the_footer(tmp_path, new, version):

@@ -73,7 +73,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::Folder { fault: FolderFault::NoManifest, .. } => "name the files inside it",
         Error::Unrecognized { .. } => {
-            "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb"
+            "say what a raw bitmap is with --from bitmap-lsb or bitmap-msb; bitset build takes integers, with --from u64le or another"
         }
         Error::Outdated { change: DataChange::Longer(_), .. } => {
             "index what was appended: bitset bloom index build --append DATA"

@@ -223,7 +223,7 @@ pub(crate) fn unpacked(
             Box::new(lzma_rust2::XzReader::new_mem_limit(reader, true, kib))
         }
     };
-    Ok(Box::new(Limited(unpacked)))
+    Ok(Box::new(Limited { decoder: unpacked, format, memory_bytes }))
 }
 
 /// The members of a gzip file, one after the other. Zeros behind the last one
@@ -271,17 +271,36 @@ impl<R: io::BufRead> Read for GzipMembers<R> {
 
 /// Marks the errors of a decoder that needs more memory than it may take, and of damaged bytes.
 #[cfg(feature = "compression")]
-struct Limited(Box<dyn Read + Send>);
+struct Limited {
+    decoder: Box<dyn Read + Send>,
+    format: Compression,
+    memory_bytes: u64,
+}
+
+#[cfg(feature = "compression")]
+impl Limited {
+    fn is_too_large(&self, error: &io::Error) -> bool {
+        /// The number of the error in zstd 1.5, `zstd_errors.h`.
+        const WINDOW_TOO_LARGE: usize = 16;
+        let is_zstd = self.format == Compression::Zstd;
+        // The decoder of zstd gives the text of the error only.
+        let text = zstd::zstd_safe::get_error_name(WINDOW_TOO_LARGE.wrapping_neg());
+        error.kind() == io::ErrorKind::OutOfMemory || is_zstd && error.to_string() == text
+    }
+}
 
 #[cfg(feature = "compression")]
 impl Read for Limited {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer).map_err(|error| {
+        self.decoder.read(buffer).map_err(|error| {
             let ours =
                 error.get_ref().and_then(|inner| inner.downcast_ref::<crate::error::Error>());
             let is_other = error.kind() == io::ErrorKind::Other && error.raw_os_error().is_none();
-            if error.to_string().to_lowercase().contains("memory") {
-                io::Error::new(io::ErrorKind::OutOfMemory, error)
+            if self.is_too_large(&error) {
+                let (suffix, bytes) = (self.format.suffix(), self.memory_bytes);
+                let what =
+                    format!("a decoder of .{suffix} has {bytes} bytes of memory, and needs more");
+                io::Error::new(io::ErrorKind::OutOfMemory, what)
             } else if is_other && ours.is_none() {
                 io::Error::new(io::ErrorKind::InvalidData, error)
             } else {

@@ -142,7 +142,7 @@ impl Parser<'_> {
             Some((String::from_utf8(name).ok()?, self.text.len() - rest.len()))
         });
         let Some((name, end)) = found else {
-            let expected = "a name in quotation marks, with escapes that make UTF-8";
+            let expected = "a name between two quotation marks, with escapes that make UTF-8";
             return Err(self.unexpected(expected));
         };
         while self.chars.next_if(|&(at, _)| at < end).is_some() {}

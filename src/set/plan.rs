@@ -301,9 +301,8 @@ impl<'a> Plan<'a> {
             pool.give(piece);
             Ok(())
         });
-        Self::after(&sets, ran).map_err(|error| match is_out_of_order(&error) {
-            true => fault_of(&sets).unwrap_or(error),
-            false => error,
+        Self::after(&sets, ran).map_err(|error| {
+            if is_out_of_order(&error) { fault_of(&sets).unwrap_or(error) } else { error }
         })
     }
 

@@ -403,7 +403,7 @@ fn what_cannot_be_done_is_refused() {
         ("contains missing x", "cannot open missing"),
         ("contains text x", "text: byte 0: this is no filter"),
         ("contains empty x", "empty: byte 0: this is no filter"),
-        ("contains packed x", "gunzip"),
+        ("contains packed x", "packed by gzip"),
         ("contains . x", "directory"),
         ("contains k.bloom x --crlf", "not for typed keys"),
         ("add k.bloom x --skip-empty", "not for typed keys"),

@@ -230,7 +230,7 @@ fn columns_that_cannot_be_read_are_named_with_those_that_can() {
     work.set("build users -o out", "").refused("several columns of integers");
     assert_eq!(work.names(), ["users"]);
     let content = fs::read(work.file("users")).unwrap();
-    work.run_with("", &content).refused("it is in Parquet format: name the file");
+    work.run_with("", &content).refused("it is in Parquet format, which is read only from a file");
     // One that can be gone back in is no pipe.
     let mut command = work.command(["--column", "id"]);
     let output = command.stdin(File::open(work.file("users")).unwrap()).output().unwrap();

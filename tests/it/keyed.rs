@@ -62,6 +62,12 @@ fn every_command_takes_one_set_of_many() {
     work.set("eval k0-nope t.sets", "").refused("t.sets has no set nope");
     work.set("cat t.sets", "").refused("t.sets has sets by key: name one, t.sets:KEY");
     work.set("cat none.sets:k0", "").refused("cannot open none.sets:k0");
+    work.set("or t.sets t.sets -o joined", "")
+        .refused("join them with -o FILE.sets and without --to");
+    for one in ["and t.sets:k0 t.sets:k3", "build t.sets:k0", "convert t.sets:k0"] {
+        work.set(&format!("{one} -o one.sets"), "")
+            .refused("one.sets: a .sets file has sets by key");
+    }
     // A file of this very name wins.
     work.write("t.sets:k0", "7\n");
     assert_eq!(work.set("cat t.sets:k0", "").quiet(), "7\n");

@@ -399,7 +399,7 @@ pub(super) struct OverlapArgs {
     /// What makes a pair a better one
     #[arg(long, value_name = "MEASURE", default_value = "intersection")]
     pub(super) by: OverlapChoice,
-    /// Leave out pairs with fewer than N values in common
+    /// Leave out pairs with fewer than N values in common; those with none are never printed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) min: u64,
     /// One JSON object a pair

@@ -10,7 +10,6 @@ use crate::io::read::is_stdin;
 use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, union_watched};
 use crate::set::{AsSet, SetFile};
 use serde_json::json;
-use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -77,11 +76,14 @@ pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
 
 /// Joins `.sets` files, if all inputs and the target are `.sets` files; gives whether it did.
 pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Result<bool> {
-    let Some(output) = &target.output else { return Ok(false) };
-    let is_sets = output.extension().and_then(OsStr::to_str) == Some("sets");
-    if !is_sets || target.to.is_some() || !paths.iter().all(|path| KeyedSets::is_at(path)) {
+    let is_one = paths.len() == 1 && target.sets().is_none();
+    if paths.is_empty() || is_one || !paths.iter().all(|path| KeyedSets::is_at(path)) {
         return Ok(false);
     }
+    let Some(output) = target.sets() else {
+        let what = "these files have sets by key: join them with -o FILE.sets and without --to, or name one set of each, FILE:KEY";
+        return Err(Error::usage(what));
+    };
     let sets = paths.iter().map(KeyedSets::open).collect::<Result<Vec<_>>>()?;
     let _bar = source.bar(true);
     let written = union_watched(&sets, output, &source.spool(), source.progress())?;

@@ -140,13 +140,13 @@ impl Source {
     }
 
     /// The format for a target, text in the notation of the command.
-    fn format(&self, target: &Target) -> SetFormat {
-        match target.format() {
+    fn format(&self, target: &Target) -> Result<SetFormat> {
+        Ok(match target.format()? {
             SetFormat::Values(format) if format.is_text() => {
                 SetFormat::Values(Format::text_in(self.notation().output()))
             }
             other => other,
-        }
+        })
     }
 
     /// The folder for temporary files.
@@ -227,7 +227,7 @@ impl Source {
         target: &Target,
         skip_invalid: bool,
     ) -> Result<()> {
-        let (mut sort, format) = (self.sort(), self.format(target));
+        let (mut sort, format) = (self.sort(), self.format(target)?);
         if skip_invalid {
             sort = sort.invalid(InvalidLines::Skip);
         }
@@ -272,7 +272,7 @@ impl Source {
         target: &Target,
         produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
     ) -> Result<()> {
-        let (format, spool) = (self.format(target), self.spool());
+        let (format, spool) = (self.format(target)?, self.spool());
         let _bar = self.bar(target.output.is_some());
         let written = match &target.output {
             Some(path) if let Some(parts) = target.parts => {

@@ -4,10 +4,12 @@ use crate::cli::formats;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
+use crate::error::{Error, Result};
 use crate::number::Format;
 use crate::set::SetFormat;
+use std::ffi::OsStr;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Limits for sorting and writing.
 #[derive(Debug, clap::Args)]
@@ -68,14 +70,30 @@ pub(super) struct Target {
 
 impl Target {
     /// The format that `--to` names, or the name of the file suggests.
-    pub(super) fn format(&self) -> SetFormat {
+    pub(super) fn format(&self) -> Result<SetFormat> {
         if self.parts.is_some() {
-            return SetFormat::Bits;
+            return Ok(SetFormat::Bits);
         }
         match (self.to, &self.output) {
-            (Some(format), _) => format,
-            (None, None) => SetFormat::Values(Format::Text),
-            (None, Some(path)) => SetFormat::of_name(path).unwrap_or(SetFormat::Bits),
+            (Some(format), _) => Ok(format),
+            (None, None) => Ok(SetFormat::Values(Format::Text)),
+            (None, Some(path)) if Self::is_of_keys(path) => {
+                let path = path.display();
+                Err(Error::usage(format!(
+                    "{path}: a .sets file has sets by key, and this is one set"
+                )))
+            }
+            (None, Some(path)) => Ok(SetFormat::of_name(path).unwrap_or(SetFormat::Bits)),
         }
+    }
+
+    /// Whether the name of a file is that of sets by key.
+    fn is_of_keys(path: &Path) -> bool {
+        path.extension().and_then(OsStr::to_str) == Some("sets")
+    }
+
+    /// The `.sets` file that the command writes, if `-o` says so.
+    pub(super) fn sets(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| self.to.is_none() && Self::is_of_keys(path))
     }
 }

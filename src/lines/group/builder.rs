@@ -179,9 +179,9 @@ impl Group {
         self
     }
 
-    /// How numbers are written. If the notation has blocks or ranges, rows may have them; then all
-    /// keys must fit in memory. Ranges of other numbers than addresses end below 2^44, and there are
-    /// at most 2^20 keys with ranges then.
+    /// How numbers are written. If the notation has blocks or ranges, rows may have them; the keys
+    /// of these rows must fit in a sixteenth of the memory limit. Ranges of other numbers than
+    /// addresses end below 2^44, and at most 3 · 2^18 keys have ranges then.
     pub fn notation(mut self, notation: Notation) -> Self {
         let bits = u64::BITS - notation.max_value().leading_zeros();
         self.range_bits = bits.min(MOST_RANGE_BITS);
@@ -268,7 +268,7 @@ impl Group {
         // Nobody takes a sample of ranges.
         let of_ranges = self.sort.takes_ranges().then_some(self.range_bits);
         let id_bits = self.tuning.id_bits.or(of_ranges);
-        let numbering = Arc::new(Numbering::new(keys_bytes, aside, id_bits));
+        let numbering = Arc::new(Numbering::new(keys_bytes, aside, id_bits, of_ranges.is_some()));
         let memory = ByteSize::from_bytes(budget.bytes());
         let progress = Arc::clone(&self.sort.progress);
         let threads = self.sort.threads.unwrap_or_else(|| Machine::detect().threads);
@@ -279,16 +279,20 @@ impl Group {
         let stored = sink.finish();
         let numbering = Arc::into_inner(numbering)
             .ok_or_else(|| Error::Accounting { what: "keys are still in use".into() })?;
-        let (dictionary, aside, kept) = numbering.into_parts()?;
+        let (dictionaries, aside, kept) = numbering.into_parts()?;
         let (mut report, stored) = (sorted?, stored?);
         if is_typed {
             report.values += kept; // rows of files were counted when they were read
         }
-        let list = List::of(&dictionary, &stored, spool)?;
-        drop((dictionary, stored));
+        let mut lists = Vec::new();
+        for (dictionary, stored) in dictionaries.into_iter().zip(stored) {
+            if dictionary.len() > 0 {
+                lists.push(List::of(&dictionary, &stored, spool)?);
+            }
+        }
         let mut workshop = Workshop {
             bodies,
-            lists: Lists::default(),
+            lists: Lists::new(room_bytes / 4),
             spool,
             path,
             memory,
@@ -300,8 +304,8 @@ impl Group {
         if let Some(aside) = aside {
             workshop.parts(aside, 0)?;
         }
-        let others = workshop.lists.into_one(spool)?;
-        Ok(([list].into_iter().chain(others).collect(), (report, kept)))
+        lists.extend(workshop.lists.into_one(spool)?);
+        Ok((lists, (report, kept)))
     }
 
     /// Memory for keys while rows are read, and for rows and keys afterwards.

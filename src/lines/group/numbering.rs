@@ -1,13 +1,18 @@
 //! Makes one number for the sort of each row of a key and an id.
 //!
 //! The number of a row has the number of its key in its upper bits and the id in its lower bits.
-//! The sample decides how many bits ids have. Rows that do not fit are kept aside.
+//! The sample decides how many bits ids have. Rows of single ids that do not fit are kept aside.
+//!
+//! Rows of ranges cannot be kept aside. So keys of ranges have numbers and memory of their own:
+//! whether these suffice must not depend on the order in which threads meet the keys. A key may be
+//! of both kinds; its two sets are joined at the end.
 
 use super::dictionary::Dictionary;
 use crate::error::{Error, Result};
 use crate::io::read::RowNumbers;
 use crate::lines::records::{PartOptions, Parts};
 use crate::number::Malformed;
+use crate::size::ByteSize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -32,10 +37,24 @@ impl Split {
         Self((id_bits + SLACK_BITS.min(spare / 2)).clamp(MIN_ID_BITS, MAX_ID_BITS))
     }
 
-    fn join(self, number: u32, id: u64) -> Option<u64> {
-        let fits = id >> self.0 == 0 && u64::from(number) >> (u64::BITS - self.0) == 0;
-        fits.then_some(u64::from(number) << self.0 | id)
+    fn join(self, upper: u64, id: u64) -> Option<u64> {
+        let fits = id >> self.0 == 0 && upper >> (u64::BITS - self.0) == 0;
+        fits.then_some(upper << self.0 | id)
     }
+}
+
+/// What the rows of a key are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyKind {
+    Singles,
+    Ranges,
+}
+
+/// The number of a key among those of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyNumber {
+    pub(super) kind: KeyKind,
+    pub(super) number: usize,
 }
 
 /// The folder for rows that have no number.
@@ -55,7 +74,10 @@ impl AsideFolder {
 /// The state that all threads share which read rows.
 #[derive(Debug)]
 pub(super) struct Numbering {
-    dictionary: RwLock<Dictionary>,
+    /// The keys of each kind.
+    dictionaries: [RwLock<Dictionary>; 2],
+    /// Memory for the keys of ranges; none if rows have none.
+    ranges_bytes: Option<u64>,
     split: OnceLock<Split>,
     /// The rows of the sample: the number of the key, and the id.
     sample: Mutex<Vec<(u32, u64)>>,
@@ -76,10 +98,20 @@ struct Aside {
 const UNKNOWN: u32 = u32::MAX;
 
 impl Numbering {
-    /// Takes `keys_bytes` for keys. Without `id_bits`, the sample decides how many bits ids have.
-    pub(super) fn new(keys_bytes: u64, folder: AsideFolder, id_bits: Option<u32>) -> Self {
+    /// Takes `keys_bytes` for keys; half of them for keys of ranges, if rows may have some. Without
+    /// `id_bits`, the sample decides how many bits ids have.
+    pub(super) fn new(
+        keys_bytes: u64,
+        folder: AsideFolder,
+        id_bits: Option<u32>,
+        has_ranges: bool,
+    ) -> Self {
+        let ranges_bytes = has_ranges.then_some(keys_bytes / 2);
+        let singles_bytes = keys_bytes - ranges_bytes.unwrap_or(0);
+        let limits = [singles_bytes, ranges_bytes.unwrap_or(0)];
         Self {
-            dictionary: RwLock::new(Dictionary::new(keys_bytes)),
+            dictionaries: limits.map(|bytes| RwLock::new(Dictionary::new(bytes))),
+            ranges_bytes,
             split: id_bits.map_or_else(OnceLock::new, |bits| Split(bits).into()),
             sample: Mutex::default(),
             folder,
@@ -88,19 +120,35 @@ impl Numbering {
         }
     }
 
-    /// The keys, the rows that were kept aside, and the number of these rows.
+    /// The keys of each kind, the rows that were kept aside, and the number of these rows.
     ///
     /// # Errors
     ///
     /// If rows could not be read or kept.
-    pub(super) fn into_parts(self) -> Result<(Dictionary, Option<Parts>, u64)> {
+    pub(super) fn into_parts(self) -> Result<([Dictionary; 2], Option<Parts>, u64)> {
         let Aside { parts, failed } =
             self.aside.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let dictionary = self.dictionary.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let dictionaries =
+            self.dictionaries.map(|keys| keys.into_inner().unwrap_or_else(PoisonError::into_inner));
         match failed {
             Some(error) => Err(error),
-            None => Ok((dictionary, parts, self.kept.into_inner())),
+            None => Ok((dictionaries, parts, self.kept.into_inner())),
         }
+    }
+
+    /// The upper bits with which the keys of single ids begin. Those below are of keys of ranges.
+    fn first_single(&self) -> u64 {
+        let most = 1_u64 << (u64::BITS - self.split().0);
+        if self.ranges_bytes.is_some() { most / 4 * 3 } else { 0 }
+    }
+
+    /// The key that has these upper bits.
+    pub(super) fn key_of(&self, upper: u64) -> KeyNumber {
+        let (kind, number) = match upper.checked_sub(self.first_single()) {
+            Some(number) => (KeyKind::Singles, number),
+            None => (KeyKind::Ranges, upper),
+        };
+        KeyNumber { kind, number: usize::try_from(number).unwrap_or(usize::MAX) } // it has 32 bits
     }
 
     pub(super) fn is_settled(&self) -> bool {
@@ -121,9 +169,13 @@ impl Numbering {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn dictionary(&self, kind: KeyKind) -> &RwLock<Dictionary> {
+        &self.dictionaries[kind as usize]
+    }
+
     /// The numbers of the keys of rows. New keys get a number as long as there is memory.
-    fn keys(&self, rows: &[(&[u8], u64)], numbers: &mut Vec<u32>) {
-        let dictionary = self.dictionary.read().unwrap_or_else(PoisonError::into_inner);
+    fn keys(&self, kind: KeyKind, rows: &[(&[u8], u64)], numbers: &mut Vec<u32>) {
+        let dictionary = self.dictionary(kind).read().unwrap_or_else(PoisonError::into_inner);
         let mut is_complete = true;
         numbers.extend(rows.iter().map(|(key, _)| {
             let number = dictionary.find(dictionary.hash(key), key);
@@ -134,7 +186,7 @@ impl Numbering {
         if is_complete {
             return;
         }
-        let mut dictionary = self.dictionary.write().unwrap_or_else(PoisonError::into_inner);
+        let mut dictionary = self.dictionary(kind).write().unwrap_or_else(PoisonError::into_inner);
         for (number, (key, _)) in numbers.iter_mut().zip(rows) {
             if *number == UNKNOWN {
                 let hash = dictionary.hash(key);
@@ -165,7 +217,7 @@ impl Numbering {
 impl RowNumbers for Numbering {
     fn number(&self, rows: &[(&[u8], u64)], joined: &mut Vec<u64>) {
         let mut numbers = Vec::with_capacity(rows.len());
-        self.keys(rows, &mut numbers);
+        self.keys(KeyKind::Singles, rows, &mut numbers);
         let Some(split) = self.split.get() else {
             let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
             let known = numbers.iter().zip(rows).filter(|(number, _)| **number != UNKNOWN);
@@ -173,9 +225,10 @@ impl RowNumbers for Numbering {
             joined.extend(rows.iter().map(|(_, id)| id));
             return;
         };
-        let mut others = Vec::new();
+        let (mut others, first) = (Vec::new(), self.first_single());
         for (&number, &row) in numbers.iter().zip(rows) {
-            let fitting = (number != UNKNOWN).then(|| split.join(number, row.1)).flatten();
+            let upper = first + u64::from(number);
+            let fitting = (number != UNKNOWN).then(|| split.join(upper, row.1)).flatten();
             match fitting {
                 Some(value) => joined.push(value),
                 None => others.push(row),
@@ -192,21 +245,19 @@ impl RowNumbers for Numbering {
             return Err(Malformed::RangeTooHigh);
         }
         let mut numbers = Vec::with_capacity(1);
-        self.keys(&[(key, first)], &mut numbers);
-        let number = numbers.pop().filter(|&number| number != UNKNOWN);
-        let joined =
-            number.and_then(|number| Some([split.join(number, first)?, split.join(number, last)?]));
+        self.keys(KeyKind::Ranges, &[(key, first)], &mut numbers);
+        let number = numbers.pop().filter(|&number| number != UNKNOWN).map(u64::from);
+        let most = self.first_single();
+        let joined = number
+            .filter(|&number| number < most)
+            .and_then(|number| Some([split.join(number, first)?, split.join(number, last)?]));
         if joined.is_none() {
-            self.fail(Error::usage(match number {
-                Some(_) => {
-                    let bits = u64::BITS - split.0;
-                    format!("rows with ranges have at most 2^{bits} keys")
+            self.fail(Error::usage(match (number, self.ranges_bytes) {
+                (None, Some(bytes)) => {
+                    let bytes = ByteSize::from_bytes(bytes);
+                    format!("the keys of rows with blocks or ranges take more than {bytes} of memory, a sixteenth of the limit")
                 }
-                None => {
-                    "rows with blocks or ranges need all keys in memory: about a sixteenth of the limit \
-                     is for them"
-                        .into()
-                }
+                _ => format!("more than {most} keys have rows with blocks or ranges"),
             }));
         }
         Ok(joined)
@@ -216,9 +267,10 @@ impl RowNumbers for Numbering {
         let sample =
             std::mem::take(&mut *self.sample.lock().unwrap_or_else(PoisonError::into_inner));
         let max = sample.iter().map(|(_, id)| *id).max().unwrap_or(0);
-        let keys = self.dictionary.read().unwrap_or_else(PoisonError::into_inner).len();
+        let keys = self.dictionary(KeyKind::Singles).read();
+        let keys = keys.unwrap_or_else(PoisonError::into_inner).len();
         let split = *self.split.get_or_init(|| Split::of(max, keys));
-        sample.into_iter().filter_map(|(number, id)| split.join(number, id)).collect()
+        sample.into_iter().filter_map(|(number, id)| split.join(number.into(), id)).collect()
     }
 
     fn check(&self) -> Result<()> {

@@ -1,18 +1,16 @@
 //! Encodes sets in any order, and lists them in the order of their keys.
 
 use super::dictionary::Dictionary;
-use super::numbering::Numbering;
+use super::numbering::{KeyNumber, Numbering};
 use crate::error::{Error, Result};
 use crate::io::write::Deferred;
 use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
 use crate::set::file::{Representation, Spool, ValueSink};
-use crate::set::keyed::{Body, Head, KeyRun, SetEncoder, Stored};
+use crate::set::keyed::{Body, Head, Heads, KeyRun, SetEncoder, Stored};
 use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -66,39 +64,41 @@ impl ValueSink for Bodies<'_> {
 pub(super) struct SplitSink<'s, 'f> {
     bodies: &'s mut Bodies<'f>,
     numbering: &'s Numbering,
-    /// The number of the key whose set is being encoded.
-    open: Option<usize>,
-    /// The place of the set of each key, by the number of the key; none if the key has no set here.
-    stored: Vec<Option<Stored>>,
+    /// The key whose set is being encoded.
+    open: Option<KeyNumber>,
+    /// The place of the set of each key, by the kind and the number of the key; none if the key has
+    /// no set here.
+    stored: [Vec<Option<Stored>>; 2],
     ids: Vec<u64>,
 }
 
 impl<'s, 'f> SplitSink<'s, 'f> {
     pub(super) fn new(bodies: &'s mut Bodies<'f>, numbering: &'s Numbering) -> Self {
-        Self { bodies, numbering, open: None, stored: Vec::new(), ids: Vec::new() }
+        Self { bodies, numbering, open: None, stored: Default::default(), ids: Vec::new() }
     }
 
-    /// Begins the set of the key of this row, unless it has begun.
-    fn turn_to(&mut self, number: u64) -> Result<()> {
-        let number = usize::try_from(number).unwrap_or(usize::MAX); // it has 32 bits
-        if self.open != Some(number) {
+    /// Begins the set of the key that has these upper bits, unless it has begun.
+    fn turn_to(&mut self, upper: u64) -> Result<()> {
+        let key = self.numbering.key_of(upper);
+        if self.open != Some(key) {
             self.end()?;
-            self.open = Some(number);
+            self.open = Some(key);
         }
         Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
-        if let Some(number) = self.open.take() {
-            let stored = self.bodies.end()?;
-            self.stored.resize(number + 1, None);
-            self.stored[number] = Some(stored);
+        if let Some(KeyNumber { kind, number }) = self.open.take() {
+            let ended = self.bodies.end()?;
+            let stored = &mut self.stored[kind as usize];
+            stored.resize(number + 1, None);
+            stored[number] = Some(ended);
         }
         Ok(())
     }
 
-    /// Ends the last set; gives the places of all.
-    pub(super) fn finish(mut self) -> Result<Vec<Option<Stored>>> {
+    /// Ends the last set; gives the places of all, of each kind of keys.
+    pub(super) fn finish(mut self) -> Result<[Vec<Option<Stored>>; 2]> {
         self.end()?;
         Ok(self.stored)
     }
@@ -130,13 +130,16 @@ impl ValueSink for SplitSink<'_, '_> {
 pub(super) struct List {
     out: Deferred,
     folder: PathBuf,
+    /// Bytes of the longest key.
+    longest: u64,
 }
 
 impl List {
     pub(super) fn new(spool: &Spool) -> Self {
         /// Most bytes of a list that stay in memory; there may be dozens of lists.
         const MEMORY_BYTES: usize = 1 << 14;
-        Self { out: Deferred::new(MEMORY_BYTES, &spool.folder), folder: spool.folder.clone() }
+        let out = Deferred::new(MEMORY_BYTES, &spool.folder);
+        Self { out, folder: spool.folder.clone(), longest: 0 }
     }
 
     /// A list of the sets in `stored`, which are ordered by the numbers of keys.
@@ -156,6 +159,7 @@ impl List {
 
     /// Appends a key, which must be above all earlier ones.
     pub(super) fn push(&mut self, key: &[u8], stored: Stored) -> Result<()> {
+        self.longest = self.longest.max(key.len() as u64);
         let Stored { offset, head: Head { bytes, representation, cardinality } } = stored;
         let mut write = || -> io::Result<()> {
             for number in [key.len() as u64, offset, bytes, cardinality] {
@@ -171,31 +175,34 @@ impl List {
     fn merged(lists: Vec<Self>, spool: &Spool) -> Result<Self> {
         let lists = lists.into_iter().map(Self::entries);
         let mut lists = lists.collect::<Result<Vec<_>>>()?;
-        let mut heap = BinaryHeap::new();
-        let mut stored = vec![None; lists.len()];
-        for (index, list) in lists.iter_mut().enumerate() {
-            stored[index] = list.next()?;
-            if stored[index].is_some() {
-                heap.push(Reverse((list.key.clone(), index)));
-            }
-        }
-        let mut merged = Self::new(spool);
-        while let Some(Reverse((mut key, index))) = heap.pop() {
-            if let Some(stored) = stored[index] {
-                merged.push(&key, stored)?;
-            }
+        let (mut heads, mut stored) = (Heads::default(), vec![None; lists.len()]);
+        for index in 0..lists.len() {
             stored[index] = lists[index].next()?;
             if stored[index].is_some() {
-                key.clone_from(&lists[index].key);
-                heap.push(Reverse((key, index)));
+                heads.add(index, |index| Ok(&lists[index].key))?;
             }
         }
-        Ok(merged)
+        let (mut merged, mut alike) = (Self::new(spool), Vec::new());
+        loop {
+            heads.take(|index| Ok(&lists[index].key), &mut alike)?;
+            if alike.is_empty() {
+                return Ok(merged);
+            }
+            for &index in &alike {
+                if let Some(stored) = stored[index] {
+                    merged.push(&lists[index].key, stored)?;
+                }
+                stored[index] = lists[index].next()?;
+                if stored[index].is_some() {
+                    heads.add(index, |index| Ok(&lists[index].key))?;
+                }
+            }
+        }
     }
 
     /// Reads the list from the beginning.
     fn entries(self) -> Result<Entries> {
-        let Self { out, folder } = self;
+        let Self { out, folder, .. } = self;
         let reader = out.reader().map_err(Error::io("write a temporary file in", &folder))?;
         Ok(Entries { reader, folder, key: Vec::new() })
     }
@@ -209,16 +216,21 @@ impl List {
 }
 
 /// Lists of different keys. Lists with about as many keys are merged, so that few are open.
-#[derive(Default)]
 pub(super) struct Lists {
     /// The lists of each level are merged from lists of the level before.
     levels: Vec<Vec<List>>,
+    /// Memory for a key of each list that is merged.
+    keys_bytes: u64,
 }
 
 /// Most lists of a level.
 const MOST: usize = 32;
 
 impl Lists {
+    pub(super) fn new(keys_bytes: u64) -> Self {
+        Self { levels: Vec::new(), keys_bytes }
+    }
+
     pub(super) fn push(&mut self, list: List, spool: &Spool) -> Result<()> {
         let (mut list, mut level) = (list, 0);
         loop {
@@ -227,7 +239,8 @@ impl Lists {
             }
             let lists = &mut self.levels[level];
             lists.push(list);
-            if lists.len() < MOST {
+            let keys_bytes: u64 = lists.iter().map(|list| list.longest).sum();
+            if lists.len() < 2 || lists.len() < MOST && keys_bytes < self.keys_bytes {
                 return Ok(());
             }
             list = List::merged(std::mem::take(lists), spool)?;
@@ -235,10 +248,17 @@ impl Lists {
         }
     }
 
-    /// Merges all lists into one; none if there are none.
+    /// Merges all lists into one, level by level; none if there are none.
     pub(super) fn into_one(self, spool: &Spool) -> Result<Option<List>> {
-        let lists: Vec<List> = self.levels.into_iter().flatten().collect();
-        if lists.is_empty() { Ok(None) } else { List::merged(lists, spool).map(Some) }
+        let mut merged: Option<List> = None;
+        for mut lists in self.levels {
+            lists.extend(merged.take());
+            merged = match lists.len() {
+                0 | 1 => lists.pop(),
+                _ => Some(List::merged(lists, spool)?),
+            };
+        }
+        Ok(merged)
     }
 }
 

@@ -425,11 +425,60 @@ fn rows_with_ranges_need_memory_for_all_keys() {
         group.to_file(&path)
     };
     let error = group("a,10.0.0.0/8\nb,10.0.0.0/8\n").unwrap_err().to_string();
-    assert!(error.contains("need all keys in memory"), "{error}");
+    assert!(error.contains("keys of rows with blocks or ranges take more than"), "{error}");
     assert!(!path.exists());
     // Single addresses go through temporary files, as other numbers do.
-    assert_eq!(group("a,10.0.0.0/31\nb,10.0.0.7\n").unwrap().aside, 1);
+    assert_eq!(group("a,10.0.0.0/31\nb,10.0.0.7\nc,10.0.0.8\n").unwrap().aside, 1);
     let sets = read(&path);
+    assert_eq!(sets[&b"c"[..]], [0x0A00_0008].into());
     assert_eq!(sets[&b"a"[..]], [0x0A00_0000, 0x0A00_0001].into());
     assert_eq!(sets[&b"b"[..]], [0x0A00_0007].into());
+}
+
+#[test]
+fn keys_of_ranges_are_counted_apart_from_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    // Ids of 60 bits leave 16 keys: twelve of ranges, four others, and the rest is kept aside.
+    let group = |rows: &[String]| {
+        let text = Cursor::new(rows.concat());
+        let mut group = Group::new().reader("rows", text).notation(Notation::DECIMAL.with_ranges());
+        group.tuning.id_bits = Some(60);
+        group.to_file(&path)
+    };
+    let singles = (0..200).map(|key| format!("k{key},{key}\n"));
+    let ranges = |count: u64| (0..count).map(|key| format!("k{key},7-9\n"));
+    for is_reversed in [false, true] {
+        let rows = |count| {
+            let mut rows: Vec<_> = singles.clone().chain(ranges(count)).collect();
+            if is_reversed {
+                rows.reverse();
+            }
+            rows
+        };
+        let report = group(&rows(12)).unwrap();
+        assert_eq!((report.sets, report.aside), (200, 196));
+        let sets = read(&path);
+        for key in 0..200_u64 {
+            let expected: BTreeSet<u64> =
+                [key].into_iter().chain((7..10).filter(|_| key < 12)).collect();
+            assert_eq!(sets[format!("k{key}").as_bytes()], expected);
+        }
+        let error = group(&rows(13)).unwrap_err().to_string();
+        assert!(error.contains("more than 12 keys have rows with blocks or ranges"), "{error}");
+    }
+}
+
+#[test]
+fn lists_with_long_keys_are_merged_a_few_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets");
+    let long = |key: usize| format!("{}{key:03}", "y".repeat(5000 + 7 * key)).into_bytes();
+    let pairs: Vec<_> = (0..300).zip((0..100).cycle()).map(|(id, key)| (long(key), id)).collect();
+    for room_bytes in [1, 40_000, 1 << 24] {
+        let mut group = Group::new().pairs(pairs.clone());
+        group.tuning = Tuning { id_bits: None, keys_bytes: Some(1), room_bytes: Some(room_bytes) };
+        group.to_file(&path).unwrap();
+        assert!(read(&path) == model(&pairs), "{room_bytes}");
+    }
 }

@@ -49,7 +49,8 @@ pub(super) fn out_of_order(what: &'static str) -> io::Error {
 
 /// Whether a writer refused what came out of order.
 pub(crate) fn is_out_of_order(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.get_ref().is_some_and(|of| of.is::<OutOfOrder>()))
+    let Error::Io { source, .. } = error else { return false };
+    source.get_ref().and_then(|inner| inner.downcast_ref::<OutOfOrder>()).is_some()
 }
 
 /// Refuses a container of a damaged file, whose values do not ascend.

@@ -366,30 +366,40 @@ impl KeyedSets {
     }
 }
 
-/// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no `.sets` file is
-/// before a colon.
+/// Opens the set that `FILE:KEY` names; none if a file has this whole name, or no file is before a
+/// colon.
 ///
 /// # Errors
 ///
-/// If the file is damaged, or has no such key.
+/// If the file is damaged, is no `.sets` file, or has no such key.
 pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
     let name = path.as_os_str().as_bytes();
     if !name.contains(&b':') || path.symlink_metadata().is_ok() {
         return Ok(None);
     }
+    let mut other = None;
     for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
         let (Some(file), Some(key)) = (name.get(..at), name.get(at + 1..)) else { continue };
         let file = Path::new(std::ffi::OsStr::from_bytes(file));
         if !KeyedSets::is_at(file) {
+            other = other.or(file.is_file().then_some(file));
             continue;
         }
-        let bad_escape = || {
-            Error::usage(format!("{}: an escape sequence in the key is not valid", path.display()))
+        let malformed = || {
+            let what =
+                "a key that begins with a quotation mark ends with one, and its escapes are valid";
+            Error::usage(format!("{}: {what}", path.display()))
         };
-        let key = KeyName::parse(key).ok_or_else(bad_escape)?;
+        let key = KeyName::parse(key).ok_or_else(malformed)?;
         let found = KeyedSets::open(file)?.get(&key)?;
         let none = || Error::usage(format!("{} has no set {}", file.display(), KeyName(&key)));
         return found.ok_or_else(none).map(Some);
     }
-    Ok(None)
+    match other {
+        Some(file) => {
+            let (file, path) = (file.display(), path.display());
+            Err(Error::usage(format!("there is no file {path}, and {file} is no .sets file")))
+        }
+        None => Ok(None),
+    }
 }

@@ -10,8 +10,6 @@ use crate::progress::Progress;
 use crate::set::container::Op;
 use crate::set::operand::Operand;
 use crate::set::plan::Plan;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::Write;
 use std::path::Path;
 
@@ -49,6 +47,49 @@ pub(crate) fn write_sets(
     Ok(written)
 }
 
+/// Sources in the descending order of their next keys. The keys stay where they are, because they
+/// may be long.
+#[derive(Debug, Default)]
+pub(crate) struct Heads(Vec<usize>);
+
+impl Heads {
+    /// Adds a source; `key` gives the next key of each. O(log sources) keys are compared.
+    pub(crate) fn add<'k>(
+        &mut self,
+        source: usize,
+        key: impl Fn(usize) -> Result<&'k [u8]>,
+    ) -> Result<()> {
+        let new = key(source)?;
+        let (mut from, mut to) = (0, self.0.len());
+        while from < to {
+            let middle = usize::midpoint(from, to);
+            if key(self.0[middle])? > new { from = middle + 1 } else { to = middle }
+        }
+        self.0.insert(from, source);
+        Ok(())
+    }
+
+    /// Takes the sources that have the smallest key out, into `alike`; none if there are no more
+    /// sources.
+    pub(crate) fn take<'k>(
+        &mut self,
+        key: impl Fn(usize) -> Result<&'k [u8]>,
+        alike: &mut Vec<usize>,
+    ) -> Result<()> {
+        alike.clear();
+        while let Some(&last) = self.0.last() {
+            if let Some(&first) = alike.first()
+                && key(first)? != key(last)?
+            {
+                break;
+            }
+            alike.push(last);
+            self.0.pop();
+        }
+        Ok(())
+    }
+}
+
 /// Merges runs into a file. O(bytes), and O(log runs) for each key; sets of one key are decoded.
 pub(crate) fn merge(
     runs: &mut [Box<dyn KeyRun + '_>],
@@ -56,24 +97,18 @@ pub(crate) fn merge(
     encoder: &mut SetEncoder<'_>,
     progress: &Progress,
 ) -> Result<()> {
-    let mut heap = BinaryHeap::new();
-    for (index, run) in runs.iter_mut().enumerate() {
-        if run.advance()? {
-            heap.push(Reverse((run.key()?.to_vec(), index)));
+    let mut heads = Heads::default();
+    for index in 0..runs.len() {
+        if runs[index].advance()? {
+            heads.add(index, |index| runs[index].key())?;
         }
     }
     let mut alike = Vec::new();
-    while let Some(Reverse((key, first))) = heap.pop() {
+    loop {
         Error::if_cancelled(progress)?;
-        alike.clear();
-        alike.push(first);
-        while let Some(Reverse((next, _))) = heap.peek()
-            && *next == key
-            && let Some(Reverse((_, index))) = heap.pop()
-        {
-            alike.push(index);
-        }
-        writer.push(&key, |out| {
+        heads.take(|index| runs[index].key(), &mut alike)?;
+        let Some(&first) = alike.first() else { return Ok(()) };
+        writer.push(runs[first].key()?, |out| {
             if let [only] = alike[..] {
                 return runs[only].copy(out);
             }
@@ -82,17 +117,12 @@ pub(crate) fn merge(
             Plan::join(Op::Or, plans).run(encoder, progress)?;
             encoder.finish(out)
         })?;
-        let mut key = Some(key);
         for &index in &alike {
             if runs[index].advance()? {
-                let mut next = key.take().unwrap_or_default();
-                next.clear();
-                next.extend_from_slice(runs[index].key()?);
-                heap.push(Reverse((next, index)));
+                heads.add(index, |index| runs[index].key())?;
             }
         }
     }
-    Ok(())
 }
 
 /// The sets of a file, in order.

@@ -21,7 +21,7 @@ pub use file::{Keyed, KeyedSets};
 pub(crate) use format::{Head, MAGIC};
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
-pub(crate) use merge::{KeyRun, Stored, merge, write_sets};
+pub(crate) use merge::{Heads, KeyRun, Stored, merge, write_sets};
 pub use merge::{union, union_with};
 pub use name::KeyName;
 pub(crate) use name::unquoted;

@@ -13,7 +13,7 @@ use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
 use crate::set::operand::{AsSet, Operand};
 use crate::set::plan::Plan;
-use crate::set::view::SetView;
+use crate::set::view::{SetView, Shape};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -332,11 +332,11 @@ impl<M: Many> Search<'_, M> {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     fn is_merge_cheaper(&self) -> Result<bool> {
         // Measured times in nanoseconds: of a value that is merged, of an id for each further pair,
-        // of a value in a pair of sparse sets or arrays, of a byte in a pair of bitmaps.
-        const MERGED: f64 = 50.0;
+        // of a value in a pair of sparse sets, of a byte in a pair of arrays or bitmaps.
+        const MERGED: f64 = 80.0;
         const MET: f64 = 1.0;
-        const PAIRED: f64 = 2.2;
-        const BITMAP: f64 = 0.1;
+        const PAIRED: f64 = 3.0;
+        const BYTE: f64 = 0.1;
         let (mut values, mut pairs, mut ends) = (0.0, 0.0, None);
         for place in 0..self.large() {
             let set = self.sets.operand(self.order[place])?;
@@ -348,7 +348,10 @@ impl<M: Many> Search<'_, M> {
                 (a, b) => a.or(b),
             };
             values += len;
-            pairs += (PAIRED * len).min(BITMAP * view.bytes().max(1 << 13) as f64);
+            pairs += match view.0 {
+                Shape::Sparse(_) => PAIRED * len,
+                _ => BYTE * view.bytes().max(1 << 13) as f64,
+            };
         }
         let range = ends.map_or(1.0, |(min, max)| (max - min) as f64 + 1.0);
         let merge = values * (MERGED + MET * values / range);

@@ -30,10 +30,9 @@ impl Pattern {
     /// A word that the values of two words pass.
     pub(super) fn joined(self, word: u64, more: u64) -> u64 {
         match self {
-            Self::Bits => word | more,
             // Only the slots of a damaged set are joined.
             Self::Marks(marks) if word != 0 && more != 0 => marks.full,
-            Self::Marks(_) => word | more,
+            _ => word | more,
         }
     }
 

@@ -262,9 +262,12 @@ impl Keys {
         /// A slot is as large as a bitmap then.
         const MOST: u32 = 10;
         let values = self.values.div_ceil(self.containers.max(1) as u64);
-        (0..=MOST).find(|&bits| match has_marks {
-            true => values * 5 <= (Marks::of(bits).count() << bits) * 2,
-            false => values * 10 <= 64 << bits,
+        (0..=MOST).find(|&bits| {
+            if has_marks {
+                values * 5 <= (Marks::of(bits).count() << bits) * 2
+            } else {
+                values * 10 <= 64 << bits
+            }
         })
     }
 
