@@ -125,7 +125,8 @@ impl Compression {
         }
     }
 
-    fn suffix(self) -> &'static str {
+    /// The usual ending of the name of a file.
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::Gzip => "gz",
             Self::Zstd => "zst",

@@ -163,8 +163,9 @@ mod tests {
         let last = bytes.len() - 1;
         bytes[last] = 0xFF;
         let source = SetInput(SetView::roaring(bytes.leak()).unwrap());
-        let piece = source.piece(0, 1 << 20).unwrap().unwrap();
-        let told = source.read(&piece, &mut Vec::new()).unwrap_err().to_string();
-        assert!(told.contains(MISCOUNTED), "{told}");
+        let piece = source.piece(0, 1 << 20);
+        let read = piece.and_then(|piece| source.read(&piece.unwrap(), &mut Vec::new()));
+        let told = read.unwrap_err().to_string();
+        assert!(told.contains("the number of values of a container is wrong"), "{told}");
     }
 }

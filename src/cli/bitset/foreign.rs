@@ -8,6 +8,7 @@ use crate::cli::exit::say;
 use crate::cli::notation::NotationArgs;
 use crate::cli::stdout::print_line;
 use crate::error::Result;
+use crate::io::compression::Compression;
 use crate::io::read::map;
 use crate::io::table::TableFormat;
 use crate::set::foreign::{self, Foreign, Origin, Reading, spark};
@@ -32,6 +33,12 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
         let bytes = map(path)?;
         let found = Foreign::of(&bytes);
         let more = match found {
+            Foreign::Unknown if let Some(format) = Compression::of_content(&bytes) => {
+                let suffix = format.suffix();
+                let what = "compressed file, which the other commands unpack";
+                print_line(format_args!("{}: {what}, .{suffix}", path.display()))?;
+                continue;
+            }
             Foreign::Unknown => match FilterKind::of(path) {
                 Ok(kind) => {
                     print_line(format_args!("{}: {}", path.display(), kind.about()))?;
@@ -76,8 +83,7 @@ pub(super) fn convert(
     if reading.from.is_none() {
         let set = if path.is_dir() { Some(SetFile::open(path)?) } else { open_named(path)? };
         if let Some(set) = set {
-            set.verify_with(source.progress())?;
-            return write(source, target, &set);
+            return verified(source, target, &set);
         }
     }
     let bytes = map(path)?;
@@ -92,9 +98,10 @@ pub(super) fn convert(
         }
         (None, Foreign::Bits) => {
             drop(bytes);
-            let set = source.open_set(path)?;
-            set.verify_with(source.progress())?; // else damage would get checksums that are right
-            return write(source, target, &set);
+            return verified(source, target, &source.open_set(path)?);
+        }
+        (None, Foreign::Unknown) if Compression::of_content(&bytes).is_some() => {
+            return verified(source, target, &source.open(path)?);
         }
         (None, Foreign::Text) => return write(source, target, &source.open(path)?),
         (None, Foreign::Unknown) if is_noted => return write(source, target, &source.open(path)?),
@@ -113,6 +120,12 @@ fn tell_joined(bytes: &[u8], name: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Writes a set of ours that is whole: else damage would get checksums that are right.
+fn verified(source: &Source, target: &Target, set: &SetFile) -> Result<()> {
+    set.verify_with(source.progress())?;
+    write(source, target, set)
 }
 
 fn write(source: &Source, target: &Target, set: &impl AsSet) -> Result<()> {
