@@ -3,7 +3,7 @@
 use crate::error::{invalid, raise, wrong_type};
 use crate::mutable::BitSet;
 use crate::numbers::{optional, signed};
-use crate::sets::{bytes_format, write};
+use crate::sets::write;
 use crate::source::{Mapped, Source, operand};
 use crate::work::interruptible;
 use bitsort::set::IntegerSet;
@@ -16,8 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The set in a file of another system; none if `open` reads it. `from_format` may be that of a
-/// portable roaring bitmap, which shows itself.
+/// The set in a file of another system; none if `open` reads it.
 fn read_foreign(
     path: &Path,
     from_format: Option<&str>,
@@ -26,8 +25,11 @@ fn read_foreign(
     /// Memory for reading a table.
     const TABLE_BYTES: u64 = 256 << 20;
     let from = match from_format {
-        None | Some("roaring" | "roaring32") => None,
-        Some(name) => Some(bytes_format(name)?),
+        None => None,
+        Some("roaring32") => Some(Origin::Roaring),
+        Some(name) => Some(name.parse().map_err(|error| {
+            invalid(format!("{name} is no format of bytes: {error}, roaring32"))
+        })?),
     };
     let reading = Reading { from, ..reading };
     let is_file = path.is_file(); // and no folder, pipe, or set of a `.sets` file

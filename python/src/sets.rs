@@ -20,10 +20,8 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyTypeError, PyValueError}
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyCapsule, PySlice, PyTuple};
-use std::fmt::Display;
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 
@@ -987,7 +985,7 @@ pub(crate) fn write(
 }
 
 /// A format of other systems that sets are serialized in, or that shows where bytes are from.
-pub(crate) fn bytes_format<F: FromStr<Err: Display>>(name: &str) -> PyResult<F> {
+pub(crate) fn bytes_format(name: &str) -> PyResult<ForeignFormat> {
     name.parse().map_err(|error| {
         invalid(format!("{name} is no format of bytes: {error}, roaring, roaring32"))
     })
@@ -1010,7 +1008,7 @@ fn serialized(source: &Source, format: &str, progress: &Arc<Progress>) -> PyResu
             let bytes = set.to_roaring_bytes_with(progress).map_err(raise)?;
             Ok(bytes.get(12..).map_or_else(|| vec![58, 48, 0, 0, 0, 0, 0, 0], <[u8]>::to_vec))
         }
-        other => encode(&set, bytes_format::<ForeignFormat>(other)?).map_err(raise),
+        other => encode(&set, bytes_format(other)?).map_err(raise),
     }
 }
 

@@ -369,6 +369,11 @@ def test_files_of_other_systems_are_converted(tmp_path):
     for damaged in (ids.serialize("iceberg")[:-1], b""):
         with pytest.raises(bs.Error):
             converted(damaged)
+    # The head of a roaring bitmap that was cut is a bitmap of Doris.
+    assert converted(b"\1\0\0\0\0") == {0}
+    for name in ("roaring", "roaring32"):
+        with pytest.raises(bs.Error):
+            converted(b"\1\0\0\0\0", from_format=name)
     # What is damaged gets no checksums that are right.
     bs.BitSet(range(0, 200_000, 3)).write(data, format="dense")
     bytes = bytearray(data.read_bytes())

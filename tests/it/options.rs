@@ -173,6 +173,7 @@ impl Fixture {
             "bloom build ids.txt -o spark.bloom --to spark",
             "build ids.txt -o s.ch32 --to clickhouse-u32",
             "build ids.txt -o s.ch64 --to clickhouse-u64",
+            "build ids.txt -o s.roaring",
             "build ids.txt -o s.doris --to doris",
             "build ids.txt -o s.iceberg --to iceberg",
             "build ids.txt -o s.delta --to delta",

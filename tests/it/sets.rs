@@ -424,6 +424,12 @@ fn sets_of_other_programs_are_recognized_and_read() {
     work.set("convert vectors --vector 3", "").refused("no vector 3: vectors has 2");
     work.set("convert wide --vector 1", "").refused("vector is for files");
     assert_eq!(work.set("convert doris", "").quiet(), "3\n40\n99\n");
+    // The head of a roaring bitmap that was cut is a bitmap of Doris.
+    work.write("cut", [1, 0, 0, 0, 0]);
+    assert_eq!(work.set("convert cut", "").quiet(), "0\n");
+    assert_eq!(work.set("convert cut --from roaring", "").code, Some(2));
+    assert_eq!(work.set("convert wide --from roaring", "").quiet(), shifted);
+    assert_eq!(work.set("convert c.roaring --from roaring", "").quiet(), "3\n40\n99\n");
     assert_eq!(work.set("convert clickhouse", "").quiet(), "3\n40\n99\n");
     work.write("raw", [0b0000_0101_u8, 0b1000_0000]);
     assert_eq!(work.set("convert raw --from bitmap-lsb", "").quiet(), "0\n2\n15\n");

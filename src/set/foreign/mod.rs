@@ -249,7 +249,7 @@ pub fn decode<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
 /// The same for bytes that are identified.
 fn decode_found<'b>(bytes: &'b [u8], found: Foreign, name: &str) -> Result<Decoded<'b>> {
     let content = match found {
-        Foreign::Roaring | Foreign::Treemap => portable(bytes),
+        Foreign::Roaring | Foreign::Treemap => return decode_portable(bytes, name),
         Foreign::DeletionVector => deletion::unframed(bytes),
         Foreign::Iceberg => return decode_as(bytes, ForeignFormat::Iceberg, name),
         Foreign::DeltaFile => return decode_as(bytes, ForeignFormat::Delta, name),
@@ -265,6 +265,12 @@ fn decode_found<'b>(bytes: &'b [u8], found: Foreign, name: &str) -> Result<Decod
         }
     };
     content.map_err(blame(name)).map(|content| Decoded { content, name: name.to_owned() })
+}
+
+/// Reads a portable roaring bitmap. O(containers).
+fn decode_portable<'b>(bytes: &'b [u8], name: &str) -> Result<Decoded<'b>> {
+    let content = portable(bytes).map_err(blame(name))?;
+    Ok(Decoded { content, name: name.to_owned() })
 }
 
 /// Reads bytes of one format. O(containers), or O(bytes) with a copy.

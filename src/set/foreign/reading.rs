@@ -2,7 +2,7 @@
 
 use super::{
     BitOrder, Decoded, Foreign, ForeignFormat, Part, decode_as, decode_click_house, decode_found,
-    decode_part, parts, raw_bitmap,
+    decode_part, decode_portable, parts, raw_bitmap,
 };
 use crate::error::{Error, Result};
 use crate::set::SetFormat;
@@ -12,6 +12,9 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
+    /// A portable roaring bitmap, of 32 or 64 bits. It shows itself, but one that is cut may look
+    /// like another format.
+    Roaring,
     /// A bitmap without a head.
     Raw(BitOrder),
     /// A table of Spark, with any names of columns.
@@ -22,7 +25,8 @@ pub enum Origin {
 
 impl Origin {
     /// All of them, in the order in which help texts list them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
+        Self::Roaring,
         Self::Raw(BitOrder::LeastFirst),
         Self::Raw(BitOrder::MostFirst),
         Self::SparkBitmap,
@@ -38,6 +42,7 @@ impl Origin {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Roaring => SetFormat::Roaring.name(),
             Self::Raw(BitOrder::LeastFirst) => "bitmap-lsb",
             Self::Raw(BitOrder::MostFirst) => "bitmap-msb",
             Self::SparkBitmap => SetFormat::SparkBitmap.name(),
@@ -49,6 +54,7 @@ impl Origin {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
+            Self::Roaring => "A portable roaring bitmap, of 32 or 64 bits",
             Self::Raw(BitOrder::LeastFirst) => {
                 "A raw bitmap, the least significant bit of a byte first"
             }
@@ -149,6 +155,7 @@ impl Reading {
                 decode_part(bytes, &self.part(parts(bytes, name)?, name)?, name)
             }
             Some(Origin::Bytes(format)) => decode_as(bytes, format, name),
+            Some(Origin::Roaring) => decode_portable(bytes, name),
             Some(Origin::Raw(order)) => raw_bitmap(bytes, order, self.base.unwrap_or(0))
                 .map_err(|error| Error::usage(error.to_string())),
             Some(Origin::SparkBitmap) => {
