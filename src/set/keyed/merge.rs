@@ -1,7 +1,7 @@
 //! Merges runs of sets with ascending keys into one file. Sets of one key are joined.
 
 use super::encoder::{SetEncoder, copy_at};
-use super::file::KeyedSets;
+use super::file::{Found, KeyedSets};
 use super::format::Head;
 use super::writer::{KeyedWriter, WrittenSets};
 use crate::error::{Error, Result};
@@ -126,44 +126,52 @@ pub(crate) fn merge(
 }
 
 /// The sets of a file, in order.
-pub(super) struct FileRun<'s> {
+struct FileRun<'s> {
     sets: &'s KeyedSets,
     /// Number of the set behind the current one.
     next: usize,
+    /// The current set. It is found once, because that asks the system whether the file is whole.
+    found: Option<Found<'s>>,
 }
 
 impl<'s> FileRun<'s> {
-    /// A run that is at a set.
-    pub(super) fn at(sets: &'s KeyedSets, index: usize) -> Self {
-        Self { sets, next: index + 1 }
-    }
-
-    fn index(&self) -> usize {
-        self.next.saturating_sub(1)
+    fn found(&self) -> Result<&Found<'s>> {
+        self.found.as_ref().ok_or_else(|| Error::Accounting { what: "no set was read".into() })
     }
 }
 
 impl KeyRun for FileRun<'_> {
     fn advance(&mut self) -> Result<bool> {
+        if self.next == self.sets.len() {
+            self.found = None;
+            return Ok(false);
+        }
+        self.found = Some(self.sets.found(self.next)?);
         self.next += 1;
-        Ok(self.next <= self.sets.len())
+        Ok(true)
     }
 
     fn key(&self) -> Result<&[u8]> {
-        Ok(self.sets.found(self.index())?.key)
+        Ok(self.found()?.key)
     }
 
     fn copy(&self, out: &mut dyn Write) -> Result<Head> {
-        let found = self.sets.found(self.index())?;
-        let body = self.sets.body(&found);
-        let written = out.write_all(body.bytes);
-        self.sets.after(written.map_err(Error::io("write the sets of", self.sets.path())))?;
-        let (bytes, representation) = (body.bytes.len() as u64, body.representation);
-        Ok(Head { bytes, representation, cardinality: body.cardinality })
+        self.sets.copy(self.found()?, out)
     }
 
     fn operand(&self) -> Result<Operand<'_>> {
-        self.sets.operand(self.index())
+        self.sets.operand(self.next.saturating_sub(1))
+    }
+}
+
+impl KeyedSets {
+    /// Copies the bytes of a set.
+    pub(super) fn copy(&self, found: &Found<'_>, out: &mut dyn Write) -> Result<Head> {
+        let body = self.body(found);
+        let written = out.write_all(body.bytes);
+        self.after(written.map_err(Error::io("write the sets of", self.path())))?;
+        let (bytes, representation) = (body.bytes.len() as u64, body.representation);
+        Ok(Head { bytes, representation, cardinality: body.cardinality })
     }
 }
 
@@ -221,7 +229,7 @@ pub(crate) fn union_watched(
         sets.verify_checksums(progress)?;
     }
     write_sets(path, spool, |writer, encoder| {
-        let run = |sets| Box::new(FileRun { sets, next: 0 }) as Box<dyn KeyRun>;
+        let run = |sets| Box::new(FileRun { sets, next: 0, found: None }) as Box<dyn KeyRun>;
         let mut runs: Vec<_> = sets.iter().map(run).collect();
         merge(&mut runs, writer, encoder, progress)
     })

@@ -2,7 +2,6 @@
 
 use super::encoder::SetEncoder;
 use super::file::KeyedSets;
-use super::merge::{FileRun, KeyRun};
 use super::writer::KeyedWriter;
 use crate::error::{Error, Result};
 use crate::io::write::Spool;
@@ -154,7 +153,8 @@ impl Pieces {
     fn of_whole(&self, indices: &[usize]) -> Result<Vec<u8>> {
         written(|writer, _| {
             indices.iter().try_for_each(|&index| {
-                writer.push(self.sets.key(index)?, |out| FileRun::at(&self.sets, index).copy(out))
+                let found = self.sets.found(index)?;
+                writer.push(found.key, |out| self.sets.copy(&found, out))
             })
         })
     }
