@@ -7,13 +7,12 @@ use crate::parts::operands;
 use crate::source::{all, operand};
 use crate::work::interruptible;
 use bitsort::bloom::FilterKind;
+use bitsort::set::foreign::Foreign;
 use bitsort::set::keyed::KeyedSets;
-use bitsort::set::{Expression, SetKind, at_least as among};
+use bitsort::set::{Expression, at_least as among};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
 /// The set of an expression over named sets.
@@ -75,10 +74,8 @@ pub(crate) fn at_least<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 makes of an argument")]
 pub(crate) fn verify(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     let is_filter = FilterKind::of(&path).is_ok();
-    let mut head = Vec::new();
     // Who opens the set says why it cannot be read.
-    let read = File::open(&path).and_then(|file| file.take(16).read_to_end(&mut head));
-    let has_keys = read.is_ok() && SetKind::of(&head) == Some(SetKind::Keyed);
+    let has_keys = matches!(Foreign::of_file(&path), Ok(Foreign::Sets));
     interruptible(py, |progress| {
         if is_filter {
             bitsort::bloom::FilterFile::load(&path).map(drop)
