@@ -71,6 +71,7 @@ impl Containers {
 
     /// The first place, at `slot` or behind it, whose key is `key` or larger. If there is none,
     /// `get` finds nothing at the result.
+    #[inline]
     pub(crate) fn advance(&self, mut slot: Slot, key: u64) -> Slot {
         // Mostly it is one of the next keys.
         for _ in 0..NEAR {
@@ -88,6 +89,7 @@ impl Containers {
     }
 
     /// The same place; never behind the end of a block.
+    #[inline]
     fn normal(&self, slot: Slot) -> Slot {
         match self.blocks.get(slot.block) {
             Some(block) if slot.index >= block.keys().len() => {
@@ -98,11 +100,19 @@ impl Containers {
     }
 
     /// The place behind `slot`.
+    #[inline]
     pub(crate) fn after(&self, slot: Slot) -> Slot {
         self.normal(Slot { index: slot.index + 1, ..slot })
     }
 
+    /// The container at `slot`, which has a key.
+    #[inline]
+    fn at(&self, slot: Slot) -> Container<'_> {
+        self.blocks[slot.block].container(slot.index)
+    }
+
     /// The key at `slot`, if there is one.
+    #[inline]
     fn key(&self, slot: Slot) -> Option<u64> {
         self.blocks.get(slot.block)?.keys().get(slot.index).copied()
     }
@@ -408,24 +418,28 @@ impl<'a> Iterator for Pairs<'a> {
         let [a, b] = self.sets;
         let [at, other] = &mut self.slots;
         loop {
-            match (a.get(*at), b.get(*other)) {
-                (Some((key, ours)), Some((same, theirs))) if key == same => {
+            // The containers that are not wanted are not looked for.
+            match (a.key(*at), b.key(*other)) {
+                (Some(key), Some(same)) if key == same => {
+                    let (ours, theirs) = (a.at(*at), b.at(*other));
                     (*at, *other) = (a.after(*at), b.after(*other));
                     return Some((key, Some(ours), Some(theirs)));
                 }
-                (Some((key, ours)), next) if next.is_none_or(|(next, _)| key < next) => {
+                (Some(key), next) if next.is_none_or(|next| key < next) => {
                     if self.op != Op::And {
+                        let ours = a.at(*at);
                         *at = a.after(*at);
                         return Some((key, Some(ours), None));
                     }
-                    *at = a.advance(*at, next?.0);
+                    *at = a.advance(*at, next?);
                 }
-                (next, Some((key, theirs))) => {
+                (next, Some(key)) => {
                     if matches!(self.op, Op::Or | Op::Xor) {
+                        let theirs = b.at(*other);
                         *other = b.after(*other);
                         return Some((key, None, Some(theirs)));
                     }
-                    *other = b.advance(*other, next?.0);
+                    *other = b.advance(*other, next?);
                 }
                 (_, None) => return None,
             }

@@ -22,6 +22,15 @@ pub(crate) type Low = [u8; 2];
 /// Elements of `out` behind the result that may be overwritten.
 pub(crate) const SLACK: usize = 128;
 
+/// Arrays that have no more values together are read one value at a time: a vector of them would
+/// have to be filled first.
+const FEW: usize = 8;
+
+#[inline]
+fn isa(level: Level, a: &[Low], b: &[Low]) -> Isa {
+    if a.len() + b.len() <= FEW { Isa::Scalar } else { level.isa() }
+}
+
 /// Writes the values of `a` that are in `b` (`keep`) or are not (not `keep`) to the front of `out`;
 /// gives how many there are.
 ///
@@ -29,7 +38,7 @@ pub(crate) const SLACK: usize = 128;
 ///
 /// If `out` is shorter than `a` plus [`SLACK`].
 pub(crate) fn filter(level: Level, keep: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
-    match level.isa() {
+    match isa(level, a, b) {
         Isa::Scalar => scalar::filter(keep, a, b, out),
         #[cfg(target_arch = "aarch64")]
         Isa::Neon => scalar::filter(keep, a, b, out),
@@ -42,7 +51,7 @@ pub(crate) fn filter(level: Level, keep: bool, a: &[Low], b: &[Low], out: &mut [
 
 /// Number of values in both.
 pub(crate) fn common(level: Level, a: &[Low], b: &[Low]) -> usize {
-    match level.isa() {
+    match isa(level, a, b) {
         Isa::Scalar => scalar::common(a, b),
         #[cfg(target_arch = "aarch64")]
         Isa::Neon => scalar::common(a, b),
@@ -59,7 +68,7 @@ pub(crate) fn common(level: Level, a: &[Low], b: &[Low]) -> usize {
 ///
 /// If `out` is shorter than `a` and `b` plus [`SLACK`].
 pub(crate) fn merge(level: Level, both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize {
-    match level.isa() {
+    match isa(level, a, b) {
         // SAFETY: `Level::available` is the only maker of this level, after the
         // CPU reported these features.
         #[cfg(target_arch = "x86_64")]

@@ -256,25 +256,31 @@ pub(super) fn merge(both: bool, a: &[Low], b: &[Low], out: &mut [Low]) -> usize 
     let most = a.len() + b.len();
     let none = _mm_set1_epi16(-1);
     let mut output = Output { both, out, count: 0, before: none };
-    let (mut i, mut j) = (0, 0);
-    // The upper half of the values that were merged last.
-    let mut rest = None;
+    let ((blocks, _), (others, _)) = (a.as_chunks::<BLOCK>(), b.as_chunks::<BLOCK>());
+    // The upper half of the values that were merged last. At first, none is merged but a block of `a`.
+    let mut rest = load_from(a, 0);
+    let (mut i, mut j) = (1, 0);
+    // Only the ends of the arrays need the steps below, which fill blocks.
+    while let (Some(block), Some(other)) = (blocks.get(i), others.get(j)) {
+        let is_first = u16::from_le_bytes(block[0]) <= u16::from_le_bytes(other[0]);
+        let values = load(select_unpredictable(is_first, block, other));
+        i += usize::from(is_first);
+        j += usize::from(!is_first);
+        let (lower, upper) = merged(rest, values);
+        output.push(lower);
+        rest = upper;
+    }
+    let (mut i, mut j) = (a.len().min(i * BLOCK), j * BLOCK);
     while i < a.len() || j < b.len() {
         let is_first = head(a, i) <= head(b, j);
         let (from, at) = select_unpredictable(is_first, (a, i), (b, j));
-        let values = load_from(from, at);
+        let (lower, upper) = merged(rest, load_from(from, at));
         i += select_unpredictable(is_first, BLOCK, 0);
         j += select_unpredictable(is_first, 0, BLOCK);
-        rest = Some(match rest {
-            Some(rest) => {
-                let (lower, upper) = merged(rest, values);
-                output.push(lower);
-                upper
-            }
-            None => values,
-        });
+        output.push(lower);
+        rest = upper;
     }
-    output.push(rest.unwrap_or(none));
+    output.push(rest);
     output.push(none);
     with_top(both, output.out, output.count, most, [top, other_top])
 }
