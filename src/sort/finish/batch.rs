@@ -26,10 +26,9 @@ pub(in crate::sort) struct Batch {
     pub(super) values: Vec<u64>,
     pub(super) counted: Vec<[u64; 2]>,
     pieces: Vec<Piece>,
-    /// The lower bits of all pieces in pairs of bytes; also the bytes of bitmaps and of whole
-    /// values.
-    pub(super) lows: Vec<[u8; 2]>,
-    /// Number of items of `lows` that are used.
+    /// The lower bits of all pieces, four in a word; also bitmaps and whole values.
+    words: Vec<u64>,
+    /// Number of lower bits, whole values counted as [`IN_WORD`], that `words` has.
     pub(super) filled: usize,
 }
 
@@ -38,7 +37,7 @@ pub(in crate::sort) struct Batch {
 struct Piece {
     /// The upper bits of the first value.
     key: u64,
-    /// Number of pairs of bytes.
+    /// Number of lower bits, or of whole values.
     len: u32,
     form: Form,
 }
@@ -47,14 +46,14 @@ struct Piece {
 pub(super) enum Form {
     Lows,
     Bitmap,
-    /// Whole values, little-endian.
+    /// Whole values, which begin at the next word.
     Values,
 }
 
 /// Words of a bitmap of all values that share all but 16 bits.
 pub(in crate::sort) const BLOCK_WORDS: usize = BITMAP_BYTES / 8;
-/// Pairs of bytes in a whole value.
-pub(super) const PAIRS: usize = 4;
+/// Lower bits in a word.
+const IN_WORD: usize = 4;
 /// Most whole values of a piece.
 pub(super) const MAX_WHOLE: usize = 1 << 20;
 /// Items of `lows` for a bitmap, and room for the bytes that kernels may write behind an array.
@@ -69,21 +68,36 @@ impl Batch {
             counted: Vec::with_capacity(if is_counted { room(Typed::Values, 16) } else { 0 }),
             // If values are far apart, each is a piece.
             pieces: Vec::with_capacity(room(Typed::Containers, 4 * size_of::<Piece>())),
-            lows: vec![[0; 2]; room(Typed::Containers, 2) / 4 * 3],
+            words: vec![0; room(Typed::Containers, 8) / 4 * 3],
             filled: 0,
         }
+    }
+
+    /// Lower bits for which there is memory.
+    pub(super) fn lows_capacity(&self) -> usize {
+        self.words.len() * IN_WORD
     }
 
     /// Room for the lower bits of more values.
     pub(super) fn room(&mut self) -> &mut [[u8; 2]] {
         let is_full = self.pieces.len() == self.pieces.capacity();
-        if is_full { &mut [] } else { &mut self.lows[self.filled..] }
+        let lows: &mut [[u8; 2]] = bytemuck::cast_slice_mut(&mut self.words);
+        if is_full { &mut [] } else { &mut lows[self.filled..] }
     }
 
-    /// Ends a piece. Its lower bits are the last ones.
+    /// Room for more whole values.
+    pub(super) fn room_for_values(&mut self) -> &mut [u64] {
+        let is_full = self.pieces.len() == self.pieces.capacity();
+        if is_full { &mut [] } else { &mut self.words[self.filled.div_ceil(IN_WORD)..] }
+    }
+
+    /// Ends a piece, whose items are the last ones that were written.
     pub(super) fn end_piece(&mut self, key: u64, len: usize, form: Form) {
-        self.filled += len;
-        #[expect(clippy::cast_possible_truncation, reason = "at most 2^16")]
+        self.filled = match form {
+            Form::Values => (self.filled.div_ceil(IN_WORD) + len) * IN_WORD,
+            Form::Lows | Form::Bitmap => self.filled + len,
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "at most MAX_WHOLE")]
         self.pieces.push(Piece { key, len: len as u32, form });
     }
 }
@@ -94,7 +108,7 @@ impl Carried for Batch {
             values: Vec::with_capacity(self.values.capacity()),
             counted: Vec::with_capacity(self.counted.capacity()),
             pieces: Vec::with_capacity(self.pieces.capacity()),
-            lows: vec![[0; 2]; self.lows.len()],
+            words: vec![0; self.words.len()],
             filled: 0,
         }
     }
@@ -116,7 +130,7 @@ pub(in crate::sort) struct Taker<'s> {
     sink: &'s mut dyn ValueSink,
     key: u64,
     lows: Vec<[u8; 2]>,
-    /// Whole values whose last container may go on.
+    /// Whole values of a container that may go on.
     values: Vec<u64>,
 }
 
@@ -132,30 +146,40 @@ impl<'s> Taker<'s> {
         if !batch.counted.is_empty() {
             self.sink.counted(&batch.counted)?;
         }
-        let mut lows = &batch.lows[..batch.filled];
+        let lows: &[[u8; 2]] = bytemuck::cast_slice(&batch.words);
+        let mut at = 0_usize;
         let mut pieces = batch.pieces.iter().peekable();
         while let Some(piece) = pieces.next() {
-            let (here, behind) = lows.split_at(piece.len as usize);
-            lows = behind;
+            self.begin(piece.key)?;
+            let len = piece.len as usize;
+            if piece.form == Form::Values {
+                let start = at.div_ceil(IN_WORD);
+                self.whole(&batch.words[start..start + len])?;
+                at = (start + len) * IN_WORD;
+                continue;
+            }
             let goes_on = pieces.peek().is_none_or(|next| next.key == piece.key);
-            self.piece(piece, here, goes_on)?;
+            self.piece(piece, &lows[at..at + len], goes_on)?;
+            at += len;
         }
         Ok(())
     }
 
-    /// Takes a piece. If `goes_on`, more of its container may follow.
-    fn piece(&mut self, piece: &Piece, lows: &[[u8; 2]], goes_on: bool) -> Result<()> {
-        if piece.key < self.key {
-            let what = format!("values of {:#x} follow those of {:#x}", piece.key, self.key);
+    /// Begins a piece with these upper bits.
+    fn begin(&mut self, key: u64) -> Result<()> {
+        if key < self.key {
+            let what = format!("values of {key:#x} follow those of {:#x}", self.key);
             return Err(Error::Accounting { what });
         }
-        if piece.key != self.key {
+        if key != self.key {
             self.end()?;
-            self.key = piece.key;
+            self.key = key;
         }
-        if piece.form == Form::Values {
-            return self.whole(lows);
-        }
+        Ok(())
+    }
+
+    /// Takes the lower bits of a piece, or its bitmap. If `goes_on`, more of its container may follow.
+    fn piece(&mut self, piece: &Piece, lows: &[[u8; 2]], goes_on: bool) -> Result<()> {
         // Whole values that came before belong to the same container.
         self.lows.extend(self.values.drain(..).map(low_half));
         if piece.form == Form::Bitmap {
@@ -173,27 +197,24 @@ impl<'s> Taker<'s> {
         Ok(())
     }
 
-    /// Takes whole values. The first of them may belong to the last container.
-    fn whole(&mut self, bytes: &[[u8; 2]]) -> Result<()> {
-        let values = bytes.as_flattened().as_chunks().0;
-        let mut values = values.iter().map(|&value| u64::from_le_bytes(value)).peekable();
-        if !self.lows.is_empty() {
-            let key = self.key;
-            while let Some(value) = values.next_if(|value| value >> 16 == key) {
-                self.lows.push(low_half(value));
-            }
-            if values.peek().is_none() {
-                return Ok(());
-            }
-            self.end()?;
+    /// Takes whole values. The first of them may belong to the last container, and the last of them
+    /// to one that goes on.
+    fn whole(&mut self, values: &[u64]) -> Result<()> {
+        let (before, values) =
+            values.split_at(values.partition_point(|value| value >> 16 == self.key));
+        if self.lows.is_empty() {
+            self.values.extend_from_slice(before);
+        } else {
+            self.lows.extend(before.iter().copied().map(low_half));
         }
-        self.values.extend(values);
-        if let Some(last) = self.values.last() {
-            self.key = last >> 16;
-            let whole = self.values.partition_point(|value| value >> 16 < self.key);
-            self.sink.values(&self.values[..whole])?;
-            self.values.drain(..whole);
+        let Some(last) = values.last() else { return Ok(()) };
+        self.end()?;
+        self.key = last >> 16;
+        let whole = values.partition_point(|value| value >> 16 < self.key);
+        if whole > 0 {
+            self.sink.values(&values[..whole])?;
         }
+        self.values.extend_from_slice(&values[whole..]);
         Ok(())
     }
 

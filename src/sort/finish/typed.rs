@@ -1,6 +1,6 @@
 //! Puts sorted values into a batch: as pieces of containers, as whole values, or with their counts.
 
-use super::batch::{BITMAP_LOWS, BLOCK_WORDS, Form, MAX_WHOLE, PAIRS, Typed};
+use super::batch::{BITMAP_LOWS, BLOCK_WORDS, Form, MAX_WHOLE, Typed};
 use super::emit::Emitter;
 use crate::error::Result;
 use crate::kernel::low_halves::low_halves;
@@ -13,7 +13,7 @@ impl Emitter<'_, '_> {
     pub(in crate::sort) fn takes_bitmaps(&self) -> bool {
         let style = self.style();
         let plain = style.selection.ignores_copies() && !style.selection.reverse;
-        style.typed == Some(Typed::Containers) && plain && self.batch.lows.len() >= BITMAP_LOWS
+        style.typed == Some(Typed::Containers) && plain && self.batch.lows_capacity() >= BITMAP_LOWS
     }
 
     /// Takes all values with the upper bits `key`, from a bitmap of their lower bits; gives how
@@ -74,19 +74,18 @@ impl Emitter<'_, '_> {
     /// Takes `base + value` for ascending `values` that are far apart.
     fn whole<E: Entry>(&mut self, base: u64, mut values: &[E]) -> Result<()> {
         while let Some(first) = values.first() {
-            let room = self.batch.room().len() / PAIRS;
-            let is_narrow = room < values.len().min(64) && self.batch.filled > 0;
-            if is_narrow || room == 0 {
+            let is_used = self.batch.filled > 0;
+            let room = self.batch.room_for_values();
+            if room.is_empty() || is_used && room.len() < values.len().min(64) {
                 self.flush()?;
                 continue;
             }
-            let (now, later) = values.split_at(values.len().min(room).min(MAX_WHOLE));
-            let slots = self.batch.room().as_chunks_mut::<PAIRS>().0;
-            for (slot, value) in slots.iter_mut().zip(now) {
-                *slot = bytemuck::cast((base + value.widen()).to_le_bytes());
+            let (now, later) = values.split_at(values.len().min(room.len()).min(MAX_WHOLE));
+            for (slot, value) in room.iter_mut().zip(now) {
+                *slot = base + value.widen();
             }
             let key = (base + first.widen()) >> 16;
-            self.batch.end_piece(key, now.len() * PAIRS, Form::Values);
+            self.batch.end_piece(key, now.len(), Form::Values);
             values = later;
         }
         Ok(())
