@@ -1,6 +1,6 @@
 //! The options for columns of values and keys.
 
-use super::formats;
+use super::choices;
 use super::notation::NotationArgs;
 use crate::lines::{Group, LineTools};
 use crate::number::{Column, Format};
@@ -24,7 +24,7 @@ pub(super) struct ColumnArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct FromArg {
     /// Read numbers in this format [default: text]
-    #[arg(long, value_name = "FORMAT", value_parser = formats::of_numbers())]
+    #[arg(long, value_name = "FORMAT", value_parser = choices::number_format())]
     pub(super) from: Option<Format>,
     #[command(flatten)]
     pub(super) notation: NotationArgs,

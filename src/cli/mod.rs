@@ -8,9 +8,9 @@
 pub mod bitset;
 pub mod bitsort;
 mod bloom;
+mod choices;
 mod columns;
 mod exit;
-mod formats;
 mod generate;
 mod hints;
 mod limits;

@@ -17,16 +17,6 @@ use std::ops::Range;
 /// Longest record of several lines: a longer one has a quote that is never closed.
 pub(crate) const MAX_RECORD_BYTES: usize = 1 << 20;
 
-/// The meaning of a record, or that it is too long. A block may have room for a line that is longer,
-/// or not, and the answer must not depend on where the block begins.
-pub(crate) fn of_length(limit: usize, record: &Range<usize>, line: Line) -> Line {
-    if record.len() <= limit {
-        line
-    } else {
-        Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
-    }
-}
-
 /// Which column of delimited text carries the numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
@@ -394,6 +384,11 @@ impl Selector {
             at = record.end + 1;
             let line = &bytes[start..record.end];
             let found = match &record.fields {
+                // A block may have room for a longer line or not, and the answer must not depend on
+                // where the block begins.
+                _ if line.len() > limit => {
+                    Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 }
+                }
                 _ if line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) => Line::Blank,
                 &Err(reason) => Line::Malformed { reason, offset: 0 },
                 Ok(fields) => {

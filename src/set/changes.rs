@@ -6,8 +6,6 @@
 //! of times.
 
 use super::integer_set::IntegerSet;
-#[cfg(feature = "cli")]
-use super::operand::AsSet;
 use super::plan::Plan;
 use super::sink::temporary_set;
 use crate::error::Result;
@@ -27,17 +25,6 @@ fn temporary(
 /// The result of a plan, in a nameless file.
 fn computed(spool: &Spool, plan: Plan<'_>) -> Result<SetFile> {
     temporary(spool, |sink| plan.run(sink, &Progress::default()))
-}
-
-/// The values of all `sets`, in a nameless file in `folder`.
-///
-/// # Errors
-///
-/// If a set is damaged, or the file cannot be written.
-#[cfg(feature = "cli")]
-pub(crate) fn union_of(sets: &[Box<dyn AsSet>], folder: &Path) -> Result<SetFile> {
-    let spool = Spool { folder: folder.into(), ..Spool::default() };
-    computed(&spool, Plan::join(Op::Or, Plan::all(sets)))
 }
 
 /// Most changes that wait in memory: 16 MiB, and as much again for sorting them.

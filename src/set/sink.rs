@@ -381,10 +381,9 @@ impl<'p, W: Write + Send> TableSink<'p, W> {
 impl<W: Write + Send> ValueSink for TableSink<'_, W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         in_order(container).map_err(Error::io("write", self.path))?;
-        let count = container.positions(0, &mut self.lows);
         let mut values = std::mem::take(&mut self.values);
         values.clear();
-        values.extend(self.lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+        container.append_to(key, &mut self.lows, &mut values);
         let done = self.values(&values);
         self.values = values;
         done

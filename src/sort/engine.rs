@@ -1,18 +1,30 @@
 //! One pass: loads a window of values, then writes it in order.
 
-use super::context::Context;
-use super::finish::emit::Written;
+use super::finish::emit::{Style, Written};
 use super::finish::loaded::Loaded;
+use super::finish::output::Output;
 use super::load::pool::{Pool, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
 use super::partitioning::{Entry, low_mask};
 use super::plan::layout::Layout;
 use crate::error::Result;
-use crate::io::read::{Invalid, Tally, scan};
+use crate::io::read::{Invalid, Ledger, Opened, ScanOptions, Tally, scan};
 use crate::progress::Phase;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// What all passes of a run share.
+pub(super) struct Context<'a, 'o> {
+    pub(super) inputs: &'a [Opened],
+    pub(super) scan: ScanOptions<'a>,
+    /// Bytes of all inputs, if they are known.
+    pub(super) input_bytes: u64,
+    pub(super) style: Style,
+    pub(super) folders: &'a [PathBuf],
+    pub(super) output: &'a Output<'o>,
+}
 
 /// Counts and times of one pass.
 #[derive(Debug, Default)]
@@ -64,7 +76,7 @@ fn run<E: Entry>(
     let relief = Relief::new(segments, spill, distinct);
 
     let started = Instant::now();
-    context.progress.enter(Phase::Load, context.input_bytes);
+    context.scan.progress.enter(Phase::Load, context.input_bytes);
     let pool_words = pool_pages.words_mut();
     let share = (pool_words.len() / layout.threads).max(1);
     let io_bytes = (layout.block_bytes / 2).clamp(1 << 12, 1 << 20);
@@ -78,8 +90,8 @@ fn run<E: Entry>(
             Scatter::new(partitioning, outside, &relief, pool, layout.stage_bytes, io_bytes)
         })
         .collect();
-    let ledger = context.ledger(invalid);
-    let scanned = scan(context.inputs, &context.scan_options(), &ledger, scatters);
+    let ledger = Ledger::of(context.inputs, invalid);
+    let scanned = scan(context.inputs, &context.scan, &ledger, scatters);
     // Report the first malformed line, even if something else failed too.
     let tally = ledger.finish()?;
     if relief.is_full() {

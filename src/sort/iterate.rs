@@ -102,10 +102,9 @@ struct BatchSender(SyncSender<Message>);
 
 impl ValueSink for BatchSender {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
-        let mut lows = Vec::new();
-        let count = container.positions(0, &mut lows);
-        let values = lows[..count].iter().map(|&low| key << 16 | u64::from(low));
-        self.values(&values.collect::<Vec<_>>())
+        let mut values = Vec::new();
+        container.append_to(key, &mut Vec::new(), &mut values);
+        self.values(&values)
     }
 
     fn values(&mut self, values: &[u64]) -> Result<()> {

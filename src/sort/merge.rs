@@ -6,7 +6,7 @@ use super::finish::output::{Output as Parts, Target};
 use super::options::Sort;
 use super::partitioning::Window;
 use super::plan::budget::{Budget, MergeShare};
-use super::rejects::{Rejects, SharedWriter};
+use super::rejects::Rejects;
 use super::report::Report;
 use super::run;
 use crate::error::{Error, Result};
@@ -96,11 +96,10 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         selection: sort.selection,
     };
     let parts = Parts::new(target, 0);
-    let mut rejects = Rejects::open(&sort)?;
+    let rejects = Rejects::open(&sort)?;
     sort.progress.enter(Phase::Load, opened.iter().filter_map(Opened::len).sum());
-    let shared = SharedWriter::new(rejects.invalid());
     let new = |input| {
-        let ordered = Ordered::new(input, &options, shared.invalid());
+        let ordered = Ordered::new(input, &options, rejects.invalid());
         let reverse = sort.selection.reverse;
         Run { ordered, values: Vec::new(), at: 0, reverse, last: None }
     };
@@ -130,7 +129,6 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
         ..run::account(tally, &written, style.selection.keeps_all())?
     };
     drop(runs);
-    drop(shared);
     Ok((report, rejects))
 }
 

@@ -9,7 +9,6 @@
 
 mod array;
 mod check;
-mod context;
 mod engine;
 mod finish;
 mod iterate;

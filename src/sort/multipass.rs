@@ -5,7 +5,7 @@
 //! fill the memory, for any distribution. A slice with more values than expected, because of
 //! duplicates, is cut again.
 
-use super::context::Context;
+use super::engine::Context;
 use super::engine::{Pass, pass};
 use super::finish::ways::Way;
 use super::load::scatter::Outside;
@@ -13,7 +13,7 @@ use super::partitioning::{Window, low_mask};
 use super::plan::facts::Facts;
 use super::plan::layout::{Layout, Wishes, divide};
 use crate::error::{Error, Result};
-use crate::io::read::{Consumer, Invalid, Tally, scan};
+use crate::io::read::{Consumer, Invalid, Ledger, Tally, scan};
 use crate::progress::Phase;
 
 /// Bits of the histogram of a window.
@@ -153,10 +153,10 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
     /// Reads the input and counts its values.
     fn count(&mut self, base: u64, bits: u32, invalid: Invalid<'_>) -> Result<(Histogram, Tally)> {
         let context = self.context;
-        context.progress.enter(Phase::Load, context.input_bytes);
-        let ledger = context.ledger(invalid);
+        context.scan.progress.enter(Phase::Load, context.input_bytes);
+        let ledger = Ledger::of(context.inputs, invalid);
         let consumers = vec![Histogram::new(base, bits); self.wishes.threads];
-        let scanned = scan(context.inputs, &context.scan_options(), &ledger, consumers);
+        let scanned = scan(context.inputs, &context.scan, &ledger, consumers);
         let tally = ledger.finish()?;
         self.readings += 1;
         let mut total = Histogram::new(base, bits);
@@ -210,7 +210,7 @@ impl<'c, 'a, 'o> Passes<'c, 'a, 'o> {
             let number = context.output.extend(1);
             let mut emitter = super::finish::emit::Emitter::new(
                 context.output,
-                context.progress,
+                context.scan.progress,
                 context.style,
                 self.layout.output_bytes,
             );

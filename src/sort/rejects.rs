@@ -7,7 +7,7 @@ use crate::io::write::{Encoding, Spool, Writer, is_same_file};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What happens to lines that are no natural number below 2^64.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Rejects {
 
 struct RejectsFile {
     /// Writes to the file of `whole`. A second reading empties the file and starts again.
-    writer: BufWriter<File>,
+    writer: Mutex<BufWriter<File>>,
     whole: Writer<'static>,
     path: PathBuf,
 }
@@ -66,9 +66,10 @@ impl Rejects {
         Ok(Self { file, skip: sort.invalid == InvalidLines::Skip })
     }
 
-    pub(super) fn invalid(&mut self) -> Invalid<'_> {
-        match &mut self.file {
-            Some(file) => Invalid::Reject(Box::new(&mut file.writer), file.path.clone()),
+    /// How a reader reports malformed lines. Several readers at a time may do so.
+    pub(super) fn invalid(&self) -> Invalid<'_> {
+        match &self.file {
+            Some(file) => Invalid::Reject(Box::new(Locked(&file.writer)), file.path.clone()),
             None if self.skip => Invalid::Skip,
             None => Invalid::Fail,
         }
@@ -78,6 +79,7 @@ impl Rejects {
     pub(super) fn restart(&mut self) -> Result<()> {
         let Some(RejectsFile { writer, path, .. }) = &mut self.file else { return Ok(()) };
         let mut restart = || -> io::Result<()> {
+            let writer = writer.get_mut().unwrap_or_else(PoisonError::into_inner);
             writer.rewind()?; // writes what the buffer still has
             writer.get_ref().set_len(0)
         };
@@ -86,8 +88,8 @@ impl Rejects {
 
     /// Gives the file of rejected lines its name. Call it when the output is safe.
     pub(super) fn commit(self) -> Result<()> {
-        let Some(RejectsFile { mut writer, whole, path }) = self.file else { return Ok(()) };
-        writer.flush().map_err(Error::io("write", &path))?;
+        let Some(RejectsFile { writer, whole, path }) = self.file else { return Ok(()) };
+        Locked(&writer).flush().map_err(Error::io("write", &path))?;
         whole.commit().map(drop)
     }
 }
@@ -98,43 +100,24 @@ impl RejectsFile {
         let file = whole.file().map(File::try_clone);
         let file = file.unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()));
         let writer = BufWriter::new(file.map_err(Error::io("write", path))?);
-        Ok(Self { writer, whole, path: path.into() })
+        Ok(Self { writer: Mutex::new(writer), whole, path: path.into() })
     }
 }
 
-/// How several readers at a time report malformed lines.
-pub(super) enum SharedWriter<'a> {
-    Fail,
-    Skip,
-    Reject(Mutex<Box<dyn Write + Send + 'a>>, PathBuf),
-}
+struct Locked<'f>(&'f Mutex<BufWriter<File>>);
 
-impl<'a> SharedWriter<'a> {
-    pub(super) fn new(invalid: Invalid<'a>) -> Self {
-        match invalid {
-            Invalid::Fail => Self::Fail,
-            Invalid::Skip => Self::Skip,
-            Invalid::Reject(writer, path) => Self::Reject(Mutex::new(writer), path),
-        }
-    }
-
-    pub(super) fn invalid(&self) -> Invalid<'_> {
-        match self {
-            Self::Fail => Invalid::Fail,
-            Self::Skip => Invalid::Skip,
-            Self::Reject(writer, path) => Invalid::Reject(Box::new(Locked(writer)), path.clone()),
-        }
+impl Locked<'_> {
+    fn writer(&self) -> MutexGuard<'_, BufWriter<File>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Locked<'s, 'a>(&'s Mutex<Box<dyn Write + Send + 'a>>);
-
-impl Write for Locked<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+impl Write for Locked<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).flush()
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
     }
 }

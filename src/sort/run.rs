@@ -1,6 +1,6 @@
 //! One run, from its inputs to a report.
 
-use super::context::Context;
+use super::engine::Context;
 use super::engine::{Pass, pass};
 use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};
@@ -16,7 +16,6 @@ use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
 use crate::io::read::{BlockFormat, Opened, Sample, Tally, open_all, sample};
-use crate::kernel::Level;
 use crate::kernel::sys::peak_resident_bytes;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -96,10 +95,7 @@ pub(super) fn run(mut sort: Sort, target: Target<'_>) -> Result<(Report, Rejects
     drop(sample); // its values take memory
     let context = Context {
         inputs: &opened,
-        block_format: &block_format,
-        header: sort.header,
-        level: Level::best(),
-        progress: &sort.progress,
+        scan: sort.scan_options(&block_format),
         input_bytes,
         style: Style {
             format: sort.to,

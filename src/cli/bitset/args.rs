@@ -1,13 +1,14 @@
 //! The commands and flags of `bitset`.
 
-use super::choices::{OverlapChoice, binding, origin};
 use super::query::Share;
 use super::target::{Limits, Target};
 use crate::cli::bloom::BloomArgs;
+use crate::cli::choices;
 use crate::cli::columns::{ColumnArgs, FromArg, KeyColumnArgs, NumberArgs};
 use crate::cli::generate::{self, Generate};
 use crate::cli::notation::NotationArgs;
 use crate::set::foreign::Origin;
+use crate::set::keyed::OverlapBy;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -176,7 +177,7 @@ pub(super) enum Command {
         /// Such as 'a & (b | c) - 10..20'
         expression: String,
         /// NAME=SET for a name, or a .sets file, whose keys are names
-        #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| binding(&text)))]
+        #[arg(value_name = "NAME=SET", value_parser = OsStringValueParser::new().try_map(|text| choices::binding(&text)))]
         sets: Vec<(String, PathBuf)>,
         #[command(flatten)]
         target: Target,
@@ -223,7 +224,7 @@ pub(super) enum Command {
         /// A set file, or one of another program; its content shows its kind
         file: PathBuf,
         /// Kind of the file, if its content does not show it
-        #[arg(long, value_name = "KIND", value_parser = origin())]
+        #[arg(long, value_name = "KIND", value_parser = choices::origin())]
         from: Option<Origin>,
         /// Value of the first bit of a raw bitmap, a multiple of 65536 [default: 0]
         #[arg(long)]
@@ -398,7 +399,8 @@ pub(super) struct OverlapArgs {
     pub(super) top: usize,
     /// What makes a pair a better one
     #[arg(long, value_name = "MEASURE", default_value = "intersection")]
-    pub(super) by: OverlapChoice,
+    #[arg(value_parser = choices::overlap_by())]
+    pub(super) by: OverlapBy,
     /// Leave out pairs with fewer than N values in common; those with none are never printed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) min: u64,

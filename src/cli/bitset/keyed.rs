@@ -95,7 +95,7 @@ pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Resu
 
 /// Prints the pairs of sets that have most in common.
 pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
-    let search = Overlap::new(args.top).by(args.by.into()).at_least(args.min);
+    let search = Overlap::new(args.top).by(args.by).at_least(args.min);
     let (pairs, names) = match &args.sets[..] {
         [path] if KeyedSets::is_at(path) => {
             let sets = KeyedSets::open(path)?;

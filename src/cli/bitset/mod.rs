@@ -1,7 +1,6 @@
 //! The program `bitset`.
 
 mod args;
-mod choices;
 mod describe;
 mod foreign;
 mod join;

@@ -1,6 +1,6 @@
 //! The limits of a command, and the place of its result.
 
-use crate::cli::formats;
+use crate::cli::choices;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
@@ -60,7 +60,7 @@ pub(super) struct Target {
     pub(super) output: Option<PathBuf>,
 
     /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
-    #[arg(long, value_name = "FORMAT", value_parser = formats::of_sets())]
+    #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
     pub(super) to: Option<SetFormat>,
 
     /// Make FILE a folder of up to N .bits files (at most 16384), which have about as many values each

@@ -6,22 +6,21 @@ use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
 use crate::number::{Line, Malformed, Notation, RunText};
-use crate::set::changes::union_of;
 use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
 use crate::set::file::in_order;
 use crate::set::plan::Plan;
 use crate::set::view::Cursor;
-use crate::set::{AsSet, Changed, Changes, IntegerSet, SetFile};
+use crate::set::{AsSet, Changed, Changes, SetFile, Update};
 use std::ffi::OsString;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::Path;
 
-/// The values of operands, or of standard input without operands. An operand that is a number is a
+/// Sets of the values of operands, or of standard input without operands. An operand that is a number is a
 /// value; all others are files. `./7` is a file.
-fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
+fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>> {
     if operands.is_empty() {
-        return Ok(Box::new(source.open(Path::new("-"))?));
+        return Ok(vec![Box::new(source.open(Path::new("-"))?)]);
     }
     let mut typed = None;
     let mut sets: Vec<Box<dyn AsSet>> = Vec::new();
@@ -45,31 +44,33 @@ fn values(source: &Source, operands: &[OsString]) -> Result<Box<dyn AsSet>> {
     if let Some(typed) = typed {
         sets.push(Box::new(typed.finish()?.added));
     }
-    match sets.pop() {
-        Some(only) if sets.is_empty() => Ok(only),
-        last => {
-            sets.extend(last);
-            Ok(Box::new(union_of(&sets, source.folder())?))
-        }
-    }
+    Ok(sets)
 }
 
-fn change(source: &Source, set: &Path, removed: &dyn AsSet, added: &dyn AsSet) -> Result<()> {
+fn change<'a>(
+    source: &Source,
+    set: &'a Path,
+    change: impl FnOnce(Update<'a>) -> Update<'a>,
+) -> Result<()> {
     if SetFile::open_if_set(set)?.is_none() {
         let what = "is no set file: build one first, with `bitset build`";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }
     let _bar = source.bar(true);
-    let update = SetFile::update(set).remove(removed).add(added);
-    update.temporary_folder(source.folder()).run_watched(source.progress()).map(drop)
+    let update = change(SetFile::update(set)).temporary_folder(source.folder());
+    update.run_watched(source.progress()).map(drop)
 }
 
 pub(super) fn add(source: &Source, args: &UpdateArgs) -> Result<()> {
-    change(source, &args.set, &IntegerSet::new(), &*values(source, &args.values)?)
+    let sets = values(source, &args.values)?;
+    change(source, &args.set, |update| sets.iter().fold(update, |update, set| update.add(&**set)))
 }
 
 pub(super) fn remove(source: &Source, args: &UpdateArgs) -> Result<()> {
-    change(source, &args.set, &*values(source, &args.values)?, &IntegerSet::new())
+    let sets = values(source, &args.values)?;
+    change(source, &args.set, |update| {
+        sets.iter().fold(update, |update, set| update.remove(&**set))
+    })
 }
 
 /// Prints the changes that turn one set into the other. The answer is no if there are any.
@@ -229,7 +230,7 @@ pub(super) fn apply(source: &Source, set: &Path, changes: Option<&Path>) -> Resu
         read.map_or(Ok(()), |(range, comes)| changes.push(range, comes))
     })?;
     let Changed { removed, added } = changes.changes.finish()?;
-    change(source, set, &removed, &added)
+    change(source, set, |update| update.remove(&removed).add(&added))
 }
 
 /// The lines that `diff` prints, each a sign and what a line of a set has.

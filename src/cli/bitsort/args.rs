@@ -2,18 +2,16 @@
 
 use super::gnu::GnuArgs;
 use crate::cli::bloom;
+use crate::cli::choices;
 use crate::cli::columns::ColumnArgs;
-use crate::cli::formats;
 use crate::cli::generate::{self, Generate};
 use crate::cli::limits::MemoryLimit;
 use crate::cli::notation::NotationArgs;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
-use crate::io::table::TableFormat;
 use crate::number::Format;
 use crate::set::SetFormat;
 use crate::sort::Strategy;
-use clap::builder::TypedValueParser;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -120,13 +118,13 @@ pub(super) struct SortArgs {
     pub(super) header: bool,
 
     /// Format of the inputs
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats::of_numbers())]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = choices::number_format())]
     pub(super) from: Format,
 
     /// Format of the output; that of a set drops copies [default: as FILE ends: .bits, .roaring,
     /// .parquet, .arrow or .feather; else text]
-    #[arg(long, value_name = "FORMAT", value_parser = formats::of_sets().map(OutputFormat::from))]
-    pub(super) to: Option<OutputFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
+    pub(super) to: Option<SetFormat>,
 
     /// Give each row group of a Parquet output a Bloom filter of its values, with this rate of
     /// false positives [default: 0.01]
@@ -137,8 +135,8 @@ pub(super) struct SortArgs {
     pub(super) notation: NotationArgs,
 
     /// Use this strategy instead of the planner's choice
-    #[arg(long, value_name = "STRATEGY")]
-    pub(super) strategy: Option<StrategyChoice>,
+    #[arg(long, value_name = "STRATEGY", value_parser = choices::strategy())]
+    pub(super) strategy: Option<Strategy>,
 
     /// Print the plan and the reasons for it; sort nothing
     #[arg(long)]
@@ -161,34 +159,12 @@ pub(super) struct SortArgs {
     pub(super) generate: Option<Generate>,
 }
 
-/// The format of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OutputFormat {
-    Values(Format),
-    /// A set; copies are dropped.
-    Set(SetFormat),
-    /// A file of columns.
-    Table(TableFormat),
-}
-
 impl SortArgs {
-    /// The format that `--to` names, or the name of the output suggests.
-    pub(super) fn output_format(&self) -> OutputFormat {
+    /// The format that `--to` names, or the name of the output suggests. Values and tables may have
+    /// copies; all other formats are sets.
+    pub(super) fn output_format(&self) -> SetFormat {
         let of_name = || self.output.as_deref().and_then(SetFormat::of_name);
-        self.to
-            .or_else(|| of_name().map(OutputFormat::from))
-            .unwrap_or(OutputFormat::Values(Format::Text))
-    }
-}
-
-impl From<SetFormat> for OutputFormat {
-    /// Values and tables may have copies; all other formats are sets.
-    fn from(format: SetFormat) -> Self {
-        match format {
-            SetFormat::Values(format) => Self::Values(format),
-            SetFormat::Table(format) => Self::Table(format),
-            set => Self::Set(set),
-        }
+        self.to.or_else(of_name).unwrap_or(SetFormat::Values(Format::Text))
     }
 }
 
@@ -199,30 +175,6 @@ pub(super) enum InvalidChoice {
     Fail,
     /// They are counted
     Skip,
-}
-
-/// Names of strategies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum StrategyChoice {
-    /// A bitmap of the value range
-    Dense,
-    /// All values in memory
-    InMemory,
-    /// Temporary files
-    Spill,
-    /// Reading the input once for each slice of the range
-    MultiPass,
-}
-
-impl From<StrategyChoice> for Strategy {
-    fn from(choice: StrategyChoice) -> Self {
-        match choice {
-            StrategyChoice::Dense => Self::Dense,
-            StrategyChoice::InMemory => Self::InMemory,
-            StrategyChoice::Spill => Self::Spill,
-            StrategyChoice::MultiPass => Self::MultiPass,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -236,12 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_values_or_a_set() {
-        let of = |name: &str| OutputFormat::from(name.parse::<SetFormat>().unwrap());
-        assert_eq!(of("bits"), OutputFormat::Set(SetFormat::Bits));
-        assert_eq!(of("sparse"), OutputFormat::Set(SetFormat::SparseBits));
-        assert_eq!(of("u32be"), OutputFormat::Values(Format::U32Be));
-        assert_eq!(of("arrow"), OutputFormat::Table(TableFormat::Arrow));
+    fn an_output_has_any_format_of_sets() {
         let typed = |to| SortArgs::command().try_get_matches_from(["bitsort", "--to", to]);
         assert!(typed("doris").is_ok() && typed("bit").is_err());
     }

@@ -1,6 +1,6 @@
 //! Makes a run from the flags and the limits of the machine. Only this file decides defaults.
 
-use super::args::{InvalidChoice, OutputFormat, SortArgs};
+use super::args::{InvalidChoice, SortArgs};
 use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -9,6 +9,7 @@ use crate::io::write::is_same_file;
 use crate::kernel::sys::Machine;
 use crate::kernel::use_at_most;
 use crate::number::Notation;
+use crate::set::SetFormat;
 use crate::sort::{InvalidLines, Sort};
 use std::ffi::OsString;
 use std::fs;
@@ -31,9 +32,9 @@ impl SortArgs {
             .header(self.header)
             .invalid(self.invalid_lines()?);
         sort = match self.output_format() {
-            OutputFormat::Values(format) => sort.to_format(format),
-            OutputFormat::Set(_) => sort, // the caller says what set it becomes
-            OutputFormat::Table(format) => sort.to_table(format),
+            SetFormat::Values(format) => sort.to_format(format),
+            SetFormat::Table(format) => sort.to_table(format),
+            _ => sort, // the caller says what set it becomes
         };
         if let Some(rate) = self.bloom {
             sort = sort.table_filter(rate);
@@ -57,7 +58,7 @@ impl SortArgs {
             sort = sort.threads(threads);
         }
         if let Some(strategy) = self.strategy {
-            sort = sort.strategy(strategy.into());
+            sort = sort.strategy(strategy);
         }
         Ok(self.columns.of(sort))
     }
@@ -66,7 +67,7 @@ impl SortArgs {
     /// copies, it may not, because a range would have to be taken apart.
     fn notation(&self) -> Result<Notation> {
         self.notation.check()?;
-        if matches!(self.output_format(), OutputFormat::Set(_)) {
+        if !matches!(self.output_format(), SetFormat::Values(_) | SetFormat::Table(_)) {
             return Ok(self.notation.set());
         }
         let notation = self.notation.output();

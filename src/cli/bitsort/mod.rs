@@ -14,7 +14,7 @@ use crate::kernel::sys::Machine;
 use crate::progress::Progress;
 use crate::set::SetFormat;
 use crate::sort::{Explanation, Report, Sort};
-use args::{OutputFormat, SortArgs};
+use args::SortArgs;
 use clap::CommandFactory;
 use std::path::Path;
 use std::process::ExitCode;
@@ -48,12 +48,10 @@ fn to_set(args: &SortArgs, sort: Sort, format: SetFormat, output: Option<&Path>)
 /// The plan of the sort, with the memory of its output.
 fn explain(args: &SortArgs, sort: Sort) -> Result<Explanation> {
     match (args.output_format(), &args.output) {
-        (OutputFormat::Set(format), output) => {
-            sort.explain_to_set(output.as_deref().unwrap_or(Path::new("-")), format)
-        }
-        (_, Some(path)) => sort.explain_to_file(path),
-        (OutputFormat::Table(_), None) => sort.explain_to_file("-"),
-        (OutputFormat::Values(_), None) => sort.explain(),
+        (SetFormat::Values(_) | SetFormat::Table(_), Some(path)) => sort.explain_to_file(path),
+        (SetFormat::Table(_), None) => sort.explain_to_file("-"),
+        (SetFormat::Values(_), None) => sort.explain(),
+        (set, output) => sort.explain_to_set(output.as_deref().unwrap_or(Path::new("-")), set),
     }
 }
 
@@ -95,9 +93,9 @@ fn run(args: &SortArgs, progress: &Arc<Progress>) -> Result<ExitCode> {
         return Ok(ExitCode::from(NO));
     }
     let report = match (args.output_format(), &args.output) {
-        (OutputFormat::Set(format), output) => to_set(args, sort, format, output.as_deref()),
-        (_, Some(path)) => sort.to_file(path),
-        (_, None) => sort.to_writer(stdout()?),
+        (SetFormat::Values(_) | SetFormat::Table(_), Some(path)) => sort.to_file(path),
+        (SetFormat::Values(_) | SetFormat::Table(_), None) => sort.to_writer(stdout()?),
+        (set, output) => to_set(args, sort, set, output.as_deref()),
     };
     drop(bar);
     let report = report?;

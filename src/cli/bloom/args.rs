@@ -1,11 +1,14 @@
 //! The subcommands and flags of `bitset bloom`.
 
-use super::count::Count;
 use super::index::IndexCommand;
+use crate::bloom::FilterKind;
+use crate::cli::choices;
 use crate::cli::columns::ColumnArgs;
 use crate::error::{Error, Result};
+use crate::lines::Funnel;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,7 +50,8 @@ pub(super) enum BloomCommand {
         size: SizeArgs,
         /// Kind of the new file
         #[arg(long, value_name = "KIND", default_value = "bloom")]
-        to: KindChoice,
+        #[arg(value_parser = choices::filter_kind())]
+        to: FilterKind,
         #[command(flatten)]
         keys: KeyArgs,
     },
@@ -150,7 +154,8 @@ pub(super) enum BloomCommand {
         output: PathBuf,
         /// Kind of the new file
         #[arg(long, value_name = "KIND", default_value = "bloom")]
-        to: KindChoice,
+        #[arg(value_parser = choices::filter_kind())]
+        to: FilterKind,
     },
 }
 
@@ -240,12 +245,13 @@ pub(super) struct KeyArgs {
     /// Bytes of a key to hash, as the program that shares the filter does; a filter file does
     /// not say it, so give every command the same FUNNEL
     #[arg(long, value_name = "FUNNEL", default_value = "bytes")]
-    pub(super) funnel: FunnelChoice,
+    #[arg(value_parser = choices::funnel())]
+    pub(super) funnel: Funnel,
 }
 
 impl From<LineArgs> for KeyArgs {
     fn from(lines: LineArgs) -> Self {
-        Self { lines, funnel: FunnelChoice::Bytes }
+        Self { lines, funnel: Funnel::Bytes }
     }
 }
 
@@ -261,7 +267,7 @@ impl KeyArgs {
     /// Whether no option for keys was given.
     pub(super) fn is_default(self) -> bool {
         let LineArgs { zero, crlf, skip_empty } = self.lines;
-        !(zero || crlf || skip_empty) && self.funnel == FunnelChoice::Bytes
+        !(zero || crlf || skip_empty) && self.funnel == Funnel::Bytes
     }
 }
 
@@ -354,28 +360,53 @@ pub(super) enum PlainChoice {
     Blocked,
 }
 
-/// Which form of a key is hashed, by the names of Guava's funnels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum FunnelChoice {
-    /// Its bytes, as of a UTF-8 string or a byte array
-    Bytes,
-    /// The 8 bytes of its number, as of a long
-    Long,
-    /// The 4 bytes of its number, as of an integer
-    Int,
-    /// The bytes of its UTF-16 code units, as of unencoded chars
-    Chars,
+/// A number of keys: digits, maybe with K, M, G or T for powers of a thousand, or in the form 1e9.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count(pub(super) u64);
+
+impl FromStr for Count {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "expected a number such as 1000000, 50M or 1e9";
+        let (number, unit) = match text.chars().last().map(|last| last.to_ascii_uppercase()) {
+            Some('K') => (&text[..text.len() - 1], 1_000),
+            Some('M') => (&text[..text.len() - 1], 1_000_000),
+            Some('G') => (&text[..text.len() - 1], 1_000_000_000),
+            Some('T') => (&text[..text.len() - 1], 1_000_000_000_000),
+            _ => (text, 1_u64),
+        };
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(unit).map(Self).ok_or(WRONG);
+        }
+        if !number.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+            return Err(WRONG);
+        }
+        let real: f64 = number.parse().map_err(|_| WRONG)?;
+        #[expect(clippy::cast_precision_loss, reason = "units are exact")]
+        let real = real * unit as f64;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+        if (0.0..1.8e19).contains(&real) && real.fract() == 0.0 {
+            Ok(Self(real as u64))
+        } else {
+            Err(WRONG)
+        }
+    }
 }
 
-/// Kinds of filter files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum KindChoice {
-    /// This program's own
-    Bloom,
-    /// What Guava's `BloomFilter.readFrom` reads
-    Guava,
-    /// What DCSO's `bloom` reads
-    Dcso,
-    /// What Spark's `BloomFilter.readFrom` reads, of version 2
-    Spark,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_typed_in_several_ways() {
+        for (text, count) in
+            [("0", 0), ("7", 7), ("50M", 50_000_000), ("1e9", 1_000_000_000), ("1.5k", 1500)]
+        {
+            assert_eq!(text.parse(), Ok(Count(count)), "{text}");
+        }
+        for text in ["", "-1", "M", "1.5", "1e30", "inf", "NaN", "ä", "99T9", "99999999999T"] {
+            assert!(text.parse::<Count>().is_err(), "{text}");
+        }
+    }
 }

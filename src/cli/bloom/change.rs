@@ -1,13 +1,13 @@
 //! Makes and changes filters.
 
-use super::args::{ChangeArgs, FunnelChoice, KeyArgs, KindChoice, SizeArgs};
-use super::count::Count;
+use super::args::{ChangeArgs, Count, KeyArgs, SizeArgs};
 use super::{check_is_file, tools, typed_key};
-use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, Key};
+use crate::bloom::{AnyFilter, CountingBloomFilter, FilterFile, FilterKind, Key};
 use crate::cli::bitset::{Source, or_stdin};
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
 use crate::io::write::lock;
+use crate::lines::Funnel;
 use std::path::{Path, PathBuf};
 
 /// Makes a filter of the lines of files. Without a number of keys the lines are
@@ -17,14 +17,14 @@ pub(super) fn build(
     files: Vec<PathBuf>,
     output: &Path,
     size: &SizeArgs,
-    to: KindChoice,
+    to: FilterKind,
     keys: KeyArgs,
 ) -> Result<()> {
     size.check(to)?;
-    if to == KindChoice::Dcso && keys.funnel != FunnelChoice::Bytes {
+    if to == FilterKind::Dcso && keys.funnel != Funnel::Bytes {
         return Err(Error::usage("DCSO's bloom hashes the bytes of lines: leave out --funnel"));
     }
-    if to == KindChoice::Spark && matches!(keys.funnel, FunnelChoice::Int | FunnelChoice::Chars) {
+    if to == FilterKind::Spark && matches!(keys.funnel, Funnel::Int | Funnel::Chars) {
         return Err(Error::usage("Spark hashes bytes or longs: --funnel bytes or long"));
     }
     let _bar = source.bar(true);
@@ -35,10 +35,10 @@ pub(super) fn build(
         file
     } else {
         let make = |keys| size.filter(keys, to).map(|file| file.filter);
-        FilterFile::new(tools.collect(files, make)?, to.into())
+        FilterFile::new(tools.collect(files, make)?, to)
     };
     source.note("keys", file.filter.key_count());
-    file.save(output, to.into())?;
+    file.save(output, to)?;
     source.note_file(output);
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Joins filters, and writes them for other programs.
 
-use super::args::{JoinArgs, KindChoice};
+use super::args::JoinArgs;
 use super::{check_is_file, open_checked};
-use crate::bloom::{AnyFilter, FilterFile, Mismatch, Opened};
+use crate::bloom::{AnyFilter, FilterFile, FilterKind, Mismatch, Opened};
 use crate::cli::bitset::Source;
 use crate::cli::exit::say;
 use crate::error::{Error, Result};
@@ -41,10 +41,10 @@ fn join(
 }
 
 /// Writes a filter as another kind of file.
-pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: KindChoice) -> Result<()> {
+pub(super) fn convert(source: &Source, path: &Path, output: &Path, to: FilterKind) -> Result<()> {
     let file = open_checked(path)?;
-    file.save(output, to.into())?;
-    if to != KindChoice::Dcso {
+    file.save(output, to)?;
+    if to != FilterKind::Dcso {
         tell_of_data(&file, path);
     }
     source.note_file(output);

@@ -2,7 +2,6 @@
 
 mod args;
 mod change;
-mod count;
 mod describe;
 mod index;
 mod join;
@@ -18,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::io::write::{Encoding, Writer};
 use crate::lines::{Funnel, LineTools};
-use args::{BloomCommand, FunnelChoice, KeyArgs, LineArgs, TargetArgs};
+use args::{BloomCommand, KeyArgs, LineArgs, TargetArgs};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -102,20 +101,8 @@ fn check_is_file(filter: &Path) -> Result<()> {
     Ok(())
 }
 
-impl From<FunnelChoice> for Funnel {
-    fn from(choice: FunnelChoice) -> Self {
-        match choice {
-            FunnelChoice::Bytes => Self::Bytes,
-            FunnelChoice::Long => Self::Long,
-            FunnelChoice::Int => Self::Int,
-            FunnelChoice::Chars => Self::Chars,
-        }
-    }
-}
-
 /// The bytes of a key on the command line that filters hash.
-fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
-    let funnel = Funnel::from(funnel);
+fn typed_key(key: &OsStr, funnel: Funnel) -> Result<Vec<u8>> {
     let bytes = key.as_bytes();
     funnel.key(bytes).ok_or_else(|| {
         Error::usage(format!("expected {}: \"{}\"", funnel.expected(), bytes.escape_ascii()))
@@ -125,7 +112,7 @@ fn typed_key(key: &OsStr, funnel: FunnelChoice) -> Result<Vec<u8>> {
 /// The tools for lines, within the limits.
 fn tools(source: &Source, keys: impl Into<KeyArgs>) -> LineTools {
     let KeyArgs { lines: LineArgs { zero, crlf, skip_empty }, funnel } = keys.into();
-    let tools = source.line_tools().crlf(crlf).skip_empty(skip_empty).funnel(funnel.into());
+    let tools = source.line_tools().crlf(crlf).skip_empty(skip_empty).funnel(funnel);
     if zero { tools.terminator(0) } else { tools }
 }
 

@@ -1,6 +1,6 @@
 //! Tests streams of lines with filters, and compares files of lines.
 
-use super::args::{ContainsArgs, FilterArgs, FunnelChoice, LineArgs, PlainChoice, TargetArgs};
+use super::args::{ContainsArgs, FilterArgs, LineArgs, PlainChoice, TargetArgs};
 use super::{Out, check_is_file, open, plan, tools, typed_key};
 use crate::bloom::parquet::ParquetFilter;
 use crate::bloom::{Blocked, Builder, Filter, FilterFile, Opened, Plain, Standard};
@@ -27,7 +27,7 @@ enum Asked {
 }
 
 impl Asked {
-    fn open(path: &Path, column: Option<&Column>, funnel: FunnelChoice) -> Result<Self> {
+    fn open(path: &Path, column: Option<&Column>, funnel: Funnel) -> Result<Self> {
         let is_table = || -> Result<bool> {
             check_is_file(path)?;
             Ok(TableFormat::of_content(&map(path)?) == Some(TableFormat::Parquet))
@@ -42,14 +42,14 @@ impl Asked {
                 )));
             }
         }
-        if funnel != FunnelChoice::Bytes {
+        if funnel != Funnel::Bytes {
             return Err(Error::usage("the type of a column says how keys are hashed: no --funnel"));
         }
         ParquetFilter::open(path, column).map(Self::Column)
     }
 
     /// The answer for a key on the command line.
-    fn typed(&self, key: &OsStr, funnel: FunnelChoice) -> Result<bool> {
+    fn typed(&self, key: &OsStr, funnel: Funnel) -> Result<bool> {
         match self {
             Self::Filter(file) => Ok(file.filter.contains(&typed_key(key, funnel)?)),
             Self::Column(filter) => filter.contains_text(key.as_bytes()).ok_or_else(|| {

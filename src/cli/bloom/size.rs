@@ -1,6 +1,6 @@
 //! Makes filters of the wanted size.
 
-use super::args::{DesignChoice, KindChoice, SizeArgs};
+use super::args::{DesignChoice, SizeArgs};
 use crate::bloom::{AnyFilter, Blocked, Builder, Counting, Design, Filter, Memory, Spec, Standard};
 use crate::bloom::{BuildError, check_rate, dcso, guava, spark};
 use crate::bloom::{FilterFile, FilterKind};
@@ -8,17 +8,6 @@ use crate::error::{Error, Result};
 
 /// The default rate.
 const DEFAULT_RATE: f64 = 0.01;
-
-impl From<KindChoice> for FilterKind {
-    fn from(choice: KindChoice) -> Self {
-        match choice {
-            KindChoice::Bloom => Self::Bloom,
-            KindChoice::Guava => Self::Guava,
-            KindChoice::Dcso => Self::Dcso,
-            KindChoice::Spark => Self::Spark,
-        }
-    }
-}
 
 /// How the size of a filter is given.
 #[derive(Debug, Clone, Copy)]
@@ -63,11 +52,11 @@ pub(super) fn check_counter_bits(design: DesignChoice, bits: Option<u32>) -> Res
 
 impl SizeArgs {
     /// Refuses contradictions before anything is read.
-    pub(super) fn check(&self, to: KindChoice) -> Result<()> {
+    pub(super) fn check(&self, to: FilterKind) -> Result<()> {
         check_counter_bits(self.design, self.counter_bits)?;
-        let seeds = self.seed != 0 && to != KindChoice::Spark;
+        let seeds = self.seed != 0 && to != FilterKind::Spark;
         let own = self.bits_per_key.is_some() || self.hashes.is_some() || seeds;
-        if to != KindChoice::Bloom && (own || self.design != DesignChoice::Standard) {
+        if to != FilterKind::Bloom && (own || self.design != DesignChoice::Standard) {
             return Err(Error::usage(
                 "filters of other programs take --keys and --rate only, and Spark's --seed: they \
                  size themselves",
@@ -75,9 +64,9 @@ impl SizeArgs {
         }
         match to {
             // A filter for one key shows whether the numbers are in their ranges.
-            KindChoice::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
-            KindChoice::Spark => self.spark_seed().and(Ok(check_rate(self.known_rate())?)),
-            KindChoice::Guava | KindChoice::Dcso => Ok(check_rate(self.known_rate())?),
+            FilterKind::Bloom => self.own(self.keys.map_or(1, |keys| keys.0.min(1))).map(drop),
+            FilterKind::Spark => self.spark_seed().and(Ok(check_rate(self.known_rate())?)),
+            FilterKind::Guava | FilterKind::Dcso => Ok(check_rate(self.known_rate())?),
         }
     }
 
@@ -114,20 +103,20 @@ impl SizeArgs {
     }
 
     /// An empty filter for so many keys.
-    pub(super) fn filter(&self, keys: u64, to: KindChoice) -> Result<FilterFile<Memory>> {
+    pub(super) fn filter(&self, keys: u64, to: FilterKind) -> Result<FilterFile<Memory>> {
         let filter = match to {
-            KindChoice::Bloom => self.own(keys)?,
-            KindChoice::Guava => {
+            FilterKind::Bloom => self.own(keys)?,
+            FilterKind::Guava => {
                 let options = guava::Options::default();
                 let rate = self.rate.unwrap_or(guava::DEFAULT_RATE);
                 AnyFilter::Standard(guava::filter(keys, rate, options)?)
             }
-            KindChoice::Spark => {
+            FilterKind::Spark => {
                 let rate = self.rate.unwrap_or(spark::DEFAULT_RATE);
                 AnyFilter::Standard(spark::filter(keys.max(1), rate, self.spark_seed()?)?)
             }
-            KindChoice::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
+            FilterKind::Dcso => AnyFilter::Standard(dcso::filter(keys, self.known_rate())?),
         };
-        Ok(FilterFile::new(filter, to.into()))
+        Ok(FilterFile::new(filter, to))
     }
 }

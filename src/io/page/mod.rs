@@ -3,10 +3,8 @@
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod checksums;
-mod section;
 
 pub(crate) use checksums::{BLOCK_LOG, blocks, verify_checksums};
-pub(crate) use section::Section;
 
 use crate::error::Error;
 use byteorder::{ByteOrder, LittleEndian};
@@ -15,6 +13,28 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of the page, and the alignment of what follows.
 pub(crate) const HEADER_BYTES: usize = 4096;
+
+/// A part of a file, whose place the header has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Section {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+}
+
+impl Section {
+    pub(crate) fn end(self) -> u64 {
+        self.offset.saturating_add(self.len) // a sum that overflows is beyond the end of any file
+    }
+
+    /// The bytes of this section, which the header says are there.
+    pub(crate) fn of(self, file: &[u8]) -> &[u8] {
+        let range = usize::try_from(self.offset)
+            .ok()
+            .zip(usize::try_from(self.end()).ok())
+            .and_then(|(start, end)| file.get(start..end));
+        range.unwrap_or_default()
+    }
+}
 
 /// A place where bytes contradict their format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::io::table::{Piece, Rows, VALUE_BYTES};
 use crate::kernel::parse::PADDING;
 use crate::kernel::sys::Pages;
-use crate::number::{BYTE_ORDER_MARK, Format, Line, Selector, of_length};
+use crate::number::{BYTE_ORDER_MARK, Format, Selector};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -39,35 +39,6 @@ impl BlockFormat {
     /// A record must have fewer bytes.
     pub(super) fn record_bytes(&self) -> usize {
         self.rule().record_bytes()
-    }
-
-    /// The records of `bytes` as [`Selector::records`] gives them, but none that is too long.
-    pub(super) fn records<'b>(
-        &self,
-        selector: &'b Selector,
-        bytes: &'b [u8],
-        column: usize,
-    ) -> impl Iterator<Item = (Range<usize>, Line)> + 'b {
-        let limit = self.record_bytes();
-        selector.records(bytes, column, limit).map(move |(record, line)| {
-            let line = of_length(limit, &record, line);
-            (record, line)
-        })
-    }
-
-    /// The same with keys, as [`Selector::pairs`] gives them.
-    pub(super) fn pairs<'b>(
-        &self,
-        selector: &'b Selector,
-        bytes: &'b [u8],
-        column: usize,
-        key: usize,
-    ) -> impl Iterator<Item = (Range<usize>, Line, Range<usize>)> + 'b {
-        let limit = self.record_bytes();
-        selector.pairs(bytes, column, key, limit).map(move |(record, line, key)| {
-            let line = of_length(limit, &record, line);
-            (record, line, key)
-        })
     }
 
     /// How blocks of numbers are cut.

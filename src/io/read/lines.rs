@@ -3,8 +3,7 @@
 
 use super::long_line::MAX_LINE_BYTES;
 use super::open::{Content, Input, OpenOptions, Opened, Opener, head_of, is_stdin, open_file};
-use super::purpose::Purpose;
-use super::rule::{Rule, Taken};
+use super::rule::{Purpose, Rule, Taken};
 use crate::error::{Error, Result};
 use crate::io::compression::Compression;
 use crate::number::{Format, Selector};

@@ -1,7 +1,7 @@
 //! Opens inputs, and finds out whether one can be read at any place or only once.
 
-use super::purpose::Purpose;
 use super::regular::{RegularFile, read_at};
+use super::rule::Purpose;
 use super::stream::{Look, Stream};
 use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};

@@ -92,7 +92,7 @@ impl<'a> Ordered<'a> {
         } else if block_format.format.value_bytes().is_some() {
             index as u64
         } else if let Some(selector) = &block_format.column {
-            let records = block_format.records(selector, bytes, self.block.column);
+            let records = selector.records(bytes, self.block.column, block_format.record_bytes());
             let records = records.skip(headers);
             let mut values = records.filter(|(_, line)| matches!(line, Line::Value(_)));
             let start = values.nth(index).map_or(0, |(record, _)| record.start);

@@ -212,7 +212,8 @@ impl<C: Consumer> Sink<'_, C> {
         let bytes = self.bytes;
         let mut batch = Vec::with_capacity(1024);
         let quoted = bytes[span.clone()].contains(&b'"');
-        for (record, line) in block_format.records(selector, &bytes[span.clone()], column) {
+        let limit = block_format.record_bytes();
+        for (record, line) in selector.records(&bytes[span.clone()], column, limit) {
             let record = record.start + span.start..record.end + span.start;
             let inner_lines =
                 if quoted { count(&bytes[record.clone()], block_format.terminator) } else { 0 };
@@ -250,7 +251,8 @@ impl<C: Consumer> Sink<'_, C> {
         let bytes = &self.bytes[span.clone()];
         let quoted = bytes.contains(&b'"');
         let (mut batch, mut plain, mut numbers) = (Vec::with_capacity(BATCH), Vec::new(), vec![]);
-        for (record, line, key) in block_format.pairs(selector, bytes, column, key_column) {
+        let limit = block_format.record_bytes();
+        for (record, line, key) in selector.pairs(bytes, column, key_column, limit) {
             let inner_lines =
                 if quoted { count(&bytes[record.clone()], block_format.terminator) } else { 0 };
             let is_quoted = quoted && key.start > record.start && bytes[key.start - 1] == b'"';

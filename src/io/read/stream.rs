@@ -1,6 +1,6 @@
 //! Inputs that are read once, in order: pipes, compressed files, readers.
 
-use super::purpose::Purpose;
+use super::rule::Purpose;
 use super::unchanged::check_end;
 use crate::error::Error;
 use crate::io::compression::{self, Compression, HEAD_BYTES};

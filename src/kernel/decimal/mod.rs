@@ -8,10 +8,6 @@
 //! neighbours are far apart, sixteen digits are computed for each value, in groups of four from the
 //! table.
 
-mod table;
-
-use table::FOUR_DIGITS;
-
 /// Longest line: 20 digits and a terminator.
 pub(crate) const MAX_LINE: usize = 21;
 /// Bytes behind the last line that may be overwritten.
@@ -19,6 +15,23 @@ pub(crate) const SLACK: usize = 32;
 /// If neighbours are farther apart than this on average, high digits are not kept: half of them
 /// would have to be computed again.
 const FAR: u64 = 5_000;
+
+/// The 10,000 groups of four digits: `FOUR_DIGITS[42]` is `b"0042"`.
+#[expect(clippy::cast_possible_truncation, reason = "digits")]
+static FOUR_DIGITS: [[u8; 4]; 10_000] = {
+    let mut table = [[0; 4]; 10_000];
+    let mut value = 0;
+    while value < 10_000 {
+        table[value] = [
+            b'0' + (value / 1000) as u8,
+            b'0' + (value / 100 % 10) as u8,
+            b'0' + (value / 10 % 10) as u8,
+            b'0' + (value % 10) as u8,
+        ];
+        value += 1;
+    }
+    table
+};
 
 /// The low bits of a value, which differ within a partition.
 pub(crate) trait Low: Copy {

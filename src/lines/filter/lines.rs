@@ -5,9 +5,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::Block;
 use crate::kernel::decimal;
 use crate::kernel::sys::Pages;
-use crate::number::{
-    Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector, of_length,
-};
+use crate::number::{Column, Line, LineSink, MAX_RECORD_BYTES, Malformed, Notation, Selector};
 use crate::set::view::{BATCH, Damage, Passed, Prober, Queue};
 use std::mem;
 use std::ops::{ControlFlow, Range};
@@ -193,7 +191,6 @@ impl<'a> Lines<'a> {
         }
         let rows = &bytes[start..span.end];
         for (record, line) in selector.records(rows, block.column, MAX_RECORD_BYTES) {
-            let line = of_length(MAX_RECORD_BYTES, &record, line);
             let record = start + record.start..start + record.end;
             let end = record.end as u32;
             let inner = newlines(&bytes[record.clone()]);

@@ -369,6 +369,13 @@ impl Container<'_> {
         }
     }
 
+    /// Appends the values to `values`, if this is the container of `key`. `lows` is used again and
+    /// again.
+    pub(crate) fn append_to(self, key: u64, lows: &mut Vec<u32>, values: &mut Vec<u64>) {
+        let count = self.positions(0, lows);
+        values.extend(lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+    }
+
     /// The fault in the order of the values, if there is one.
     pub(crate) fn disorder(self) -> Option<&'static str> {
         match self {

@@ -224,10 +224,9 @@ impl<'f> BitsWriter<'f> {
             Body::Runs(runs) => runs.push_container(key, container),
             Body::Waiting(_) => {
                 in_order(container).map_err(self.label.failed())?;
-                let mut lows = Vec::new();
-                let count = container.positions(0, &mut lows);
-                let values = lows[..count].iter().map(|&low| key << 16 | u64::from(low));
-                return self.put_values(&values.collect::<Vec<_>>());
+                let mut values = Vec::new();
+                container.append_to(key, &mut Vec::new(), &mut values);
+                return self.put_values(&values);
             }
         };
         self.put += u64::from(len);

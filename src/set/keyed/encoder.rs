@@ -198,8 +198,7 @@ fn dense(values: &[u64], min: u64, max: u64) -> Vec<u8> {
 impl ValueSink for SetEncoder<'_> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         if self.large.is_none() && self.values.len() + container.len() as usize <= GROUP_VALUES {
-            let count = container.positions(0, &mut self.lows);
-            self.values.extend(self.lows[..count].iter().map(|&low| key << 16 | u64::from(low)));
+            container.append_to(key, &mut self.lows, &mut self.values);
             return Ok(());
         }
         self.grow()?.container(key, container)

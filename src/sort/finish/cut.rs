@@ -5,9 +5,9 @@
 //! its entries again.
 
 use super::loaded::Loaded;
+use super::loaded::Task;
 use super::partition::MAX_BITMAP_BITS;
 use super::span::{Group, Span, join_buckets};
-use super::task::Task;
 use crate::error::Result;
 use crate::kernel::on_each;
 use crate::kernel::sys::Pages;

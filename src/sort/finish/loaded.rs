@@ -1,22 +1,37 @@
-//! Finishes all partitions of a window in several threads.
+//! Finishes all partitions of a window in several threads, each partition as a part of the output.
+//!
+//! The output is in order for two reasons: the windows of the parts follow each other, which this
+//! file checks; and each part keeps to its window, which [`emit`](super::emit) checks.
 
 use super::cut::Counted;
 use super::emit::{Emitter, Written};
 use super::output::Output;
 use super::partition::Finisher;
-use super::task::Task;
+use super::span::Span;
 use super::ways::Way;
 use crate::error::{Error, Result};
 use crate::kernel::in_threads;
 use crate::progress::Phase;
-use crate::sort::context::Context;
+use crate::sort::engine::Context;
 use crate::sort::load::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter};
 use crate::sort::load::source::Source;
 use crate::sort::load::spill::ReadBuffers;
-use crate::sort::partitioning::Entry;
+use crate::sort::partitioning::{Entry, Window};
 use crate::sort::plan::layout::Layout;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A part of the output. The numbers are those of a partition, a table or a side.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::sort) enum Task {
+    Partition(usize),
+    /// A span of a large partition, and its number of values.
+    Span(usize, Span, u64),
+    /// A span of a table of counters, and its number of values.
+    Counted(usize, Span, u64),
+    /// Values below or above the window.
+    Outside(usize),
+}
 
 /// All partitions of a window.
 pub(in crate::sort) struct Loaded<'l, 'o, 'p, 'r, 'b, E> {
@@ -52,7 +67,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         self.check_order(&tasks)?;
         let first = context.output.extend(tasks.len());
         self.announce(first, &tasks, &lens);
-        context.progress.enter(Phase::Emit, values);
+        context.scan.progress.enter(Phase::Emit, values);
 
         let kept_bytes = if tables.is_empty() { 0 } else { self.layout.scratch_bytes / 2 };
         let scratch_bytes = self.layout.scratch_bytes - kept_bytes;
@@ -62,7 +77,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             let mut worker = Worker {
                 emitter: Emitter::new(
                     context.output,
-                    context.progress,
+                    context.scan.progress,
                     context.style,
                     self.layout.output_bytes,
                 ),
@@ -169,7 +184,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
     }
 
     fn finisher<F: Entry>(&self, scratch_bytes: usize) -> Finisher<F> {
-        Finisher::new(self.context.level, scratch_bytes, self.read_buffers())
+        Finisher::new(self.context.scan.level, scratch_bytes, self.read_buffers())
     }
 
     fn task(
@@ -188,14 +203,14 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
                 let Worker { emitter, finisher } = &mut *worker;
                 emitter.written.ways.take(Way::Span);
                 finisher.span(&self.source(partition), span, count, emitter)?;
-                self.context.progress.advance(count);
+                self.context.scan.progress.advance(count);
                 Some(count)
             }
             Task::Counted(table, span, count) => {
                 let Worker { emitter, finisher } = &mut *worker;
                 emitter.written.ways.take(Way::Counted);
                 finisher.counted(tables[table].counts(), span, emitter)?;
-                self.context.progress.advance(count);
+                self.context.scan.progress.advance(count);
                 Some(count)
             }
             Task::Outside(side) => Some(self.outside(&mut worker.emitter, side)?),
@@ -232,7 +247,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             emitter.written.ways.take(Way::Absorbed);
         }
         finisher.finish(&source, base, words, emitter)?;
-        self.context.progress.advance(source.len());
+        self.context.scan.progress.advance(source.len());
         Ok((!is_absorbed).then(|| source.len()))
     }
 
@@ -245,7 +260,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
             self.finisher::<u64>(self.layout.scratch_bytes / 2)
                 .finish(&source, 0, None, emitter)?;
         }
-        self.context.progress.advance(source.len());
+        self.context.scan.progress.advance(source.len());
         Ok(source.len())
     }
 }
@@ -265,4 +280,42 @@ impl Drop for AbortOnPanic<'_, '_> {
 struct Worker<'s, 'a, E> {
     emitter: Emitter<'s, 'a>,
     finisher: Finisher<E>,
+}
+
+impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
+    /// The values that a part of the output may have.
+    pub(in crate::sort) fn window_of(&self, task: Task) -> Result<Window> {
+        let partitioning = &self.layout.partitioning;
+        match task {
+            Task::Partition(partition) => Ok(partitioning.window_of(partition)),
+            Task::Span(_, span, _) | Task::Counted(_, span, _) => {
+                Ok(Window { base: span.first(), last: span.last() })
+            }
+            // Without such values the part is empty, and its window does not matter.
+            Task::Outside(side) => match partitioning.outside()[side] {
+                Some(window) => Ok(window),
+                None if self.outside_source(side).len() == 0 => {
+                    let end = if side == BELOW { 0 } else { u64::MAX };
+                    Ok(Window { base: end, last: end })
+                }
+                None => Err(Error::Accounting {
+                    what: "values were found outside of the whole range".into(),
+                }),
+            },
+        }
+    }
+
+    /// Checks that the windows of parts with values follow each other.
+    pub(in crate::sort) fn check_order(&self, tasks: &[Task]) -> Result<()> {
+        let reverse = self.context.style.selection.reverse;
+        let mut previous: Option<Window> = None;
+        for &task in tasks {
+            if matches!(task, Task::Outside(side) if self.outside_source(side).len() == 0) {
+                continue;
+            }
+            let window = self.window_of(task)?;
+            window.check_behind(previous.replace(window), reverse)?;
+        }
+        Ok(())
+    }
 }

@@ -3,10 +3,9 @@
 //! In: the entries of each partition. Out: parts of the output in order, as bytes or as
 //! values. Read [`loaded`] first, then [`partition`] and [`emit`].
 
-// Circle: `loaded`, `cut`, `task`: `Loaded` has methods in all three, a subject in each.
+// Circle: `loaded`, `cut`: `Loaded` has methods in both, a subject in each.
 
 pub(super) mod batch;
-pub(super) mod counts;
 pub(super) mod cut;
 pub(super) mod emit;
 pub(super) mod loaded;
@@ -15,7 +14,6 @@ pub(super) mod partition;
 pub(super) mod radix;
 pub(super) mod scan;
 pub(super) mod span;
-pub(super) mod task;
 mod typed;
 #[cfg_attr(not(feature = "_testing"), expect(unreachable_pub, reason = "for tests"))]
 pub(super) mod ways;

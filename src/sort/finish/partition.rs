@@ -11,10 +11,9 @@
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
 
-use super::counts::emit_counts;
 use super::emit::Emitter;
 use super::radix;
-use super::scan::Scan;
+use super::scan::{Scan, emit_counts};
 use super::span::{Group, Span, join_buckets};
 use super::ways::Way;
 use super::workspace::Workspace;

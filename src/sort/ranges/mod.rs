@@ -124,7 +124,7 @@ pub(super) fn run(
     rejects::check_destination(&sort, name)?;
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
-    let mut rejects = Rejects::open(&sort)?;
+    let rejects = Rejects::open(&sort)?;
     let (tally, mut gatherers) = gather(&sort, &opened, 1, rejects.invalid())?;
     let load_time = started.elapsed();
 

@@ -1,0 +1,110 @@
+//! Parsers of options whose values have names. The names are those of the library.
+
+use crate::bloom::FilterKind;
+use crate::lines::Funnel;
+use crate::number::Format;
+use crate::set::SetFormat;
+use crate::set::foreign::Origin;
+use crate::set::keyed::{KeyedSets, OverlapBy};
+use crate::sort::Strategy;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Parses the name of one of these values, and lists in help texts what each means.
+fn named<T: Copy + Send + Sync + 'static, const N: usize>(
+    choices: [(T, &'static str, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = choices.map(|(_, name, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(names).try_map(move |typed| {
+        let found = choices.iter().find(|(_, name, _)| *name == typed);
+        found.map(|&(value, ..)| value).ok_or("no such name")
+    })
+}
+
+/// A strategy of a sort.
+pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
+    named(Strategy::ALL.map(|strategy| {
+        let about = match strategy {
+            Strategy::Dense => "A bitmap of the value range",
+            Strategy::InMemory => "All values in memory",
+            Strategy::Spill => "Temporary files",
+            Strategy::MultiPass => "Reading the input once for each slice of the range",
+        };
+        (strategy, strategy.name(), about)
+    }))
+}
+
+/// A kind of filter files.
+pub(super) fn filter_kind() -> impl TypedValueParser<Value = FilterKind> {
+    named(FilterKind::ALL.map(|kind| {
+        let about = match kind {
+            FilterKind::Bloom => "This program's own",
+            FilterKind::Guava => "What Guava's `BloomFilter.readFrom` reads",
+            FilterKind::Dcso => "What DCSO's `bloom` reads",
+            FilterKind::Spark => "What Spark's `BloomFilter.readFrom` reads, of version 2",
+        };
+        (kind, kind.name(), about)
+    }))
+}
+
+/// Which form of a key is hashed, by the names of Guava's funnels.
+pub(super) fn funnel() -> impl TypedValueParser<Value = Funnel> {
+    named([
+        (Funnel::Bytes, "bytes", "Its bytes, as of a UTF-8 string or a byte array"),
+        (Funnel::Long, "long", "The 8 bytes of its number, as of a long"),
+        (Funnel::Int, "int", "The 4 bytes of its number, as of an integer"),
+        (Funnel::Chars, "chars", "The bytes of its UTF-16 code units, as of unencoded chars"),
+    ])
+}
+
+/// What makes a pair of sets a better one.
+pub(super) fn overlap_by() -> impl TypedValueParser<Value = OverlapBy> {
+    const LIFT: &str =
+        "Values in both, against what independent sets would have; printed as a fifth column";
+    named([
+        (OverlapBy::Intersection, "intersection", "Number of values in both"),
+        (OverlapBy::Jaccard, "jaccard", "Values in both, as a share of those in either"),
+        (OverlapBy::Lift, "lift", LIFT),
+    ])
+}
+
+/// A format of numbers. The notation of text has an option of its own.
+pub(super) fn number_format() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.map(|format| PossibleValue::new(format.name()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+}
+
+/// A format of sets.
+pub(super) fn set_format() -> impl TypedValueParser<Value = SetFormat> {
+    let names = SetFormat::ALL.map(|format| {
+        let name = PossibleValue::new(format.name()).help(format.about());
+        name.hide(!format.is_built_in())
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<SetFormat>())
+}
+
+/// A kind of files of other systems.
+pub(super) fn origin() -> impl TypedValueParser<Value = Origin> {
+    let names = Origin::ALL.map(|origin| {
+        let is_built_in = origin != Origin::SparkBitmap || SetFormat::SparkBitmap.is_built_in();
+        PossibleValue::new(origin.name()).help(origin.about()).hide(!is_built_in)
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Origin>())
+}
+
+/// A file may have any name. Without a name for the set, it is a `.sets` file.
+pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
+    let mut halves = text.as_bytes().splitn(2, |byte| *byte == b'=');
+    let name = halves.next().and_then(|name| str::from_utf8(name).ok());
+    match (name, halves.next()) {
+        (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
+            Ok((name.to_owned(), OsStr::from_bytes(path).into()))
+        }
+        (_, None) if text.as_bytes().ends_with(b".sets") || KeyedSets::is_at(Path::new(text)) => {
+            Ok((String::new(), text.into()))
+        }
+        _ => Err("expected NAME=SET, or a .sets file"),
+    }
+}
