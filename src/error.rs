@@ -50,6 +50,16 @@ pub enum Error {
         /// At most 40 bytes of the key, escaped.
         excerpt: String,
     },
+    /// A row of delimited text does not have the column of keys.
+    #[error("{input}: byte {offset}: {}: \"{excerpt}\"", Malformed::MissingField)]
+    NoField {
+        /// Name as the user gave it; `-` is standard input.
+        input: String,
+        /// Where the row begins, from the start of the input, 0-based.
+        offset: u64,
+        /// At most 40 bytes of the row, escaped.
+        excerpt: String,
+    },
     /// A row of a table holds no natural number.
     #[error("{input}: row {row}: {reason}: {excerpt}")]
     MalformedRow {

@@ -39,6 +39,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::NoKey { .. } => {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
+        Error::NoField { .. } => "check --column and --delimiter",
         Error::TableColumn { .. } if program == "bitset" => {
             "--column takes a column of integers or text, --key one of integers, texts or bytes"
         }

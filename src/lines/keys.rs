@@ -8,7 +8,7 @@ use crate::error::{Error, Result, excerpt};
 use crate::io::read::{Block, ChunkJob, LineInputs};
 use crate::kernel::Level;
 use crate::kernel::places::places;
-use crate::number::{Column, MAX_RECORD_BYTES, Selector};
+use crate::number::{Column, Line, MAX_RECORD_BYTES, Malformed, Selector};
 use memchr::memchr_iter;
 use std::fs::File;
 use std::ops::Range;
@@ -189,6 +189,9 @@ fn located(block: &Block) -> impl Fn(Error) -> Error {
             let (input, offset) = (block.name.clone(), block.offset + offset);
             Error::NoKey { input, offset, expected, excerpt }
         }
+        Error::NoField { offset, excerpt, .. } => {
+            Error::NoField { input: block.name.clone(), offset: block.offset + offset, excerpt }
+        }
         other => other,
     }
 }
@@ -234,8 +237,7 @@ impl LineJob<'_> {
     }
 
     /// Hands to `consume` the records of delimited text for whose fields `ask` gives the answer
-    /// `wanted`, and every header that names the column. A field that a record does not have counts
-    /// as empty.
+    /// `wanted`, and every header that names the column. The field of a blank line is empty.
     pub(crate) fn copy_records(
         &self,
         paths: Vec<PathBuf>,
@@ -273,17 +275,25 @@ impl LineJob<'_> {
             out.extend_from_slice(&bytes[..start]);
         }
         let records = selector.records(&bytes[start..], block.column, MAX_RECORD_BYTES);
-        let records = records.map(|(record, _)| {
+        let records = records.map(|(record, line)| {
             let span = start + record.start..start + record.end;
             let row = &bytes[span.clone()];
+            if let Line::Malformed { reason: Malformed::MissingField, .. } = line {
+                let (input, offset) = (String::new(), span.start as u64);
+                return Err(Error::NoField { input, offset, excerpt: excerpt(row) });
+            }
             let row = row.strip_suffix(b"\r").unwrap_or(row);
             let field = fields(row, selector.delimiter).nth(block.column);
-            (field.unwrap_or_default(), span.start..span.end + 1)
+            Ok((field.unwrap_or_default(), span.start..span.end + 1))
         });
-        let mut records = records.filter(|(field, _)| !(self.rules.skip_empty && field.is_empty()));
+        let skip_empty = self.rules.skip_empty;
+        let mut records =
+            records.filter(|row| !matches!(row, Ok((field, _)) if skip_empty && field.is_empty()));
         let mut answers = Vec::new();
         loop {
-            let (fields, spans): (Vec<_>, _) = records.by_ref().take(BATCH).unzip();
+            let rows = records.by_ref().take(BATCH);
+            let (fields, spans): (Vec<_>, _) =
+                rows.collect::<Result<Vec<_>>>()?.into_iter().unzip();
             if fields.is_empty() {
                 return Ok(());
             }

@@ -16,7 +16,7 @@ use crate::set::ranges::{RunSource, push_runs};
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The size of a set that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,7 +121,7 @@ fn write_roaring(
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
     let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
-    let mut sink = PortableSink { portable, path: path.into() };
+    let mut sink = PortableSink { portable, label: FileLabel::output(path) };
     produce(&mut sink)?;
     let finish = || -> io::Result<u64> {
         let Portable { mut out, cardinality, buckets, .. } = sink.portable.finish()?;
@@ -145,7 +145,7 @@ fn write_foreign(
 ) -> Result<u64> {
     let file = spool.file()?;
     let portable = PortableWriter::new(io::BufWriter::new(&file), spool.clone());
-    let mut sink = ForeignSink::new(PortableSink { portable, path: path.into() }, format);
+    let mut sink = ForeignSink::new(PortableSink { portable, label: spool.label() }, format);
     produce(&mut sink)?;
     let (max, portable) = sink.into_parts();
     let finish = || -> io::Result<Portable<_>> {
@@ -154,7 +154,7 @@ fn write_foreign(
         (&file).rewind()?;
         Ok(portable)
     };
-    let portable = finish().map_err(Error::io("write", path))?;
+    let portable = finish().map_err(spool.label().failed())?;
     let buckets = Buckets::of_file(&file, &portable, max);
     foreign::frame(format, buckets, out).map_err(Error::io("write", path))?;
     Ok(portable.cardinality)
@@ -403,15 +403,14 @@ impl<W: Write + Send> ValueSink for TableSink<'_, W> {
 /// Writes a bare roaring bitmap.
 pub(super) struct PortableSink<W> {
     pub(super) portable: PortableWriter<W>,
-    /// The name for messages.
-    pub(super) path: PathBuf,
+    pub(super) label: FileLabel,
 }
 
 impl<W: Write + Send> ValueSink for PortableSink<W> {
     fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
         match container.len() {
             0 => Ok(()),
-            len => self.portable.push(key, container, len).map_err(Error::io("write", &self.path)),
+            len => self.portable.push(key, container, len).map_err(self.label.failed()),
         }
     }
 }

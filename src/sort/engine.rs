@@ -1,30 +1,18 @@
 //! One pass: loads a window of values, then writes it in order.
 
-use super::finish::emit::{Style, Written};
+use super::context::Context;
+use super::finish::emit::Written;
 use super::finish::loaded::Loaded;
-use super::finish::output::Output;
 use super::load::pool::{Pool, reserve};
 use super::load::scatter::{Outside, Relief, Scatter, Segments};
 use super::load::spill::SpillFiles;
 use super::partitioning::{Entry, low_mask};
 use super::plan::layout::Layout;
 use crate::error::Result;
-use crate::io::read::{Invalid, Ledger, Opened, ScanOptions, Tally, scan};
+use crate::io::read::{Invalid, Ledger, Tally, scan};
 use crate::progress::Phase;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-
-/// What all passes of a run share.
-pub(super) struct Context<'a, 'o> {
-    pub(super) inputs: &'a [Opened],
-    pub(super) scan: ScanOptions<'a>,
-    /// Bytes of all inputs, if they are known.
-    pub(super) input_bytes: u64,
-    pub(super) style: Style,
-    pub(super) folders: &'a [PathBuf],
-    pub(super) output: &'a Output<'o>,
-}
 
 /// Counts and times of one pass.
 #[derive(Debug, Default)]

@@ -9,6 +9,7 @@
 
 mod array;
 mod check;
+mod context;
 mod engine;
 mod finish;
 mod iterate;

@@ -5,7 +5,7 @@
 //! fill the memory, for any distribution. A slice with more values than expected, because of
 //! duplicates, is cut again.
 
-use super::engine::Context;
+use super::context::Context;
 use super::engine::{Pass, pass};
 use super::finish::ways::Way;
 use super::load::scatter::Outside;

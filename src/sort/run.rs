@@ -1,6 +1,6 @@
 //! One run, from its inputs to a report.
 
-use super::engine::Context;
+use super::context::Context;
 use super::engine::{Pass, pass};
 use super::finish::emit::{Style, Written};
 use super::finish::output::{Output, Target};

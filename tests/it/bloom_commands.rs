@@ -70,13 +70,13 @@ fn commands_that_copy_write_files_too() {
 #[test]
 fn rows_are_copied_by_a_key_in_one_of_their_columns() {
     let work = workspace();
-    let rows = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n3,cow\n4\n5,\"f\"\"x\"\n";
+    let rows = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n3,cow\n5,\"f\"\"x\"\n";
     work.write("rows", rows);
-    let kept = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n4\n";
+    let kept = "n,animal\n1,fox\n2,\"cat\"\r\n\"two\nlines\",dog\n\n";
     for (line, input, expected) in [
         ("k.bloom rows --column animal", "", kept),
         ("k.bloom --column 2", rows, &kept["n,animal\n".len()..]),
-        ("k.bloom rows --column animal --skip-empty", "", &kept.replace("\n\n4\n", "\n")),
+        ("k.bloom rows --column animal --skip-empty", "", &kept.replace("\n\n", "\n")),
         ("-v k.bloom rows --column animal", "", "n,animal\n3,cow\n5,\"f\"\"x\"\n"),
         ("k.bloom --column 1 --delimiter ;", "fox;1\nf;2\ndog;3", "fox;1\ndog;3\n"),
         ("k.bloom --column id", "id", "id\n"),
@@ -95,6 +95,12 @@ fn rows_are_copied_by_a_key_in_one_of_their_columns() {
     work.set("bloom filter k.bloom rows --column no", "").refused("no column is named \"no\"");
     work.set("bloom filter k.bloom rows --column 2 -z", "").refused("end in a newline");
     work.set("bloom filter k.bloom rows --delimiter ;", "").refused("--column");
+    // A wrong number or delimiter does not look as if no key were known.
+    for options in ["--column 3", "-v --column 3", "--column 2 --delimiter ; --skip-empty"] {
+        work.set(&format!("bloom filter k.bloom {options}"), "1,fox\n2,cow\n")
+            .refused("-: byte 0: the line has no such column: \"1,fox\"");
+    }
+    work.set("bloom filter k.bloom --column 2", "1,fox\n\n4\n").refused("byte 7");
 }
 
 pub(crate) fn numbered(word: &str, count: u32) -> String {
@@ -236,6 +242,7 @@ fn plans_are_made_for_anything() {
     let bits =
         work.set("bloom plan -n 1K --bits-per-key 8,12 --design counting --counter-bits 2", "");
     assert!(bits.quiet().contains("16.00"));
+    work.set("bloom plan -n 0 -p 0.1,0.5", "").refused("no such filter");
     let json = work.set("bloom plan -n 50G --design standard --json", "").quiet();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["hashes"].as_u64(), Some(7));

@@ -58,6 +58,7 @@ fn every_command_takes_one_set_of_many() {
     work.set("convert t.sets:k0 -o x.bits", "").quiet();
     assert_eq!(work.set("cat x.bits", "").quiet(), lines(a.iter().copied()));
     work.set("add t.sets:k0 5", "").refused("one of many sets cannot change alone");
+    work.set("remove t.sets 5", "").refused("none of which changes alone: group their rows again");
     work.set("cat t.sets:nope", "").refused("t.sets has no set nope");
     work.set("eval k0-nope t.sets", "").refused("t.sets has no set nope");
     work.set("cat t.sets", "").refused("t.sets has sets by key: name one, t.sets:KEY");

@@ -168,7 +168,8 @@ fn ranges_of_numbers_stay_ranges() {
     assert_eq!(work.set("eval 'h - 7..9' h=h.bits --ranges", "").quiet(), "0-6\n10-4294967295\n");
     assert_eq!(work.set("cat h.bits --as hex --ranges", "").quiet(), "0-ffffffff\n");
     // A file counts up to 2^64 - 1.
-    work.set("build all --ranges -o all.bits", "").refused("a set of all numbers has 2^64 values");
+    work.set("build all --ranges -o all.bits", "")
+        .refused("bitset: a set of all numbers has 2^64 values");
     assert!(!work.file("all.bits").exists());
     let stats = work.set("build --ranges --stats=json", "5\n7-9\n\n8 - 12\n6\n30\n");
     assert_eq!((stats.code, stats.out.as_str()), (Some(0), "5-12\n30\n"));

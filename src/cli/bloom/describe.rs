@@ -237,7 +237,8 @@ impl Verified {
             (false, _) => "broken".into(),
             (true, false) => "kept".into(),
             (true, true) => {
-                format!("kept: up to {} is the luck of its keys", percent(self.allowed))
+                let allowed = percent(self.allowed);
+                format!("kept: up to {allowed} is the luck of its keys; the interval begins below")
             }
         };
         format!(

@@ -234,7 +234,7 @@ impl Group {
         let mut read = (Report::default(), 0);
         let written = write_sets(path, &spool, |writer, encoder| {
             let [file, scratch] = [spool.file()?, spool.file()?];
-            let mut bodies = Bodies::new(&file, &scratch, path, &spool);
+            let mut bodies = Bodies::new(&file, &scratch, &spool);
             let progress = Arc::clone(&self.sort.progress);
             let lists;
             (lists, read) = self.gather(path, &spool, &mut bodies)?;

@@ -3,7 +3,7 @@
 use super::dictionary::Dictionary;
 use super::numbering::{KeyNumber, Numbering};
 use crate::error::{Error, Result};
-use crate::io::write::Deferred;
+use crate::io::write::{Deferred, FileLabel};
 use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
@@ -13,7 +13,7 @@ use byteorder::{LittleEndian, ReadBytesExt, WriteBytesExt};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tempfile::SpooledTempFile;
 
 /// Bytes of sets that are written or read at once.
@@ -24,15 +24,15 @@ pub(super) struct Bodies<'f> {
     out: BufWriter<&'f File>,
     bytes: u64,
     encoder: SetEncoder<'f>,
-    path: PathBuf,
+    label: FileLabel,
 }
 
 impl<'f> Bodies<'f> {
-    /// `file` and `scratch` are empty; `path` is for messages.
-    pub(super) fn new(file: &'f File, scratch: &'f File, path: &Path, spool: &Spool) -> Self {
+    /// `file` and `scratch` are empty files in the folder of `spool`.
+    pub(super) fn new(file: &'f File, scratch: &'f File, spool: &Spool) -> Self {
         let out = BufWriter::with_capacity(BLOCK_BYTES, file);
-        let encoder = SetEncoder::new(scratch, path, spool.clone());
-        Self { out, bytes: 0, encoder, path: path.into() }
+        let encoder = SetEncoder::new(scratch, spool.clone());
+        Self { out, bytes: 0, encoder, label: spool.label() }
     }
 
     /// Ends the present set; gives its place.
@@ -45,7 +45,7 @@ impl<'f> Bodies<'f> {
 
     /// Writes the bytes that wait.
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.out.flush().map_err(Error::io("write the sets of", &self.path))
+        self.out.flush().map_err(self.label.failed())
     }
 }
 

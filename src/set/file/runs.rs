@@ -54,15 +54,17 @@ impl<'f> Runs<'f> {
         Ok(())
     }
 
+    /// Whether the set has all numbers. A file cannot say how many these are.
+    pub(super) fn has_all_numbers(&self) -> bool {
+        self.open == Some([0, u64::MAX])
+    }
+
     /// Writes the last run.
     fn close(&mut self) -> io::Result<()> {
         let Some([first, last]) = self.open.take() else { return Ok(()) };
         let before = self.values;
         let values = (last - first).checked_add(1).and_then(|more| before.checked_add(more));
-        self.values = values.ok_or_else(|| {
-            let what = "a set of all numbers has 2^64 values, and a file counts up to 2^64 - 1";
-            io::Error::new(io::ErrorKind::FileTooLarge, what)
-        })?;
+        self.values = values.ok_or(io::ErrorKind::FileTooLarge)?;
         self.written += 1;
         self.out.write_all(&RunEntry { first, last, before }.to_bytes())
     }

@@ -170,6 +170,12 @@ impl<'f> BitsWriter<'f> {
         {
             self.choose(self.best(sizes, self.extent))?;
         }
+        if let Body::Runs(runs) = &self.body
+            && runs.has_all_numbers()
+        {
+            let what = "a set of all numbers has 2^64 values, and a set file counts up to 2^64 - 1";
+            return Err(Error::usage(what));
+        }
         let Self { file, label, body, extent, .. } = self;
         let is = match body {
             Body::Roaring(_) => SetFormat::RoaringBits,

@@ -19,13 +19,11 @@ use byteorder::{LittleEndian, WriteBytesExt};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
 /// Encodes one set after the other.
 pub(crate) struct SetEncoder<'f> {
     /// For large sets; empty between them.
     scratch: &'f File,
-    path: PathBuf,
     spool: Spool,
     values: Vec<u64>,
     large: Option<BitsWriter<'f>>,
@@ -35,11 +33,10 @@ pub(crate) struct SetEncoder<'f> {
 }
 
 impl<'f> SetEncoder<'f> {
-    /// `scratch` is an empty file that nobody else uses; `path` is for messages.
-    pub(crate) fn new(scratch: &'f File, path: &Path, spool: Spool) -> Self {
+    /// `scratch` is an empty file in the folder of `spool` that nobody else uses.
+    pub(crate) fn new(scratch: &'f File, spool: Spool) -> Self {
         Self {
             scratch,
-            path: path.into(),
             spool,
             values: Vec::new(),
             large: None,
@@ -65,12 +62,15 @@ impl<'f> SetEncoder<'f> {
         self.large.as_mut().ok_or_else(|| Error::Accounting { what: "a set is lost".into() })
     }
 
-    /// Writes the set and begins the next one.
+    /// Writes the set and begins the next one. An error that comes from `out` is named as one of the
+    /// temporary file: a caller with another `out` listens there, as [`Telling`] does.
+    ///
+    /// [`Telling`]: crate::io::write::Telling
     pub(crate) fn finish(&mut self, out: &mut (impl Write + ?Sized)) -> Result<Head> {
         if let Some(writer) = self.large.take() {
             return self.finish_large(writer, out);
         }
-        let written = self.encode(out).map_err(Error::io("write", &self.path));
+        let written = self.encode(out).map_err(self.spool.label().failed());
         self.values.clear();
         written
     }
@@ -132,7 +132,7 @@ impl<'f> SetEncoder<'f> {
         if let Some(better) = writer.finish()?.better {
             rewrite(self.scratch, &self.spool.label(), &self.spool, better)?;
         }
-        let set = SetFile::from_file(self.scratch, &self.path)?;
+        let set = SetFile::from_file(self.scratch, &self.spool.folder)?;
         let Some(Sections { base, sections }) = set.sections() else {
             return Err(Error::Accounting { what: "a set was written as no .bits file".into() });
         };
@@ -150,7 +150,7 @@ impl<'f> SetEncoder<'f> {
             self.scratch.set_len(0)?;
             Ok(bytes)
         };
-        let bytes = copy().map_err(Error::io("write", &self.path))?;
+        let bytes = copy().map_err(self.spool.label().failed())?;
         let (representation, cardinality) = (set.representation(), set.len());
         Ok(Head { bytes, representation, cardinality })
     }

@@ -41,7 +41,7 @@ pub(crate) fn write_sets(
         return Err(Error::usage(format!("{} cannot be gone back in", name.display())));
     };
     let mut sets = KeyedWriter::new(file, &name, spool);
-    produce(&mut sets, &mut SetEncoder::new(&scratch, &name, spool.clone()))?;
+    produce(&mut sets, &mut SetEncoder::new(&scratch, spool.clone()))?;
     let written = sets.finish()?;
     writer.commit()?;
     Ok(written)

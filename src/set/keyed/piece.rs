@@ -179,7 +179,7 @@ fn written(
     let (name, spool) = (Path::new(IN_MEMORY), Spool::default());
     let [file, scratch] = [spool.file()?, spool.file()?];
     let mut writer = KeyedWriter::new(&file, name, &spool);
-    produce(&mut writer, &mut SetEncoder::new(&scratch, name, spool.clone()))?;
+    produce(&mut writer, &mut SetEncoder::new(&scratch, spool.clone()))?;
     writer.finish()?;
     Ok(map_file(&file).map_err(Error::io("map a file in", &spool.folder))?.to_vec())
 }

@@ -3,7 +3,7 @@
 use super::format::{Entry, Head, Header};
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
-use crate::io::write::{Deferred, Spool, Summed, Telling, append_checksums};
+use crate::io::write::{Deferred, FileLabel, Spool, Summed, Telling, append_checksums};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -27,6 +27,8 @@ pub(crate) struct KeyedWriter<'f> {
     file: &'f File,
     path: PathBuf,
     out: Summed<'f>,
+    /// Keys and directory wait there.
+    deferred: FileLabel,
     keys: Deferred,
     directory: Deferred,
     count: u64,
@@ -44,6 +46,7 @@ impl<'f> KeyedWriter<'f> {
             file,
             path: path.into(),
             out: Summed::new(file, HEADER_BYTES as u64),
+            deferred: spool.label(),
             keys: deferred(),
             directory: deferred(),
             count: 0,
@@ -81,7 +84,7 @@ impl<'f> KeyedWriter<'f> {
             self.keys.write_all(key)?;
             self.directory.write_all(&entry)
         };
-        append().map_err(Error::io("write", &self.path))
+        append().map_err(self.deferred.failed())
     }
 
     /// Completes the file.

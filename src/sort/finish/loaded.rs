@@ -12,7 +12,7 @@ use super::ways::Way;
 use crate::error::{Error, Result};
 use crate::kernel::in_threads;
 use crate::progress::Phase;
-use crate::sort::engine::Context;
+use crate::sort::context::Context;
 use crate::sort::load::scatter::{ABOVE, BELOW, OUTSIDE_BITS, Outside, Relief, Scatter};
 use crate::sort::load::source::Source;
 use crate::sort::load::spill::ReadBuffers;
