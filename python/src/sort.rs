@@ -305,8 +305,9 @@ fn add_numbers(sort: Sort, numbers: Numbers) -> PyResult<(Sort, Refusal)> {
 /// `count`, `repeated`, `merge`, `header`, `zero_terminated`, `invalid` ("fail" or "skip"),
 /// `rejects` (a file for malformed lines), `strategy`, `column` (a number from 1, or a name; of a
 /// table in memory a name), `delimiter`, `from_format`, `format`, and `progress`, which is called
-/// with a phase, the units done and all units, some times a second; its exception ends the run, as
-/// Ctrl-C does. Nothing is left behind then.
+/// with a phase, the units done and all units, at the start, some times a second, and when all is
+/// done. Its exception ends the run, as Ctrl-C does, and nothing is left behind; only that of the
+/// last call comes when the output is there.
 ///
 /// >>> import bitsort
 /// >>> bitsort.sort([40, 3, 40], unique=True)

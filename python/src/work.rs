@@ -44,6 +44,8 @@ fn watch(
     callback: Option<&Bound<'_, PyAny>>,
     job: &mut (dyn FnMut() -> bool + Send),
 ) -> PyResult<()> {
+    // A callback that always fails ends the work before it begins.
+    callback.map_or(Ok(()), |callback| tell(callback, progress))?;
     let (sender, done) = sync_channel::<()>(1);
     let done = Mutex::new(done); // only one thread at a time may use the receiver
     thread::scope(|scope| {

@@ -257,6 +257,11 @@ def test_progress_is_told_and_its_exception_ends_the_run(tmp_path):
 
     with pytest.raises(Enough):
         bs.sort(text, tmp_path / "never", progress=stop)
+    # A run that ends before anything is told in between does not replace its output either.
+    short, out = write(tmp_path / "short", "3\n1\n"), write(tmp_path / "kept", "precious\n")
+    with pytest.raises(Enough):
+        bs.sort(short, out, progress=stop)
+    assert (tmp_path / "kept").read_text() == "precious\n"
 
 
 ENDLESS = """

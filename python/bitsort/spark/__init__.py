@@ -7,7 +7,7 @@ take as one set.
     import bitsort.spark as bss
 
     bss.build(df, "user_id", "/data/users")          # a folder of .bits files
-    bss.build("/data/ids/*.txt", None, "/data/ids")  # text files, in splits
+    bss.build("/data/ids/*.txt", None, "/data/all")  # text files, in splits
     df.where(bss.isin_set("user_id", "/data/users"))
 
 Every executor has the package installed, and reads and writes folders at the same paths: on one
@@ -67,7 +67,7 @@ def register(spark: SparkSession | None = None) -> None:
 
 def build(
     source: DataFrame | Paths,
-    column: str | None,
+    column: str | int | None,
     out: str,
     *,
     parts: int | None = None,
@@ -85,7 +85,7 @@ def build(
 
 def sort(
     source: DataFrame | Paths,
-    column: str | None,
+    column: str | int | None,
     out: str,
     *,
     format: str = "text",
@@ -109,24 +109,28 @@ def sort(
 
 def distinct(
     source: DataFrame | Paths,
-    column: str | None,
+    column: str | int | None,
     *,
     parts: int | None = None,
     spark: SparkSession | None = None,
     **options: Any,
 ) -> DataFrame:
-    """The distinct ids as a DataFrame of one BIGINT column, named as `column`, or `id`.
+    """The distinct ids as a DataFrame of one BIGINT column, named as `column`, or `id` if that is
+    a number or None.
 
     NULL is dropped, which Spark's `distinct` keeps. The rows come in any order.
     """
     ids = job.source_of(source, column, spark, options)
-    name = column or "id"
+    if isinstance(source, DataFrame) and column is not None:
+        name = source.select(F.col(str(column))).columns[0]
+    else:
+        name = column if isinstance(column, str) else "id"
     return job.reduced_anyhow(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
 
 
 def count_distinct(
     source: DataFrame | Paths,
-    column: str | None,
+    column: str | int | None,
     *,
     parts: int | None = None,
     spark: SparkSession | None = None,
@@ -222,7 +226,7 @@ def _opened(path: str, inode: int, changed: int) -> bs.SetFile:
 
 def _set_at(path: str) -> bs.SetFile:
     """The set at a path, which a worker maps once; it is mapped again once it was replaced."""
-    status = os.stat(path)
+    status = os.stat(job.file_of(path))
     return _opened(path, status.st_ino, status.st_mtime_ns)
 
 
@@ -258,11 +262,14 @@ def isin_set(column: str | Column, path: str) -> Column:
 
 
 def bloom(frame: DataFrame, column: str, fpp: float, *, keys: int | None = None) -> bs.Bloom:
-    """A Bloom filter of a column of integers or text with this rate of false positives.
+    """A Bloom filter of a column of natural numbers or text with this rate of false positives.
 
     It has room for `keys` different keys; without it, for as many as there are rows, which are
     counted first. Every task has a filter of the full size, and one task joins them all.
     """
+    if keys is not None and keys < 1:
+        raise ValueError(f"keys is {keys}, and a filter is for one key at least")
+    bs.Bloom(1, fpp)  # a rate that no filter has is refused before rows are counted
     taken = frame.select(F.col(column).alias("key"))
     count = taken.count() if keys is None else keys
     filters = taken.mapInArrow(kernel.map_keys(max(count, 1), fpp), kernel.PIECES)

@@ -178,21 +178,23 @@ class Bitmaps(RowIds):
     """The ids of bitmaps of Spark."""
 
     def __init__(self, frame: DataFrame, bucket: str, bitmap: str) -> None:
-        columns = F.col(bucket).cast("bigint"), F.col(bitmap).cast("binary")
-        super().__init__(frame.select(*columns), kernel.map_bitmaps)
+        buckets = F.col(bucket).cast("bigint").alias("bucket")
+        bitmaps = F.col(bitmap).cast("binary").alias("bitmap")
+        super().__init__(frame.select(buckets, bitmaps), kernel.map_bitmaps)
 
 
 class Files:
     """The numbers of files, which every executor can read at their paths."""
 
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
+        _check(options)
         files = files_of(paths)
-        size = sum(os.path.getsize(file) for file in files) // parallelism(spark) + 1
+        size = sum(os.path.getsize(file_of(file)) for file in files) // parallelism(spark) + 1
         size = min(max(size, _LEAST_SPLIT), _MOST_SPLIT)
         self.spark, self.options = spark, options
         self.splits: list[kernel.Split] = []
         for file in files:
-            found = bs.splits(file, size, **options)
+            found = bs.splits(file, size, **options) if file == file_of(file) else []
             self.splits += [(file, place) for place in found] or [(file, None)]
 
     def sample(self, wanted: int) -> list[int] | None:
@@ -202,13 +204,29 @@ class Files:
         return _sampled(self.spark, len(self.splits), mapper)
 
     def most_bytes(self) -> int | None:
-        # An id of so many digits takes fewer bytes in a set than in a line.
+        # An id of so many digits takes fewer bytes in a set than in a line; a range may take more.
+        if str(self.options.get("from_format")).endswith(("ranges", "cidr")):
+            return None
         sizes = [place[1] for _, place in self.splits if place is not None]
         return sum(sizes) if len(sizes) == len(self.splits) else None
 
     def pieces(self, cut: kernel.Cut) -> DataFrame:
         count = len(self.splits)
         return _each(self.spark, count, count, kernel.map_files(self.splits, self.options, cut))
+
+
+def _check(options: dict[str, Any]) -> None:
+    if "rejects" in options:
+        raise ValueError(
+            "tasks cannot write one file of rejected lines: leave them out with invalid='skip', "
+            "or use bitsort.sort"
+        )
+
+
+def file_of(path: str) -> str:
+    """The file that has the set at a path, which may name one of the sets of a `.sets` file."""
+    file, is_member, _ = path.partition(".sets:")
+    return file + ".sets" if is_member and not os.path.exists(path) else path
 
 
 def files_of(paths: Paths) -> list[str]:
@@ -221,19 +239,22 @@ def _files(path: str) -> list[str]:
     if os.path.isdir(path) and not os.path.exists(os.path.join(path, "_manifest.json")):
         names = sorted(name for name in os.listdir(path) if name[0] not in "._")
         return [os.path.abspath(os.path.join(path, name)) for name in names]
-    found = [path] if os.path.exists(path) else sorted(glob.glob(path))
+    found = [path] if os.path.exists(file_of(path)) else sorted(glob.glob(path))
     if not found:
         raise FileNotFoundError(f"there is no file {path}")
     return [os.path.abspath(name) for name in found]
 
 
 def source_of(
-    source: DataFrame | Paths, column: str | None, spark: SparkSession | None, options: dict[str, Any]
+    source: DataFrame | Paths,
+    column: str | int | None,
+    spark: SparkSession | None,
+    options: dict[str, Any],
 ) -> "Ids":
     if isinstance(source, DataFrame):
         if options:
             raise TypeError(f"a DataFrame takes no option {next(iter(options))}")
-        if column is None:
+        if not isinstance(column, str):
             raise ValueError("a DataFrame has columns: name one")
         rows = Frame(source, column)
         scan = scan_of(source, column)
@@ -242,8 +263,8 @@ def source_of(
     if column is None:
         return Files(session(spark), source, options)
     # Options say how, so they are for our own reader.
-    by_name = isinstance(column, str) and not options
-    scan = scan_of_files(files_of(source), column) if by_name else None
+    is_plain = isinstance(column, str) and not options
+    scan = scan_of_files(files_of(source), str(column)) if is_plain else None
     if scan is not None:
         return Scanned(session(spark), scan)
     return Files(session(spark), source, {**options, "column": column})
@@ -329,7 +350,12 @@ def _folder_beside(out: str) -> Iterator[str]:
     """A folder that is there for a while."""
     folder = tempfile.mkdtemp(prefix=".bitsort-", dir=os.path.dirname(os.path.abspath(out)))
     try:
-        os.chmod(folder, 0o777 & ~_mask())
+        # As wide open as the folders that this process makes; to ask for its mask would change it
+        # for other threads.
+        probe = os.path.join(folder, "probe")
+        os.mkdir(probe)
+        os.chmod(folder, os.stat(probe).st_mode & 0o777)
+        os.rmdir(probe)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -396,6 +422,7 @@ class RowFiles:
     """The same of files, each of which one task reads whole."""
 
     def __init__(self, spark: SparkSession, paths: Paths, options: dict[str, Any]) -> None:
+        _check(options)
         self.spark, self.files, self.options = spark, files_of(paths), options
 
     def pieces(self, buckets: int) -> DataFrame:
@@ -430,12 +457,6 @@ def bitmap_rows(spark: SparkSession, path: str, partitions: int | None) -> DataF
     windows = list(zip([0, *starts], [*(start - 1 for start in starts), (1 << 64) - 1]))
     numbers = spark.range(0, len(windows), 1, len(windows))
     return numbers.mapInArrow(kernel.bitmap_rows(path, windows), "bucket bigint, bitmap binary")
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def join(

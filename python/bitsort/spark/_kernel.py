@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 import bitsort as bs
 
-from ._scan import ARROW_TYPES, Column, Groups
+from ._scan import ARROW_TYPES, Column, Groups, check_columns
 
 #: The rows of pieces: the number of a window, and the bytes.
 PIECES = "bucket int, payload binary"
@@ -202,6 +202,7 @@ def _row_batches(
     path, numbers_of_groups = groups
     names = list({column.name for column in columns})
     with pq.ParquetFile(path, buffer_size=_READ_BYTES) as file:
+        check_columns(path, file.schema, columns)
         found = file.iter_batches(rows, numbers_of_groups, columns=names, use_threads=False)
         for batch in found:
             arrays = [

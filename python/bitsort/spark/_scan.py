@@ -40,7 +40,7 @@ _TYPES = {
     "string": {("BYTE_ARRAY", "String")},
     "binary": {("BYTE_ARRAY", "None")},
 }
-#: The types of Arrow of these columns, which tasks check again.
+#: The types of Arrow of these columns.
 ARROW_TYPES = {"bigint": "int64", "int": "int32", "string": "string", "binary": "binary"}
 
 
@@ -257,6 +257,14 @@ def _metadata(path: str, columns: list[Column]) -> Any:
             if metadata.row_group(group).column(place).compression not in _CODECS:
                 return None
     return metadata
+
+
+def check_columns(path: str, schema: Any, columns: list[Column]) -> None:
+    """Refuses a file that has other columns than when the driver looked at it."""
+    found = {schema.column(place).path: schema.column(place) for place in range(len(schema))}
+    for column in columns:
+        if column.name not in found or not _is_of(found[column.name], column.kind):
+            raise ValueError(f"{path} has changed: {column.name} was a column of {column.kind}")
 
 
 def _is_of(column: Any, kind: str) -> bool:

@@ -165,6 +165,23 @@ def test_count_and_distinct(frame, text):
     assert sorted(row.id for row in found.collect()) == sorted(set(IDS))
 
 
+def test_a_distinct_column_has_the_name_that_spark_gives(spark, tmp_path):
+    frame = spark.createDataFrame([(3,), (3,)], "`a.b` bigint")
+    assert bss.distinct(frame, "`a.b`").columns == ["a.b"]
+    (tmp_path / "rows.csv").write_text("x,7\ny,7\n")
+    found = bss.distinct(str(tmp_path / "rows.csv"), 2, delimiter=",")
+    assert (found.columns, found.first()[0]) == (["id"], 7)
+
+
+def test_a_file_that_changes_before_it_is_read_is_an_error(spark, tmp_path):
+    path = str(tmp_path / "ids.parquet")
+    pq.write_table(pa.table({"id": list(range(10))}), path)
+    found = bss.distinct(spark.read.parquet(path), "id")
+    pq.write_table(pa.table({"id": [True] * 10}), path)
+    with pytest.raises(Exception, match="has changed: id was a column of bigint"):
+        found.collect()
+
+
 @pytest.mark.parametrize("kind", ["text", "parquet", "u64le", "bits"])
 def test_sort(frame, tmp_path, kind):
     out = tmp_path / "out"
@@ -206,6 +223,9 @@ def test_isin_set(spark, tmp_path):
     assert [row.found for row in found] == [True, False, False, None, True]
     bs.BitSet([4]).write(tmp_path / "set", parts=1)  # replaced: it is mapped again
     assert rows.where(bss.isin_set(F.col("id"), str(tmp_path / "set"))).count() == 1
+    bs.group([(["k", "k", "other"], [3, 40, 4])], tmp_path / "t.sets")
+    assert rows.where(bss.isin_set("id", str(tmp_path / "t.sets:k"))).count() == 1
+    assert bss.count_distinct(str(tmp_path / "t.sets:k"), None) == 2
     large = (1 << 63) + 5
     bs.BitSet([3, large]).write(tmp_path / "large.bits")
     asked = [Decimal(large), Decimal((1 << 64) + 3), Decimal(-3), None, Decimal(3)]
@@ -345,6 +365,8 @@ def test_bitmaps_of_spark_become_sets(spark, frame, tmp_path):
     both = named.union(others).union(named)
     assert bss.from_bitmap_rows(both, out, bucket="n", bitmap="bits").nulls == 2
     assert list(bs.open(out)) == SOME
+    dotted = both.withColumnsRenamed({"n": "a.n", "bits": "a`bits"})
+    assert bss.from_bitmap_rows(dotted, out, bucket="`a.n`", bitmap="`a``bits`").nulls == 2
     with pytest.raises(Exception, match="(?i)negative|below 0"):
         bss.from_bitmap_rows(bitmaps(spark.sql("select -3 as id")), out)
     assert list(bs.open(out)) == SOME and not left(tmp_path)
@@ -455,6 +477,12 @@ def test_ids_that_are_no_bigint(spark, tmp_path):
 
 
 def test_what_is_refused(spark, tmp_path):
+    with pytest.raises(ValueError, match="tasks cannot write one file of rejected lines"):
+        bss.build(str(tmp_path / "a.txt"), None, str(tmp_path / "o"), rejects="r")
+    with pytest.raises(ValueError, match="one key at least"):
+        bss.bloom(spark.range(3), "id", 0.1, keys=0)
+    with pytest.raises(ValueError):
+        bss.bloom(spark.range(3), "id", 2)
     negative = spark.createDataFrame([(3,), (-4,)], "id bigint")
     with pytest.raises(Exception, match="-4"):
         bss.build(negative, "id", str(tmp_path / "out"))
