@@ -102,8 +102,9 @@ fn a_long_record_costs_its_first_line_and_its_other_lines_begin_records() {
     assert_eq!(read(text, 7), [Line::Value(1), Line::Value(2)]);
     let malformed = Line::Malformed { reason: Malformed::ExpectedDigit, offset: 0 };
     assert_eq!(read(text, 6), [bad_quote, malformed, Line::Value(2)]);
-    // A long line is one, whatever it has.
-    assert_eq!(read("123456,\"b\"\n2\n", 5), [Line::Value(123_456), Line::Value(2)]);
+    // A long line is one record, whatever it has, and too long.
+    let too_long = Line::Malformed { reason: Malformed::RecordTooLong, offset: 0 };
+    assert_eq!(read("123456,\"b\"\n2\n", 5), [too_long, Line::Value(2)]);
     assert_eq!(selector.complete(b"1,\"a\nb", 5), Some(5));
     assert_eq!(selector.complete(b"1,\"a\nb", 6), None);
     assert_eq!(selector.complete(b"1234567,\"a", 5), None);
@@ -121,8 +122,9 @@ fn by_the_rules(selector: &Selector, text: &[u8], limit: usize) -> Vec<(usize, b
             End::Open | End::Broken(_) => None,
         };
         let end = end.filter(|&end| end - start <= limit || end == line);
-        found.push((end.unwrap_or(line), end.is_some()));
-        start = end.unwrap_or(line) + 1;
+        let here = end.unwrap_or(line);
+        found.push((here, end.is_some() && here - start <= limit));
+        start = here + 1;
     }
     found
 }
@@ -138,8 +140,9 @@ proptest! {
         let selector = selector(Column::Number(1));
         let expected = by_the_rules(&selector, &text, limit);
         let is_kept = |line: &Line, text: &[u8]| {
-            let blank = text.iter().all(|byte| *byte == b'\r');
-            blank || !matches!(line, Line::Malformed { reason: Malformed::BadQuote, .. })
+            let Line::Malformed { reason, .. } = line else { return true };
+            let is_blank = text.iter().all(|byte| *byte == b'\r');
+            *reason != Malformed::RecordTooLong && (is_blank || *reason != Malformed::BadQuote)
         };
         let judge = |bytes: &[u8], start: usize| -> Vec<(usize, bool)> {
             let records = selector.records(bytes, 0, limit);
