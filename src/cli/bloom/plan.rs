@@ -6,7 +6,7 @@ use super::size::{Size, check_counter_bits, spec};
 use crate::bloom::{Blocked, BuildError, Counting, Design, Spec, Standard, params};
 use crate::cli::bitset::Source;
 use crate::cli::stdout::{print, print_line};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::sys::Machine;
 use crate::lines::RECORD_HEAD_BYTES;
 use crate::lines::common_lines::{Facts, Plan, bits_for};
@@ -70,11 +70,6 @@ pub(super) fn plan(source: &Source, args: &PlanArgs) -> Result<()> {
                 rows.push(Row { design, keys: keys.0, size, spec });
             }
         }
-    }
-    if let Some(Row { spec: Err(reason), .. }) = rows.first()
-        && rows.iter().all(|row| row.spec.is_err())
-    {
-        return Err(Error::usage(format!("no such filter: {reason}")));
     }
     if args.json {
         let rows: Vec<Value> = rows.iter().map(Row::json).collect();
