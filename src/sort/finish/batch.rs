@@ -199,22 +199,23 @@ impl<'s> Taker<'s> {
 
     /// Takes whole values. The first of them may belong to the last container, and the last of them
     /// to one that goes on.
-    fn whole(&mut self, values: &[u64]) -> Result<()> {
-        let (before, values) =
-            values.split_at(values.partition_point(|value| value >> 16 == self.key));
-        if self.lows.is_empty() {
-            self.values.extend_from_slice(before);
-        } else {
-            self.lows.extend(before.iter().copied().map(low_half));
+    fn whole(&mut self, mut values: &[u64]) -> Result<()> {
+        if !self.lows.is_empty() {
+            let same = values.partition_point(|value| value >> 16 == self.key);
+            self.lows.extend(values[..same].iter().copied().map(low_half));
+            values = &values[same..];
+            if values.is_empty() {
+                return Ok(());
+            }
+            self.end()?;
         }
-        let Some(last) = values.last() else { return Ok(()) };
-        self.end()?;
-        self.key = last >> 16;
-        let whole = values.partition_point(|value| value >> 16 < self.key);
-        if whole > 0 {
-            self.sink.values(&values[..whole])?;
+        self.values.extend_from_slice(values);
+        if let Some(last) = self.values.last() {
+            self.key = last >> 16;
+            let whole = self.values.partition_point(|value| value >> 16 < self.key);
+            self.sink.values(&self.values[..whole])?;
+            self.values.drain(..whole);
         }
-        self.values.extend_from_slice(&values[whole..]);
         Ok(())
     }
 
