@@ -12,15 +12,20 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Parses the name of one of these values, and lists in help texts what each means.
+/// Parses the name of one of these values, and lists the names in help texts.
 fn named<T: Copy + Send + Sync + 'static, const N: usize>(
-    choices: [(T, &'static str, &'static str); N],
+    choices: [(T, PossibleValue); N],
 ) -> impl TypedValueParser<Value = T> {
-    let names = choices.map(|(_, name, about)| PossibleValue::new(name).help(about));
+    let names = choices.clone().map(|(_, name)| name);
     PossibleValuesParser::new(names).try_map(move |typed| {
-        let found = choices.iter().find(|(_, name, _)| *name == typed);
-        found.map(|&(value, ..)| value).ok_or("no such name")
+        let found = choices.iter().find(|(_, name)| name.get_name() == typed);
+        found.map(|(value, _)| *value).ok_or("no such name")
     })
+}
+
+/// A name, with what it means.
+fn name(name: &'static str, about: &'static str) -> PossibleValue {
+    PossibleValue::new(name).help(about)
 }
 
 /// A strategy of a sort.
@@ -32,7 +37,7 @@ pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
             Strategy::Spill => "Temporary files",
             Strategy::MultiPass => "Reading the input once for each slice of the range",
         };
-        (strategy, strategy.name(), about)
+        (strategy, name(strategy.name(), about))
     }))
 }
 
@@ -45,17 +50,17 @@ pub(super) fn filter_kind() -> impl TypedValueParser<Value = FilterKind> {
             FilterKind::Dcso => "What DCSO's `bloom` reads",
             FilterKind::Spark => "What Spark's `BloomFilter.readFrom` reads, of version 2",
         };
-        (kind, kind.name(), about)
+        (kind, name(kind.name(), about))
     }))
 }
 
 /// Which form of a key is hashed, by the names of Guava's funnels.
 pub(super) fn funnel() -> impl TypedValueParser<Value = Funnel> {
     named([
-        (Funnel::Bytes, "bytes", "Its bytes, as of a UTF-8 string or a byte array"),
-        (Funnel::Long, "long", "The 8 bytes of its number, as of a long"),
-        (Funnel::Int, "int", "The 4 bytes of its number, as of an integer"),
-        (Funnel::Chars, "chars", "The bytes of its UTF-16 code units, as of unencoded chars"),
+        (Funnel::Bytes, name("bytes", "Its bytes, as of a UTF-8 string or a byte array")),
+        (Funnel::Long, name("long", "The 8 bytes of its number, as of a long")),
+        (Funnel::Int, name("int", "The 4 bytes of its number, as of an integer")),
+        (Funnel::Chars, name("chars", "The bytes of its UTF-16 code units, as of unencoded chars")),
     ])
 }
 
@@ -64,34 +69,32 @@ pub(super) fn overlap_by() -> impl TypedValueParser<Value = OverlapBy> {
     const LIFT: &str =
         "Values in both, against what independent sets would have; printed as a fifth column";
     named([
-        (OverlapBy::Intersection, "intersection", "Number of values in both"),
-        (OverlapBy::Jaccard, "jaccard", "Values in both, as a share of those in either"),
-        (OverlapBy::Lift, "lift", LIFT),
+        (OverlapBy::Intersection, name("intersection", "Number of values in both")),
+        (OverlapBy::Jaccard, name("jaccard", "Values in both, as a share of those in either")),
+        (OverlapBy::Lift, name("lift", LIFT)),
     ])
 }
 
 /// A format of numbers. The notation of text has an option of its own.
 pub(super) fn number_format() -> impl TypedValueParser<Value = Format> {
-    let names = Format::ALL.map(|format| PossibleValue::new(format.name()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+    named(Format::ALL.map(|format| (format, PossibleValue::new(format.name()))))
 }
 
 /// A format of sets.
 pub(super) fn set_format() -> impl TypedValueParser<Value = SetFormat> {
-    let names = SetFormat::ALL.map(|format| {
-        let name = PossibleValue::new(format.name()).help(format.about());
-        name.hide(!format.is_built_in())
-    });
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<SetFormat>())
+    named(
+        SetFormat::ALL.map(|format| {
+            (format, name(format.name(), format.about()).hide(!format.is_built_in()))
+        }),
+    )
 }
 
 /// A kind of files of other systems.
 pub(super) fn origin() -> impl TypedValueParser<Value = Origin> {
-    let names = Origin::ALL.map(|origin| {
+    named(Origin::ALL.map(|origin| {
         let is_built_in = origin != Origin::SparkBitmap || SetFormat::SparkBitmap.is_built_in();
-        PossibleValue::new(origin.name()).help(origin.about()).hide(!is_built_in)
-    });
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Origin>())
+        (origin, name(origin.name(), origin.about()).hide(!is_built_in))
+    }))
 }
 
 /// A file may have any name. Without a name for the set, it is a `.sets` file.

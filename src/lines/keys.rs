@@ -292,8 +292,7 @@ impl LineJob<'_> {
         let mut answers = Vec::new();
         loop {
             let rows = records.by_ref().take(BATCH);
-            let (fields, spans): (Vec<_>, _) =
-                rows.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            let (fields, spans) = rows.collect::<Result<(Vec<_>, Vec<_>)>>()?;
             if fields.is_empty() {
                 return Ok(());
             }

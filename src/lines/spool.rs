@@ -48,16 +48,11 @@ impl Spooled {
 
 /// Puts the name that the user gave into an error, instead of the name of the copy.
 pub(crate) fn named_as_typed(error: Error, read: &[PathBuf], typed: &[PathBuf]) -> Error {
-    let name = |input: String| {
-        let typed = read.iter().zip(typed).find(|(read, _)| read.as_os_str() == &*input);
-        typed.map_or(input, |(_, typed)| typed.display().to_string())
-    };
     match error {
         Error::NoKey { input, offset, expected, excerpt } => {
-            Error::NoKey { input: name(input), offset, expected, excerpt }
-        }
-        Error::NoField { input, offset, excerpt } => {
-            Error::NoField { input: name(input), offset, excerpt }
+            let typed = read.iter().zip(typed).find(|(read, _)| read.as_os_str() == &*input);
+            let input = typed.map_or(input, |(_, typed)| typed.display().to_string());
+            Error::NoKey { input, offset, expected, excerpt }
         }
         other => other,
     }

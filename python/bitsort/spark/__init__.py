@@ -121,10 +121,9 @@ def distinct(
     NULL is dropped, which Spark's `distinct` keeps. The rows come in any order.
     """
     ids = job.source_of(source, column, spark, options)
-    if isinstance(source, DataFrame) and column is not None:
-        name = source.select(F.col(str(column))).columns[0]
-    else:
-        name = column if isinstance(column, str) else "id"
+    name = column if isinstance(column, str) else "id"
+    if isinstance(source, DataFrame):
+        name = source.select(F.col(name)).columns[0]
     return job.reduced_anyhow(ids, parts, kernel.reduce_ids(name), f"`{name.replace('`', '``')}` bigint")
 
 

@@ -224,9 +224,12 @@ def _check(options: dict[str, Any]) -> None:
 
 
 def file_of(path: str) -> str:
-    """The file that has the set at a path, which may name one of the sets of a `.sets` file."""
-    file, is_member, _ = path.partition(".sets:")
-    return file + ".sets" if is_member and not os.path.exists(path) else path
+    """The file that has the set at a path: FILE:KEY names one of the sets of a file, unless a file
+    has this whole name."""
+    if os.path.lexists(path):
+        return path
+    heads = (path[:at] for at, sign in enumerate(path) if sign == ":")
+    return next((file for file in heads if os.path.isfile(file)), path)
 
 
 def files_of(paths: Paths) -> list[str]:
@@ -263,10 +266,10 @@ def source_of(
     if column is None:
         return Files(session(spark), source, options)
     # Options say how, so they are for our own reader.
-    is_plain = isinstance(column, str) and not options
-    scan = scan_of_files(files_of(source), str(column)) if is_plain else None
-    if scan is not None:
-        return Scanned(session(spark), scan)
+    if isinstance(column, str) and not options:
+        scan = scan_of_files(files_of(source), column)
+        if scan is not None:
+            return Scanned(session(spark), scan)
     return Files(session(spark), source, {**options, "column": column})
 
 

@@ -40,9 +40,10 @@ class BitsDataSource(DataSource):
     default, `partitions`, and `filters`: with "true", comparisons of the id with numbers are
     answered by the set. Spark must allow that (`spark.sql.python.filterPushdown.enabled`), and
     Spark 4.3 hands the filters of one use of a DataFrame on to its other uses, in later queries and
-    in the same one, which then lack rows: load the set anew for each use, and make no view of it. Writing makes a folder: tasks write a set
-    each, and the driver joins them into `parts` parts; `build` of this package has no such last
-    step. The mode "append" adds to a set that is there.
+    in the same one, which then lack rows: load the set anew for each use, and make no view of it.
+
+    Writing makes a folder: tasks write a set each, and the driver joins them into `parts` parts;
+    `build` of this package has no such last step. The mode "append" adds to a set that is there.
     """
 
     @classmethod

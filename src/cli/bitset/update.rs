@@ -17,8 +17,8 @@ use std::ffi::OsString;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::Path;
 
-/// Sets of the values of operands, or of standard input without operands. An operand that is a number is a
-/// value; all others are files. `./7` is a file.
+/// Sets of the values of operands, or of standard input without operands. An operand that is a
+/// number is a value; all others are files. `./7` is a file.
 fn values(source: &Source, operands: &[OsString]) -> Result<Vec<Box<dyn AsSet>>> {
     if operands.is_empty() {
         return Ok(vec![Box::new(source.open(Path::new("-"))?)]);

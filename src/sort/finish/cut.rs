@@ -4,8 +4,7 @@
 //! then a piece of one table of counters. If not, histograms show where to cut, and each span reads
 //! its entries again.
 
-use super::loaded::Loaded;
-use super::loaded::Task;
+use super::loaded::{Loaded, Task};
 use super::partition::MAX_BITMAP_BITS;
 use super::span::{Group, Span, join_buckets};
 use crate::error::Result;

@@ -50,7 +50,7 @@ impl<'p, E: Entry> Loaded<'_, '_, 'p, '_, '_, E> {
         }
     }
 
-    pub(super) fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
+    fn outside_source(&self, side: usize) -> Source<'_, 'p, u64> {
         Source {
             held: self.scatters.iter().map(|scatter| scatter.outside_part(side)).collect(),
             spill: self.relief.spill.as_ref(),
@@ -284,7 +284,7 @@ struct Worker<'s, 'a, E> {
 
 impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     /// The values that a part of the output may have.
-    pub(in crate::sort) fn window_of(&self, task: Task) -> Result<Window> {
+    fn window_of(&self, task: Task) -> Result<Window> {
         let partitioning = &self.layout.partitioning;
         match task {
             Task::Partition(partition) => Ok(partitioning.window_of(partition)),
@@ -306,7 +306,7 @@ impl<E: Entry> Loaded<'_, '_, '_, '_, '_, E> {
     }
 
     /// Checks that the windows of parts with values follow each other.
-    pub(in crate::sort) fn check_order(&self, tasks: &[Task]) -> Result<()> {
+    fn check_order(&self, tasks: &[Task]) -> Result<()> {
         let reverse = self.context.style.selection.reverse;
         let mut previous: Option<Window> = None;
         for &task in tasks {
