@@ -139,3 +139,15 @@ fn records_that_never_end_are_not_read_again_for_each_of_their_lines() {
         assert!(small > 0 && large <= 5 * small, "{line}: {small} and {large} steps");
     }
 }
+
+/// A set that is read as ranges comes to its file in runs, in place of values.
+#[test]
+fn numbers_in_a_notation_with_ranges_take_about_as_much_work_as_others() {
+    let work = Workspace::new();
+    work.write("text", text(scattered(20_000, 0).map(|value| value << 12)));
+    let [plain, ranges] =
+        ["", " --ranges"].map(|notation| steps(&work, &format!("build text -o new{notation}"), ""));
+    let Some((plain, ranges)) = plain.zip(ranges) else { return };
+    assert!(ranges <= 4 * plain + 3000, "{plain} and {ranges} steps");
+    assert_eq!(work.set("cat new", "").out.lines().count(), 20_000);
+}

@@ -337,8 +337,7 @@ impl Container<'_> {
     /// gives how many there are.
     pub(crate) fn positions(self, offset: u32, positions: &mut Vec<u32>) -> usize {
         let room = match self {
-            // Runs of a damaged file may overlap.
-            Self::Runs(_) => SPAN as usize,
+            Self::Runs(_) => self.len() as usize,
             other => other.len() as usize + ones::SLACK,
         };
         if positions.len() < room {

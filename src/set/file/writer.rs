@@ -228,11 +228,10 @@ impl<'f> BitsWriter<'f> {
             Body::Roaring(roaring) => roaring.push(key, container, len),
             Body::Sparse(sparse) => sparse.push_container(key, container),
             Body::Runs(runs) => runs.push_container(key, container),
-            Body::Waiting(_) => {
+            Body::Waiting(waiting) => {
                 in_order(container).map_err(self.label.failed())?;
-                let mut values = Vec::new();
-                container.append_to(key, &mut Vec::new(), &mut values);
-                return self.put_values(&values);
+                container.append_to(key, &mut Vec::new(), waiting);
+                return self.put_values(&[]);
             }
         };
         self.put += u64::from(len);
