@@ -12,10 +12,11 @@
 //! 3. Dispatch happens once a block, on a [`Level`] that only a check of the CPU can make.
 //! 4. The function of an unsafe block checks all that the block relies on, or
 //!    a private field guarantees it; it is never left to a caller. In `parse` the ends of lines
-//!    are found and used by one loop around the kernels; `stream` has a fence that
+//!    are found and used by one loop around the kernels; `cache` has a fence that
 //!    its callers must call.
 
 pub(crate) mod arrays;
+pub(crate) mod cache;
 pub(crate) mod decimal;
 pub(crate) mod elias_fano;
 mod flags;
@@ -27,23 +28,21 @@ pub(crate) mod order;
 pub(crate) mod parse;
 pub(crate) mod places;
 pub(crate) mod popcount;
-mod prefetch;
 pub(crate) mod quads;
 pub(crate) mod quicksort;
 pub(crate) mod retain;
 pub(crate) mod runs;
 pub(crate) mod stages;
 pub(crate) mod steps;
-pub(crate) mod stream;
 #[deny(unsafe_code, reason = "opened again function by function")]
 pub(crate) mod sys;
 mod task;
 mod threads;
 pub(crate) mod words;
 
+pub(crate) use cache::prefetch;
 pub(crate) use flags::packed;
 pub(crate) use level::Level;
-pub(crate) use prefetch::prefetch;
 #[cfg(feature = "cli")]
 pub(crate) use threads::use_at_most;
 pub(crate) use threads::{in_threads, on_each, processors, sort, within_threads};

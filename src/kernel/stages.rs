@@ -4,7 +4,7 @@
 //! So the values of a bucket gather in a line that stays in the cache, and the whole line is
 //! written past the caches.
 
-use super::stream::{self, LINE};
+use super::cache::{self, LINE};
 use bytemuck::Pod;
 
 /// For each bucket, a line of memory in which values gather, and the place where the line goes.
@@ -69,7 +69,7 @@ impl<'o, T: Pod> Stages<'o, T> {
 
 impl<T> Drop for Stages<'_, T> {
     fn drop(&mut self) {
-        stream::fence();
+        cache::fence();
     }
 }
 
@@ -81,7 +81,7 @@ impl<T: Pod> Bucket<'_, T> {
         let bytes: (&[u8], &mut [u8]) =
             (bytemuck::cast_slice(values), bytemuck::cast_slice_mut(to));
         match (bytes.0.try_into(), bytes.1.try_into()) {
-            (Ok(from), Ok(to)) => stream::copy_line(from, to),
+            (Ok(from), Ok(to)) => cache::copy_line(from, to),
             (_, _) => to.copy_from_slice(values),
         }
         (self.first, self.next) = (0, 0);

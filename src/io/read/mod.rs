@@ -16,7 +16,6 @@ mod keyed;
 mod ledger;
 mod lines;
 mod long_line;
-mod mapped;
 mod open;
 mod ordered;
 mod regular;
@@ -35,10 +34,11 @@ pub(crate) use chunks::ChunkJob;
 pub(crate) use keyed::{KeyColumn, RowNumbers};
 pub(crate) use ledger::{Invalid, Ledger, Tally, WAITING_BYTES};
 pub(crate) use lines::{LineInputs, may_unpack};
-pub(crate) use mapped::{check_whole, map};
 #[cfg(feature = "cli")]
 pub(crate) use open::standard_input;
-pub(crate) use open::{Input, OpenOptions, Opened, is_stdin, open_all, open_file, splits};
+pub(crate) use open::{
+    Input, OpenOptions, Opened, check_whole, is_stdin, map, open_all, open_file, splits,
+};
 pub(crate) use ordered::Ordered;
 pub(crate) use rule::Purpose;
 pub(crate) use sample::{Sample, sample};

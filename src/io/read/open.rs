@@ -1,4 +1,4 @@
-//! Opens inputs, and finds out whether one can be read at any place or only once.
+//! Opens inputs, and finds out whether one can be read at any place or only once. Maps files.
 
 use super::regular::{RegularFile, read_at};
 use super::rule::Purpose;
@@ -7,7 +7,7 @@ use super::values::{SetSource, ValueSource, Values};
 use crate::error::{Error, Result};
 use crate::io::compression::{Compression, HEAD_BYTES};
 use crate::io::table::{Table, TableFormat, TableOptions, VALUE_BYTES, too_large};
-use crate::kernel::sys::Standard;
+use crate::kernel::sys::{LOST, Map, Standard, map_file};
 use crate::number::{Column, Format, Notation};
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -341,4 +341,29 @@ impl Opened {
     pub(crate) fn can_reread(&self) -> bool {
         matches!(self.content, Content::Regular(_) | Content::Table(_) | Content::Set { .. })
     }
+}
+
+/// Maps the file at `path`.
+pub(crate) fn map(path: &Path) -> Result<Map> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let metadata = file.metadata().map_err(Error::io("read", path))?;
+    if metadata.is_dir() {
+        return Err(Error::directory("read", path));
+    }
+    if !metadata.is_file() {
+        return Err(Error::usage(format!("{} is no regular file", path.display())));
+    }
+    map_file(&file).map_err(Error::io("map", path))
+}
+
+/// Fails if the map of the file at `path` lost bytes, or the file is shorter than its map.
+pub(crate) fn check_whole(map: &Map, path: &Path) -> Result<()> {
+    if let Some(found) = map.cut_to().map_err(Error::io("look at", path))? {
+        let (input, expected) = (path.display().to_string(), map.len() as u64);
+        return Err(Error::InputChanged { input, expected, found, unit: "bytes" });
+    }
+    if map.is_lost() {
+        return Err(Error::io("read", path)(io::Error::other(LOST)));
+    }
+    Ok(())
 }

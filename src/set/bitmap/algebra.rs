@@ -3,8 +3,7 @@
 
 use super::bits::{Bitmap, Bits};
 use super::owned::OwnedWords;
-use super::word::Word;
-use super::words::{Words, WordsMut};
+use super::words::{Word, Words, WordsMut};
 use crate::kernel::Level;
 use crate::kernel::words::{self, Op};
 

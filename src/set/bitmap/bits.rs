@@ -2,8 +2,7 @@
 
 use super::iter::{Ones, Runs};
 use super::owned::OwnedWords;
-use super::word::Word;
-use super::words::{LeBytes, Words};
+use super::words::{LeBytes, Word, Words};
 use crate::kernel::{Level, popcount};
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -2,8 +2,7 @@
 
 use super::algebra::OutsideUniverse;
 use super::bits::Bits;
-use super::word::Word;
-use super::words::{Words, WordsMut};
+use super::words::{Word, Words, WordsMut};
 use crate::kernel::decimal::Low;
 use std::ops::RangeInclusive;
 

@@ -1,8 +1,7 @@
 //! The set bits in order, from either end.
 
 use super::bits::Bits;
-use super::word::Word;
-use super::words::Words;
+use super::words::{Word, Words};
 use crate::kernel::Level;
 use crate::kernel::ones::{self, SLACK};
 use std::iter::FusedIterator;

@@ -26,10 +26,9 @@ mod iter;
 mod owned;
 #[cfg(test)]
 mod tests;
-mod word;
 mod words;
 
 pub use algebra::OutsideUniverse;
 pub use bits::{Bitmap, BitmapMut, BitmapView, Bits};
 pub use iter::{Ones, Runs};
-pub use word::Word;
+pub use words::Word;

@@ -1,7 +1,6 @@
 //! Words that a bitmap owns.
 
-use super::word::Word;
-use super::words::{Words, WordsMut};
+use super::words::{Word, Words, WordsMut};
 use crate::kernel::sys::Pages;
 use crate::kernel::words::{self, Op};
 use crate::kernel::{Level, on_each, processors};

@@ -1,7 +1,7 @@
 //! The memory of one thread for partitioned values, in equal chunks.
 
 use crate::error::{Error, Result};
-use crate::kernel::stream;
+use crate::kernel::cache;
 use crate::kernel::sys::Pages;
 use crate::sort::partitioning::Entry;
 use std::slice::ChunksExactMut;
@@ -99,7 +99,7 @@ impl<'p> ChunkList<'p> {
         }
     }
 
-    /// Appends whole cache lines, past the caches. Call [`stream::fence`] before anybody reads
+    /// Appends whole cache lines, past the caches. Call [`cache::fence`] before anybody reads
     /// them, or gives their chunk back.
     #[inline]
     pub(in crate::sort) fn append_lines<E: Entry>(&mut self, lines: &[E]) {
@@ -109,7 +109,7 @@ impl<'p> ChunkList<'p> {
             let to: &mut [u8] = bytemuck::cast_slice_mut(to);
             let from: &[u8] = bytemuck::cast_slice(lines);
             for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
-                stream::copy_line(from, to);
+                cache::copy_line(from, to);
             }
             self.open_len += lines.len();
         }

@@ -18,7 +18,7 @@ use super::source::Held;
 use super::spill::{Chain, Extents, SpillFiles};
 use crate::error::{Error, Result};
 use crate::io::read::Consumer;
-use crate::kernel::stream;
+use crate::kernel::cache;
 use crate::set::bitmap::BitmapMut;
 use crate::sort::partitioning::{Entry, Partitioning};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -273,7 +273,7 @@ impl<'p> Kept<'p, '_, '_> {
 
     #[cold]
     fn relieve<E: Entry>(&mut self) -> Result<()> {
-        stream::fence();
+        cache::fence();
         let held = self.held_chunks();
         if let Some(segments) = &self.relief.segments {
             self.relief.used.store(true, Ordering::Relaxed);
@@ -346,7 +346,7 @@ impl<E: Entry> Consumer for Scatter<'_, '_, '_, E> {
     }
 
     fn checkpoint(&mut self) -> Result<()> {
-        stream::fence();
+        cache::fence();
         self.kept.failed.take().map_or(Ok(()), Err)
     }
 }
