@@ -132,8 +132,8 @@ impl<'a> Leaf<'a> {
 
     /// The fault in the order of the last container, if there is one.
     pub(super) fn disorder(&self) -> Option<Error> {
-        let what = self.ahead.and_then(|_| self.cursor.here().disorder())?;
-        Some(self.set.damaged(Damage::of(what)))
+        let damage = self.ahead.and_then(|_| self.cursor.disorder())?;
+        Some(self.set.damaged(damage))
     }
 
     /// An upper bound of the keys, if there are any.

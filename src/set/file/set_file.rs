@@ -491,6 +491,9 @@ impl SetFile {
         if let SetView(Shape::Runs(runs)) = self.view() {
             return self.verify_runs(runs, progress);
         }
+        if let SetView(Shape::Treemap(treemap)) = self.view() {
+            treemap.verify().map_err(self.damaged())?;
+        }
         self.verify_containers(progress)
     }
 

@@ -290,13 +290,32 @@ impl<'a> Cursor<'a> {
     /// The next container, if its values ascend. For callers that go from value to value.
     pub(crate) fn next_sound(&mut self) -> Result<Option<Keyed<'_>>, Damage> {
         let Some(key) = self.advance()? else { return Ok(None) };
-        // Containers of these sets are always in order.
-        let is_sound = matches!(self.shape, Shape::Memory(_) | Shape::Sparse(_) | Shape::Runs(_));
-        let disorder = if is_sound { None } else { self.here().disorder() };
-        match disorder {
-            Some(what) => Err(Damage::of(what)),
+        match self.disorder() {
+            Some(damage) => Err(damage),
             None => Ok(Some((key, self.here()))),
         }
+    }
+
+    /// The fault in the order of the last container, if there is one.
+    pub(crate) fn disorder(&self) -> Option<Damage> {
+        match (self.shape, &self.here) {
+            // Containers of these sets are always in order.
+            (Shape::Memory(_) | Shape::Sparse(_) | Shape::Runs(_), _) => None,
+            (Shape::Folder(folder), Here::Part(part)) => {
+                part.disorder().map(|damage| placed(folder, self.next, damage))
+            }
+            _ => self.here().disorder().map(|what| self.fault(what)),
+        }
+    }
+
+    /// Damage in the last container.
+    fn fault(&self, what: &'static str) -> Damage {
+        let (roaring, next) = match (self.shape, &self.bucket) {
+            (Shape::Roaring(roaring), _) => (roaring, self.next),
+            (_, Some((_, roaring, next))) => (*roaring, *next),
+            _ => return Damage::of(what),
+        };
+        next.checked_sub(1).map_or(Damage::of(what), |index| roaring.fault(index, what))
     }
 
     fn following(&mut self) -> Result<Option<Keyed<'a>>, Damage> {

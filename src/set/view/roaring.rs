@@ -21,6 +21,8 @@ pub(crate) const NO_OFFSET_THRESHOLD: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoaringView<'a> {
     bytes: &'a [u8],
+    /// Place of the bitmap in the bytes of the set, for messages.
+    place: u64,
     /// Key and cardinality − 1.
     descriptors: &'a [[u8; 4]],
     /// One bit for each container.
@@ -35,22 +37,16 @@ pub(crate) struct RoaringView<'a> {
 
 const SHORT: &str = "the bytes end inside of a roaring bitmap";
 
-/// The damage of a container that begins at `offset`, behind one that ends at `end`.
-fn misplaced(offset: usize, end: usize) -> Damage {
-    let overlaps = offset < end;
-    let overlap = "a container begins inside of another";
-    let gap = "there are unused bytes before a container";
-    damage(offset, if overlaps { overlap } else { gap })
-}
-
-fn damage(offset: usize, what: &'static str) -> Damage {
-    Damage { offset: offset as u64, what }
-}
-
 impl<'a> RoaringView<'a> {
     /// Reads the head of a bitmap at the start of `bytes`. O(1); [`check`](Self::check) checks the
     /// places of the containers.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Damage> {
+        Self::at(0, bytes)
+    }
+
+    /// The same for a bitmap at `place` in the bytes of a set, which damage names.
+    pub(super) fn at(place: u64, bytes: &'a [u8]) -> Result<Self, Damage> {
+        let damage = |offset: usize, what| Damage { offset: offset as u64, what }.behind(place);
         let short = || damage(bytes.len(), SHORT);
         let (&cookie, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
         let cookie = u32::from_le_bytes(cookie);
@@ -75,12 +71,31 @@ impl<'a> RoaringView<'a> {
         let (offsets, rest) = rest.split_at_checked(offset_bytes).ok_or_else(short)?;
         Ok(Self {
             bytes,
+            place,
             descriptors: descriptors.as_chunks().0,
             run_flags,
             offsets: offsets.as_chunks().0,
             body: bytes.len() - rest.len(),
             ranks: None,
         })
+    }
+
+    /// Damage at an offset in this bitmap.
+    fn damage(self, offset: usize, what: &'static str) -> Damage {
+        Damage { offset: offset as u64, what }.behind(self.place)
+    }
+
+    /// The damage of a container that begins at `offset`, behind one that ends at `end`.
+    fn misplaced(self, offset: usize, end: usize) -> Damage {
+        let overlaps = offset < end;
+        let overlap = "a container begins inside of another";
+        let gap = "there are unused bytes before a container";
+        self.damage(offset, if overlaps { overlap } else { gap })
+    }
+
+    /// The fault in the values of container `index`, at the place where it begins.
+    pub(super) fn fault(self, index: usize, what: &'static str) -> Damage {
+        self.damage(self.start(index).unwrap_or(0), what)
     }
 
     /// Whether it has the numbers of values before containers.
@@ -102,11 +117,11 @@ impl<'a> RoaringView<'a> {
         for index in 0..self.len() {
             if index > 0 && self.key(index - 1) >= self.key(index) {
                 let offset = self.body - self.offsets.len() * 4 - 4 * (self.len() - index);
-                return Err(damage(offset, "the keys of the containers do not ascend"));
+                return Err(self.damage(offset, "the keys of the containers do not ascend"));
             }
             let offset = if self.offsets.is_empty() { end } else { self.offset(index) };
             if offset != end && !(skipped && offset > end) {
-                return Err(misplaced(offset, end));
+                return Err(self.misplaced(offset, end));
             }
             let is_last = index + 1 == self.len();
             skipped = self.is_run(index) && !is_last && !self.offsets.is_empty();
@@ -114,7 +129,7 @@ impl<'a> RoaringView<'a> {
             // for that.
             end = offset + if skipped { 2 } else { self.size(index, offset)? };
             if end > self.bytes.len() {
-                return Err(damage(self.bytes.len(), SHORT));
+                return Err(self.damage(self.bytes.len(), SHORT));
             }
         }
         Ok(end)
@@ -154,7 +169,7 @@ impl<'a> RoaringView<'a> {
     fn size(self, index: usize, offset: usize) -> Result<usize, Damage> {
         if self.is_run(index) {
             let count = self.bytes.get(offset..).and_then(<[u8]>::first_chunk);
-            let &count = count.ok_or(damage(offset, SHORT))?;
+            let &count = count.ok_or(self.damage(offset, SHORT))?;
             return Ok(2 + 4 * usize::from(u16::from_le_bytes(count)));
         }
         Ok(plain_bytes(self.cardinality(index)))
@@ -177,11 +192,11 @@ impl<'a> RoaringView<'a> {
         let start = self.start(index)?;
         let size = self.size(index, start)?;
         let bytes = start.checked_add(size).and_then(|end| self.bytes.get(start..end));
-        let bytes = bytes.ok_or(damage(start, SHORT))?;
+        let bytes = bytes.ok_or(self.damage(start, SHORT))?;
         if self.is_run(index) {
             let next = (index + 1 < self.offsets.len()).then(|| self.offset(index + 1));
             return match next.filter(|&next| next != start + size) {
-                Some(next) => Err(misplaced(next, start + size)),
+                Some(next) => Err(self.misplaced(next, start + size)),
                 None => Ok(Container::Runs(bytes[2..].as_chunks().0)),
             };
         }
@@ -204,7 +219,7 @@ impl<'a> RoaringView<'a> {
         if is_right {
             return Ok(container);
         }
-        Err(damage(self.start(index)?, "the number of values of a container is wrong"))
+        Err(self.damage(self.start(index)?, "the number of values of a container is wrong"))
     }
 
     /// The index of the container of `key`, or the index where it would be.

@@ -509,6 +509,35 @@ fn with_table(change: impl Fn(&mut [Bucket]), ask: impl Fn(SetView<'_>)) {
 }
 
 #[test]
+fn places_of_buckets_and_containers_follow_each_other() {
+    let set: RoaringTreemap = [5, 0x1_0006, 1 << 32 | 5].into_iter().collect();
+    let mut bytes = Vec::new();
+    set.serialize_into(&mut bytes).unwrap();
+    let (buckets, _) = check_buckets(&bytes).unwrap();
+    let table = |buckets: &[Bucket]| -> Vec<[u8; ENTRY_BYTES]> {
+        buckets.iter().map(|bucket| bucket.to_bytes()).collect()
+    };
+    let right = table(&buckets);
+    assert_eq!(TreemapView::new(&bytes, Table::Mapped(&right)).verify(), Ok(()));
+    for (what, change) in [
+        ("the table of buckets points to no bucket", (|b| b.offset += 1) as fn(&mut Bucket)),
+        ("the table of buckets points to no bucket", |b| b.key += 1),
+        ("the number of values before a bucket is wrong", |b| b.rank -= 1),
+    ] {
+        let mut wrong = buckets.clone();
+        change(&mut wrong[1]);
+        let refused = TreemapView::new(&bytes, Table::Mapped(&table(&wrong))).verify();
+        assert_eq!(refused.unwrap_err().what, what);
+    }
+    // The head of the first bitmap: cookie and number; two descriptors; two places.
+    let offset = 12 + 8 + 2 * 4 + 4;
+    bytes[offset] = bytes[offset - 4];
+    let refused = TreemapView::new(&bytes, Table::Mapped(&right)).verify().unwrap_err();
+    assert_eq!(refused.what, "a container begins inside of another");
+    assert_eq!(refused.offset, 12 + u64::from(bytes[offset]));
+}
+
+#[test]
 fn values_do_not_come_twice_or_in_a_wrong_order() {
     let all = |view: SetView<'_>| view.iter().collect::<Result<Vec<_>, _>>();
     with_table(|_| (), |view| assert_eq!(all(view).unwrap().len(), 4));

@@ -8,6 +8,9 @@ use super::Damage;
 use super::roaring::RoaringView;
 use super::search::find_key;
 
+/// The damage of a bitmap that ends before its bytes do.
+const BEHIND: &str = "bytes follow the end of the 64-bit roaring bitmap";
+
 /// Bytes of an entry of the table of buckets.
 pub(crate) const ENTRY_BYTES: usize = 24;
 
@@ -86,15 +89,13 @@ pub(crate) fn check_buckets(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> 
             return Err(Damage { offset: offset as u64, what: "the buckets do not ascend" });
         }
         let start = offset + 4;
-        let nested = |damage: Damage| Damage { offset: damage.offset + start as u64, ..damage };
-        let bitmap = RoaringView::new(&bytes[start..]).map_err(nested)?;
-        offset = start + bitmap.check().map_err(nested)?;
+        let bitmap = RoaringView::at(start as u64, &bytes[start..])?;
+        offset = start + bitmap.check()?;
         buckets.push(Bucket { key, offset: start as u64, rank });
         rank += bitmap.rank(bitmap.len());
     }
     if offset != bytes.len() {
-        let what = "bytes follow the end of the 64-bit roaring bitmap";
-        return Err(Damage { offset: offset as u64, what });
+        return Err(Damage { offset: offset as u64, what: BEHIND });
     }
     Ok((buckets, rank))
 }
@@ -128,14 +129,39 @@ impl<'a> TreemapView<'a> {
     /// The bitmap of bucket `index`, and its key.
     pub(crate) fn get(self, index: usize) -> Result<(u32, RoaringView<'a>), Damage> {
         let Bucket { key, offset, .. } = self.bucket(index);
-        let nested = |damage: Damage| Damage { offset: damage.offset + offset, ..damage };
         let stray = Damage { offset, what: "the table of buckets points to no bucket" };
         let start = usize::try_from(offset).map_err(|_| stray)?;
         let before = start.checked_sub(4).and_then(|at| self.bytes.get(at..start));
         if before != Some(&key.to_le_bytes()) {
             return Err(stray);
         }
-        Ok((key, RoaringView::new(&self.bytes[start..]).map_err(nested)?))
+        Ok((key, RoaringView::at(offset, &self.bytes[start..])?))
+    }
+
+    /// Checks that the buckets and their containers follow each other without gaps, and that the
+    /// table agrees. A reader that goes from one to the next finds the same values then as one that
+    /// goes to the places in the table and in the heads. O(containers).
+    pub(crate) fn verify(self) -> Result<(), Damage> {
+        let (mut end, mut rank) = (8, 0);
+        for index in 0..self.len() {
+            let bucket = self.bucket(index);
+            let (_, bitmap) = self.get(index)?;
+            let offset = end + 4;
+            if bucket.offset != offset {
+                let what = "a bucket does not begin where the one before it ends";
+                return Err(Damage { offset, what });
+            }
+            if bucket.rank != rank {
+                let what = "the number of values before a bucket is wrong";
+                return Err(Damage { offset, what });
+            }
+            end = offset + bitmap.check()? as u64;
+            rank += bitmap.rank(bitmap.len());
+        }
+        if end != self.bytes.len() as u64 {
+            return Err(Damage { offset: end, what: BEHIND });
+        }
+        Ok(())
     }
 
     /// The index of the bucket of `key`, or the index where it would be.
