@@ -233,6 +233,19 @@ impl IndexFile {
         })
     }
 
+    /// The damage of a group whose filters would hide a row.
+    pub(super) fn filter_lacks_key(&self, group: u64) -> Error {
+        let at = self.entry(self.sections.groups, group).map_or(0, |[offset, ..]: [u64; 4]| offset);
+        let at = at.saturating_add(self.sections.filters.offset);
+        self.damage(at, "the filters of a group lack a key of its blocks")
+    }
+
+    /// The damage of a block whose rows are not in the order that the index says.
+    pub(super) fn wrong_bounds(&self, block: u64) -> Error {
+        let at = self.place(block).unwrap_or(0).saturating_add(self.sections.bounds.offset);
+        self.damage(at, "the first and last key of a block are not those of its rows")
+    }
+
     fn find_bounds(&self, index: u64) -> Option<[&[u8]; 2]> {
         let rest = self.bounds().get(usize::try_from(self.place(index)?).ok()?..)?;
         let (&[first, last], rest) = rest.split_first_chunk()?;
