@@ -1,8 +1,8 @@
 //! The places of everything in the picture, in pixels. PNG and SVG share it.
 
-use super::Map;
 use super::cell_of;
 use super::colour;
+use super::{MAX_ORDER, Map};
 
 pub(super) const WIDTH: u32 = 1200;
 pub(super) const HEIGHT: u32 = 1130;
@@ -99,18 +99,17 @@ fn squares(map: &Map) -> Vec<(u64, (u32, u32))> {
         .collect()
 }
 
-/// Lines between the labelled squares: from, to.
+/// Lines: from, to. They are around the map, and between the labelled squares if a cell has more than
+/// one pixel, which a line would hide.
 pub(super) fn lines(map: &Map) -> Vec<((u32, u32), (u32, u32))> {
     let squares = 1 << SQUARES.ilog2().min(map.order);
-    (0..=squares)
-        .flat_map(|line| {
-            let at = line * SIDE / squares;
-            [
-                ((LEFT + at, TOP), (LEFT + at, TOP + SIDE)),
-                ((LEFT, TOP + at), (LEFT + SIDE, TOP + at)),
-            ]
-        })
-        .collect()
+    let between = if map.order < MAX_ORDER { 1..squares } else { 0..0 };
+    let (left, top, right, bottom) = (LEFT - 1, TOP - 1, LEFT + SIDE, TOP + SIDE);
+    let between = between.map(|line| line * SIDE / squares);
+    let columns = [left, right].into_iter().chain(between.clone().map(|at| LEFT + at));
+    let rows = [top, bottom].into_iter().chain(between.map(|at| TOP + at));
+    let columns = columns.map(|x| ((x, top), (x, bottom)));
+    columns.chain(rows.map(|y| ((left, y), (right, y)))).collect()
 }
 
 /// A value in few characters; with `network_bits`, the network of so many bits that begins with it.

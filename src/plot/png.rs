@@ -127,7 +127,7 @@ pub(super) fn encode(map: &Map) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::sample;
+    use crate::plot::{MAX_ORDER, sample};
 
     fn decode(bytes: &[u8]) -> (u32, u32, Vec<u8>) {
         let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
@@ -145,5 +145,26 @@ mod tests {
         assert_eq!(pixels[pixels.len() - 3..], colour::EMPTY);
         let (width, height, _) = decode(&encode(&map).unwrap());
         assert_eq!((width, height), (WIDTH, HEIGHT));
+    }
+
+    #[test]
+    fn no_line_hides_a_cell() {
+        for order in [0, 1, 9, MAX_ORDER] {
+            let map = sample(order, |_| 256);
+            let (_, _, pixels) = decode(&encode(&map).unwrap());
+            let (cell, full) = (SIDE >> order, colour::at(1.0));
+            let is_seen = |x: u32, y: u32| {
+                let place =
+                    |by: u32| ((TOP + y * cell + by) * WIDTH + LEFT + x * cell + by) as usize;
+                // The lower right pixel of a cell is the last one that a line would hide.
+                pixels[3 * place(cell - 1)..][..3] == full
+            };
+            // Labels are a few pixels from the lines.
+            let edge = 1 << order;
+            assert!((0..edge).all(|at| is_seen(edge - 1, at) && is_seen(at, edge - 1)), "{order}");
+            assert!((0..edge).all(|at| is_seen(0, at) && is_seen(at, 0)), "{order}");
+            let half = edge / 2;
+            assert!((0..edge).all(|at| is_seen(half, at) && is_seen(at, half)), "{order}");
+        }
     }
 }
