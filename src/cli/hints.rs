@@ -27,6 +27,12 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::MalformedLine { line: 1, excerpt, .. } if excerpt.starts_with(LZ4) => {
             "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
         }
+        Error::MalformedLine { excerpt, .. } if is_binary(excerpt) => {
+            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
+        }
+        Error::MalformedLine { reason: Malformed::LineTooLong, .. } if program == "bitset" => {
+            "a line has one number, range or block: check the line ends"
+        }
         Error::MalformedLine { excerpt, .. } if may_be_address(excerpt) => {
             "--as ipv4 reads addresses, and --as cidr writes blocks of them"
         }
@@ -41,7 +47,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         }
         Error::NoField { .. } => "check --column and --delimiter",
         Error::TableColumn { .. } if program == "bitset" => {
-            "--column takes a column of integers or text, --key one of integers, texts or bytes"
+            "bitset build and filter take a --column of integers or texts, group also a --key, which may be bytes"
         }
         Error::TableColumn { .. } => "choose one of its columns with --column",
         Error::LeftOut { .. } => "cargo install --path . --features columnar",
@@ -60,7 +66,7 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         // `bitsort` has no filters.
         Error::OutOfMemory { .. } if program == "bitsort" => "lower --mem or --threads",
         Error::OutOfMemory { .. } => {
-            "lower --mem; for a filter, expect fewer keys or allow a higher rate"
+            "lower --mem, or --threads; for a filter, expect fewer keys or allow a higher rate"
         }
         Error::LineTooLong { by_memory: true, .. } => "give more with --mem",
         Error::LineNotCompared { .. } => "if its lines end in NUL, say so with --zero-terminated",
@@ -113,6 +119,11 @@ fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
         ) => "the file is damaged, or was cut off: get a whole copy of it",
         _ => return None,
     })
+}
+
+/// Whether the text of a malformed line has control characters, which no text has.
+fn is_binary(excerpt: &str) -> bool {
+    excerpt.contains("\\x0") || excerpt.contains("\\x1")
 }
 
 /// Whether the text of a malformed line may be an address.

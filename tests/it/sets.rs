@@ -441,7 +441,7 @@ fn sets_of_other_programs_are_recognized_and_read() {
     work.set("cat a -o a.gz --to text", "").quiet();
     let plain = work.set("cat a", "").quiet().clone();
     assert_eq!(*work.set("convert a.gz", "").quiet(), plain);
-    let told = "a.gz: compressed file, which the other commands unpack, .gz\n";
+    let told = "a.gz: compressed file: other commands unpack numbers and sets of bitset, .gz\n";
     assert_eq!(work.set("identify a.gz", "").quiet(), told);
     work.set("convert raw --from bitmap-lsb --base 7", "")
         .refused("raw bitmap is a multiple of 65536");

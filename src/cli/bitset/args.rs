@@ -31,8 +31,8 @@ Examples:
   bitset bloom --help                         filters of lines of any kind
 
 A SET is a .bits file, a folder of them that --parts made, a portable roaring
-file of 32 or 64 bits, or a text file of numbers; `-` is standard input, as
-text. Exit status: 0 done or yes, 1 no, 2 an error.";
+file of 32 or 64 bits, or a text file of numbers; `-` is standard input, which
+may be any of these files. Exit status: 0 done or yes, 1 no, 2 an error.";
 
 /// What the user typed.
 #[derive(Debug, clap::Parser)]
@@ -92,7 +92,8 @@ pub(super) enum Command {
         /// A .png or .svg file
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
-        /// The map has 2^ORDER cells a side, at most 2^10 [default: 9, less for a small universe]
+        /// The map has 2^ORDER cells a side, at most 2^10, and not more than the universe has numbers
+        /// [default: 9]. With 10, no lines are drawn over the cells
         #[arg(long)]
         order: Option<u32>,
         /// Show all IPv4 addresses, and label the map with addresses

@@ -35,7 +35,7 @@ pub(super) fn identify(files: &[PathBuf]) -> Result<()> {
         let more = match found {
             Foreign::Unknown if let Some(format) = Compression::of_content(&bytes) => {
                 let suffix = format.suffix();
-                let what = "compressed file, which the other commands unpack";
+                let what = "compressed file: other commands unpack numbers and sets of bitset";
                 print_line(format_args!("{}: {what}, .{suffix}", path.display()))?;
                 continue;
             }

@@ -59,7 +59,8 @@ pub(super) struct Target {
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
 
-    /// Write this format: text (without -o), bits (with it, or as FILE ends), or another
+    /// Write this format. Without it: text on standard output; in FILE, what the end of its name says:
+    /// .txt, .gz, .zst, .bz2, .xz (text), .roaring, .parquet, .arrow, .feather; else bits
     #[arg(long, value_name = "FORMAT", value_parser = choices::set_format())]
     pub(super) to: Option<SetFormat>,
 

@@ -58,7 +58,7 @@ fn change<'a>(
         return Err(Error::usage(format!("{} {what}", set.display())));
     }
     if SetFile::open_if_set(set)?.is_none() {
-        let what = "is no set file: build one first, with `bitset build`";
+        let what = "is no set file: make one first, with `bitset build` or `convert`";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }
     let _bar = source.bar(true);
