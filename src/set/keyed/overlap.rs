@@ -206,18 +206,23 @@ impl Overlap {
 fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
     /// Number of sets that are walked through together.
     const SOME: usize = 512;
-    let mut all = IntegerSet::new();
+    // Each has more than twice as many values as the next one, so that a value is seldom copied.
+    let mut unions: Vec<IntegerSet> = Vec::new();
     for from in (0..sets.count()).step_by(SOME) {
-        let mut plans = vec![Plan::of(&all)];
-        for index in from..sets.count().min(from + SOME) {
-            plans.push(Plan::set(sets.operand(index)?));
-        }
-        let joined = Plan::join(Op::Or, plans);
-        if from + SOME >= sets.count() {
+        let some = from..sets.count().min(from + SOME);
+        let is_last = some.end == sets.count();
+        let plans = some.map(|index| sets.operand(index).map(Plan::set));
+        let plans = plans.collect::<Result<Vec<_>>>()?;
+        if is_last {
+            let all = Plan::join(Op::Or, [Plan::all(&unions), plans].concat());
             // It becomes a quotient: one value of 2^64 does not count.
-            return Ok(u64::try_from(joined.cardinality(progress)?).unwrap_or(u64::MAX));
+            return Ok(u64::try_from(all.cardinality(progress)?).unwrap_or(u64::MAX));
         }
-        all = IntegerSet(joined.collect(progress)?);
+        let mut union = IntegerSet(Plan::join(Op::Or, plans).collect(progress)?);
+        while let Some(before) = unions.pop_if(|before| before.len() <= 2 * union.len()) {
+            union = IntegerSet(Plan::join(Op::Or, Plan::all([&before, &union])).collect(progress)?);
+        }
+        unions.push(union);
     }
     Ok(0)
 }
