@@ -105,7 +105,7 @@ impl Compression {
     }
 
     /// Memory that it takes to unpack a file that begins with `head`, rounded up. If the head does
-    /// not say it, the most that the format allows.
+    /// not say it, the most that the format allows. The head of bzip2 says it of the first member only.
     ///
     /// Sources: RFC 8878, 3.1.1.1; section 3.1 of
     /// <https://tukaani.org/xz/xz-file-format.txt> and 5.3 for the filter LZMA2;
@@ -113,10 +113,7 @@ impl Compression {
     pub(crate) fn decoder_bytes(self, head: &[u8]) -> u64 {
         match self {
             Self::Gzip => DECODER_BYTES / 4,
-            Self::Bzip2 => {
-                let level = head.get(3).map_or(9, |digit| u64::from(digit.saturating_sub(b'0')));
-                level.clamp(1, 9) * 400_000 + DECODER_BYTES / 4
-            }
+            Self::Bzip2 => 9 * 400_000 + DECODER_BYTES / 4,
             Self::Zstd => {
                 let window = zstd_window(head).unwrap_or(1 << USUAL_ZSTD_LOG);
                 window.saturating_add(DECODER_BYTES)
@@ -197,7 +194,7 @@ pub(crate) fn unpacked(
 ) -> io::Result<Box<dyn Read + Send>> {
     // The worst file of gzip or bzip2 needs so much; the heads of the other formats say it.
     let least = match format {
-        Compression::Gzip | Compression::Bzip2 => format.decoder_bytes(b"BZh9"),
+        Compression::Gzip | Compression::Bzip2 => format.decoder_bytes(&[]),
         Compression::Zstd | Compression::Xz => DECODER_BYTES + (1 << 10),
     };
     if memory_bytes < least {
@@ -441,6 +438,13 @@ mod tests {
                 assert!(reader.read_to_end(&mut found).is_err(), "{format:?} cut off");
             }
         }
+        // A merge asks how much memory the decoders need before it opens them.
+        let small = bzip2::Compression::new(1);
+        let mut packed = bzip2::write::BzEncoder::new(Vec::new(), small);
+        packed.write_all(b"12345\n").unwrap();
+        let packed = packed.finish().unwrap();
+        let said = Compression::Bzip2.decoder_bytes(&packed);
+        assert!(unpacked(Compression::Bzip2, Box::new(io::Cursor::new(packed)), said).is_ok());
         for text in [&b"12345\n"[..], b"", b"BZh", b"BZh9 is no number", b"\x1F\x8B"] {
             assert_eq!(Compression::of_content(text), None);
         }
