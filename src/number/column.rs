@@ -323,7 +323,7 @@ impl Selector {
             } else {
                 plain.extend_from_slice(content);
             }
-            if plain.trim_ascii() == name {
+            if plain.trim_ascii() == name.trim_ascii() {
                 named.push(index);
             }
             true

@@ -714,7 +714,7 @@ fn the_set_that_is_damaged_is_named_and_not_the_output() {
         "gaps bad",
         "info bad",
     ] {
-        work.set(line, "").refused("bitset: bad: byte 0: the values of an array do not ascend");
+        work.set(line, "").refused("bitset: bad: byte 16: the values of an array do not ascend");
     }
     assert_eq!(work.names(), ["bad", "good.bits"]);
     assert_eq!(std::fs::read(work.file("bad")).unwrap(), bytes);

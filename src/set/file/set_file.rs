@@ -7,7 +7,7 @@ use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
-use crate::set::keyed::{self, Body};
+use crate::set::keyed::{self, Body, KeyedSets};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, RunList, SetView, Shape,
@@ -200,8 +200,12 @@ impl SetFile {
                 Content::Treemap { buckets, cardinality }
             }
             Some(SetKind::Keyed) => {
-                let path = path.display();
-                return Err(Error::usage(format!("{path} has sets by key: name one, {path}:KEY")));
+                let named = path.display();
+                return Err(Error::usage(if KeyedSets::is_at(path) {
+                    format!("{named} has sets by key: name one, {named}:KEY")
+                } else {
+                    format!("{named} has sets by key: name one of a plain file, FILE.sets:KEY")
+                }));
             }
             Some(SetKind::Folder) | None => {
                 return Err(damaged(path)(Damage::of(NO_SET)));
