@@ -5,7 +5,7 @@ use crate::lines::Funnel;
 use crate::number::Format;
 use crate::set::SetFormat;
 use crate::set::foreign::Origin;
-use crate::set::keyed::{KeyedSets, OverlapBy};
+use crate::set::keyed::{OverlapBy, is_sets_file};
 use crate::sort::Strategy;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
@@ -105,7 +105,7 @@ pub(super) fn binding(text: &OsStr) -> Result<(String, PathBuf), &'static str> {
         (Some(name), Some(path)) if !name.is_empty() && !path.is_empty() => {
             Ok((name.to_owned(), OsStr::from_bytes(path).into()))
         }
-        (_, None) if text.as_bytes().ends_with(b".sets") || KeyedSets::is_at(Path::new(text)) => {
+        (_, None) if text.as_bytes().ends_with(b".sets") || is_sets_file(Path::new(text)) => {
             Ok((String::new(), text.into()))
         }
         _ => Err("expected NAME=SET, or a .sets file"),

@@ -5,14 +5,14 @@ use crate::error::{DataChange, Error, FolderFault};
 use crate::io::read::is_stdin;
 use crate::number::{Line, Malformed, Notation};
 use crate::set::SetFile;
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::is_sets_file;
 use std::io;
 use std::path::Path;
 
 /// What the user of `program` can do next, if anything.
 pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     Some(match error {
-        Error::MalformedLine { input, .. } if KeyedSets::is_at(Path::new(input)) => {
+        Error::MalformedLine { input, .. } if is_sets_file(Path::new(input)) => {
             "it has sets by key: bitset cat FILE:KEY prints one"
         }
         Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {

@@ -8,7 +8,7 @@ use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
 use crate::set::container::{Container, Op};
 use crate::set::file::{Sizes, dense_bytes};
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::is_sets_file;
 use crate::set::plan::Plan;
 use crate::set::view::Damage;
 use crate::set::{Representation, SetFile, SetKind, proportion};
@@ -134,7 +134,7 @@ fn kind(set: &SetFile) -> &'static str {
 /// Prints the sizes of sets, the distribution of their values, and a histogram.
 pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
     for (number, path) in paths.iter().enumerate() {
-        if KeyedSets::is_at(path) {
+        if is_sets_file(path) {
             if paths.len() > 1 && !as_json {
                 print_line(format_args!("{}:", path.display()))?;
             }
@@ -313,7 +313,7 @@ pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
 /// Gives the number of sets, if the file may have several, and the number of values.
 fn verify_one(source: &Source, path: &Path) -> Result<(Option<usize>, u64)> {
     let _bar = source.bar(true);
-    if KeyedSets::is_at(path) {
+    if is_sets_file(path) {
         return keyed::verify(source, path).map(|(sets, values)| (Some(sets), values));
     }
     let set = source.open_set(path)?;

@@ -7,7 +7,7 @@ use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
-use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, union_watched};
+use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, is_sets_file, union_watched};
 use crate::set::{AsSet, SetFile};
 use serde_json::json;
 use std::io::Write;
@@ -77,7 +77,7 @@ pub(super) fn verify(source: &Source, path: &Path) -> Result<(usize, u64)> {
 /// Joins `.sets` files, if all inputs and the target are `.sets` files; gives whether it did.
 pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Result<bool> {
     let is_one = paths.len() == 1 && target.sets().is_none();
-    if paths.is_empty() || is_one || !paths.iter().all(|path| KeyedSets::is_at(path)) {
+    if paths.is_empty() || is_one || !paths.iter().all(|path| is_sets_file(path)) {
         return Ok(false);
     }
     let Some(output) = target.sets() else {
@@ -97,7 +97,7 @@ pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Resu
 pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
     let search = Overlap::new(args.top).by(args.by).at_least(args.min);
     let (pairs, names) = match &args.sets[..] {
-        [path] if KeyedSets::is_at(path) => {
+        [path] if is_sets_file(path) => {
             let sets = KeyedSets::open(path)?;
             let bar = source.bar(false);
             let pairs = search.of_file_watched(&sets, source.progress())?;

@@ -9,7 +9,7 @@ use crate::number::{Line, Malformed, Notation, RunText};
 use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
 use crate::set::file::in_order;
-use crate::set::keyed::KeyedSets;
+use crate::set::keyed::is_sets_file;
 use crate::set::plan::Plan;
 use crate::set::view::Cursor;
 use crate::set::{AsSet, Changed, Changes, SetFile, Update};
@@ -53,7 +53,7 @@ fn change<'a>(
     set: &'a Path,
     change: impl FnOnce(Update<'a>) -> Update<'a>,
 ) -> Result<()> {
-    if KeyedSets::is_at(set) {
+    if is_sets_file(set) {
         let what = "has sets by key, none of which changes alone: group their rows again";
         return Err(Error::usage(format!("{} {what}", set.display())));
     }

@@ -7,7 +7,7 @@ use crate::io::read::{check_whole, map};
 use crate::kernel::sys::{LOST, Map, map_file, maps_are_guarded};
 use crate::progress::{Phase, Progress};
 use crate::set::folder::{Folder, MANIFEST, open_parts};
-use crate::set::keyed::{self, Body, KeyedSets};
+use crate::set::keyed::{self, Body};
 use crate::set::sparse::GroupEncoder;
 use crate::set::view::{
     Bucket, Damage, DenseView, NO_RUNS_COOKIE, RUNS_COOKIE, RoaringView, RunList, SetView, Shape,
@@ -201,7 +201,7 @@ impl SetFile {
             }
             Some(SetKind::Keyed) => {
                 let named = path.display();
-                return Err(Error::usage(if KeyedSets::is_at(path) {
+                return Err(Error::usage(if keyed::is_sets_file(path) {
                     format!("{named} has sets by key: name one, {named}:KEY")
                 } else {
                     format!("{named} has sets by key: name one of a plain file, FILE.sets:KEY")

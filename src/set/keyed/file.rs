@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::body::Body;
-use super::format::{ENTRY_BYTES, Entry, Header, MAGIC};
+use super::format::{ENTRY_BYTES, Entry, Header, is_sets_file};
 use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::{damaged, verify_checksums};
@@ -14,8 +14,6 @@ use crate::set::operand::Operand;
 use crate::set::view::{Damage, SetView};
 use std::cmp::Ordering;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -115,15 +113,6 @@ impl KeyedSets {
             return Err(sets.damaged(Damage { offset: header.directory.offset, what }));
         }
         Ok(sets)
-    }
-
-    /// Whether the file at `path` begins as a `.sets` file does.
-    pub(crate) fn is_at(path: &Path) -> bool {
-        let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-        let mut head = [0; MAGIC.len()];
-        is_file
-            && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
-            && head == MAGIC
     }
 
     /// The file's name.
@@ -381,7 +370,7 @@ pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
     for (at, _) in name.iter().enumerate().filter(|(_, byte)| **byte == b':') {
         let (Some(file), Some(key)) = (name.get(..at), name.get(at + 1..)) else { continue };
         let file = Path::new(std::ffi::OsStr::from_bytes(file));
-        if !KeyedSets::is_at(file) {
+        if !is_sets_file(file) {
             other = other.or(file.is_file().then_some(file));
             continue;
         }

@@ -3,6 +3,9 @@
 
 use crate::io::page::{BLOCK_LOG, Damage, Format, HEADER_BYTES, Section, blocks};
 use crate::set::file::Representation;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// The first bytes of every `.sets` file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SETS\r\n\x1a";
@@ -11,6 +14,15 @@ const FORMAT: Format = Format { magic: MAGIC, version: 1, refusal: "this is no .
 pub(super) const ENTRY_BYTES: usize = 24;
 /// Bits of the place where a body ends; the bits above are its representation.
 const END_BITS: u32 = 56;
+
+/// Whether the file at `path` begins as a `.sets` file does.
+pub(crate) fn is_sets_file(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let mut head = [0; MAGIC.len()];
+    is_file
+        && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok()
+        && head == MAGIC
+}
 
 /// The fields of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

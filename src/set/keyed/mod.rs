@@ -18,7 +18,7 @@ pub(crate) use body::Body;
 pub(crate) use encoder::SetEncoder;
 pub(crate) use file::open_named;
 pub use file::{Keyed, KeyedSets};
-pub(crate) use format::{Head, MAGIC};
+pub(crate) use format::{Head, MAGIC, is_sets_file};
 #[cfg(feature = "cli")]
 pub(crate) use merge::union_watched;
 pub(crate) use merge::{Heads, KeyRun, Stored, merge, write_sets};
