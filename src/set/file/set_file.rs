@@ -283,7 +283,7 @@ impl SetFile {
             Representation::Parts => wrong(NO_HEADER),
         };
         checked.map_err(&damaged)?;
-        if self.view().counted().map_err(&damaged)? != header.cardinality {
+        if self.view().len().map_err(&damaged)? != header.cardinality {
             let what = "the number of values is not that of the set";
             return Err(page::damaged(&self.path)(Damage { offset: CARDINALITY_AT, what }));
         }

@@ -90,7 +90,7 @@ impl<'a> Body<'a> {
             }
             _ => {}
         }
-        if view.counted()? != self.cardinality {
+        if view.len()? != self.cardinality {
             return Err(Damage::of("the number of values is not that of the set"));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! A plain bitmap, in pieces of 2^16 bits.
 
 use super::Damage;
-use super::search::last_up_to;
+use super::search::{last_up_to, sum};
 use crate::kernel::{Level, popcount};
 use crate::set::container::{Container, WORDS};
 
@@ -49,14 +49,19 @@ impl<'a> DenseView<'a> {
         usize::try_from(distance).map_or(self.len(), |index| index.min(self.len()))
     }
 
-    /// Number of values in the pieces before `index`.
+    /// Number of values in the pieces before `index`, which is at most the number of pieces. O(1) if
+    /// the numbers before pieces are known.
     pub(crate) fn rank(self, index: usize) -> Result<u64, Damage> {
-        match self.ranks {
-            Some(ranks) if index < self.len() => {
-                let rank = ranks.get(index).ok_or(Damage::of("a rank is missing"));
-                rank.map(|&rank| u64::from_le_bytes(rank))
-            }
-            _ => Ok(popcount::ones(Level::best(), self.pieces[..index].as_flattened())),
+        let ones = |words: &[[u8; 8]]| popcount::ones(Level::best(), words);
+        let Some(ranks) = self.ranks else { return Ok(ones(self.pieces[..index].as_flattened())) };
+        let before = |piece: usize| {
+            let rank = ranks.get(piece).ok_or(Damage::of("a rank is missing"));
+            rank.map(|&rank| u64::from_le_bytes(rank))
+        };
+        match self.pieces.split_last() {
+            Some((last, others)) if index == self.len() => sum(before(others.len())?, ones(last)),
+            Some(_) => before(index),
+            None => Ok(0),
         }
     }
 

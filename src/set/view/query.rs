@@ -187,21 +187,6 @@ impl<'a> SetView<'a> {
         }
     }
 
-    /// The number of values by the heads of the last containers: O(1) with a table of ranks, else
-    /// O(containers of a bucket).
-    pub(crate) fn counted(self) -> Result<u64, Damage> {
-        match self.0 {
-            Shape::Dense(dense) => match dense.len().checked_sub(1) {
-                Some(last) => {
-                    let here = dense.get(last).map_or(0, |(_, container)| container.len());
-                    sum(dense.rank(last)?, here.into())
-                }
-                None => Ok(0),
-            },
-            _ => self.len(),
-        }
-    }
-
     /// Whether there are no values.
     ///
     /// # Errors
