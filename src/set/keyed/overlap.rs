@@ -219,7 +219,7 @@ fn universe(sets: &impl Many, progress: &Progress) -> Result<u64> {
             return Ok(u64::try_from(all.cardinality(progress)?).unwrap_or(u64::MAX));
         }
         let mut union = IntegerSet(Plan::join(Op::Or, plans).collect(progress)?);
-        while let Some(before) = unions.pop_if(|before| before.len() <= 2 * union.len()) {
+        while let Some(before) = unions.pop_if(|before| before.len() / 2 <= union.len()) {
             union = IntegerSet(Plan::join(Op::Or, Plan::all([&before, &union])).collect(progress)?);
         }
         unions.push(union);
