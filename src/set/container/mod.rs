@@ -363,7 +363,7 @@ impl Container<'_> {
                     }
                     count = (count + (last - first) as usize + 1).min(room);
                 }
-                count.min(SPAN as usize)
+                count
             }
         }
     }

@@ -489,14 +489,11 @@ impl SetFile {
         if let Content::Folder(folder) = &self.content {
             return folder.verify(&self.path, progress);
         }
-        if let SetView(Shape::Sparse(sparse)) = self.view() {
-            return self.verify_groups(sparse, progress);
-        }
-        if let SetView(Shape::Runs(runs)) = self.view() {
-            return self.verify_runs(runs, progress);
-        }
-        if let SetView(Shape::Treemap(treemap)) = self.view() {
-            treemap.verify().map_err(self.damaged())?;
+        match self.view().0 {
+            Shape::Sparse(sparse) => return self.verify_groups(sparse, progress),
+            Shape::Runs(runs) => return self.verify_runs(runs, progress),
+            Shape::Treemap(treemap) => treemap.verify().map_err(self.damaged())?,
+            _ => {}
         }
         self.verify_containers(progress)
     }

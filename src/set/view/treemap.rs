@@ -8,9 +8,6 @@ use super::Damage;
 use super::roaring::RoaringView;
 use super::search::find_key;
 
-/// The damage of a bitmap that ends before its bytes do.
-const BEHIND: &str = "bytes follow the end of the 64-bit roaring bitmap";
-
 /// Bytes of an entry of the table of buckets.
 pub(crate) const ENTRY_BYTES: usize = 24;
 
@@ -70,6 +67,20 @@ pub(crate) struct TreemapView<'a> {
 /// Finds and checks all buckets of a bitmap that fills `bytes`; gives them and the number of
 /// values. O(containers).
 pub(crate) fn check_buckets(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> {
+    let mut buckets = Vec::new();
+    let values = each_bucket(bytes, |bucket| {
+        buckets.push(bucket);
+        Ok(())
+    })?;
+    Ok((buckets, values))
+}
+
+/// Goes from bucket to bucket of a bitmap that fills `bytes`, checks that they and their containers
+/// follow each other without gaps, and hands them to `visit`; gives the number of values.
+fn each_bucket(
+    bytes: &[u8],
+    mut visit: impl FnMut(Bucket) -> Result<(), Damage>,
+) -> Result<u64, Damage> {
     let short = || Damage {
         offset: bytes.len() as u64,
         what: "the bytes end inside of a 64-bit roaring bitmap",
@@ -80,24 +91,29 @@ pub(crate) fn check_buckets(bytes: &[u8]) -> Result<(Vec<Bucket>, u64), Damage> 
     if count > (bytes.len() / 12) as u64 {
         return Err(short());
     }
-    let mut buckets: Vec<Bucket> = Vec::new();
-    let (mut offset, mut rank) = (8, 0);
+    let (mut offset, mut rank, mut before) = (8, 0, None);
     for _ in 0..count {
         let key = bytes.get(offset..).and_then(<[u8]>::first_chunk).ok_or_else(short)?;
         let key = u32::from_le_bytes(*key);
-        if buckets.last().is_some_and(|before| before.key >= key) {
+        if before.replace(key).is_some_and(|before| before >= key) {
             return Err(Damage { offset: offset as u64, what: "the buckets do not ascend" });
         }
         let start = offset + 4;
         let bitmap = RoaringView::at(start as u64, &bytes[start..])?;
         offset = start + bitmap.check()?;
-        buckets.push(Bucket { key, offset: start as u64, rank });
+        visit(Bucket { key, offset: start as u64, rank })?;
         rank += bitmap.rank(bitmap.len());
     }
     if offset != bytes.len() {
-        return Err(Damage { offset: offset as u64, what: BEHIND });
+        let what = "bytes follow the end of the 64-bit roaring bitmap";
+        return Err(Damage { offset: offset as u64, what });
     }
-    Ok((buckets, rank))
+    Ok(rank)
+}
+
+/// The damage of a table with an entry that is not that of a bucket.
+fn stray(offset: u64) -> Damage {
+    Damage { offset, what: "the table of buckets points to no bucket" }
 }
 
 impl<'a> TreemapView<'a> {
@@ -129,39 +145,28 @@ impl<'a> TreemapView<'a> {
     /// The bitmap of bucket `index`, and its key.
     pub(crate) fn get(self, index: usize) -> Result<(u32, RoaringView<'a>), Damage> {
         let Bucket { key, offset, .. } = self.bucket(index);
-        let stray = Damage { offset, what: "the table of buckets points to no bucket" };
-        let start = usize::try_from(offset).map_err(|_| stray)?;
+        let start = usize::try_from(offset).map_err(|_| stray(offset))?;
         let before = start.checked_sub(4).and_then(|at| self.bytes.get(at..start));
         if before != Some(&key.to_le_bytes()) {
-            return Err(stray);
+            return Err(stray(offset));
         }
         Ok((key, RoaringView::at(offset, &self.bytes[start..])?))
     }
 
-    /// Checks that the buckets and their containers follow each other without gaps, and that the
-    /// table agrees. A reader that goes from one to the next finds the same values then as one that
-    /// goes to the places in the table and in the heads. O(containers).
+    /// Checks that the table names the buckets that a reader finds which goes from one to the next.
+    /// A table that such a reader made needs no check. O(containers).
     pub(crate) fn verify(self) -> Result<(), Damage> {
-        let (mut end, mut rank) = (8, 0);
-        for index in 0..self.len() {
-            let bucket = self.bucket(index);
-            let (_, bitmap) = self.get(index)?;
-            let offset = end + 4;
-            if bucket.offset != offset {
-                let what = "a bucket does not begin where the one before it ends";
-                return Err(Damage { offset, what });
-            }
-            if bucket.rank != rank {
+        let Table::Mapped(entries) = self.table else { return Ok(()) };
+        let mut entries = entries.iter().map(Bucket::from_bytes);
+        each_bucket(self.bytes, |found| match entries.next() {
+            Some(entry) if entry == found => Ok(()),
+            Some(entry) if (entry.key, entry.offset) == (found.key, found.offset) => {
                 let what = "the number of values before a bucket is wrong";
-                return Err(Damage { offset, what });
+                Err(Damage { offset: found.offset, what })
             }
-            end = offset + bitmap.check()? as u64;
-            rank += bitmap.rank(bitmap.len());
-        }
-        if end != self.bytes.len() as u64 {
-            return Err(Damage { offset: end, what: BEHIND });
-        }
-        Ok(())
+            _ => Err(stray(found.offset)),
+        })?;
+        entries.next().map_or(Ok(()), |entry| Err(stray(entry.offset)))
     }
 
     /// The index of the bucket of `key`, or the index where it would be.
