@@ -233,8 +233,9 @@ impl IndexFile {
         })
     }
 
-    /// The damage of a group whose filters would hide a row.
-    pub(super) fn filter_lacks_key(&self, group: u64) -> Error {
+    /// The damage of a block whose filter would hide a row.
+    pub(super) fn filter_lacks_key(&self, block: u64) -> Error {
+        let group = block.checked_div(self.header.group_blocks).unwrap_or(0);
         let at = self.entry(self.sections.groups, group).map_or(0, |[offset, ..]: [u64; 4]| offset);
         let at = at.saturating_add(self.sections.filters.offset);
         self.damage(at, "the filters of a group lack a key of its blocks")

@@ -3,7 +3,7 @@
 
 use super::data::Data;
 use super::digest::BOUND_BYTES;
-use super::file::{IndexFile, Stat};
+use super::file::{Group, IndexFile, Stat};
 use super::key::Matcher;
 use super::rows::{self, rows};
 use crate::bloom::Scheme;
@@ -185,36 +185,42 @@ impl BlockIndex {
         for number in 0..header.groups() {
             let group = self.index.group(number)?;
             let first = number.saturating_mul(header.group_blocks);
-            for (inside, index) in (0..group.shape.blocks).zip(first..) {
+            for (inside, block) in (0..group.shape.blocks).zip(first..) {
                 Error::if_cancelled(progress)?;
                 progress.advance(1);
-                let among = group.shape.range(inside, inside.saturating_add(1));
-                for (row, _) in rows(self.block(index)?) {
-                    let key = header.rule.key_of(row);
-                    let hash = Scheme::default().hash(&*key);
-                    let found = group.shape.candidates(group.filters, hash, &among);
-                    if members(found).next().is_none() {
-                        return Err(self.index.filter_lacks_key(number));
-                    }
-                    if header.is_sorted {
-                        self.check_order(index, &before, &key)?;
-                        before = key;
-                    }
-                }
+                before = self.check_rows(&group, inside, block, before)?;
             }
         }
         self.data.check_length()?; // bytes behind a new end, in its page, read as 0 without a fault
         self.index.intact()
     }
 
-    /// Fails if a lookup of `key` by bisection would not come to its row in this block.
-    fn check_order(&self, block: u64, before: &[u8], key: &[u8]) -> Result<()> {
-        let [first, last] = self.index.bounds_of(block)?;
-        let cut = key.get(..BOUND_BYTES).unwrap_or(key);
-        if before <= key && first <= key && cut <= last {
-            return Ok(());
+    /// Compares a block with its checksum, and its keys with its filter in the group. If the data are
+    /// sorted, also with its bounds and the key `before` it. Gives the last key then.
+    fn check_rows<'i>(
+        &'i self,
+        group: &Group<'_>,
+        inside: usize,
+        block: u64,
+        mut before: Cow<'i, [u8]>,
+    ) -> Result<Cow<'i, [u8]>> {
+        let header = self.index.header();
+        let bounds = header.is_sorted.then(|| self.index.bounds_of(block)).transpose()?;
+        let among = group.shape.range(inside, inside.saturating_add(1));
+        for (row, _) in rows(self.block(block)?) {
+            let key = header.rule.key_of(row);
+            let hash = Scheme::default().hash(&*key);
+            if members(group.shape.candidates(group.filters, hash, &among)).next().is_none() {
+                return Err(self.index.filter_lacks_key(block));
+            }
+            let Some([first, last]) = bounds else { continue };
+            let cut = key.get(..BOUND_BYTES).unwrap_or(&key);
+            if before > key || first > &*key || cut > last {
+                return Err(self.index.wrong_bounds(block));
+            }
+            before = key;
         }
-        Err(self.index.wrong_bounds(block))
+        Ok(before)
     }
 
     /// Compares all blocks with their checksums.
