@@ -12,36 +12,10 @@ use std::path::Path;
 /// What the user of `program` can do next, if anything.
 pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
     Some(match error {
-        Error::MalformedLine { input, .. } if is_sets_file(Path::new(input)) => {
-            "it has sets by key: bitset cat FILE:KEY prints one"
+        Error::MalformedLine { input, line, reason, excerpt, .. } => {
+            line_hint(program, input, *line, *reason, excerpt)
         }
-        Error::MalformedLine { input, .. } if is_set_file(Path::new(input)) => {
-            "it is a set already: bitset cat prints it, bitset or joins it with others"
-        }
-        Error::MalformedLine { reason: Malformed::ManyValues, .. } if program == "bitset" => {
-            "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
-        }
-        Error::MalformedLine { reason: Malformed::ManyValues, .. } => {
-            "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
-        }
-        Error::MalformedLine { line: 1, excerpt, .. } if excerpt.starts_with(LZ4) => {
-            "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
-        }
-        Error::MalformedLine { excerpt, .. } if is_binary(excerpt) => {
-            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
-        }
-        Error::MalformedLine { reason: Malformed::LineTooLong, .. } if program == "bitset" => {
-            "a line has one number, range or block: check the line ends"
-        }
-        Error::MalformedLine { excerpt, .. } if may_be_address(excerpt) => {
-            "--as ipv4 reads addresses, and --as cidr writes blocks of them"
-        }
-        Error::MalformedLine { .. } | Error::MalformedRow { .. } if program == "bitset" => {
-            "--skip-invalid of build, filter and group leaves such lines out"
-        }
-        Error::MalformedLine { .. } | Error::MalformedRow { .. } => {
-            "--invalid skip counts such lines, --rejects FILE collects them"
-        }
+        Error::MalformedRow { .. } => skipping(program),
         Error::NoKey { .. } => {
             "choose another --funnel; --skip-empty leaves empty lines out, --crlf carriage returns"
         }
@@ -94,6 +68,49 @@ pub(super) fn hint(program: &str, error: &Error) -> Option<&'static str> {
         Error::Io { action, source, .. } => return io_hint(action, source),
         _ => return None,
     })
+}
+
+/// The hint for a malformed line.
+fn line_hint(
+    program: &str,
+    input: &str,
+    line: u64,
+    reason: Malformed,
+    excerpt: &str,
+) -> &'static str {
+    match reason {
+        _ if is_sets_file(Path::new(input)) => "it has sets by key: bitset cat FILE:KEY prints one",
+        _ if is_set_file(Path::new(input)) => {
+            "it is a set already: bitset cat prints it, bitset or joins it with others"
+        }
+        Malformed::ManyValues if program == "bitset" => {
+            "sets may have ranges with --ranges, and blocks with --as cidr; what is looked up is one value a line"
+        }
+        Malformed::ManyValues => {
+            "with -u, --as cidr writes blocks and --ranges ranges; bitset joins lists of them"
+        }
+        _ if line == 1 && excerpt.starts_with(LZ4) => {
+            "lz4 packed it, which is not read here: unpack it in a pipe, lz4 -dc FILE |"
+        }
+        _ if is_binary(excerpt) => {
+            "it is no text: bitset identify FILE tells what it is, bitset convert reads sets of other programs"
+        }
+        Malformed::LineTooLong if program == "bitset" => {
+            "a line has one number, range or block: check the line ends"
+        }
+        _ if may_be_address(excerpt) => {
+            "--as ipv4 reads addresses, and --as cidr writes blocks of them"
+        }
+        _ => skipping(program),
+    }
+}
+
+/// How malformed lines are left out.
+fn skipping(program: &str) -> &'static str {
+    match program {
+        "bitset" => "--skip-invalid of build, filter and group leaves such lines out",
+        _ => "--invalid skip counts such lines, --rejects FILE collects them",
+    }
 }
 
 /// How the excerpt of a file begins that is compressed by lz4.
