@@ -444,6 +444,44 @@ fn values_below_those_of_the_sample_do_not_wrap_to_the_end() {
     }
 }
 
+/// All values but those of the sample are in one partition, of which little fits in memory.
+#[test]
+fn a_long_chain_is_written_once_more_and_not_read_for_each_of_its_parts() {
+    let count = 100_000;
+    let mut skewed: Vec<u64> = (0..count).map(|i| (i * 0x9E37_79B9) % (1 << 32)).collect();
+    skewed.extend((0..100).map(|i| u64::MAX / 100 * i));
+    let ascending: Vec<u64> = (0..count).map(|i| i * (u64::MAX / count)).collect();
+    let repeated: Vec<u64> = (0..count).map(|i| (1 << 60) + (i * i) % 5000).collect();
+    for (values, sample) in [
+        (&skewed, skewed.split_at(count as usize).1),
+        (&ascending, &ascending[..100]),
+        (&repeated, &[0, u64::MAX][..]),
+    ] {
+        let mut expected = values.clone();
+        expected.sort_unstable();
+        for threads in [1, 2] {
+            let tuning = Tuning {
+                sample: Some(sample.to_vec()),
+                pool_bytes: Some(1 << 14),
+                partitions: Some(16),
+                scratch_bytes: Some(3 << 10),
+                ..Tuning::default()
+            };
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let sort = Sort::new().reader("stream", Cursor::new(bytes)).from_format(Format::U64Le);
+            let sort = sort.strategy(Plan::Spill).threads(threads).tuning(tuning);
+            let mut out = Vec::new();
+            let report = sort.to_format(Format::U64Le).to_writer(&mut out).unwrap();
+            let found = out.chunks(8).map(|value| u64::from_le_bytes(value.try_into().unwrap()));
+            assert!(found.eq(expected.iter().copied()));
+            assert!(report.ways.times(Way::Scattered) > 0);
+            // Once when it was loaded, and once a level.
+            let most = 4 * 8 * values.len() as u64;
+            assert!(report.spilled_bytes < most, "{} of {most}", report.spilled_bytes);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 

@@ -6,7 +6,10 @@
 //! | bitmap | the window is narrow, and most values occur once |
 //! | counting | the window is narrow, and values repeat |
 //! | radix sort | the entries fit, twice |
-//! | split | otherwise: the window is split into sub-windows, and each reads the entries again |
+//! | split | otherwise: the window is split into sub-windows |
+//!
+//! A few sub-windows read the entries again, each for itself. For many, entries in temporary files
+//! are written once more, a chain for each sub-window.
 //!
 //! A split ends because a window narrows with every level, and a narrow window
 //! can be counted however many entries it has.
@@ -20,8 +23,9 @@ use super::workspace::Workspace;
 use crate::error::Result;
 use crate::kernel::{Level, popcount};
 use crate::set::bitmap::BitmapMut;
-use crate::sort::load::source::Source;
-use crate::sort::load::spill::ReadBuffers;
+use crate::sort::load::pool::ChunkList;
+use crate::sort::load::source::{Held, Source};
+use crate::sort::load::spill::{Chain, Extents, ReadBuffers, SpillFiles};
 use crate::sort::partitioning::{Entry, low_mask};
 
 /// Widest window of a bitmap: 2^24 values, 2 MiB.
@@ -30,6 +34,12 @@ pub(in crate::sort) const MAX_BITMAP_BITS: u32 = 24;
 const WORDS_PER_VALUE: u64 = 8;
 /// Bits of the histogram that splits a window.
 const SPLIT_BITS: u32 = 12;
+/// A chain is read again for at most so many sub-windows. For more, it is written once more.
+const MOST_READINGS: usize = 4;
+/// Bytes that are written at once then.
+const WRITE_BYTES: usize = 64 << 10;
+/// Smaller pieces of a chain would make reading it slow.
+const EXTENT_BYTES: usize = 4 << 10;
 
 /// The memory of one thread for finishing partitions.
 pub(in crate::sort) struct Finisher<E> {
@@ -104,20 +114,24 @@ impl<E: Entry> Finisher<E> {
         let ignores_copies = emit.style().selection.ignores_copies();
         let bitmap_fits = span.len() / 8 <= self.budget_bytes as u64;
         if narrow && !ignores_copies && count >= span.len() / 2 {
-            return self.by_counting(source, span, None, emit);
+            return self.by_counting_or_split(source, span, count, emit);
         }
         let scans_well = span.len() / 64 <= WORDS_PER_VALUE * count;
         if narrow && bitmap_fits && scans_well {
             if self.by_bitmap(source, span, None, emit)? {
                 return Ok(());
             }
-            return self.by_counting(source, span, None, emit);
+            return self.by_counting_or_split(source, span, count, emit);
         }
-        let bytes = count.saturating_mul(2 * u64::from(E::BITS / 8));
-        if bytes <= 2 * self.budget_bytes as u64 {
+        if count <= self.room() {
             return self.by_radix(source, span, count, emit);
         }
         self.by_split(source, span, emit)
+    }
+
+    /// Number of entries that fit in a third of the memory.
+    fn room(&self) -> u64 {
+        self.budget_bytes as u64 / u64::from(E::BITS / 8)
     }
 
     /// Finishes a span by a bitmap. False if there are too many duplicates; nothing is written
@@ -167,6 +181,27 @@ impl<E: Entry> Finisher<E> {
         Ok(true)
     }
 
+    /// Counters that fit in memory.
+    fn counters(&self) -> u64 {
+        (self.budget_bytes as u64 / 2).clamp(64, 1 << 32)
+    }
+
+    /// Counts the copies of each value, unless that would read a chain too often.
+    fn by_counting_or_split(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        count: u64,
+        emit: &mut Emitter<'_, '_>,
+    ) -> Result<()> {
+        let readings = span.len().div_ceil(self.counters());
+        let too_many = readings > MOST_READINGS as u64 && !source.is_in_memory();
+        if too_many && count > self.room() {
+            return self.by_split(source, span, emit);
+        }
+        self.by_counting(source, span, None, emit)
+    }
+
     /// Counts the copies of each value, for one sub-window after the other, each as large as memory
     /// allows.
     fn by_counting(
@@ -177,7 +212,7 @@ impl<E: Entry> Finisher<E> {
         emit: &mut Emitter<'_, '_>,
     ) -> Result<()> {
         emit.written.ways.take(Way::Counting);
-        let size = (self.budget_bytes as u64 / 2).clamp(64, 1 << 32).min(span.len());
+        let size = self.counters().min(span.len());
         let windows = span.len().div_ceil(size);
         let reverse = emit.style().selection.reverse;
         let segment = segment.map(|words| BitmapMut::from_words_mut(0, words));
@@ -278,16 +313,86 @@ impl<E: Entry> Finisher<E> {
             }
         })?;
         // Join neighbouring buckets while they fit together.
-        let room = self.budget_bytes as u64 / u64::from(E::BITS / 8);
-        let mut groups = join_buckets(&histogram, room);
-        if emit.style().selection.reverse {
-            groups.reverse();
+        let mut groups = join_buckets(&histogram, self.room());
+        let files = source.spill.filter(|_| !source.is_in_memory());
+        let files = files.filter(|_| groups.len() > MOST_READINGS);
+        if files.is_some() {
+            let most = (self.budget_bytes / EXTENT_BYTES).max(16) as u64;
+            let count: u64 = histogram.iter().sum();
+            groups = join_buckets(&histogram, self.room().max(count / most));
         }
-        for Group { first, last, count } in groups {
-            let part = span.part(first << shift, (last << shift) | low_mask(shift));
-            self.span(source, part, count, emit)?;
+        drop(histogram);
+        let part_of = |group: &Group| {
+            span.part(group.first << shift, (group.last << shift) | low_mask(shift))
+        };
+        let parts: Vec<Span> = groups.iter().map(part_of).collect();
+        let chains = match files {
+            Some(files) => {
+                emit.written.ways.take(Way::Scattered);
+                self.scatter(source, span, &parts, files)?
+            }
+            None => Vec::new(),
+        };
+        for index in 0..parts.len() {
+            let index =
+                if emit.style().selection.reverse { parts.len() - 1 - index } else { index };
+            let (part, count) = (parts[index], groups[index].count);
+            let Some(&chain) = chains.get(index) else {
+                self.span(source, part, count, emit)?;
+                continue;
+            };
+            let held = Held { list: &ChunkList::default(), staged: &[], chain };
+            let source = Source { held: vec![held], spill: files, bits: part.bits() };
+            let part = Span { base: part.first(), lo: 0, hi: part.hi - part.lo, ..part };
+            self.span(&source, part, count, emit)?;
         }
         Ok(())
+    }
+
+    /// Writes the entries of a span once more, a chain for each of its parts, less the first entry
+    /// of the part.
+    fn scatter(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        parts: &[Span],
+        files: &SpillFiles,
+    ) -> Result<Vec<Chain>> {
+        let room = usize::try_from(self.room()).unwrap_or(usize::MAX).max(1);
+        let Self { buffers, workspace, values_scratch, .. } = self;
+        let mut chains = vec![Chain::default(); parts.len()];
+        let mut extents = Extents::new(WRITE_BYTES);
+        let mut write = |batch: &mut [E]| -> Result<()> {
+            values_scratch.resize(values_scratch.len().max(batch.len()), E::default());
+            radix::sort(batch, values_scratch);
+            let mut rest = batch;
+            for (number, part) in parts.iter().enumerate() {
+                let (lo, hi) = (part.lo - span.lo, part.hi - span.lo);
+                let count = rest.partition_point(|entry| entry.widen() <= hi);
+                let (now, later) = rest.split_at_mut(count);
+                now.iter_mut().for_each(|entry| *entry = E::narrow(entry.widen() - lo));
+                extents.add(files, &mut chains, number, part.bits(), now)?;
+                rest = later;
+            }
+            Ok(())
+        };
+        let batch: &mut [E] = workspace.slice(room)?;
+        let (mut filled, mut outcome) = (0, Ok(()));
+        source.for_each_in(span.lo, span.hi, buffers, |mut entries| {
+            while outcome.is_ok() && !entries.is_empty() {
+                let (now, later) = entries.split_at(entries.len().min(room - filled));
+                batch[filled..filled + now.len()].copy_from_slice(now);
+                filled += now.len();
+                entries = later;
+                if filled == room {
+                    outcome = write(&mut batch[..std::mem::take(&mut filled)]);
+                }
+            }
+        })?;
+        outcome?;
+        write(&mut batch[..filled])?;
+        extents.flush(files, &mut chains)?;
+        Ok(chains)
     }
 }
 

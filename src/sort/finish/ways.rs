@@ -14,8 +14,10 @@ pub enum Way {
     Counting,
     /// Radix sort.
     Radix,
-    /// Sub-windows: each reads the entries again.
+    /// Sub-windows.
     Split,
+    /// Sub-windows that are too many to read the same chain, so that each got one of its own.
+    Scattered,
     /// A span of a large partition, cut by a histogram.
     Span,
     /// A span of the counters that all threads made of a large partition.
@@ -34,12 +36,13 @@ pub enum Way {
 
 impl Way {
     /// Every way.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Bitmap,
         Self::Absorbed,
         Self::Counting,
         Self::Radix,
         Self::Split,
+        Self::Scattered,
         Self::Span,
         Self::Counted,
         Self::OneValue,
