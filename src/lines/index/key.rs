@@ -170,6 +170,15 @@ impl<'k> Matcher<'k> {
         new
     }
 
+    /// Bytes that every row of the key holds, one after the other: the longest part of the key that
+    /// has no quote, as these are doubled in a quoted column.
+    pub(super) fn held_bytes(&self) -> &[u8] {
+        let KeyRule::Columns(_) = self.rule else { return self.key };
+        let fields = self.fields.iter().flatten().map(|field| &**field);
+        let plain = fields.filter(|field| !field.contains(&b'"'));
+        plain.max_by_key(|field| field.len()).unwrap_or_default()
+    }
+
     /// Whether this is the key of a row. It copies nothing, and stops at the first column that
     /// differs.
     #[inline]

@@ -5,11 +5,12 @@ use super::data::Data;
 use super::digest::BOUND_BYTES;
 use super::file::{Group, IndexFile, Stat};
 use super::key::Matcher;
-use super::rows::{self, rows};
+use super::rows::{self, rows, rows_with};
 use crate::bloom::Scheme;
 use crate::bloom::sliced::members;
 use crate::error::{DataChange, Error, Result};
 use crate::progress::{Phase, Progress};
+use memchr::memmem::Finder;
 use std::borrow::Cow;
 use std::ops::{AddAssign, Range};
 use std::path::Path;
@@ -263,24 +264,26 @@ impl BlockIndex {
         let header = self.index.header();
         let key = header.rule.parse(key)?;
         let wanted = Matcher::new(&header.rule, &key);
+        let held = Finder::new(wanted.held_bytes());
         let asked = self.around(&key)?;
         let mut report = LookupReport { blocks: header.blocks, ..LookupReport::default() };
         report.out_of_order = header.blocks.saturating_sub(asked.end.saturating_sub(asked.start));
         self.for_each_candidate(&key, asked, |index| {
             let block = self.block(index)?;
             let before = report.lines;
-            let start = if header.is_sorted {
-                rows::partition(block, |row| (*header.rule.key_of(row)).cmp(&*key))
-            } else {
-                0
+            let mut found = |line| {
+                report.lines = report.lines.saturating_add(1);
+                visit(line)
             };
-            for (row, line) in rows(block.get(start..).unwrap_or_default()) {
-                if wanted.matches(row) {
-                    report.lines = report.lines.saturating_add(1);
-                    visit(line)?;
-                } else if header.is_sorted {
-                    break;
-                }
+            if header.is_sorted {
+                let order = |row: &[u8]| (*header.rule.key_of(row)).cmp(&*key);
+                let from = rows::partition(block, order);
+                let ahead = rows(block.get(from..).unwrap_or_default());
+                let mut same = ahead.take_while(|(row, _)| wanted.matches(row));
+                same.try_for_each(|(_, line)| found(line))?;
+            } else {
+                let mut same = rows_with(block, &held).filter(|(row, _)| wanted.matches(row));
+                same.try_for_each(|(_, line)| found(line))?;
             }
             report.read_blocks = report.read_blocks.saturating_add(1);
             report.read_bytes = report.read_bytes.saturating_add(block.len() as u64);

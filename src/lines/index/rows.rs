@@ -1,5 +1,7 @@
 //! The lines of a block.
 
+use memchr::memmem::Finder;
+use memchr::memrchr;
 use std::cmp::Ordering;
 
 /// The rows of a block, each with its line as it is in the file.
@@ -13,6 +15,22 @@ pub(super) fn rows(block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
         rest = after;
         let row = line.strip_suffix(b"\n").unwrap_or(line);
         Some((row.strip_suffix(b"\r").unwrap_or(row), line))
+    })
+}
+
+/// The rows that hold the bytes that `bytes` looks for.
+pub(super) fn rows_with<'b>(
+    block: &'b [u8],
+    bytes: &Finder<'_>,
+) -> impl Iterator<Item = (&'b [u8], &'b [u8])> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = block.get(start..)?;
+        let place = bytes.find(rest)?;
+        let begin = memrchr(b'\n', rest.get(..place)?).map_or(0, |end| end + 1);
+        let (row, line) = rows(rest.get(begin..)?).next()?;
+        start += begin + line.len();
+        Some((row, line))
     })
 }
 
@@ -54,6 +72,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn rows_that_hold_bytes_are_found(
+            block in "[ab\r\n]{0,40}",
+            wanted in "[ab\r]{0,3}",
+        ) {
+            let finder = Finder::new(wanted.as_bytes());
+            let holds = |line: &[u8]| finder.find(line).is_some();
+            let expected = rows(block.as_bytes()).filter(|(_, line)| holds(line));
+            prop_assert!(rows_with(block.as_bytes(), &finder).eq(expected));
+        }
+
         #[test]
         fn rows_are_found_by_bisection(
             mut all in prop::collection::vec("[a-c]{0,3}", 0..30),
