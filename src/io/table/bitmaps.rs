@@ -13,14 +13,18 @@ use ::parquet::file::metadata::ParquetMetaData;
 use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{ColumnDescriptor, Type};
+use bytes::BytesMut;
 use std::fs::File;
 use std::io::{self, Write};
+use std::iter;
 use std::sync::Arc;
 
 /// Rows of a row group if there is memory for them.
 const GROUP_ROWS: u64 = 4096;
 const MIN_GROUP_ROWS: u64 = 64;
 const ROW_BYTES: u64 = 3 * 4096;
+/// Bytes of a page. The allocator gives the memory of larger pages back to the system after each.
+const PAGE_BYTES: usize = 1 << 15;
 /// Rows that are read together.
 const BATCH_ROWS: usize = 64;
 /// Memory for reading the metadata of a file when only its columns are of interest.
@@ -30,7 +34,9 @@ const LOOK_BYTES: u64 = 64 << 20;
 pub(crate) struct BitmapWriter<W: Write + Send> {
     writer: SerializedFileWriter<Holding<W>>,
     buckets: Vec<i64>,
-    bitmaps: Vec<ByteArray>,
+    /// The bitmaps of these rows, one behind the other, and the end of each.
+    bitmaps: BytesMut,
+    ends: Vec<usize>,
     group_rows: usize,
 }
 
@@ -55,6 +61,7 @@ impl<W: Write + Send> BitmapWriter<W> {
                 .set_dictionary_enabled(false)
                 .set_statistics_enabled(EnabledStatistics::None)
                 .set_offset_index_disabled(true)
+                .set_data_page_size_limit(PAGE_BYTES)
                 .build();
             let out = Holding::new(out);
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
@@ -62,7 +69,13 @@ impl<W: Write + Send> BitmapWriter<W> {
         let rows = (memory_bytes / ROW_BYTES).clamp(MIN_GROUP_ROWS, GROUP_ROWS);
         let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
         let writer = build().map_err(parquet_error)?;
-        Ok(Self { writer, buckets: Vec::new(), bitmaps: Vec::new(), group_rows })
+        Ok(Self {
+            writer,
+            buckets: Vec::new(),
+            bitmaps: BytesMut::new(),
+            ends: Vec::new(),
+            group_rows,
+        })
     }
 
     /// Takes the next row.
@@ -72,11 +85,16 @@ impl<W: Write + Send> BitmapWriter<W> {
     /// If it cannot be written.
     pub(crate) fn row(&mut self, bucket: i64, bitmap: &[u8]) -> io::Result<()> {
         self.buckets.push(bucket);
-        self.bitmaps.push(ByteArray::from(bitmap.to_vec()));
+        self.bitmaps.extend_from_slice(bitmap);
+        self.ends.push(self.bitmaps.len());
         if self.buckets.len() < self.group_rows { Ok(()) } else { self.group() }
     }
 
     fn group(&mut self) -> io::Result<()> {
+        let shared = std::mem::take(&mut self.bitmaps).freeze();
+        let starts = iter::once(&0).chain(&self.ends);
+        let places = starts.zip(&self.ends).map(|(start, end)| *start..*end);
+        let bitmaps: Vec<ByteArray> = places.map(|place| shared.slice(place).into()).collect();
         let mut write = || {
             let mut group = self.writer.next_row_group()?;
             if let Some(mut column) = group.next_column()? {
@@ -84,13 +102,17 @@ impl<W: Write + Send> BitmapWriter<W> {
                 column.close()?;
             }
             if let Some(mut column) = group.next_column()? {
-                column.typed::<ByteArrayType>().write_batch(&self.bitmaps, None, None)?;
+                column.typed::<ByteArrayType>().write_batch(&bitmaps, None, None)?;
                 column.close()?;
             }
             group.close().map(drop)
         };
         write().map_err(parquet_error)?;
         self.buckets.clear();
+        self.ends.clear();
+        drop(bitmaps);
+        // The memory serves the next rows, which spares the system the mapping of new memory.
+        self.bitmaps = shared.try_into_mut().unwrap_or_default();
         self.bitmaps.clear();
         Ok(())
     }
