@@ -12,6 +12,7 @@ use super::plan::explain::Explanation;
 use super::plan::facts::{self, Facts};
 use super::plan::layout::{Choice, Layout, Wishes, choose, divide};
 use super::plan::strategy::Strategy;
+use super::plan::tuning::Tuning;
 use super::rejects::{InvalidLines, Rejects};
 use super::report::Report;
 use crate::error::{Error, Result};
@@ -29,11 +30,19 @@ struct Prepared {
     wishes: Wishes,
 }
 
+/// So many values are sorted before a second thread has started.
+const FEW: usize = 1 << 14;
+
 fn prepare(sort: &mut Sort) -> Result<Prepared> {
     let inputs = std::mem::take(&mut sort.inputs);
     let opened = open_all(inputs, sort.open_options(1))?;
     let mut block_format = sort.block_format(AHEAD_BYTES / 8);
     let mut sample = sample(&opened, &sort.scan_options(&block_format), AHEAD_BYTES)?;
+    let is_few = sample.complete && sample.values.len() < FEW && sort.keys.is_none();
+    let threads = match sort.threads {
+        Some(threads) if !is_few || sort.tuning != Tuning::default() => threads,
+        _ => 1,
+    };
     if let Some(keys) = &block_format.keys {
         sample.values = keys.numbers.settle();
     }
@@ -46,7 +55,6 @@ fn prepare(sort: &mut Sort) -> Result<Prepared> {
     if has_records && sort.tuning.block_bytes.is_none() {
         sort.tuning.block_bytes = Some(RECORD_BLOCK_BYTES); // a record must fit in a block
     }
-    let threads = sort.threads.unwrap_or(1);
     let wishes = Wishes {
         memory_bytes: sort.limit_bytes(),
         beside: beside(sort, &opened, threads),

@@ -2,7 +2,7 @@
 //! defaults.
 
 /// Sizes that the plan otherwise derives from the memory limit, and the sample it is shown.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tuning {
     /// The sample that the planner gets instead of the true one.
     pub sample: Option<Vec<u64>>,
