@@ -1,8 +1,8 @@
 //! Joins sparse sets value by value, a block at a time.
 //!
-//! If values are far apart, most containers would have one value. So a plan of sparse sets alone
-//! makes no containers: it takes blocks of values and merges them. If one set has few values, it
-//! moves the other sets on to these.
+//! If values are far apart, most containers would have one value. So a plan of sparse sets makes no
+//! containers: it takes blocks of values and merges them. If one set has few values, it moves the
+//! other sets on to these. Among the sets may be others of few values.
 
 use super::operand::Operand;
 use super::plan::Plan;
@@ -15,22 +15,25 @@ use crate::set::container::{Among, Op};
 
 /// With more sets, joining by containers is better: each step here looks at all sets.
 const MAX_SETS: usize = 32;
+/// Most values of a set among them that is not sparse, or of a range.
+const FEW: u64 = if cfg!(test) { 1 << 6 } else { 1 << 13 };
 /// About the number of values that go to the sink together.
 const BATCH: usize = 1 << 13;
 /// With fewer values, more threads are not worth their start.
 const MIN_SHARED: u64 = 1 << 20;
 
-/// A join of sparse sets.
+/// A join of sets.
 pub(super) struct Merge<'a> {
     rule: Rule,
-    sets: Vec<Sparse<'a>>,
+    sets: Vec<Member<'a>>,
     batch: Batch,
 }
 
-/// A sparse set, and how far it was read.
-struct Sparse<'a> {
+/// A set, and how far it was read.
+struct Member<'a> {
     walk: Walk<'a>,
-    set: Operand<'a>,
+    /// None for a range.
+    set: Option<Operand<'a>>,
 }
 
 /// Which values belong to the result.
@@ -42,14 +45,35 @@ enum Rule {
     Among(Among),
 }
 
-impl<'a> Sparse<'a> {
-    fn of(set: Operand<'a>) -> Option<Self> {
-        Some(Self { walk: set.view().walk()?, set })
+/// Makes damage of a set into an error.
+fn damaged(set: Option<Operand<'_>>) -> impl Fn(Damage) -> Error {
+    move |damage| match set {
+        Some(set) => set.damaged(damage),
+        None => Error::Accounting { what: format!("a range has a fault: {}", damage.what) },
+    }
+}
+
+impl<'a> Member<'a> {
+    /// The values of a plan that is one set or range; none if they are many and not sparse.
+    fn of(plan: &Plan<'a>) -> Option<Self> {
+        match plan {
+            Plan::Set(leaf) => {
+                let set = leaf.set();
+                let walk = set.view().walk().or_else(|| Walk::of_few(set.view(), FEW))?;
+                Some(Self { walk, set: Some(set) })
+            }
+            Plan::Range(first, last) => {
+                let walk = Walk::of_short_range(*first, *last, FEW)?;
+                Some(Self { walk, set: None })
+            }
+            Plan::Join(..) | Plan::Gather(..) => None,
+        }
     }
 
     /// The next values; none at the end.
     fn rest(&mut self) -> Result<&[u64]> {
-        self.walk.rest().map_err(|damage| self.set.damaged(damage))
+        let damaged = damaged(self.set);
+        self.walk.rest().map_err(damaged)
     }
 
     /// Keeps those of ascending `values` that are in the set (`kept`), or those that are not.
@@ -62,12 +86,13 @@ impl<'a> Sparse<'a> {
                 break;
             }
             if rest.last().is_some_and(|&last| last < wanted) {
-                self.walk.seek(wanted).map_err(|damage| self.set.damaged(damage))?;
+                self.walk.seek(wanted).map_err(damaged(self.set))?;
                 if self.rest()?.first().is_none_or(|&first| first < wanted) {
                     if self.rest()?.is_empty() {
                         break;
                     }
-                    return Err(self.set.damaged(Damage::of("the values do not ascend")));
+                    let disorder = Damage::of("the values do not ascend");
+                    return Err(damaged(self.set)(disorder));
                 }
             }
             let rest = self.rest()?;
@@ -86,48 +111,38 @@ impl<'a> Sparse<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// The plan as a merge; none unless all its sets are sparse.
+    /// The plan as a merge; none unless its sets are sparse, or few values beside sparse sets.
     pub(super) fn of(plan: &Plan<'a>) -> Option<Self> {
-        let mut sets = Vec::new();
-        let rule = match plan {
-            Plan::Set(_) => {
-                add(&mut sets, std::slice::from_ref(plan))?;
-                Rule::First { kept: true }
-            }
-            Plan::Join(Op::And, plans) => {
-                add(&mut sets, plans)?;
-                // The other sets move on to the values of the smallest one.
-                sets.sort_by_key(|sparse: &Sparse<'_>| sparse.walk.len());
-                Rule::First { kept: true }
-            }
+        let (rule, members) = match plan {
+            Plan::Set(_) => (Rule::First { kept: true }, vec![plan]),
+            Plan::Join(Op::And, plans) => (Rule::First { kept: true }, plans.iter().collect()),
             Plan::Join(Op::AndNot, plans) => {
                 let (first, others) = plans.split_first()?;
-                add(&mut sets, std::slice::from_ref(first))?;
-                for other in others {
-                    match other {
-                        Plan::Gather(Among::Any, members) => add(&mut sets, members.plans())?,
-                        Plan::Join(Op::Or, plans) => add(&mut sets, plans)?,
-                        other => add(&mut sets, std::slice::from_ref(other))?,
-                    }
-                }
-                Rule::First { kept: false }
+                let others = others.iter().flat_map(|other| match other {
+                    Plan::Gather(Among::Any, members) => members.plans(),
+                    Plan::Join(Op::Or, plans) => plans,
+                    other => std::slice::from_ref(other),
+                });
+                (Rule::First { kept: false }, std::iter::once(first).chain(others).collect())
             }
-            Plan::Join(Op::Or, plans) => {
-                add(&mut sets, plans)?;
-                Rule::Among(Among::Any)
-            }
-            Plan::Join(Op::Xor, plans) => {
-                add(&mut sets, plans)?;
-                Rule::Among(Among::Odd)
-            }
-            Plan::Gather(among, members) => {
-                add(&mut sets, members.plans())?;
-                Rule::Among(*among)
-            }
+            Plan::Join(Op::Or, plans) => (Rule::Among(Among::Any), plans.iter().collect()),
+            Plan::Join(Op::Xor, plans) => (Rule::Among(Among::Odd), plans.iter().collect()),
+            Plan::Gather(among, members) => (Rule::Among(*among), members.plans().iter().collect()),
             Plan::Range(..) => return None,
         };
-        let is_few = (1..=MAX_SETS).contains(&sets.len());
-        is_few.then(|| Self { rule, sets, batch: Batch::default() })
+        let is_sparse = |plan: &&Plan<'_>| match plan {
+            Plan::Set(leaf) => leaf.set().view().walk().is_some(),
+            _ => false,
+        };
+        if members.len() > MAX_SETS || !members.iter().any(is_sparse) {
+            return None;
+        }
+        let mut sets: Vec<_> = members.into_iter().map(Member::of).collect::<Option<_>>()?;
+        if matches!(plan, Plan::Join(Op::And, _)) {
+            // The other sets move on to the values of the smallest one.
+            sets.sort_by_key(|member| member.walk.len());
+        }
+        Some(Self { rule, sets, batch: Batch::default() })
     }
 
     /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
@@ -156,7 +171,7 @@ impl<'a> Merge<'a> {
             })?;
             Ok(made)
         };
-        let values = self.sets.iter().map(|sparse| sparse.walk.len()).fold(0, u64::saturating_add);
+        let values = self.sets.iter().map(|member| member.walk.len()).fold(0, u64::saturating_add);
         let count = if values < MIN_SHARED { 1 } else { processors() as u64 };
         on_each(self.windows(count)?, work).into_iter().collect()
     }
@@ -167,13 +182,13 @@ impl<'a> Merge<'a> {
     fn windows(self, count: u64) -> Result<Vec<(u64, Self)>> {
         let measure = match self.rule {
             Rule::First { .. } => self.sets.first(),
-            Rule::Among(_) => self.sets.iter().max_by_key(|sparse| sparse.walk.len()),
+            Rule::Among(_) => self.sets.iter().max_by_key(|member| member.walk.len()),
         };
         let mut firsts = vec![0];
         for window in 1..count {
-            let Some(sparse) = measure else { break };
-            let rank = sparse.walk.len() / count * window;
-            let value = sparse.walk.select(rank).map_err(|damage| sparse.set.damaged(damage))?;
+            let Some(member) = measure else { break };
+            let rank = member.walk.len() / count * window;
+            let value = member.walk.select(rank).map_err(damaged(member.set))?;
             if let Some(first) = value.map(|value| value & !0xFFFF)
                 && firsts.last().is_some_and(|&before| before < first)
             {
@@ -190,16 +205,16 @@ impl<'a> Merge<'a> {
 
     /// The merge of the values from `first` on, up to those below `behind` if there is an end.
     fn within(&self, first: u64, behind: Option<u64>) -> Result<Self> {
-        let sets = self.sets.iter().map(|sparse| {
-            let walk = sparse.walk.within(first, behind);
-            let set = sparse.set;
-            Ok(Sparse { walk: walk.map_err(|damage| set.damaged(damage))?, set })
+        let sets = self.sets.iter().map(|member| {
+            let walk = member.walk.within(first, behind);
+            let set = member.set;
+            Ok(Member { walk: walk.map_err(damaged(set))?, set })
         });
         Ok(Self { rule: self.rule, sets: sets.collect::<Result<_>>()?, batch: Batch::default() })
     }
 
     fn enter(&self, progress: &Progress) {
-        let last = self.sets.iter().filter_map(|sparse| sparse.walk.last()).max();
+        let last = self.sets.iter().filter_map(|member| member.walk.last()).max();
         progress.enter(Phase::Walk, last.map_or(0, |last| (last >> 16) + 1));
     }
 
@@ -251,17 +266,17 @@ impl<'a> Merge<'a> {
 
     fn gather(&mut self, among: Among, values: &mut Vec<u64>) -> Result<bool> {
         let mut bound = None;
-        for sparse in &mut self.sets {
-            if let Some(&last) = sparse.rest()?.last() {
+        for member in &mut self.sets {
+            if let Some(&last) = member.rest()?.last() {
                 bound = Some(bound.map_or(last, |bound: u64| bound.min(last)));
             }
         }
         let Some(bound) = bound else { return Ok(false) };
-        for sparse in &mut self.sets {
-            let rest = sparse.rest()?;
+        for member in &mut self.sets {
+            let rest = member.rest()?;
             let count = rest.partition_point(|&value| value <= bound);
             values.extend_from_slice(&rest[..count]);
-            sparse.walk.pass(count);
+            member.walk.pass(count);
         }
         values.sort_by_key(|&value| value); // a stable sort, which merges the runs
         let (mut read, mut written) = (0, 0);
@@ -274,15 +289,6 @@ impl<'a> Merge<'a> {
         values.truncate(written);
         Ok(true)
     }
-}
-
-/// Adds the sets of `plans`, if all are sparse.
-fn add<'a>(sets: &mut Vec<Sparse<'a>>, plans: &[Plan<'a>]) -> Option<()> {
-    for plan in plans {
-        let Plan::Set(leaf) = plan else { return None };
-        sets.push(Sparse::of(leaf.set())?);
-    }
-    Some(())
 }
 
 /// Values that wait until all values of their aligned range of 2^16 have come.
@@ -316,12 +322,17 @@ mod tests {
     use crate::set::format::SetFormat;
     use crate::set::{IntegerSet, SetFile};
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn sparse(values: &[u64]) -> SetFile {
+        stored(values, SetFormat::SparseBits)
+    }
+
+    fn stored(values: &[u64], format: SetFormat) -> SetFile {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse.bits");
         let set: IntegerSet = values.iter().copied().collect();
-        set.write_as(&path, SetFormat::SparseBits).unwrap();
+        set.write_as(&path, format).unwrap();
         SetFile::open(&path).unwrap()
     }
 
@@ -341,16 +352,38 @@ mod tests {
         fn windows_have_the_values_of_the_whole(
             values in prop::collection::vec(
                 prop::collection::vec(prop_oneof![any::<u64>(), 0..1_u64 << 20], 1..300), 2..4),
+            few in prop::option::of((
+                prop::sample::select(vec![SetFormat::RoaringBits, SetFormat::RunBits]),
+                any::<prop::sample::Index>(),
+            )),
             count in 1_u64..9,
         ) {
             let progress = Progress::default();
-            let sets: Vec<SetFile> = values.iter().map(|values| sparse(values)).collect();
+            let mut models: Vec<BTreeSet<u64>> =
+                values.iter().map(|values| values.iter().copied().collect()).collect();
+            let whole = |model: &BTreeSet<u64>| model.iter().copied().collect::<Vec<u64>>();
+            let mut sets: Vec<SetFile> = models.iter().map(|model| sparse(&whole(model))).collect();
+            if let Some((format, place)) = few {
+                let some = models[0].iter().copied().take(usize::try_from(FEW).unwrap());
+                let (model, place) = (some.collect(), place.index(sets.len()));
+                sets.insert(place, stored(&whole(&model), format));
+                models.insert(place, model);
+            }
             for op in [Some(Op::And), Some(Op::Or), Some(Op::Xor), Some(Op::AndNot), None] {
-                let mut expected = Vec::new();
+                let holds = |value: &u64| models.iter().filter(|model| model.contains(value)).count();
+                let expected: Vec<u64> = models.iter().flatten().copied().filter(|value| match op {
+                    Some(Op::And) => holds(value) == models.len(),
+                    Some(Op::Or) => true,
+                    Some(Op::Xor) => holds(value) % 2 == 1,
+                    Some(Op::AndNot) => holds(value) == 1 && models[0].contains(value),
+                    None => holds(value) >= 2,
+                }).collect::<BTreeSet<u64>>().into_iter().collect();
+                let mut found = Vec::new();
                 merge(op, &sets).run(&progress, |values| {
-                    expected.extend_from_slice(values);
+                    found.extend_from_slice(values);
                     Ok(())
                 }).unwrap();
+                prop_assert_eq!(&found, &expected);
                 let windows = merge(op, &sets).windows(count).unwrap();
                 prop_assert!(windows.len() as u64 <= count);
                 let mut found = Vec::new();

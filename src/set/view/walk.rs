@@ -1,7 +1,8 @@
-//! The values of a sparse set, ascending, a block at a time.
+//! The values of a sparse set, or of one of few values, ascending, a block at a time.
 
-use super::{Damage, SparseView};
+use super::{Damage, SetView, SparseView};
 use crate::set::container::Scratch;
+use std::sync::Arc;
 
 /// Most values that are decoded at once.
 pub(super) const BLOCK: usize = 512;
@@ -11,10 +12,10 @@ const FIRST_BLOCK: usize = 16;
 pub(super) const DISORDER: Damage =
     Damage { offset: 0, what: "the values of a sparse set do not ascend" };
 
-/// Reads the values of a sparse set from the smallest to the largest.
+/// Reads the values of a set from the smallest to the largest.
 #[derive(Debug, Clone)]
 pub(crate) struct Walk<'a> {
-    view: SparseView<'a>,
+    origin: Origin<'a>,
     /// The rank of the value behind the block.
     rank: u64,
     block: Vec<u64>,
@@ -30,39 +31,112 @@ pub(crate) struct Walk<'a> {
     behind: Option<u64>,
 }
 
+/// Where the values come from.
+#[derive(Debug, Clone)]
+enum Origin<'a> {
+    Sparse(SparseView<'a>),
+    Few(Arc<[u64]>),
+}
+
+impl Origin<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Sparse(view) => view.len(),
+            Self::Few(values) => values.len() as u64,
+        }
+    }
+
+    fn last(&self) -> Option<u64> {
+        match self {
+            Self::Sparse(view) => Some(view.ends()?.1),
+            Self::Few(values) => values.last().copied(),
+        }
+    }
+
+    /// Number of values below `value`.
+    fn rank(&self, value: u64) -> Result<u64, Damage> {
+        match self {
+            Self::Sparse(view) => Ok(view.position(value)?.0),
+            Self::Few(values) => Ok(values.partition_point(|&other| other < value) as u64),
+        }
+    }
+
+    fn select(&self, rank: u64) -> Result<Option<u64>, Damage> {
+        match self {
+            Self::Sparse(view) => view.select(rank),
+            Self::Few(values) => {
+                Ok(values[..].get(usize::try_from(rank).unwrap_or(usize::MAX)).copied())
+            }
+        }
+    }
+
+    /// Fills `out` with values from `rank` on, which must exist; gives their number, at least one.
+    fn decode(&self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
+        match self {
+            Self::Sparse(view) => view.decode(rank, out),
+            Self::Few(values) => {
+                let from = usize::try_from(rank).unwrap_or(usize::MAX);
+                let rest = values.get(from..).unwrap_or_default();
+                let count = rest.len().min(out.len());
+                out[..count].copy_from_slice(&rest[..count]);
+                Ok(count)
+            }
+        }
+    }
+}
+
 impl<'a> Walk<'a> {
     pub(crate) fn new(view: SparseView<'a>) -> Self {
+        Self::over(Origin::Sparse(view))
+    }
+
+    /// The values of a set that has at most `most` of them and is sound.
+    pub(crate) fn of_few(set: SetView<'_>, most: u64) -> Option<Self> {
+        if set.len().ok()? > most {
+            return None;
+        }
+        let values: Vec<u64> = set.iter().collect::<Result<_, _>>().ok()?;
+        let ascend = values.is_sorted_by(|a, b| a < b) && values.len() as u64 == set.len().ok()?;
+        ascend.then(|| Self::over(Origin::Few(values.into())))
+    }
+
+    /// The values of a range that has at most `most` of them.
+    pub(crate) fn of_short_range(first: u64, last: u64, most: u64) -> Option<Self> {
+        (last - first < most).then(|| Self::over(Origin::Few((first..=last).collect())))
+    }
+
+    fn over(origin: Origin<'a>) -> Self {
         let (block, wanted) = (Vec::new(), FIRST_BLOCK);
-        let (end, behind) = (view.len(), None);
-        Self { view, rank: 0, block, filled: 0, next: 0, wanted, met: None, end, behind }
+        let (end, behind) = (origin.len(), None);
+        Self { origin, rank: 0, block, filled: 0, next: 0, wanted, met: None, end, behind }
     }
 
     /// The values from `first` on, up to those below `behind` if there is an end.
     pub(crate) fn within(&self, first: u64, behind: Option<u64>) -> Result<Self, Damage> {
-        let rank = self.view.position(first)?.0;
+        let rank = self.origin.rank(first)?;
         let end = match behind {
-            Some(behind) => self.view.position(behind)?.0,
-            None => self.view.len(),
+            Some(behind) => self.origin.rank(behind)?,
+            None => self.origin.len(),
         };
         if end < rank {
             return Err(DISORDER);
         }
-        Ok(Self { rank, end, behind, met: first.checked_sub(1), ..Self::new(self.view) })
+        Ok(Self { rank, end, behind, met: first.checked_sub(1), ..Self::over(self.origin.clone()) })
     }
 
     /// The value that has `rank` values before it.
     pub(crate) fn select(&self, rank: u64) -> Result<Option<u64>, Damage> {
-        self.view.select(rank)
+        self.origin.select(rank)
     }
 
     /// Number of values of the set.
     pub(crate) fn len(&self) -> u64 {
-        self.view.len()
+        self.origin.len()
     }
 
     /// The largest value of the set.
     pub(crate) fn last(&self) -> Option<u64> {
-        Some(self.view.ends()?.1)
+        self.origin.last()
     }
 
     /// The next values; none at the end.
@@ -92,7 +166,7 @@ impl<'a> Walk<'a> {
             self.block.resize(self.wanted, 0);
         }
         let most = usize::try_from(left).map_or(self.wanted, |left| left.min(self.wanted));
-        let filled = self.view.decode(self.rank, &mut self.block[..most])?;
+        let filled = self.origin.decode(self.rank, &mut self.block[..most])?;
         if self.met.is_some_and(|met| met >= self.block[0])
             || self.behind.is_some_and(|behind| behind <= self.block[filled - 1])
         {
@@ -116,7 +190,7 @@ impl<'a> Walk<'a> {
             self.next += gallop(rest, value);
             return Ok(());
         }
-        let rank = self.view.position(value)?.0.min(self.end);
+        let rank = self.origin.rank(value)?.min(self.end);
         if rank >= self.rank {
             if let Some(last) = self.filled.checked_sub(1) {
                 self.met = Some(self.block[last]);
