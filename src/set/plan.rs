@@ -62,6 +62,7 @@ impl<'a> Plan<'a> {
     pub(crate) fn join(op: Op, mut plans: Vec<Self>) -> Self {
         match op {
             _ if plans.is_empty() => Self::none(),
+            _ if plans.len() == 1 => plans.swap_remove(0),
             Op::Or if plans.len() > 2 => Self::Gather(Among::Any, Members::new(plans)),
             Op::Xor if plans.len() > 2 => Self::Gather(Among::Odd, Members::new(plans)),
             Op::AndNot if plans.len() > 2 => {
