@@ -89,6 +89,17 @@ proptest! {
         prop_assert_eq!(report.rows, rows.len() as u64);
         prop_assert_eq!((report.sets, report.values), (model.len() as u64, values as u64));
         prop_assert!(read(&typed) == model);
+        // Fewer ids than a set has, and more, some of them twice.
+        let all: Vec<u64> = rows.iter().rev().map(|row| row.1).chain([1 << 63]).collect();
+        let sets = KeyedSets::open(&typed).unwrap();
+        for ids in [&all[..all.len().min(2)], &all] {
+            let keys_of = |id: &u64| {
+                let having = model.iter().filter(|(_, set)| set.contains(id));
+                having.map(|(key, _)| &key[..]).collect::<Vec<_>>()
+            };
+            let expected: Vec<_> = ids.iter().map(keys_of).collect();
+            prop_assert_eq!(sets.keys_of(ids).unwrap(), expected);
+        }
 
         let end = if crlf { &b"\r\n"[..] } else { b"\n" };
         let mut csv = Vec::new();

@@ -370,7 +370,9 @@ impl<E: Entry> Finisher<E> {
                 let (lo, hi) = (part.lo - span.lo, part.hi - span.lo);
                 let count = rest.partition_point(|entry| entry.widen() <= hi);
                 let (now, later) = rest.split_at_mut(count);
-                now.iter_mut().for_each(|entry| *entry = E::narrow(entry.widen() - lo));
+                for entry in &mut *now {
+                    *entry = E::narrow(entry.widen() - lo);
+                }
                 extents.add(files, &mut chains, number, part.bits(), now)?;
                 rest = later;
             }
