@@ -1,13 +1,14 @@
 //! Parsers of options whose values have names. The names are those of the library.
 
 use crate::bloom::FilterKind;
+use crate::error::{Error, Result};
 use crate::lines::Funnel;
 use crate::number::Format;
 use crate::set::SetFormat;
 use crate::set::foreign::Origin;
 use crate::set::keyed::{OverlapBy, is_sets_file};
 use crate::sort::Strategy;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,25 @@ pub(super) fn origin() -> impl TypedValueParser<Value = Origin> {
         let is_built_in = origin != Origin::SparkBitmap || SetFormat::SparkBitmap.is_built_in();
         (origin, name(origin.name(), origin.about()).hide(!is_built_in))
     }))
+}
+
+/// The name of a file that is written. In place of a file, `-` would mean standard output elsewhere.
+pub(super) fn new_file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|name| {
+        let wrong = "this option takes no standard output; ./- is a file of this name";
+        if name == "-" { Err(wrong) } else { Ok(PathBuf::from(name)) }
+    })
+}
+
+/// Whether the name of a file is that of sets by key.
+pub(super) fn is_of_keys(path: &Path) -> bool {
+    path.extension().and_then(OsStr::to_str) == Some("sets")
+}
+
+/// Refuses the name of a file of sets by key for one set.
+pub(super) fn no_sets_by_key(path: &Path) -> Result<()> {
+    let wrong = || format!("{}: a .sets file has sets by key, and this is one set", path.display());
+    if is_of_keys(path) { Err(Error::usage(wrong())) } else { Ok(()) }
 }
 
 /// A file may have any name. Without a name for the set, it is a `.sets` file.

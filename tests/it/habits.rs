@@ -128,3 +128,37 @@ fn too_many_open_files_are_told_of_with_what_to_do() {
     let said = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(ran.status.code() == Some(2) && said.contains("ulimit -n"), "{said}");
 }
+
+#[test]
+fn an_output_that_is_no_file_or_the_wrong_kind_of_file_is_refused() {
+    let work = Workspace::new();
+    work.write("n", "5\n3\n");
+    work.write("rows", "a,1\nb,2\n");
+    for command in ["build n -o -", "cat n -o -", "bloom build n -n 5 -o -", "plot n -o -"] {
+        work.set(command, "").refused("./- is a file of this name");
+    }
+    work.run("n -o -").refused("./- is a file of this name");
+    work.run("n --rejects -").refused("./- is a file of this name");
+    work.run("n -o n.sets").refused("this is one set");
+    work.set("build n -o n.sets", "").refused("this is one set");
+    for name in ["x.bits", "x.txt", "x.gz", "x.roaring"] {
+        let group = format!("group rows --key 1 --column 2 -o {name}");
+        work.set(&group, "").refused("a name that ends in .sets");
+    }
+    work.set("group rows --key 1 --column 2 -o x", "").quiet();
+    let count = std::fs::read_dir(work.path()).unwrap().count();
+    assert_eq!(count, 3, "n, rows and x");
+    work.run("n -o ./-").quiet();
+    assert_eq!(work.read("-"), "3\n5\n");
+}
+
+#[test]
+fn numbers_are_described_as_numbers() {
+    let work = Workspace::new();
+    work.write("n", "5\n3\n");
+    work.set("build n -o set", "").quiet();
+    for (file, kind) in [("n", "numbers, here as .bits ("), ("set", ".bits (")] {
+        let told = work.set(&format!("info {file}"), "").quiet();
+        assert!(told.starts_with(&format!("kind         {kind}")), "{told}");
+    }
+}

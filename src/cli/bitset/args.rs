@@ -90,7 +90,7 @@ pub(super) enum Command {
         /// A .bits or roaring file, or a text file of numbers
         set: PathBuf,
         /// A .png or .svg file
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
         output: PathBuf,
         /// The map has 2^ORDER cells a side, at most 2^10, and not more than the universe has numbers
         /// [default: 9]. With 10, no lines are drawn over the cells
@@ -383,7 +383,7 @@ pub(super) struct GroupArgs {
     #[command(flatten)]
     pub(super) notation: NotationArgs,
     /// Write to FILE, whole or not at all
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) output: PathBuf,
     /// Count malformed rows instead of failing
     #[arg(long)]

@@ -13,6 +13,7 @@ use crate::set::plan::Plan;
 use crate::set::view::Damage;
 use crate::set::{Representation, SetFile, SetKind, proportion};
 use crate::size::ByteSize;
+use crate::sort::Found;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ const BAR_WIDTH: usize = 40;
 /// The facts about a set that a walk over all containers finds.
 #[derive(Debug, Default)]
 struct Survey {
+    /// Whether the set was made of numbers, which have no representation.
+    is_sorted: bool,
     /// The smallest and the largest value.
     ends: Option<(u64, u64)>,
     arrays: u64,
@@ -121,8 +124,9 @@ fn bar_step(min: u64, max: u64) -> u64 {
     ((max - min) / BARS as u64).saturating_add(1)
 }
 
-fn kind(set: &SetFile) -> &'static str {
+fn kind(set: &SetFile, found: &Survey) -> &'static str {
     match set.kind() {
+        _ if found.is_sorted => "numbers, here as .bits",
         SetKind::Bits => ".bits",
         SetKind::Roaring => "portable roaring, 32 bits",
         SetKind::Treemap => "portable roaring, 64 bits",
@@ -141,8 +145,10 @@ pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<
             keyed::info(source, path, as_json)?;
             continue;
         }
-        let set = source.open(path)?;
-        let found = survey(source, &set)?;
+        let opened = source.find(path)?;
+        let is_sorted = matches!(opened, Found::Numbers(_));
+        let set = opened.set(path)?;
+        let found = Survey { is_sorted, ..survey(source, &set)? };
         if as_json {
             print_line(json_of(&set, &found))?;
             continue;
@@ -167,7 +173,7 @@ fn json_of(set: &SetFile, found: &Survey) -> Value {
     let (first, last) = set.universe();
     json!({
         "file": set.path().to_string_lossy(),
-        "kind": kind(set),
+        "kind": kind(set, found),
         "representation": set.representation().name(),
         "file_bytes": set.file_bytes(),
         "cardinality": set.len(),
@@ -211,7 +217,7 @@ fn text_of(source: &Source, set: &SetFile, found: &Survey) -> Result<String> {
          largest      {max}\nuniverse     {first} to {last}\ndensity      {:.6} between \
          smallest and largest\nruns         {}\n{parts}\
          would take   {} as a dense .bits file, {} as a sparse one, {} as a portable roaring file\n",
-        kind(set),
+        kind(set, found),
         set.representation().name(),
         size(set.file_bytes()),
         set.len(),

@@ -8,7 +8,7 @@ use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
 use crate::set::keyed::{KeyName, KeyedSets, Overlap, Pair, is_sets_file, union_watched};
-use crate::set::{AsSet, SetFile};
+use crate::set::{AsSet, SetFile, SetFormat};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,12 @@ use std::path::{Path, PathBuf};
 /// Builds a `.sets` file from rows.
 pub(super) fn group(source: &Source, args: GroupArgs) -> Result<()> {
     let GroupArgs { files, output, skip_invalid, columns, .. } = args;
+    if SetFormat::of_name(&output).is_some() {
+        let name = output.display();
+        let wrong =
+            format!("{name}: sets by key are no such file; a name that ends in .sets is one");
+        return Err(Error::usage(wrong));
+    }
     let mut group = columns.of(source.group(skip_invalid));
     for file in or_stdin(files) {
         group = if is_stdin(&file) { group.stdin() } else { group.file(file) };

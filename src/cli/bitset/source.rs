@@ -200,7 +200,12 @@ impl Source {
 
     /// Opens a set file, or sorts a file of numbers.
     pub(super) fn open(&self, path: &Path) -> Result<SetFile> {
-        self.sort().open_as_set(path).map(|(set, _)| set)
+        self.find(path)?.set(path)
+    }
+
+    /// Opens a set file, or finds numbers that are not sorted yet.
+    pub(super) fn find(&self, path: &Path) -> Result<Found> {
+        self.sort().find(path)
     }
 
     /// Opens a set file, or a set that comes through a pipe or is compressed.

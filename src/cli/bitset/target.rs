@@ -4,10 +4,9 @@ use crate::cli::choices;
 use crate::cli::limits::MemoryLimit;
 use crate::cli::progress::When;
 use crate::cli::stats::StatsFormat;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::number::Format;
 use crate::set::SetFormat;
-use std::ffi::OsStr;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +55,7 @@ pub(super) struct Limits {
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Target {
     /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) output: Option<PathBuf>,
 
     /// Write this format. Without it: text on standard output; in FILE, what the end of its name says:
@@ -78,23 +77,13 @@ impl Target {
         match (self.to, &self.output) {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(SetFormat::Values(Format::Text)),
-            (None, Some(path)) if Self::is_of_keys(path) => {
-                let path = path.display();
-                Err(Error::usage(format!(
-                    "{path}: a .sets file has sets by key, and this is one set"
-                )))
-            }
-            (None, Some(path)) => Ok(SetFormat::of_name(path).unwrap_or(SetFormat::Bits)),
+            (None, Some(path)) => choices::no_sets_by_key(path)
+                .map(|()| SetFormat::of_name(path).unwrap_or(SetFormat::Bits)),
         }
-    }
-
-    /// Whether the name of a file is that of sets by key.
-    fn is_of_keys(path: &Path) -> bool {
-        path.extension().and_then(OsStr::to_str) == Some("sets")
     }
 
     /// The `.sets` file that the command writes, if `-o` says so.
     pub(super) fn sets(&self) -> Option<&Path> {
-        self.output.as_deref().filter(|path| self.to.is_none() && Self::is_of_keys(path))
+        self.output.as_deref().filter(|path| self.to.is_none() && choices::is_of_keys(path))
     }
 }

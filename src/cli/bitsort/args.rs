@@ -44,7 +44,7 @@ pub(super) struct SortArgs {
     pub(super) files: Vec<PathBuf>,
 
     /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) output: Option<PathBuf>,
 
     /// Write each value once
@@ -107,7 +107,7 @@ pub(super) struct SortArgs {
     pub(super) invalid: Option<InvalidChoice>,
 
     /// Write malformed lines to FILE with their places, and go on
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) rejects: Option<PathBuf>,
 
     #[command(flatten)]

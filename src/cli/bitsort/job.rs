@@ -1,6 +1,7 @@
 //! Makes a run from the flags and the limits of the machine. Only this file decides defaults.
 
 use super::args::{InvalidChoice, SortArgs};
+use crate::cli::choices;
 use crate::cli::limits::{check_folder, check_tmpdir};
 use crate::error::{Error, Result};
 use crate::io::read::is_stdin;
@@ -20,6 +21,9 @@ use std::path::{Path, PathBuf};
 impl SortArgs {
     /// The sort that the flags describe.
     pub(super) fn to_sort(&self, machine: &Machine) -> Result<Sort> {
+        if let (None, Some(output)) = (self.to, &self.output) {
+            choices::no_sets_by_key(output)?;
+        }
         let mut sort = Sort::new()
             .distinct(self.unique)
             .reverse(self.reverse)

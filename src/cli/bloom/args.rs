@@ -44,7 +44,7 @@ pub(super) enum BloomCommand {
         /// Files of keys; none or `-` is standard input
         files: Vec<PathBuf>,
         /// Write to FILE, whole or not at all
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
         output: PathBuf,
         #[command(flatten)]
         size: SizeArgs,
@@ -150,7 +150,7 @@ pub(super) enum BloomCommand {
         /// A .bloom file, or one of Guava, of DCSO's bloom or of Spark
         filter: PathBuf,
         /// Write to FILE, whole or not at all
-        #[arg(short, long, value_name = "FILE")]
+        #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
         output: PathBuf,
         /// Kind of the new file
         #[arg(long, value_name = "KIND", default_value = "bloom")]
@@ -275,7 +275,7 @@ impl KeyArgs {
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) output: Option<PathBuf>,
 }
 
@@ -336,7 +336,7 @@ pub(super) struct JoinArgs {
     #[arg(required = true)]
     pub(super) filters: Vec<PathBuf>,
     /// Write to FILE, whole or not at all; FILE may be an input
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     pub(super) output: PathBuf,
 }
 

@@ -1,6 +1,7 @@
 //! Commands for files of keys with an index.
 
 use crate::cli::bitset::{Answer, Source};
+use crate::cli::choices;
 use crate::cli::columns::Byte;
 use crate::cli::stats::StatsFormat;
 use crate::cli::stdout::{buffered, print, print_line};
@@ -57,7 +58,7 @@ pub(super) struct BuildArgs {
     data: Option<PathBuf>,
 
     /// Write the index to FILE instead of DATA.bix, whole or not at all
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = choices::new_file())]
     output: Option<PathBuf>,
 
     /// Bytes of a row that are its key: row, columns 1,2,3, prefix N or until BYTE
