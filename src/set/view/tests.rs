@@ -552,6 +552,19 @@ fn values_do_not_come_twice_or_in_a_wrong_order() {
 }
 
 #[test]
+fn values_in_disorder_have_a_place_from_either_end() {
+    let bitmap: RoaringBitmap = [1, 2, 3, 70_001, 70_002, 70_003, 140_000].into_iter().collect();
+    let mut bytes = Vec::new();
+    bitmap.serialize_into(&mut bytes).unwrap();
+    let at = bytes.len() - 8; // three values of the second container, then one of the third
+    bytes.swap(at, at + 4);
+    let view = SetView::roaring(&bytes).unwrap();
+    let forward = view.iter().find_map(Result::err).unwrap();
+    let backward = view.iter().rev().find_map(Result::err).unwrap();
+    assert_eq!((forward, forward.offset), (backward, at as u64));
+}
+
+#[test]
 fn numbers_of_values_that_cannot_be_are_damage() {
     with_table(
         |buckets| buckets[2].rank = u64::MAX,

@@ -190,11 +190,14 @@ impl ByContainer<'_> {
             }
             (_, Some(key)) => self.view.last_up_to(key)?,
         };
-        if let Some((_, container)) = found
+        if let Some((key, container)) = found
             && !self.view.is_sound()
             && let Some(what) = container.disorder()
         {
-            return Err(Damage::of(what));
+            // A cursor also knows the place of the container.
+            let mut cursor = self.view.cursor();
+            cursor.seek(key)?;
+            return Err(cursor.next_sound().err().unwrap_or(Damage::of(what)));
         }
         match found {
             Some((key, container)) if key >= self.first >> 16 && !self.front.is_of(key) => {
