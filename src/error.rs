@@ -430,6 +430,11 @@ impl Error {
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
+
+    /// Whether there is no room on a disk.
+    pub(crate) fn is_full_disk(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Free room on disks.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -23,6 +24,24 @@ pub(crate) fn free_bytes(folders: &[PathBuf]) -> Result<u64, String> {
     });
     let free = free.collect::<Result<BTreeMap<_, _>, _>>()?;
     Ok(free.into_values().fold(0, u64::saturating_add))
+}
+
+/// Gives the whole blocks in these bytes of a file back to the file system. They read as zeros then.
+/// A file system that cannot do this keeps them.
+pub(crate) fn give_back(file: &File, offset: u64, len: u64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::FallocateFlags;
+        /// Multiple of the size of a block.
+        const BLOCK: u64 = 4096;
+        let (start, end) = (offset.next_multiple_of(BLOCK), (offset + len) / BLOCK * BLOCK);
+        if start < end {
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _ = rustix::fs::fallocate(file, hole, start, end - start); // a refusal costs room
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, offset, len);
 }
 
 #[cfg(test)]

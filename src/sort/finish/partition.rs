@@ -316,9 +316,9 @@ impl<E: Entry> Finisher<E> {
         let mut groups = join_buckets(&histogram, self.room());
         let files = source.spill.filter(|_| !source.is_in_memory());
         let files = files.filter(|_| groups.len() > MOST_READINGS);
+        let count: u64 = histogram.iter().sum();
         if files.is_some() {
             let most = (self.budget_bytes / EXTENT_BYTES).max(16) as u64;
-            let count: u64 = histogram.iter().sum();
             groups = join_buckets(&histogram, self.room().max(count / most));
         }
         drop(histogram);
@@ -327,17 +327,20 @@ impl<E: Entry> Finisher<E> {
         };
         let parts: Vec<Span> = groups.iter().map(part_of).collect();
         let chains = match files {
-            Some(files) => {
-                emit.written.ways.take(Way::Scattered);
-                self.scatter(source, span, &parts, files)?
-            }
-            None => Vec::new(),
+            Some(files) => self.scattered(source, span, &parts, files)?,
+            None => None,
         };
+        if chains.is_some() {
+            emit.written.ways.take(Way::Scattered);
+            if count == source.len() {
+                source.give_back()?; // nobody else needs them
+            }
+        }
         for index in 0..parts.len() {
             let index =
                 if emit.style().selection.reverse { parts.len() - 1 - index } else { index };
             let (part, count) = (parts[index], groups[index].count);
-            let Some(&chain) = chains.get(index) else {
+            let Some(chain) = chains.as_ref().map(|chains| chains[index]) else {
                 self.span(source, part, count, emit)?;
                 continue;
             };
@@ -349,18 +352,39 @@ impl<E: Entry> Finisher<E> {
         Ok(())
     }
 
-    /// Writes the entries of a span once more, a chain for each of its parts, less the first entry
-    /// of the part.
+    /// Writes the entries of a span once more, a chain for each of its parts; none if the disk has no
+    /// room for that.
+    fn scattered(
+        &mut self,
+        source: &Source<'_, '_, E>,
+        span: Span,
+        parts: &[Span],
+        files: &SpillFiles,
+    ) -> Result<Option<Vec<Chain>>> {
+        let mut chains = vec![Chain::default(); parts.len()];
+        match self.scatter(source, span, parts, files, &mut chains) {
+            Ok(()) => Ok(Some(chains)),
+            Err(error) if error.is_full_disk() => {
+                for (chain, part) in chains.into_iter().zip(parts) {
+                    files.give_back(chain, part.bits())?;
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Appends the entries of a span to the chains of its parts, less the first entry of the part.
     fn scatter(
         &mut self,
         source: &Source<'_, '_, E>,
         span: Span,
         parts: &[Span],
         files: &SpillFiles,
-    ) -> Result<Vec<Chain>> {
+        chains: &mut [Chain],
+    ) -> Result<()> {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX).max(1);
         let Self { buffers, workspace, values_scratch, .. } = self;
-        let mut chains = vec![Chain::default(); parts.len()];
         let mut extents = Extents::new(WRITE_BYTES);
         let mut write = |batch: &mut [E]| -> Result<()> {
             values_scratch.resize(values_scratch.len().max(batch.len()), E::default());
@@ -373,7 +397,7 @@ impl<E: Entry> Finisher<E> {
                 for entry in &mut *now {
                     *entry = E::narrow(entry.widen() - lo);
                 }
-                extents.add(files, &mut chains, number, part.bits(), now)?;
+                extents.add(files, chains, number, part.bits(), now)?;
                 rest = later;
             }
             Ok(())
@@ -393,8 +417,7 @@ impl<E: Entry> Finisher<E> {
         })?;
         outcome?;
         write(&mut batch[..filled])?;
-        extents.flush(files, &mut chains)?;
-        Ok(chains)
+        extents.flush(files, chains)
     }
 }
 

@@ -59,6 +59,12 @@ impl<E: Entry> Source<'_, '_, E> {
         self.held.iter().all(|held| held.chain.entries == 0)
     }
 
+    /// Gives the temporary files of the entries back to the system. Nobody may read them again.
+    pub(in crate::sort) fn give_back(&self) -> Result<()> {
+        let Some(files) = self.spill else { return Ok(()) };
+        self.held.iter().try_for_each(|held| files.give_back(held.chain, self.bits))
+    }
+
     /// Hands the entries in memory to `sink`, a whole chunk at a time: for the radix sort, smaller
     /// pieces with prefetching cost more than they save.
     pub(in crate::sort) fn for_each_held(&self, sink: &mut dyn FnMut(&[E])) {
