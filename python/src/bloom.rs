@@ -12,8 +12,9 @@ use bitsort::bloom::{
     AnyFilter, Design, Filter, FilterFile, FilterKind, Key, Memory, Mismatch, Opened, dcso, guava,
     spark,
 };
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyRange, PyString, PyTuple};
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
@@ -253,6 +254,11 @@ impl Wish {
     }
 }
 
+fn kind_of(name: &str) -> PyResult<FilterKind> {
+    let found = FilterKind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| invalid(format!("{name} is no kind of filter files")))
+}
+
 fn spark_seed(seed: &Bound<'_, PyAny>) -> PyResult<i32> {
     let number = signed(seed)?.ok_or_else(|| wrong_type("a seed is an int"))?;
     i32::try_from(number).map_err(|_| invalid(format!("a seed of Spark has 32 bits, not {number}")))
@@ -425,16 +431,76 @@ impl Bloom {
     /// True
     #[pyo3(signature = (path, *, kind=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, kind: Option<&str>) -> PyResult<()> {
-        let named = |name: &str| {
-            let found = FilterKind::ALL.into_iter().find(|kind| kind.name() == name);
-            found.ok_or_else(|| invalid(format!("{name} is no kind of filter files")))
-        };
-        let kind = kind.map(named).transpose()?;
+        let kind = kind.map(kind_of).transpose()?;
         self.look(py, |state| match state {
             State::Memory(file) => file.save(path, kind.unwrap_or(file.kind())),
             State::Opened(file, _) => file.save(path, kind.unwrap_or(file.kind())),
         })?
         .map_err(raise)
+    }
+
+    /// The bytes of a file of this kind, as `save` writes it.
+    ///
+    /// >>> import bitsort
+    /// >>> seen = bitsort.Bloom(1000, 0.01)
+    /// >>> seen.add("fox")
+    /// True
+    /// >>> "fox" in bitsort.Bloom.deserialize(seen.serialize())
+    /// True
+    #[pyo3(signature = (kind=None))]
+    fn serialize<'py>(&self, py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyBytes>> {
+        let kind = kind.map(kind_of).transpose()?;
+        let bytes = self.look(py, |state| match state {
+            State::Memory(file) => file.to_bytes(kind.unwrap_or(file.kind())),
+            State::Opened(file, _) => file.to_bytes(kind.unwrap_or(file.kind())),
+        })?;
+        Ok(PyBytes::new(py, &bytes.map_err(raise)?))
+    }
+
+    /// The filter in the bytes of a file of any kind. `kind` is the kind of file that `save` then
+    /// writes by default, if it is another one.
+    ///
+    /// >>> import bitsort
+    /// >>> bitsort.Bloom.deserialize(bitsort.Bloom.spark(1000).serialize()).info()["kind"]
+    /// 'spark'
+    #[staticmethod]
+    #[pyo3(signature = (data, kind=None))]
+    fn deserialize(data: &Bound<'_, PyAny>, kind: Option<&str>) -> PyResult<Self> {
+        let kind = kind.map(kind_of).transpose()?;
+        let bytes = PyBuffer::<u8>::get(data)?.to_vec(data.py())?;
+        let read = data.py().detach(|| FilterFile::from_bytes(&bytes)).map_err(raise)?;
+        Ok(match kind.filter(|kind| *kind != read.kind()) {
+            Some(kind) => Self::of(read.filter, kind),
+            None => Self::with(State::Memory(read)),
+        })
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.copy(memo.py()) // nothing in a filter refers to other objects
+    }
+
+    /// Pickle keeps the name of an opened file, and the bytes of other filters. Files of Guava and
+    /// Spark lack facts that a `.bloom` file has; a file of DCSO has more.
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, class) = (slf.py(), slf.get_type());
+        let found = slf.get().look(py, |state| match state {
+            State::Memory(file) => Ok(file.kind()),
+            State::Opened(_, path) => Err(path.clone()),
+        })?;
+        match found {
+            Err(path) => Ok((class.getattr("open")?, (path,).into_pyobject(py)?)),
+            Ok(kind) => {
+                let file = if kind == FilterKind::Dcso { kind } else { FilterKind::Bloom };
+                let bytes = slf.get().serialize(py, Some(file.name()))?;
+                Ok((class.getattr("deserialize")?, (bytes, kind.name()).into_pyobject(py)?))
+            }
+        }
     }
 
     /// Adds a key; returns whether it is new.

@@ -1,5 +1,8 @@
 """Bloom filters."""
 
+import copy
+import pickle
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -73,6 +76,39 @@ def test_files_of_every_kind(tmp_path):
         bs.Bloom.open(__file__)
     with pytest.raises(FileNotFoundError):
         bs.Bloom.open(tmp_path / "none")
+
+
+def test_filters_are_pickled_and_copied(tmp_path):
+    made = [
+        bs.Bloom(1000, 0.01), bs.Bloom(1000, 0.01, design="counting"), bs.Bloom.guava(1000),
+        bs.Bloom.dcso(1000, 0.01), bs.Bloom.spark(1000, seed=7),
+    ]
+    for seen in made:
+        seen.add("fox")
+        read = bs.Bloom.deserialize(bytearray(seen.serialize()))
+        assert "fox" in read and read.info()["kind"] == seen.info()["kind"]
+        for twin in [pickle.loads(pickle.dumps(seen)), copy.copy(seen), copy.deepcopy(seen)]:
+            assert twin.info() == seen.info() and "fox" in twin
+            twin.add("dog")
+            assert "dog" in twin and "dog" not in seen
+    made[0].save(tmp_path / "filter")
+    opened = pickle.loads(pickle.dumps(bs.Bloom.open(tmp_path / "filter")))
+    assert "fox" in opened
+    with pytest.raises(ValueError, match="opened"):
+        opened.add("dog")
+    assert made[2].serialize() == made[2].serialize("guava") != made[2].serialize("bloom")
+    for kind in ["guava", "dcso", "spark"]:
+        with pytest.raises(ValueError):
+            made[1].serialize(kind)
+    with pytest.raises(ValueError):
+        made[2].serialize("dcso")
+    with pytest.raises(ValueError, match="no kind"):
+        made[0].serialize("x")
+    for wrong in [b"", b"fox", made[0].serialize()[:-1]]:
+        with pytest.raises(bs.Error):
+            bs.Bloom.deserialize(wrong)
+    with pytest.raises(TypeError):
+        bs.Bloom.deserialize("fox")
 
 
 def test_filters_are_joined():

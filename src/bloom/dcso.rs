@@ -32,6 +32,7 @@ use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::{Damage, damaged};
 use crate::io::read::{check_whole, map};
+use crate::kernel::sys::Map;
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
@@ -69,15 +70,18 @@ const FIELDS: usize = 6;
 ///
 /// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<(BloomFilter, Vec<u8>)> {
-    let path = path.as_ref();
-    let file = map(path)?;
-    let Parts { spec, key_count, goal, words, data } = parse(&file).map_err(damaged(path))?;
+    load_map(&map(path.as_ref())?, path.as_ref())
+}
+
+/// Reads a mapped file as [`load`] does.
+pub(super) fn load_map(file: &Map, path: &Path) -> Result<(BloomFilter, Vec<u8>)> {
+    let Parts { spec, key_count, goal, words, data } = parse(file).map_err(damaged(path))?;
     let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
         *ours = LittleEndian::read_u64(theirs);
     }
     let data = data.to_vec();
-    check_whole(&file, path)?;
+    check_whole(file, path)?;
     Ok((BloomFilter::from_parts(spec, memory, key_count, Some(goal)), data))
 }
 

@@ -8,9 +8,9 @@ use super::header::{Header, MAGIC};
 use super::memory::{Opened, Storage};
 use crate::error::{Error, Result};
 use crate::io::page::{Damage, HEADER_BYTES, damaged, verify_checksums};
-use crate::io::read::{check_whole, map};
+use crate::io::read::check_whole;
 use crate::io::write::{Encoding, Spool, Writer, checksums_of};
-use crate::kernel::sys::LOST;
+use crate::kernel::sys::{LOST, Map};
 use crate::progress::Progress;
 use std::io::{self, Write};
 use std::path::Path;
@@ -84,9 +84,8 @@ pub fn is_bloom_file(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// Maps a `.bloom` file and checks its header.
-pub(super) fn open(path: &Path) -> Result<AnyFilter<Opened>> {
-    let file = map(path)?;
+/// Opens a mapped `.bloom` file and checks its header.
+pub(super) fn open(file: Map, path: &Path) -> Result<AnyFilter<Opened>> {
     let header = Header::read(&file).map_err(damaged(path))?;
     let len = header.payload_bytes().and_then(|len| usize::try_from(len).ok());
     let outside =

@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::io::page::{Damage, damaged};
 use crate::io::read::map;
 use crate::io::write::{Encoding, Spool, Writer};
+use crate::kernel::sys::{Map, map_copy};
+use std::io;
 use std::path::Path;
 
 /// The kind of file that holds a filter.
@@ -57,20 +59,22 @@ impl FilterKind {
     /// If it cannot be read, or is of no kind that is known.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = map(path)?;
-        Ok(if is_bloom_file(&bytes) {
+        Self::of_bytes(&map(path)?).map_err(damaged(path))
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Result<Self, Damage> {
+        Ok(if is_bloom_file(bytes) {
             Self::Bloom
-        } else if dcso::is_dcso_file(&bytes) {
+        } else if dcso::is_dcso_file(bytes) {
             Self::Dcso
-        } else if guava::is_guava_file(&bytes, bytes.len() as u64) {
+        } else if guava::is_guava_file(bytes, bytes.len() as u64) {
             Self::Guava
-        } else if spark::is_spark_file(&bytes) {
+        } else if spark::is_spark_file(bytes) {
             Self::Spark
         } else if bytes.starts_with(&dcso::GZIP_MAGIC) {
-            return Err(damaged(path)(Damage::of(dcso::PACKED)));
+            return Err(Damage::of(dcso::PACKED));
         } else {
-            let what = "this is no filter, neither of this program nor of others";
-            return Err(damaged(path)(Damage::of(what)));
+            return Err(Damage::of("this is no filter, neither of this program nor of others"));
         })
     }
 }
@@ -123,7 +127,7 @@ impl FilterFile<Opened> {
     pub fn open_as(path: impl AsRef<Path>, kind: FilterKind) -> Result<Self> {
         let path = path.as_ref();
         if kind == FilterKind::Bloom {
-            return Ok(Self { filter: file::open(path)?, kind, data: Vec::new() });
+            return Ok(Self { filter: file::open(map(path)?, path)?, kind, data: Vec::new() });
         }
         let FilterFile { filter, data, .. } = FilterFile::load_as(path, kind)?;
         Ok(Self { filter: filter.into_opened(), kind, data })
@@ -154,18 +158,34 @@ impl FilterFile {
     /// As those of `load`.
     pub fn load_as(path: impl AsRef<Path>, kind: FilterKind) -> Result<Self> {
         let path = path.as_ref();
+        Self::load_map(map(path)?, path, kind)
+    }
+
+    /// Reads a filter from the bytes of a file of any kind, as [`load`](Self::load) does. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// As those of `load`.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let path = Path::new("a filter in bytes");
+        let kind = FilterKind::of_bytes(bytes).map_err(damaged(path))?;
+        let copy = map_copy(bytes).map_err(Error::no_memory(bytes.len()))?;
+        Self::load_map(copy, path, kind)
+    }
+
+    fn load_map(map: Map, path: &Path, kind: FilterKind) -> Result<Self> {
         let (filter, data) = match kind {
             FilterKind::Bloom => {
-                let mapped = file::open(path)?;
+                let mapped = file::open(map, path)?;
                 mapped.verify(path)?;
                 let copy = mapped.to_memory()?;
                 mapped.intact(path)?;
                 (copy, Vec::new())
             }
-            FilterKind::Guava => (AnyFilter::Standard(guava::load(path)?), Vec::new()),
-            FilterKind::Spark => (AnyFilter::Standard(spark::load(path)?), Vec::new()),
+            FilterKind::Guava => (AnyFilter::Standard(guava::load_map(&map, path)?), Vec::new()),
+            FilterKind::Spark => (AnyFilter::Standard(spark::load_map(&map, path)?), Vec::new()),
             FilterKind::Dcso => {
-                let (filter, data) = dcso::load(path)?;
+                let (filter, data) = dcso::load_map(&map, path)?;
                 (AnyFilter::Standard(filter), data)
             }
         };
@@ -211,19 +231,54 @@ impl<S: Storage> FilterFile<S> {
     ///
     /// If it cannot be written.
     pub fn replace(&self, path: impl AsRef<Path>) -> Result<()> {
-        let write = |out: &mut Writer<'_>| match (self.kind, &self.filter) {
+        self.check_design(self.kind)?;
+        let writer = Writer::open(path.as_ref(), Encoding::Filter, &Spool::default())?;
+        write_whole(writer.durable(), |out| self.write_to(out, self.kind))
+    }
+
+    /// The bytes of a file of this kind. O(bytes).
+    ///
+    /// # Errors
+    ///
+    /// If files of this kind have no such filters.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bitsort::bloom::{AnyFilter, BloomFilter, FilterFile, FilterKind};
+    ///
+    /// let mut seen = BloomFilter::builder().keys(1000).rate(0.01).build()?;
+    /// seen.insert("fox");
+    /// let bytes = FilterFile::new(AnyFilter::Standard(seen), FilterKind::Bloom).to_bytes(FilterKind::Bloom)?;
+    /// assert!(FilterFile::from_bytes(&bytes)?.filter.contains("fox"));
+    /// # Ok::<(), bitsort::Error>(())
+    /// ```
+    pub fn to_bytes(&self, kind: FilterKind) -> Result<Vec<u8>> {
+        self.check_design(kind)?;
+        let mut bytes = Vec::new();
+        // Memory takes all bytes: only a filter of another kind can be refused.
+        let written = self.write_to(&mut bytes, kind);
+        written.map_err(|refused| Error::usage(refused.to_string()))?;
+        Ok(bytes)
+    }
+
+    /// Refuses a kind of files that have only standard filters for another one.
+    fn check_design(&self, kind: FilterKind) -> Result<()> {
+        if kind == FilterKind::Bloom || matches!(self.filter, AnyFilter::Standard(_)) {
+            return Ok(());
+        }
+        Err(no_such_filters(kind, &self.filter))
+    }
+
+    fn write_to(&self, out: impl io::Write, kind: FilterKind) -> io::Result<()> {
+        match (kind, &self.filter) {
             (FilterKind::Guava, AnyFilter::Standard(filter)) => guava::write_to(filter, out),
             (FilterKind::Spark, AnyFilter::Standard(filter)) => spark::write_to(filter, out),
             (FilterKind::Dcso, AnyFilter::Standard(filter)) => {
                 dcso::write_to(filter, &self.data, out)
             }
             (_, filter) => filter.write_to(out),
-        };
-        if self.kind != FilterKind::Bloom && !matches!(self.filter, AnyFilter::Standard(_)) {
-            return Err(no_such_filters(self.kind, &self.filter));
         }
-        let writer = Writer::open(path.as_ref(), Encoding::Filter, &Spool::default())?;
-        write_whole(writer.durable(), write)
     }
 }
 

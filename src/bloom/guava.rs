@@ -39,6 +39,7 @@ use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::{Damage, damaged};
 use crate::io::read::{check_whole, map};
+use crate::kernel::sys::Map;
 use byteorder::{BigEndian, ByteOrder, WriteBytesExt};
 use std::f64::consts::LN_2;
 use std::io::{self, BufWriter, Write};
@@ -140,23 +141,28 @@ pub fn unencoded_chars(text: &str) -> Vec<u8> {
 ///
 /// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
-    load_as(path.as_ref(), parse)
+    load_map(&map(path.as_ref())?, path.as_ref())
 }
 
-/// Reads a file from which `parse` gets parameters and big-endian words. The file does not count
+/// Reads a mapped file as [`load`] does.
+pub(super) fn load_map(file: &Map, path: &Path) -> Result<BloomFilter> {
+    load_as(file, path, parse)
+}
+
+/// Reads a mapped file from which `parse` gets parameters and big-endian words. The file does not count
 /// its keys, so their number is estimated.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(super) fn load_as(
+    file: &Map,
     path: &Path,
     parse: impl FnOnce(&[u8]) -> Result<Parts<'_>, Damage>,
 ) -> Result<BloomFilter> {
-    let file = map(path)?;
-    let (spec, words) = parse(&file).map_err(damaged(path))?;
+    let (spec, words) = parse(file).map_err(damaged(path))?;
     let mut memory = Memory::zeroed(spec.words().ok_or(BuildError::TooLarge)?)?;
     for (ours, theirs) in memory.words_mut().iter_mut().zip(words) {
         *ours = BigEndian::read_u64(theirs);
     }
-    check_whole(&file, path)?;
+    check_whole(file, path)?;
     let mut filter = BloomFilter::from_parts(spec, memory, 0, None);
     filter.key_count = filter.estimated_keys().round() as u64;
     Ok(filter)

@@ -42,6 +42,8 @@ use super::memory::Storage;
 use super::scheme::Scheme;
 use crate::error::{Error, Result};
 use crate::io::page::Damage;
+use crate::io::read::map;
+use crate::kernel::sys::Map;
 use byteorder::{BigEndian, WriteBytesExt};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -87,7 +89,12 @@ pub fn filter(keys: u64, rate: f64, seed: i32) -> Result<BloomFilter, BuildError
 ///
 /// If the file cannot be read or is no such file, or if there is too little memory.
 pub fn load(path: impl AsRef<Path>) -> Result<BloomFilter> {
-    load_as(path.as_ref(), parse)
+    load_map(&map(path.as_ref())?, path.as_ref())
+}
+
+/// Reads a mapped file as [`load`] does.
+pub(super) fn load_map(file: &Map, path: &Path) -> Result<BloomFilter> {
+    load_as(file, path, parse)
 }
 
 fn parse(file: &[u8]) -> Result<Parts<'_>, Damage> {
