@@ -201,7 +201,9 @@ impl Column {
             return Ok(None); // objects or times: an iteration over them gives a better error
         };
         let format = buffer.format().to_owned();
-        if format.to_bytes().ends_with(b"O") {
+        // Numpy's type of an empty list is float.
+        let is_empty = format.as_c_str() == c"d" && buffer.item_count() == 0;
+        if format.to_bytes().ends_with(b"O") || is_empty && buffer.dimensions() == 1 {
             return Ok(None);
         }
         let kind = kind_of(&format, buffer.item_size())?;

@@ -87,6 +87,9 @@ def test_what_is_no_number_is_refused_with_its_place():
     with pytest.raises(TypeError, match="__arrow_c_stream__"):
         bs.BitSet.from_arrow([1])
     assert bs.BitSet(pa.array([])) == bs.BitSet(pa.array([], pa.uint8())) == set()
+    empty = np.array([])  # its type is float
+    assert bs.BitSet(empty) == set() == bs.BitSet([1]) & bs.BitSet(empty)
+    assert len(bs.sort(empty)) == len(bs.BitSet([1]).contains_many(empty)) == 0
 
 
 def test_columns_of_one_name_are_not_chosen_from():
