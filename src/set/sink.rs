@@ -186,9 +186,10 @@ pub(super) fn rewrite(
 ) -> Result<()> {
     let set = SetFile::from_file(file, label.path())?;
     let better = spool.file()?;
-    let mut writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
-    super::plan::Plan::of(&set).run(&mut writer, &Progress::default())?;
-    writer.finish()?;
+    let writer = BitsWriter::new(&better, &spool.label(), format, spool.clone());
+    let mut sink = LettingGo { writer, set: &set, read_bytes: 0 };
+    super::plan::Plan::of(&set).run(&mut sink, &Progress::default())?;
+    sink.writer.finish()?;
     let copy = || -> io::Result<()> {
         let (mut from, mut to) = (&better, file);
         from.rewind()?;
@@ -197,6 +198,50 @@ pub(super) fn rewrite(
         io::copy(&mut from, &mut to).map(drop)
     };
     copy().map_err(label.failed())
+}
+
+/// Writes a set that is read from a mapped file, whose pages it lets go from time to time: the file
+/// may be many times as large as the memory.
+struct LettingGo<'s, 'f> {
+    writer: BitsWriter<'f>,
+    set: &'s SetFile,
+    /// About the bytes that were read since then.
+    read_bytes: usize,
+}
+
+impl LettingGo<'_, '_> {
+    fn read(&mut self, bytes: usize) {
+        /// Most bytes that are in memory.
+        const MOST: usize = 4 << 20;
+        self.read_bytes += bytes;
+        if self.read_bytes >= MOST {
+            self.read_bytes = 0;
+            self.set.let_pages_go();
+        }
+    }
+}
+
+impl ValueSink for LettingGo<'_, '_> {
+    fn container(&mut self, key: u64, container: Container<'_>) -> Result<()> {
+        /// Bytes of a bucket of one container, beside its values.
+        const HEADS: usize = 64;
+        self.read(container.bytes().len() + HEADS);
+        self.writer.container(key, container)
+    }
+
+    fn values(&mut self, values: &[u64]) -> Result<()> {
+        self.read(size_of_val(values));
+        self.writer.values(values)
+    }
+
+    fn begin_stretches(&mut self) -> bool {
+        self.writer.begin_stretches()
+    }
+
+    fn stretch(&mut self, run: [u64; 2]) -> Result<()> {
+        self.read(size_of_val(&run));
+        self.writer.stretch(run)
+    }
 }
 
 /// Writes the values themselves, in a format of numbers.

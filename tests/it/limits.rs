@@ -55,6 +55,22 @@ fn the_peak_stays_below_64_mib_for_any_data_and_strategy() {
     }
 }
 
+/// The first values choose a roaring bitmap, which takes several times as much as the sparse set
+/// that all values choose.
+#[test]
+fn the_peak_stays_below_64_mib_when_a_set_takes_another_form_at_its_end() {
+    let work = Workspace::new();
+    let mut values: Vec<u64> = (0..70_000).chain((0..3_000_000).map(|i| mix(i) >> 1)).collect();
+    work.write("ids", values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>());
+    let ran = work.run("ids --from u64le -o out --to bits --mem 64M --stats=json");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(peak(&ran.err) <= 64 << 20, "{}", ran.err);
+    assert!(work.set("info out", "").quiet().contains("sparse"));
+    values.sort_unstable();
+    values.dedup();
+    assert!(work.set("cat out", "").quiet() == text(values.into_iter()));
+}
+
 #[test]
 fn the_peak_stays_below_64_mib_whatever_becomes_of_lines() {
     let work = Workspace::new();

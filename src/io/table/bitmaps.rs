@@ -16,15 +16,18 @@ use ::parquet::schema::types::{ColumnDescriptor, Type};
 use bytes::BytesMut;
 use std::fs::File;
 use std::io::{self, Write};
-use std::iter;
 use std::sync::Arc;
 
-/// Rows of a row group if there is memory for them.
-const GROUP_ROWS: u64 = 4096;
-const MIN_GROUP_ROWS: u64 = 64;
-const ROW_BYTES: u64 = 3 * 4096;
+/// Most rows of a row group: programs that read all of it need 128 MiB.
+const GROUP_ROWS: usize = 1 << 15;
+/// Fewest bytes of rows that wait for their row group.
+const MIN_WAITING: usize = 1 << 16;
+/// Bytes of a row's bitmap.
+const ROW_BYTES: usize = 4096;
 /// Bytes of a page. The allocator gives the memory of larger pages back to the system after each.
 const PAGE_BYTES: usize = 1 << 15;
+/// Rows that are written together.
+const WRITTEN_ROWS: usize = 2 * PAGE_BYTES / ROW_BYTES;
 /// Rows that are read together.
 const BATCH_ROWS: usize = 64;
 /// Memory for reading the metadata of a file when only its columns are of interest.
@@ -34,10 +37,15 @@ const LOOK_BYTES: u64 = 64 << 20;
 pub(crate) struct BitmapWriter<W: Write + Send> {
     writer: SerializedFileWriter<Holding<W>>,
     buckets: Vec<i64>,
-    /// The bitmaps of these rows, one behind the other, and the end of each.
-    bitmaps: BytesMut,
-    ends: Vec<usize>,
-    group_rows: usize,
+    /// The bitmaps of these rows: all their bytes, or the place and the value of each that is not 0,
+    /// if that is less.
+    bitmaps: Vec<u8>,
+    /// Bytes of each of them.
+    lens: Vec<usize>,
+    /// Most bytes of bitmaps that wait.
+    most: usize,
+    /// The whole bitmaps of some rows.
+    whole: BytesMut,
 }
 
 impl<W: Write + Send> BitmapWriter<W> {
@@ -66,16 +74,11 @@ impl<W: Write + Send> BitmapWriter<W> {
             let out = Holding::new(out);
             SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
         };
-        let rows = (memory_bytes / ROW_BYTES).clamp(MIN_GROUP_ROWS, GROUP_ROWS);
-        let group_rows = usize::try_from(rows).unwrap_or(usize::MAX);
+        // A vector may have twice the capacity.
+        let most = usize::try_from(memory_bytes / 4).unwrap_or(usize::MAX).max(MIN_WAITING);
         let writer = build().map_err(parquet_error)?;
-        Ok(Self {
-            writer,
-            buckets: Vec::new(),
-            bitmaps: BytesMut::new(),
-            ends: Vec::new(),
-            group_rows,
-        })
+        let (buckets, bitmaps, lens) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { writer, buckets, bitmaps, lens, most, whole: BytesMut::new() })
     }
 
     /// Takes the next row.
@@ -83,37 +86,60 @@ impl<W: Write + Send> BitmapWriter<W> {
     /// # Errors
     ///
     /// If it cannot be written.
-    pub(crate) fn row(&mut self, bucket: i64, bitmap: &[u8]) -> io::Result<()> {
+    pub(crate) fn row(&mut self, bucket: i64, bitmap: &[u8; ROW_BYTES]) -> io::Result<()> {
+        let before = self.bitmaps.len();
+        let words = (0_u16..).step_by(8).zip(bitmap.as_chunks::<8>().0);
+        for (first, word) in words.filter(|(_, word)| **word != [0; 8]) {
+            for (place, &byte) in (first..).zip(word).filter(|(_, byte)| **byte != 0) {
+                let [low, high] = place.to_le_bytes();
+                self.bitmaps.extend_from_slice(&[low, high, byte]);
+            }
+            if self.bitmaps.len() - before >= ROW_BYTES {
+                self.bitmaps.truncate(before);
+                self.bitmaps.extend_from_slice(bitmap);
+                break;
+            }
+        }
         self.buckets.push(bucket);
-        self.bitmaps.extend_from_slice(bitmap);
-        self.ends.push(self.bitmaps.len());
-        if self.buckets.len() < self.group_rows { Ok(()) } else { self.group() }
+        self.lens.push(self.bitmaps.len() - before);
+        let waits = self.buckets.len() < GROUP_ROWS && self.bitmaps.len() < self.most;
+        if waits { Ok(()) } else { self.group() }
     }
 
+    /// Writes the rows that wait as a row group.
     fn group(&mut self) -> io::Result<()> {
-        let shared = std::mem::take(&mut self.bitmaps).freeze();
-        let starts = iter::once(&0).chain(&self.ends);
-        let places = starts.zip(&self.ends).map(|(start, end)| *start..*end);
-        let bitmaps: Vec<ByteArray> = places.map(|place| shared.slice(place).into()).collect();
+        let Self { writer, buckets, bitmaps, lens, whole, .. } = self;
         let mut write = || {
-            let mut group = self.writer.next_row_group()?;
+            let mut group = writer.next_row_group()?;
             if let Some(mut column) = group.next_column()? {
-                column.typed::<Int64Type>().write_batch(&self.buckets, None, None)?;
+                column.typed::<Int64Type>().write_batch(buckets, None, None)?;
                 column.close()?;
             }
             if let Some(mut column) = group.next_column()? {
-                column.typed::<ByteArrayType>().write_batch(&bitmaps, None, None)?;
+                let mut rest = &bitmaps[..];
+                for lens in lens.chunks(WRITTEN_ROWS) {
+                    for &len in lens {
+                        let (stored, later) = rest.split_at(len);
+                        append(whole, stored);
+                        rest = later;
+                    }
+                    let shared = std::mem::take(whole).freeze();
+                    let rows = (0..lens.len()).map(|row| row * ROW_BYTES);
+                    let rows = rows.map(|at| shared.slice(at..at + ROW_BYTES).into());
+                    let rows: Vec<ByteArray> = rows.collect();
+                    column.typed::<ByteArrayType>().write_batch(&rows, None, None)?;
+                    drop(rows);
+                    *whole = shared.try_into_mut().unwrap_or_default(); // to use the memory again
+                    whole.clear();
+                }
                 column.close()?;
             }
             group.close().map(drop)
         };
         write().map_err(parquet_error)?;
         self.buckets.clear();
-        self.ends.clear();
-        drop(bitmaps);
-        // The memory serves the next rows, which spares the system the mapping of new memory.
-        self.bitmaps = shared.try_into_mut().unwrap_or_default();
         self.bitmaps.clear();
+        self.lens.clear();
         Ok(())
     }
 
@@ -127,6 +153,22 @@ impl<W: Write + Send> BitmapWriter<W> {
             self.group()?;
         }
         self.writer.into_inner().map_err(parquet_error)?.finish()
+    }
+}
+
+/// Bytes of a byte of a bitmap that waits with its place.
+const PLACED_BYTES: usize = 3;
+
+/// Appends a whole bitmap of which `stored` waited.
+fn append(whole: &mut BytesMut, stored: &[u8]) {
+    if stored.len() == ROW_BYTES {
+        whole.extend_from_slice(stored);
+        return;
+    }
+    let start = whole.len();
+    whole.resize(start + ROW_BYTES, 0);
+    for [low, high, byte] in stored.as_chunks::<PLACED_BYTES>().0 {
+        whole[start + usize::from(u16::from_le_bytes([*low, *high]))] = *byte;
     }
 }
 

@@ -71,7 +71,7 @@ impl<W: Write + Send> BitmapWriter<W> {
         Err(io::Error::new(io::ErrorKind::Unsupported, what))
     }
 
-    pub(crate) fn row(&mut self, _: i64, _: &[u8]) -> io::Result<()> {
+    pub(crate) fn row(&mut self, _: i64, _: &[u8; 4096]) -> io::Result<()> {
         match self.0 {}
     }
 

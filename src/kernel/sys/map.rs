@@ -1,7 +1,7 @@
 //! Maps files into memory.
 
 use super::guard::{Guarded, guarded};
-use memmap2::{Mmap, MmapMut};
+use memmap2::{Mmap, MmapMut, UncheckedAdvice};
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
@@ -14,14 +14,17 @@ pub(crate) struct Map {
     bytes: Mmap,
     /// The mapped file, whose length is compared; none unless the map is guarded.
     file: Option<File>,
+    /// Whether the bytes are those of a file, which has them even if the map lets them go.
+    is_of_file: bool,
 }
 
 impl Map {
     fn new(bytes: Mmap, file: Option<&File>) -> io::Result<Self> {
         let range = bytes.as_ptr_range();
         let guarded = guarded(range.start.addr(), range.end.addr());
+        let is_of_file = file.is_some();
         let file = file.filter(|_| guarded.is_some()).map(File::try_clone).transpose()?;
-        Ok(Self { guarded, bytes, file })
+        Ok(Self { guarded, bytes, file, is_of_file })
     }
 
     /// The length of the file, if that is now less than the map's. A cut in the middle of a page
@@ -30,6 +33,18 @@ impl Map {
         let Some(file) = &self.file else { return Ok(None) };
         let len = file.metadata()?.len();
         Ok((len < self.bytes.len() as u64).then_some(len))
+    }
+
+    /// Lets the pages go that were read so far, so that they no longer count as memory of this
+    /// process. Who reads them again gets them from the file.
+    #[expect(unsafe_code, reason = "no safe way to let pages of a map go")]
+    pub(crate) fn let_pages_go(&self) {
+        if self.is_of_file {
+            // SAFETY: the map is read-only, and nobody changes its file (see `map_file`): the pages
+            // hold the same when they are read again.
+            let advised = unsafe { self.bytes.unchecked_advise(UncheckedAdvice::DontNeed) };
+            let _ = advised; // a refusal only costs memory
+        }
     }
 
     /// Whether bytes were read that the file no longer has. They are zeros now.

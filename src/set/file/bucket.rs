@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
 use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
 /// The containers of one bitmap.
@@ -19,6 +19,41 @@ pub(crate) struct BucketEncoder<B> {
     form: Scratch,
     /// The bytes of a small body that is being copied.
     block: Vec<u8>,
+}
+
+/// Bytes that wait in memory, or in a temporary file if they are many.
+#[derive(Debug)]
+pub(crate) struct Spooled {
+    file: SpooledTempFile,
+    folder: PathBuf,
+    memory_bytes: usize,
+}
+
+impl Spooled {
+    fn new(folder: PathBuf, memory_bytes: usize) -> Self {
+        let file = tempfile::spooled_tempfile_in(memory_bytes, &folder);
+        Self { file, folder, memory_bytes }
+    }
+
+    /// Forgets the bytes. The next ones wait in memory again.
+    fn clear(&mut self) -> io::Result<()> {
+        if self.file.is_rolled() {
+            *self = Self::new(std::mem::take(&mut self.folder), self.memory_bytes);
+            return Ok(());
+        }
+        self.file.rewind()?;
+        self.file.set_len(0)
+    }
+}
+
+impl Write for Spooled {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// A body of up to this size is copied through memory that is kept: `io::copy` clears the whole
@@ -72,17 +107,16 @@ pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
     cookie + 4 * count + if has_offsets { 4 * count } else { 0 }
 }
 
-impl BucketEncoder<SpooledTempFile> {
+impl BucketEncoder<Spooled> {
     /// Keeps up to `memory_bytes` of containers in memory, and more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
-        let body = tempfile::spooled_tempfile_in(memory_bytes, folder);
-        Self::of(body)
+        Self::of(Spooled::new(folder.to_path_buf(), memory_bytes))
     }
 
     /// Moves the body to another writer and goes on there.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
-        self.body.rewind()?;
-        io::copy(&mut self.body, &mut body)?;
+        self.body.file.rewind()?;
+        io::copy(&mut self.body.file, &mut body)?;
         let Self { heads, body_bytes, form, block, .. } = self;
         Ok(BucketEncoder { heads, body, body_bytes, form, block })
     }
@@ -91,17 +125,16 @@ impl BucketEncoder<SpooledTempFile> {
     pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let head = self.head();
         out.write_all(&head)?;
-        self.body.rewind()?;
+        self.body.file.rewind()?;
         if self.body_bytes <= SMALL_BODY {
             self.block.clear();
-            self.body.read_to_end(&mut self.block)?;
+            self.body.file.read_to_end(&mut self.block)?;
             out.write_all(&self.block)?;
         } else {
-            io::copy(&mut self.body, out)?;
+            io::copy(&mut self.body.file, out)?;
         }
         self.heads.clear();
-        self.body.rewind()?;
-        self.body.set_len(0)?;
+        self.body.clear()?;
         Ok(head.len() as u64 + std::mem::take(&mut self.body_bytes))
     }
 }
@@ -217,5 +250,27 @@ impl<B: Write> BucketEncoder<B> {
             }
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_bitmap_behind_a_large_one_waits_in_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut encoder = BucketEncoder::new(folder.path(), 1000);
+        let mut sizes = Vec::new();
+        for (len, is_rolled) in [(100_u16, false), (2000, true), (100, false), (3000, true)] {
+            let lows: Vec<[u8; 2]> = (0..len).map(|low| (low * 2).to_le_bytes()).collect();
+            encoder.push(7, Container::Array(&lows), len.into()).unwrap();
+            assert_eq!(encoder.body.file.is_rolled(), is_rolled, "{len} values");
+            let mut out = Vec::new();
+            sizes.push(encoder.write_to(&mut out).unwrap());
+            assert_eq!(sizes.last(), Some(&(out.len() as u64)));
+            assert!(out.ends_with(lows.as_flattened()));
+        }
+        assert_eq!(sizes[0], sizes[2]);
     }
 }

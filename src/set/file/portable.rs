@@ -1,11 +1,10 @@
 //! Writes ascending containers in the portable roaring format.
 
-use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
+use super::bucket::{BucketEncoder, Spooled, container_bytes, head_bytes, out_of_order};
 use crate::io::write::{Deferred, Spool};
 use crate::set::container::{Container, SPAN};
 use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, Write};
-use tempfile::SpooledTempFile;
 
 /// Writes ascending containers in the portable roaring format, of 64 bits if a key needs them. The
 /// first 8 bytes of a 64-bit bitmap, the number of its buckets, are 0: a caller that can go back
@@ -13,7 +12,7 @@ use tempfile::SpooledTempFile;
 #[derive(Debug)]
 pub(crate) struct PortableWriter<W> {
     pub(super) out: W,
-    pub(super) bucket: BucketEncoder<SpooledTempFile>,
+    pub(super) bucket: BucketEncoder<Spooled>,
     high: u32,
     written: u64,
     /// Number of values in the buckets that are written.

@@ -176,6 +176,11 @@ impl SetFile {
         Self::from_map(map_file(file).map_err(Error::io("map", path))?, path)
     }
 
+    /// Lets the pages of its file go that were read so far; see [`Map::let_pages_go`].
+    pub(crate) fn let_pages_go(&self) {
+        self.map.let_pages_go();
+    }
+
     /// One set of a `.sets` file that is mapped; `path` is its name.
     pub(crate) fn from_member(map: Arc<Map>, path: PathBuf, member: Member) -> Result<Self> {
         let set = Self { path, map, content: Content::Keyed(member), is_named: false };

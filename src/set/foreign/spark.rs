@@ -219,7 +219,7 @@ impl<'p, W: Write + Send> RowSink<'p, W> {
     }
 
     fn write(&mut self, (bucket, bitmap): &Row) -> Result<()> {
-        self.table.row(*bucket, &bitmap[..]).map_err(Error::io("write", self.path))
+        self.table.row(*bucket, bitmap).map_err(Error::io("write", self.path))
     }
 }
 
