@@ -110,9 +110,22 @@ impl<'a> Member<'a> {
     }
 }
 
+/// Whether one of the sets of these plans is sparse.
+fn has_sparse(plans: &[Plan<'_>]) -> bool {
+    plans.iter().any(|plan| match plan {
+        Plan::Set(leaf) => leaf.set().view().walk().is_some(),
+        Plan::Join(_, plans) => has_sparse(plans),
+        Plan::Gather(_, members) => has_sparse(members.plans()),
+        Plan::Range(..) => false,
+    })
+}
+
 impl<'a> Merge<'a> {
     /// The plan as a merge; none unless its sets are sparse, or few values beside sparse sets.
     pub(super) fn of(plan: &Plan<'a>) -> Option<Self> {
+        if !has_sparse(std::slice::from_ref(plan)) {
+            return None;
+        }
         let (rule, members) = match plan {
             Plan::Set(_) => (Rule::First { kept: true }, vec![plan]),
             Plan::Join(Op::And, plans) => (Rule::First { kept: true }, plans.iter().collect()),
@@ -130,11 +143,7 @@ impl<'a> Merge<'a> {
             Plan::Gather(among, members) => (Rule::Among(*among), members.plans().iter().collect()),
             Plan::Range(..) => return None,
         };
-        let is_sparse = |plan: &&Plan<'_>| match plan {
-            Plan::Set(leaf) => leaf.set().view().walk().is_some(),
-            _ => false,
-        };
-        if members.len() > MAX_SETS || !members.iter().any(is_sparse) {
+        if members.len() > MAX_SETS {
             return None;
         }
         let mut sets: Vec<_> = members.into_iter().map(Member::of).collect::<Option<_>>()?;
