@@ -146,12 +146,28 @@ impl<'a> Merge<'a> {
         if members.len() > MAX_SETS {
             return None;
         }
-        let mut sets: Vec<_> = members.into_iter().map(Member::of).collect::<Option<_>>()?;
         if matches!(plan, Plan::Join(Op::And, _)) {
-            // The other sets move on to the values of the smallest one.
-            sets.sort_by_key(|member| member.walk.len());
+            return Self::of_all(members);
         }
+        let sets = members.into_iter().map(Member::of).collect::<Option<_>>()?;
         Some(Self { rule, sets, batch: Batch::default() })
+    }
+
+    /// The values that all of these plans have.
+    fn of_all(plans: Vec<&Plan<'a>>) -> Option<Self> {
+        let (mut sets, mut first, mut last) = (Vec::new(), 0, u64::MAX);
+        for plan in plans {
+            if let Plan::Range(from, to) = plan {
+                (first, last) = (first.max(*from), last.min(*to));
+            } else {
+                sets.push(Member::of(plan)?);
+            }
+        }
+        // The other sets move on to the values of the smallest one.
+        sets.sort_by_key(|member| member.walk.len());
+        let all = Self { rule: Rule::First { kept: true }, sets, batch: Batch::default() };
+        // Without a merge, containers tell what damage there is, and that there are no values.
+        (first <= last).then(|| all.within(first, last.checked_add(1)).ok()).flatten()
     }
 
     /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
@@ -404,6 +420,54 @@ mod tests {
                     }).unwrap();
                 }
                 prop_assert_eq!(&found, &expected);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn values_of_a_range_are_those_of_the_model(
+            values in prop::collection::vec(prop_oneof![any::<u64>(), 0..1_u64 << 20], 1..300),
+            ends in prop::collection::vec(prop_oneof![any::<u64>(), 0..1_u64 << 20], 4),
+            places in prop::collection::vec(any::<prop::sample::Index>(), 2),
+            count in 1_u64..9,
+        ) {
+            let progress = Progress::default();
+            let model: BTreeSet<u64> = values.iter().copied().collect();
+            let set = sparse(&model.iter().copied().collect::<Vec<_>>());
+            // Ranges that begin and end anywhere, or at values.
+            let at: Vec<u64> = places.iter().map(|place| values[place.index(values.len())]).collect();
+            for [a, b, c, d] in [[ends[0], ends[1], 0, u64::MAX], [ends[0], ends[1], ends[2], ends[3]],
+                [at[0], at[1], 0, u64::MAX], [0, at[0], at[1], u64::MAX]]
+            {
+                let ranges = [[a.min(b), a.max(b)], [c.min(d), c.max(d)]];
+                let (first, last) = (ranges[0][0].max(ranges[1][0]), ranges[0][1].min(ranges[1][1]));
+                let expected: Vec<u64> = model.iter().copied()
+                    .filter(|value| (first..=last.max(first)).contains(value) && first <= last).collect();
+                let plan = || {
+                    let ranges = ranges.iter().map(|&[first, last]| Plan::range(first, last));
+                    Plan::join(Op::And, std::iter::once(Plan::of(&set)).chain(ranges).collect())
+                };
+                prop_assert_eq!(plan().count(&progress).unwrap(), expected.len() as u64);
+                let Some(merge) = Merge::of(&plan()) else {
+                    prop_assert!(first > last);
+                    continue;
+                };
+                for (cut, pieces) in [(false, 1), (true, count)] {
+                    let mut found = Vec::new();
+                    let merge = || Merge::of(&plan()).unwrap();
+                    let windows = if cut { merge().windows(pieces).unwrap() } else { vec![(0, merge())] };
+                    for (first, window) in windows {
+                        window.walk(first >> 16, &progress, |values| {
+                            found.extend_from_slice(values);
+                            Ok(())
+                        }).unwrap();
+                    }
+                    prop_assert_eq!(&found, &expected);
+                }
+                drop(merge);
             }
         }
     }

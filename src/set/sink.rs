@@ -100,7 +100,8 @@ pub(crate) fn temporary_bits(
     SetFile::from_file(&file, path)
 }
 
-/// The same in the representation that suits the first values. It is written once only.
+/// The same in the representation that suits the first values. It is written once only, unless it
+/// takes much more than it should.
 pub(crate) fn temporary_set(
     path: &Path,
     spool: &Spool,
@@ -109,7 +110,9 @@ pub(crate) fn temporary_set(
     let file = spool.file()?;
     let mut writer = BitsWriter::temporary(&file, spool.clone());
     produce(&mut writer)?;
-    writer.finish()?;
+    if let Some(better) = writer.finish()?.better {
+        rewrite(&file, &spool.label(), spool, better)?;
+    }
     SetFile::from_file(&file, path)
 }
 

@@ -186,6 +186,29 @@ fn very_many_questions_are_answered_as_the_model_says() {
     }
 }
 
+/// Containers of one value, of which most are not asked for.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn few_questions_to_many_containers_are_answered_as_the_model_says() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let folder = tempfile::tempdir().unwrap();
+    for base in [0, (1 << 40) + 12_345, u64::MAX - (12_000 << 16)] {
+        let value = |number: u64| base + (number << 16) + number * 7 % 50;
+        let set: BTreeSet<u64> = (0..12_000).filter(|number| number % 5 != 3).map(value).collect();
+        for count in [100, 1000, 10_000] {
+            let asked: Vec<u64> = (0..count)
+                .map(|_| value(random.u64(..12_000)) + u64::from(random.u8(..) < 50))
+                .collect();
+            let expected: Vec<bool> = asked.iter().map(|value| set.contains(value)).collect();
+            for x in representations(&set, folder.path(), "x") {
+                let mut is_in = vec![false; asked.len()];
+                x.as_set().view().contains_many(&asked, &mut is_in).unwrap();
+                assert!(is_in == expected, "{count} values from {base} on");
+            }
+        }
+    }
+}
+
 fn found(set: &IntegerSet) -> BTreeSet<u64> {
     set.iter().collect()
 }

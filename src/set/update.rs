@@ -10,6 +10,7 @@ use crate::progress::Progress;
 use crate::set::container::Op;
 use crate::set::file::{SetFile, SetKind, Spool};
 use crate::set::keyed::open_named;
+use crate::set::view::SetView;
 use std::path::Path;
 
 /// A change of a set file that is not made yet; [`SetFile::update`] begins one.
@@ -97,10 +98,21 @@ impl<'a> Update<'a> {
             SetKind::Roaring | SetKind::Treemap => SetFormat::Roaring,
             SetKind::Keyed => return Err(one_of_many()),
         };
-        let plans = |sets: Vec<Operand<'a>>| sets.into_iter().map(Plan::set);
-        let kept = std::iter::once(Plan::of(&old)).chain(plans(self.removed));
-        let kept = Plan::join(Op::AndNot, kept.collect());
-        let plan = Plan::join(Op::Or, std::iter::once(kept).chain(plans(self.added)).collect());
+        let mut kept = vec![Plan::of(&old)];
+        add_plans(&mut kept, self.removed)?;
+        let mut plans = vec![Plan::join(Op::AndNot, kept)];
+        add_plans(&mut plans, self.added)?;
+        let plan = Plan::join(Op::Or, plans);
         write_file(self.path, format, &self.spool, true, |sink| plan.run(sink, progress))
     }
+}
+
+/// Adds the sets that have values: a plan of fewer sets may be carried out faster.
+fn add_plans<'a>(plans: &mut Vec<Plan<'a>>, sets: Vec<Operand<'a>>) -> Result<()> {
+    for set in sets {
+        if !set.ask(SetView::is_empty)? {
+            plans.push(Plan::set(set));
+        }
+    }
+    Ok(())
 }

@@ -40,6 +40,11 @@ fn is_much_less(bytes: u64, others: u64) -> bool {
     bytes.saturating_mul(5) < others.saturating_mul(4)
 }
 
+/// Whether a set of so many values is quicker as a sparse one than as a roaring bitmap of `bytes`.
+pub(super) fn is_for_sparse(bytes: u64, cardinality: u64) -> bool {
+    bytes / 6 > cardinality
+}
+
 impl Sizes {
     /// Counts a container of `len` values, at least one; `last` is the largest of them.
     pub(crate) fn add(&mut self, key: u64, container: Container<'_>, len: u32, last: u64) {
@@ -154,7 +159,11 @@ impl Sizes {
     pub(super) fn quickest(self, cardinality: u64) -> SetFormat {
         let roaring = self.closed();
         let bytes = roaring.bytes() + roaring.table_bytes();
-        if bytes / 6 > cardinality { SetFormat::SparseBits } else { SetFormat::RoaringBits }
+        if is_for_sparse(bytes, cardinality) {
+            SetFormat::SparseBits
+        } else {
+            SetFormat::RoaringBits
+        }
     }
 
     /// The same, for a set that takes `listed` bytes as a list of runs.

@@ -5,7 +5,7 @@ use super::bucket::{in_order, out_of_order};
 use super::extent::Extent;
 use super::header::{Header, Representation};
 use super::runs::Runs;
-use super::sizes::Sizes;
+use super::sizes::{Sizes, is_for_sparse};
 use super::sparse::Sparse;
 use crate::error::{Error, Result};
 use crate::io::page::{HEADER_BYTES, Section};
@@ -117,6 +117,10 @@ enum Body<'f> {
     Runs(Runs<'f>),
 }
 
+/// A roaring bitmap for a few questions is written again if it should be a sparse set and has more
+/// bytes: less costs no memory worth the time.
+const WIDE_BYTES: u64 = if cfg!(test) { 1 << 16 } else { 16 << 20 };
+
 /// A file that is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Finished {
@@ -199,11 +203,18 @@ impl<'f> BitsWriter<'f> {
             Ok(header.checksums.end())
         };
         let bytes = finish().map_err(label.failed())?;
-        let best = self.sizes.map(|sizes| match is {
-            SetFormat::RoaringBits => sizes.best(extent, bytes),
-            SetFormat::RunBits => sizes.best_beside_runs(extent, bytes),
-            _ => sizes.best(extent, sizes.roaring_bytes()),
-        });
+        let best = match (self.sizes, is) {
+            _ if self.is_temporary => {
+                // The first values lay together, and later ones far apart.
+                let is_wide =
+                    is == SetFormat::RoaringBits && is_for_sparse(bytes, extent.cardinality);
+                (is_wide && bytes > WIDE_BYTES).then_some(SetFormat::SparseBits)
+            }
+            (None, _) => None,
+            (Some(sizes), SetFormat::RoaringBits) => Some(sizes.best(extent, bytes)),
+            (Some(sizes), SetFormat::RunBits) => Some(sizes.best_beside_runs(extent, bytes)),
+            (Some(sizes), _) => Some(sizes.best(extent, sizes.roaring_bytes())),
+        };
         Ok(Finished { extent, better: best.filter(|&best| best != is) })
     }
 

@@ -110,6 +110,19 @@ pub(super) fn inline(text: &[u8]) -> Result<Content<'static>, Damage> {
 const DIGITS: &[u8; 85] =
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
 
+/// The number that each byte stands for as a digit; other bytes are no digits.
+const NUMBERS: [Option<u8>; 256] = {
+    let mut numbers = [None; 256];
+    let mut number = 0;
+    while number < DIGITS.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "below 85")]
+        let digit = number as u8;
+        numbers[DIGITS[number] as usize] = Some(digit);
+        number += 1;
+    }
+    numbers
+};
+
 fn from_z85(text: &[u8]) -> Result<Vec<u8>, Damage> {
     let (groups, rest) = text.as_chunks::<5>();
     if !rest.is_empty() {
@@ -120,11 +133,11 @@ fn from_z85(text: &[u8]) -> Result<Vec<u8>, Damage> {
     for (index, group) in groups.iter().enumerate() {
         let mut number = 0_u64;
         for (place, character) in group.iter().enumerate() {
-            let digit = DIGITS.iter().position(|digit| digit == character).ok_or(Damage {
+            let digit = NUMBERS[usize::from(*character)].ok_or(Damage {
                 offset: (5 * index + place) as u64,
                 what: "this is no character of Z85",
             })?;
-            number = 85 * number + digit as u64;
+            number = 85 * number + u64::from(digit);
         }
         let number = u32::try_from(number).map_err(|_| Damage {
             offset: 5 * index as u64,

@@ -71,9 +71,6 @@ impl Maker<'_> {
     }
 }
 
-/// Containers that are checked one by one before a search.
-const NEAR: usize = 4;
-
 /// A container with its key, which is the upper bits of its values.
 pub(crate) type Keyed<'a> = (u64, Container<'a>);
 
@@ -181,18 +178,10 @@ impl<'a> Cursor<'a> {
             Shape::Memory(containers) => self.slot = containers.advance(self.slot, key),
             Shape::Dense(dense) => self.next = self.next.max(dense.place(key)),
             Shape::Roaring(roaring) => {
-                // Mostly it is one of the next containers.
-                for _ in 0..NEAR {
-                    if self.next >= roaring.len() || u64::from(roaring.key(self.next)) >= key {
-                        return;
-                    }
-                    self.next += 1;
-                }
-                let place = match u16::try_from(key) {
-                    Ok(key) => roaring.find(key).unwrap_or_else(|place| place),
+                self.next = match u16::try_from(key) {
+                    Ok(key) => roaring.find_from(self.next, key),
                     Err(_) => roaring.len(),
                 };
-                self.next = self.next.max(place);
             }
             Shape::Treemap(treemap) => {
                 let Ok(high) = u32::try_from(key >> 16) else {
@@ -201,8 +190,7 @@ impl<'a> Cursor<'a> {
                 };
                 if let Some((bucket, roaring, next)) = &mut self.bucket {
                     if *bucket == high {
-                        let (Ok(place) | Err(place)) = roaring.find(low_key(key));
-                        *next = place.max(*next);
+                        *next = roaring.find_from(*next, low_key(key));
                     }
                     if *bucket >= high {
                         return;

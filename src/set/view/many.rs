@@ -399,6 +399,10 @@ impl<'a> Prober<'a> {
     }
 
     fn look_up<O: Offset>(&mut self, len: usize) -> Result<(), Damage> {
+        /// Bytes of a container of one value in a roaring bitmap, with its head.
+        const LEAST_BYTES: usize = 10;
+        /// Containers that are read in the time of going to one of them.
+        const NEAR_CONTAINERS: usize = 2;
         if let Some(fewest) = self.fewest_for_bitmap(len) {
             return self.look_up_in_bitmaps::<O>(fewest);
         }
@@ -416,7 +420,17 @@ impl<'a> Prober<'a> {
         }
         let mut cursor = Ahead::new(view);
         let mut containers = vec![None; pieces.containers()];
+        let mut ascending = Vec::new();
+        let many = pieces.containers().min(pieces.bytes / LEAST_BYTES) / NEAR_CONTAINERS;
         self.each_piece(|piece, offsets: &[O], answers| {
+            if offsets.len() < many {
+                put_in_order(offsets, &mut ascending);
+                for &(offset, place) in &ascending {
+                    let value = pieces.base.wrapping_add(offset.into()); // as it was subtracted
+                    answers[place as usize] = cursor.has(value)?;
+                }
+                return Ok(());
+            }
             cursor.fill(pieces.first_key(piece), &mut containers)?;
             look_up_in_containers(&containers, offsets, answers);
             Ok(())
@@ -488,9 +502,7 @@ impl<'a> Prober<'a> {
         self.each_piece(|_, offsets: &[O], answers| {
             for (offsets, answers) in offsets.chunks(TOGETHER).zip(answers.chunks_mut(TOGETHER)) {
                 let mut walk = Walk::new(sparse);
-                ascending.clear();
-                ascending.extend((0_u32..).zip(offsets).map(|(place, &offset)| (offset, place)));
-                ascending.sort_unstable();
+                put_in_order(offsets, &mut ascending);
                 for &(offset, place) in &ascending {
                     let value = base.wrapping_add(offset.into()); // as it was subtracted
                     walk.seek(value)?;
@@ -500,6 +512,13 @@ impl<'a> Prober<'a> {
             Ok(())
         })
     }
+}
+
+/// Puts offsets in order, each with its place.
+fn put_in_order<O: Offset>(offsets: &[O], ascending: &mut Vec<(O, u32)>) {
+    ascending.clear();
+    ascending.extend((0_u32..).zip(offsets).map(|(place, &offset)| (offset, place)));
+    ascending.sort_unstable();
 }
 
 fn miscounted(_: Miscounted) -> Damage {
@@ -589,6 +608,13 @@ impl<'a> Ahead<'a> {
             self.ahead = self.cursor.advance()?;
         }
         Ok(())
+    }
+
+    /// Whether the set has `value`; values must not descend from call to call.
+    fn has(&mut self, value: u64) -> Result<bool, Damage> {
+        let (key, low) = split(value);
+        self.go_to(key)?;
+        Ok(self.ahead == Some(key) && self.cursor.here().contains(low))
     }
 
     /// The number of the container that was met, from `first_key` on, if it is below `count`.

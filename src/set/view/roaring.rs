@@ -227,6 +227,27 @@ impl<'a> RoaringView<'a> {
         find_key(self.len(), key, |index| self.key(index))
     }
 
+    /// The index of the container of `key`, or of the next one, if none before `from` has such a key.
+    /// It looks near `from` first.
+    pub(crate) fn find_from(self, mut from: usize, key: u16) -> usize {
+        /// Containers that are looked at one by one. Mostly it is one of them.
+        const NEAR: usize = 4;
+        for _ in 0..NEAR {
+            if from >= self.len() || self.key(from) >= key {
+                return from;
+            }
+            from += 1;
+        }
+        let mut step = 1;
+        while from + step < self.len() && self.key(from + step) < key {
+            from += step;
+            step *= 2;
+        }
+        let rest = (self.len() - from).min(step + 1);
+        let (Ok(place) | Err(place)) = find_key(rest, key, |index| self.key(from + index));
+        from + place
+    }
+
     /// Number of values in the containers before `index`.
     pub(crate) fn rank(self, index: usize) -> u64 {
         match self.ranks.and_then(|ranks| ranks.get(index)) {

@@ -111,7 +111,8 @@ impl<'a> Walk<'a> {
         Self { origin, rank: 0, block, filled: 0, next: 0, wanted, met: None, end, behind }
     }
 
-    /// The values from `first` on, up to those below `behind` if there is an end.
+    /// The values of a walk that has not begun from `first` on, up to those below `behind` if there
+    /// is an end.
     pub(crate) fn within(&self, first: u64, behind: Option<u64>) -> Result<Self, Damage> {
         let rank = self.origin.rank(first)?;
         let end = match behind {
@@ -121,7 +122,11 @@ impl<'a> Walk<'a> {
         if end < rank {
             return Err(DISORDER);
         }
-        Ok(Self { rank, end, behind, met: first.checked_sub(1), ..Self::over(self.origin.clone()) })
+        let rank = rank.max(self.rank);
+        let end = end.min(self.end).max(rank);
+        let behind = behind.into_iter().chain(self.behind).min();
+        let met = first.checked_sub(1).max(self.met);
+        Ok(Self { rank, met, end, behind, ..Self::over(self.origin.clone()) })
     }
 
     /// The value that has `rank` values before it.
