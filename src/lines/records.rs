@@ -82,7 +82,8 @@ impl Records {
         self.flush()?;
         let Self { file, folder, buffer_bytes, count, .. } = self;
         let buffer = Vec::new();
-        Ok(RecordReader { file, folder, offset: 0, buffer, at: 0, buffer_bytes, left: count })
+        let (offset, at, len) = (0, 0, 0);
+        Ok(RecordReader { file, folder, offset, buffer, at, len, buffer_bytes, left: count })
     }
 }
 
@@ -94,6 +95,8 @@ pub(super) struct RecordReader {
     offset: u64,
     buffer: Vec<u8>,
     at: usize,
+    /// Bytes of the line whose number was read last.
+    len: usize,
     buffer_bytes: usize,
     left: u64,
 }
@@ -101,6 +104,14 @@ pub(super) struct RecordReader {
 impl RecordReader {
     /// The next record.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
+        match self.next_number()? {
+            Some(number) => Ok(Some((number, self.line()?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of the next record. Its line, which may be long, is not read yet.
+    fn next_number(&mut self) -> Result<Option<u64>> {
         if self.left == 0 {
             self.buffer = Vec::new();
             return Ok(None);
@@ -109,12 +120,17 @@ impl RecordReader {
         self.need(HEAD_BYTES)?;
         let head = &self.buffer[self.at..];
         let number = LittleEndian::read_u64(head);
-        let len = LittleEndian::read_u32(&head[8..]) as usize;
+        self.len = LittleEndian::read_u32(&head[8..]) as usize;
         self.at += HEAD_BYTES;
-        self.need(len)?;
-        let line = self.at..self.at + len;
+        Ok(Some(number))
+    }
+
+    /// The line of the record whose number was read.
+    fn line(&mut self) -> Result<&[u8]> {
+        self.need(self.len)?;
+        let line = self.at..self.at + self.len;
         self.at = line.end;
-        Ok(Some((number, &self.buffer[line])))
+        Ok(&self.buffer[line])
     }
 
     /// Fills the buffer with at least so many bytes.
@@ -125,6 +141,7 @@ impl RecordReader {
         }
         self.buffer.drain(..self.at);
         self.at = 0;
+        self.buffer.shrink_to(self.buffer_bytes); // if there was a long line
         self.buffer.resize(self.buffer_bytes.max(bytes), 0);
         let mut filled = there;
         while filled < bytes {
@@ -207,24 +224,16 @@ pub(super) fn merge(
 ) -> Result<()> {
     let readers = files.into_iter().filter(|file| !file.is_empty()).map(Records::read);
     let mut readers = readers.collect::<Result<Vec<_>>>()?;
-    // The next record of a file is read when the one before was handed over.
-    let mut lines = vec![Vec::new(); readers.len()];
+    // The line of a record is read when its turn comes: only one long line is in memory.
     let mut heap = BinaryHeap::new();
-    for (index, (reader, line)) in readers.iter_mut().zip(&mut lines).enumerate() {
-        if let Some((number, next)) = reader.next()? {
-            line.extend_from_slice(next);
-            heap.push(Reverse((number, index)));
-        }
+    for (index, reader) in readers.iter_mut().enumerate() {
+        heap.extend(reader.next_number()?.map(|number| Reverse((number, index))));
     }
     while let Some(mut top) = heap.peek_mut() {
         let Reverse((number, index)) = *top;
-        visit(number, &lines[index])?;
-        match readers[index].next()? {
-            Some((number, next)) => {
-                lines[index].clear();
-                lines[index].extend_from_slice(next);
-                *top = Reverse((number, index));
-            }
+        visit(number, readers[index].line()?)?;
+        match readers[index].next_number()? {
+            Some(number) => *top = Reverse((number, index)),
             None => {
                 std::collections::binary_heap::PeekMut::pop(top);
             }

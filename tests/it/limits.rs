@@ -55,6 +55,20 @@ fn the_peak_stays_below_64_mib_for_any_data_and_strategy() {
     }
 }
 
+#[test]
+fn the_peak_stays_below_64_mib_however_long_lines_are_compared() {
+    let work = Workspace::new();
+    let long = "x".repeat(1_000_000);
+    let lines: Vec<String> = (0..150).map(|number| format!("{number}{long}\n")).collect();
+    work.write("lines", lines.concat());
+    for command in ["bloom dedup --exact lines", "bloom common lines lines"] {
+        let ran = work.set(&format!("{command} -S 64M --stats=json"), "");
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
+        assert!(ran.out == lines.concat(), "{command}");
+        assert!(peak(&ran.err) <= 64 << 20, "{command}: {}", ran.err);
+    }
+}
+
 /// The first values choose a roaring bitmap, which takes several times as much as the sparse set
 /// that all values choose.
 #[test]
