@@ -149,8 +149,8 @@ pub(super) fn load_map(file: &Map, path: &Path) -> Result<BloomFilter> {
     load_as(file, path, parse)
 }
 
-/// Reads a mapped file from which `parse` gets parameters and big-endian words. The file does not count
-/// its keys, so their number is estimated.
+/// Reads a mapped file from which `parse` gets parameters and big-endian words. The file does not
+/// count its keys, so their number is estimated.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
 pub(super) fn load_as(
     file: &Map,

@@ -128,7 +128,7 @@ impl<'a> Merge<'a> {
         }
         let (rule, members) = match plan {
             Plan::Set(_) => (Rule::First { kept: true }, vec![plan]),
-            Plan::Join(Op::And, plans) => (Rule::First { kept: true }, plans.iter().collect()),
+            Plan::Join(Op::And, plans) => return Self::of_all(plans),
             Plan::Join(Op::AndNot, plans) => {
                 let (first, others) = plans.split_first()?;
                 let others = others.iter().flat_map(|other| match other {
@@ -146,15 +146,15 @@ impl<'a> Merge<'a> {
         if members.len() > MAX_SETS {
             return None;
         }
-        if matches!(plan, Plan::Join(Op::And, _)) {
-            return Self::of_all(members);
-        }
         let sets = members.into_iter().map(Member::of).collect::<Option<_>>()?;
         Some(Self { rule, sets, batch: Batch::default() })
     }
 
     /// The values that all of these plans have.
-    fn of_all(plans: Vec<&Plan<'a>>) -> Option<Self> {
+    fn of_all(plans: &[Plan<'a>]) -> Option<Self> {
+        if plans.len() > MAX_SETS {
+            return None;
+        }
         let (mut sets, mut first, mut last) = (Vec::new(), 0, u64::MAX);
         for plan in plans {
             if let Plan::Range(from, to) = plan {

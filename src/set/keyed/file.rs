@@ -231,8 +231,8 @@ impl KeyedSets {
         Ok(Operand::keyed(self.view(index)?, self))
     }
 
-    /// For each of `ids`, the keys of the sets that have it. O(ids · log ids), and for each set its values
-    /// or the ids, whichever are fewer.
+    /// For each of `ids`, the keys of the sets that have it. O(ids · log ids), and for each set its
+    /// values or the ids, whichever are fewer.
     ///
     /// # Errors
     ///

@@ -92,12 +92,10 @@ impl<'a> Walk<'a> {
 
     /// The values of a set that has at most `most` of them and is sound.
     pub(crate) fn of_few(set: SetView<'_>, most: u64) -> Option<Self> {
-        if set.len().ok()? > most {
-            return None;
-        }
+        let len = set.len().ok().filter(|&len| len <= most)?;
         let values: Vec<u64> = set.iter().collect::<Result<_, _>>().ok()?;
-        let ascend = values.is_sorted_by(|a, b| a < b) && values.len() as u64 == set.len().ok()?;
-        ascend.then(|| Self::over(Origin::Few(values.into())))
+        let is_sound = values.is_sorted_by(|a, b| a < b) && values.len() as u64 == len;
+        is_sound.then(|| Self::over(Origin::Few(values.into())))
     }
 
     /// The values of a range that has at most `most` of them.

@@ -114,18 +114,23 @@ impl SpillFiles {
             .map_err(Error::io("read a temporary file in", &spill.folder))
     }
 
+    /// The place of the extent before the one at `place`, and the number of its entries.
+    fn header(&self, place: u64) -> Result<(u64, u64)> {
+        let mut header = [0; HEADER_BYTES];
+        self.read(place, &mut header)?;
+        Ok((LittleEndian::read_u64(&header), LittleEndian::read_u64(&header[8..])))
+    }
+
     /// Gives the place of a chain on the disk back to the system. Nobody may read it again.
     pub(in crate::sort) fn give_back(&self, chain: Chain, bits: u32) -> Result<()> {
         let width = packed_bytes(bits) as u64;
         let mut place = chain.last;
         while place != NONE {
-            let mut header = [0; HEADER_BYTES];
-            self.read(place, &mut header)?;
-            let entries = LittleEndian::read_u64(&header[8..]);
+            let (previous, entries) = self.header(place)?;
             let spill = &self.files[(place >> OFFSET_BITS) as usize];
             let offset = place & low_mask(OFFSET_BITS);
             give_back(spill.get()?, offset, HEADER_BYTES as u64 + entries * width);
-            place = LittleEndian::read_u64(&header);
+            place = previous;
         }
         Ok(())
     }
@@ -142,10 +147,7 @@ impl SpillFiles {
         let width = packed_bytes(bits);
         let mut place = chain.last;
         while place != NONE {
-            let mut header = [0; HEADER_BYTES];
-            self.read(place, &mut header)?;
-            let previous = LittleEndian::read_u64(&header);
-            let mut entries = LittleEndian::read_u64(&header[8..]);
+            let (previous, mut entries) = self.header(place)?;
             let mut at = place + HEADER_BYTES as u64;
             while entries > 0 {
                 #[expect(clippy::cast_possible_truncation, reason = "bounded by the buffer")]
