@@ -140,7 +140,8 @@ fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
 
 /// Whether the text of a malformed line has control characters, which no text has.
 fn is_binary(excerpt: &str) -> bool {
-    excerpt.contains("\\x0") || excerpt.contains("\\x1")
+    let typed = excerpt.replace(r"\\", ""); // a backslash of the line itself
+    typed.contains(r"\x0") || typed.contains(r"\x1")
 }
 
 /// Whether the text of a malformed line may be an address.

@@ -2,7 +2,7 @@
 //!
 //! If values are far apart, most containers would have one value. So a plan of sparse sets makes no
 //! containers: it takes blocks of values and merges them. If one set has few values, it moves the
-//! other sets on to these. Among the sets may be others of few values.
+//! other sets on to these. Among the sets may be others of few values, and results of other merges.
 
 use super::operand::Operand;
 use super::plan::Plan;
@@ -29,11 +29,25 @@ pub(super) struct Merge<'a> {
     batch: Batch,
 }
 
-/// A set, and how far it was read.
-struct Member<'a> {
-    walk: Walk<'a>,
-    /// None for a range.
-    set: Option<Operand<'a>>,
+/// Values to join, and how far they were read.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most members are sets, and blocks of values are larger"
+)]
+enum Member<'a> {
+    /// Those of a set, or of a range, which has no set.
+    Leaf { walk: Walk<'a>, set: Option<Operand<'a>> },
+    /// Those of a join inside of the join.
+    Inner(Box<Inner<'a>>),
+}
+
+/// The result of a merge, block by block.
+struct Inner<'a> {
+    merge: Merge<'a>,
+    /// Values of the result. Those before `next` were passed.
+    block: Vec<u64>,
+    next: usize,
+    ended: bool,
 }
 
 /// Which values belong to the result.
@@ -49,56 +63,127 @@ enum Rule {
 fn damaged(set: Option<Operand<'_>>) -> impl Fn(Damage) -> Error {
     move |damage| match set {
         Some(set) => set.damaged(damage),
-        None => Error::Accounting { what: format!("a range has a fault: {}", damage.what) },
+        None => Error::Accounting { what: format!("an operand has a fault: {}", damage.what) },
     }
 }
 
 impl<'a> Member<'a> {
-    /// The values of a plan that is one set or range; none if they are many and not sparse.
+    /// The values of a plan; none if a set or range in it has many and is not sparse.
     fn of(plan: &Plan<'a>) -> Option<Self> {
         match plan {
             Plan::Set(leaf) => {
                 let set = leaf.set();
                 let walk = set.view().walk().or_else(|| Walk::of_few(set.view(), FEW))?;
-                Some(Self { walk, set: Some(set) })
+                Some(Self::Leaf { walk, set: Some(set) })
             }
             Plan::Range(first, last) => {
                 let walk = Walk::of_short_range(*first, *last, FEW)?;
-                Some(Self { walk, set: None })
+                Some(Self::Leaf { walk, set: None })
             }
-            Plan::Join(..) | Plan::Gather(..) => None,
+            Plan::Join(..) | Plan::Gather(..) => Some(Self::inner(Merge::made(plan)?)),
         }
     }
 
-    /// The next values; none at the end.
-    fn rest(&mut self) -> Result<&[u64]> {
-        let damaged = damaged(self.set);
-        self.walk.rest().map_err(damaged)
+    fn inner(merge: Merge<'a>) -> Self {
+        Self::Inner(Box::new(Inner { merge, block: Vec::new(), next: 0, ended: false }))
     }
 
-    /// Keeps those of ascending `values` that are in the set (`kept`), or those that are not.
-    fn filter(&mut self, kept: bool, values: &mut Vec<u64>) -> Result<()> {
+    /// Most values that it may have.
+    fn len(&self) -> u64 {
+        match self {
+            Self::Leaf { walk, .. } => walk.len(),
+            Self::Inner(inner) => inner.merge.len(),
+        }
+    }
+
+    /// A value that none of its values exceeds, if it may have any.
+    fn last(&self) -> Option<u64> {
+        match self {
+            Self::Leaf { walk, .. } => walk.last(),
+            Self::Inner(inner) => inner.merge.last(),
+        }
+    }
+
+    /// A value near the end of the first `part` of `parts` equal parts of the values.
+    fn quantile(&self, part: u64, parts: u64) -> Result<Option<u64>> {
+        match self {
+            Self::Leaf { walk, set } => {
+                walk.select(walk.len() / parts * part).map_err(damaged(*set))
+            }
+            Self::Inner(inner) => inner.merge.quantile(part, parts),
+        }
+    }
+
+    /// The values from `first` on, up to those below `behind` if there is an end.
+    fn within(&self, first: u64, behind: Option<u64>) -> Result<Self> {
+        Ok(match self {
+            Self::Leaf { walk, set } => {
+                let walk = walk.within(first, behind).map_err(damaged(*set))?;
+                Self::Leaf { walk, set: *set }
+            }
+            Self::Inner(inner) => Self::inner(inner.merge.within(first, behind)?),
+        })
+    }
+
+    /// The next values; none at the end.
+    #[inline]
+    fn rest(&mut self, progress: &Progress) -> Result<&[u64]> {
+        match self {
+            Self::Leaf { walk, set } => {
+                let damaged = damaged(*set);
+                walk.rest().map_err(damaged)
+            }
+            Self::Inner(inner) => inner.rest(progress),
+        }
+    }
+
+    /// Passes the first `count` values of the rest.
+    #[inline]
+    fn pass(&mut self, count: usize) {
+        match self {
+            Self::Leaf { walk, .. } => walk.pass(count),
+            Self::Inner(inner) => inner.next += count,
+        }
+    }
+
+    /// Moves to the first value from `value` on; never back.
+    fn seek(&mut self, value: u64) -> Result<()> {
+        match self {
+            Self::Leaf { walk, set } => walk.seek(value).map_err(damaged(*set)),
+            Self::Inner(inner) => inner.seek(value),
+        }
+    }
+
+    /// The error for values that do not ascend.
+    fn disorder(&self) -> Error {
+        let set = match self {
+            Self::Leaf { set, .. } => *set,
+            Self::Inner(_) => None,
+        };
+        damaged(set)(Damage::of("the values do not ascend"))
+    }
+
+    /// Keeps those of ascending `values` that are among its values (`kept`), or those that are not.
+    fn filter(&mut self, kept: bool, values: &mut Vec<u64>, progress: &Progress) -> Result<()> {
         let (mut read, mut written) = (0, 0);
         while read < values.len() {
             let wanted = values[read];
-            let rest = self.rest()?;
+            let rest = self.rest(progress)?;
             if rest.is_empty() {
                 break;
             }
             if rest.last().is_some_and(|&last| last < wanted) {
-                self.walk.seek(wanted).map_err(damaged(self.set))?;
-                if self.rest()?.first().is_none_or(|&first| first < wanted) {
-                    if self.rest()?.is_empty() {
-                        break;
-                    }
-                    let disorder = Damage::of("the values do not ascend");
-                    return Err(damaged(self.set)(disorder));
+                self.seek(wanted)?;
+                match self.rest(progress)?.first() {
+                    None => break,
+                    Some(&first) if first < wanted => return Err(self.disorder()),
+                    Some(_) => {}
                 }
             }
-            let rest = self.rest()?;
+            let rest = self.rest(progress)?;
             let done = retain(Level::best(), kept, (written, read), values, rest);
             (read, written) = (done.read, done.written);
-            self.walk.pass(done.passed);
+            self.pass(done.passed);
         }
         if !kept {
             // These are behind the last value of the set.
@@ -107,6 +192,23 @@ impl<'a> Member<'a> {
         }
         values.truncate(written);
         Ok(())
+    }
+}
+
+impl Inner<'_> {
+    fn rest(&mut self, progress: &Progress) -> Result<&[u64]> {
+        while self.next == self.block.len() && !self.ended {
+            self.next = 0;
+            self.ended = !self.merge.step(&mut self.block, progress)?;
+            Error::if_cancelled(progress)?;
+        }
+        Ok(&self.block[self.next..])
+    }
+
+    fn seek(&mut self, value: u64) -> Result<()> {
+        let passed = self.block[self.next..].partition_point(|&other| other < value);
+        self.next += passed;
+        if self.next == self.block.len() { self.merge.seek(value) } else { Ok(()) }
     }
 }
 
@@ -123,9 +225,11 @@ fn has_sparse(plans: &[Plan<'_>]) -> bool {
 impl<'a> Merge<'a> {
     /// The plan as a merge; none unless its sets are sparse, or few values beside sparse sets.
     pub(super) fn of(plan: &Plan<'a>) -> Option<Self> {
-        if !has_sparse(std::slice::from_ref(plan)) {
-            return None;
-        }
+        if has_sparse(std::slice::from_ref(plan)) { Self::made(plan) } else { None }
+    }
+
+    /// The same, also of few values alone.
+    fn made(plan: &Plan<'a>) -> Option<Self> {
         let (rule, members) = match plan {
             Plan::Set(_) => (Rule::First { kept: true }, vec![plan]),
             Plan::Join(Op::And, plans) => return Self::of_all(plans),
@@ -163,8 +267,11 @@ impl<'a> Merge<'a> {
                 sets.push(Member::of(plan)?);
             }
         }
+        if sets.is_empty() && first <= last {
+            sets.push(Member::of(&Plan::range(first, last))?);
+        }
         // The other sets move on to the values of the smallest one.
-        sets.sort_by_key(|member| member.walk.len());
+        sets.sort_by_key(Member::len);
         let all = Self { rule: Rule::First { kept: true }, sets, batch: Batch::default() };
         // Without a merge, containers tell what damage there is, and that there are no values.
         (first <= last).then(|| all.within(first, last.checked_add(1)).ok()).flatten()
@@ -196,25 +303,39 @@ impl<'a> Merge<'a> {
             })?;
             Ok(made)
         };
-        let values = self.sets.iter().map(|member| member.walk.len()).fold(0, u64::saturating_add);
+        let values = self.sets.iter().map(Member::len).fold(0, u64::saturating_add);
         let count = if values < MIN_SHARED { 1 } else { processors() as u64 };
         on_each(self.windows(count)?, work).into_iter().collect()
+    }
+
+    /// The members that bound how many values the result has.
+    fn bounding(&self) -> &[Member<'a>] {
+        match self.rule {
+            Rule::First { .. } => &self.sets[..self.sets.len().min(1)],
+            Rule::Among(_) => &self.sets,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.bounding().iter().map(Member::len).fold(0, u64::saturating_add)
+    }
+
+    fn last(&self) -> Option<u64> {
+        self.bounding().iter().filter_map(Member::last).max()
+    }
+
+    fn quantile(&self, part: u64, parts: u64) -> Result<Option<u64>> {
+        let measure = self.bounding().iter().max_by_key(|member| member.len());
+        measure.map_or(Ok(None), |member| member.quantile(part, parts))
     }
 
     /// The first value of each window, and the merge of its values. There are up to `count` windows.
     /// Each has about as many values of the largest set, or of the first one if only its values
     /// belong to the result.
     fn windows(self, count: u64) -> Result<Vec<(u64, Self)>> {
-        let measure = match self.rule {
-            Rule::First { .. } => self.sets.first(),
-            Rule::Among(_) => self.sets.iter().max_by_key(|member| member.walk.len()),
-        };
         let mut firsts = vec![0];
         for window in 1..count {
-            let Some(member) = measure else { break };
-            let rank = member.walk.len() / count * window;
-            let value = member.walk.select(rank).map_err(damaged(member.set))?;
-            if let Some(first) = value.map(|value| value & !0xFFFF)
+            if let Some(first) = self.quantile(window, count)?.map(|value| value & !0xFFFF)
                 && firsts.last().is_some_and(|&before| before < first)
             {
                 firsts.push(first);
@@ -230,17 +351,12 @@ impl<'a> Merge<'a> {
 
     /// The merge of the values from `first` on, up to those below `behind` if there is an end.
     fn within(&self, first: u64, behind: Option<u64>) -> Result<Self> {
-        let sets = self.sets.iter().map(|member| {
-            let walk = member.walk.within(first, behind);
-            let set = member.set;
-            Ok(Member { walk: walk.map_err(damaged(set))?, set })
-        });
+        let sets = self.sets.iter().map(|member| member.within(first, behind));
         Ok(Self { rule: self.rule, sets: sets.collect::<Result<_>>()?, batch: Batch::default() })
     }
 
     fn enter(&self, progress: &Progress) {
-        let last = self.sets.iter().filter_map(|member| member.walk.last()).max();
-        progress.enter(Phase::Walk, last.map_or(0, |last| (last >> 16) + 1));
+        progress.enter(Phase::Walk, self.last().map_or(0, |last| (last >> 16) + 1));
     }
 
     /// Hands over the values of the result. No value is below the aligned range of 2^16 with the
@@ -252,8 +368,7 @@ impl<'a> Merge<'a> {
         mut take: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         let mut values = Vec::new();
-        while self.step(&mut values)? {
-            steps::count(1 + values.len() / 8);
+        while self.step(&mut values, progress)? {
             self.batch.push(&values, &mut take)?;
             if let Some(&last) = values.last() {
                 progress.advance((last >> 16).saturating_sub(done));
@@ -264,44 +379,56 @@ impl<'a> Merge<'a> {
         self.batch.finish(&mut take)
     }
 
-    /// Appends the next values of the result, if there are any; gives whether more may follow.
-    fn step(&mut self, values: &mut Vec<u64>) -> Result<bool> {
-        values.clear();
-        match self.rule {
-            Rule::First { kept } => self.filter(kept, values),
-            Rule::Among(among) => self.gather(among, values),
-        }
+    /// Moves to the first value from `value` on; never back.
+    fn seek(&mut self, value: u64) -> Result<()> {
+        let sets = match self.rule {
+            Rule::First { .. } => self.sets.get_mut(..1).unwrap_or_default(), // the others follow it
+            Rule::Among(_) => &mut self.sets,
+        };
+        sets.iter_mut().try_for_each(|member| member.seek(value))
     }
 
-    fn filter(&mut self, kept: bool, values: &mut Vec<u64>) -> Result<bool> {
+    /// Puts the next values of the result into `values`, if there are any; gives whether more may
+    /// follow.
+    fn step(&mut self, values: &mut Vec<u64>, progress: &Progress) -> Result<bool> {
+        values.clear();
+        let more = match self.rule {
+            Rule::First { kept } => self.filter(kept, values, progress)?,
+            Rule::Among(among) => self.gather(among, values, progress)?,
+        };
+        steps::count(1 + values.len() / 8);
+        Ok(more)
+    }
+
+    fn filter(&mut self, kept: bool, values: &mut Vec<u64>, progress: &Progress) -> Result<bool> {
         let Some((first, others)) = self.sets.split_first_mut() else { return Ok(false) };
-        values.extend_from_slice(first.rest()?);
-        first.walk.pass(values.len());
+        values.extend_from_slice(first.rest(progress)?);
+        first.pass(values.len());
         let (more, mut ends) = (!values.is_empty(), false);
         for other in others {
             if !values.is_empty() {
-                other.filter(kept, values)?;
+                other.filter(kept, values, progress)?;
             }
             // No later value of the first set is in a set that ends. The other sets still have to
             // see these values.
-            ends |= kept && other.rest()?.is_empty();
+            ends |= kept && other.rest(progress)?.is_empty();
         }
         Ok(if ends { !values.is_empty() } else { more })
     }
 
-    fn gather(&mut self, among: Among, values: &mut Vec<u64>) -> Result<bool> {
+    fn gather(&mut self, among: Among, values: &mut Vec<u64>, progress: &Progress) -> Result<bool> {
         let mut bound = None;
         for member in &mut self.sets {
-            if let Some(&last) = member.rest()?.last() {
+            if let Some(&last) = member.rest(progress)?.last() {
                 bound = Some(bound.map_or(last, |bound: u64| bound.min(last)));
             }
         }
         let Some(bound) = bound else { return Ok(false) };
         for member in &mut self.sets {
-            let rest = member.rest()?;
+            let rest = member.rest(progress)?;
             let count = rest.partition_point(|&value| value <= bound);
             values.extend_from_slice(&rest[..count]);
-            member.walk.pass(count);
+            member.pass(count);
         }
         values.sort_by_key(|&value| value); // a stable sort, which merges the runs
         let (mut read, mut written) = (0, 0);
@@ -345,9 +472,10 @@ impl Batch {
 mod tests {
     use super::*;
     use crate::set::format::SetFormat;
-    use crate::set::{IntegerSet, SetFile};
+    use crate::set::{IntegerSet, SetFile, write_folder};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+    use std::num::NonZero;
 
     fn sparse(values: &[u64]) -> SetFile {
         stored(values, SetFormat::SparseBits)
@@ -468,6 +596,134 @@ mod tests {
                     prop_assert_eq!(&found, &expected);
                 }
                 drop(merge);
+            }
+        }
+    }
+
+    /// Joins in each other.
+    #[derive(Debug, Clone)]
+    enum Tree {
+        Set(usize),
+        Range(u64),
+        Join(Option<Op>, Vec<Tree>),
+    }
+
+    const RANGE: u64 = 40;
+
+    fn trees() -> impl Strategy<Value = Tree> {
+        let leaf = prop_oneof![
+            3 => (0_usize..4).prop_map(Tree::Set),
+            1 => prop_oneof![0_u64..100, 0_u64..1 << 20].prop_map(Tree::Range),
+        ];
+        leaf.prop_recursive(4, 20, 4, |inner| {
+            let ops = prop::sample::select(vec![
+                Some(Op::And),
+                Some(Op::Or),
+                Some(Op::Xor),
+                Some(Op::AndNot),
+                None,
+            ]);
+            (ops, prop::collection::vec(inner, 1..4)).prop_map(|(op, trees)| Tree::Join(op, trees))
+        })
+    }
+
+    impl Tree {
+        fn plan<'s>(&self, sets: &'s [SetFile]) -> Plan<'s> {
+            match self {
+                Self::Set(index) => Plan::of(&sets[*index]),
+                Self::Range(first) => Plan::range(*first, first + RANGE),
+                Self::Join(op, trees) => {
+                    let plans = trees.iter().map(|tree| tree.plan(sets)).collect();
+                    match op {
+                        Some(op) => Plan::join(*op, plans),
+                        None => Plan::at_least(2, plans),
+                    }
+                }
+            }
+        }
+
+        fn holds(&self, value: u64, models: &[BTreeSet<u64>]) -> bool {
+            let trees = match self {
+                Self::Set(index) => return models[*index].contains(&value),
+                Self::Range(first) => return (*first..=first + RANGE).contains(&value),
+                Self::Join(_, trees) => trees,
+            };
+            let found = trees.iter().filter(|tree| tree.holds(value, models)).count();
+            match self {
+                Self::Join(Some(Op::And), _) => found == trees.len(),
+                Self::Join(Some(Op::Or), _) => found > 0,
+                Self::Join(Some(Op::Xor), _) => found % 2 == 1,
+                Self::Join(Some(Op::AndNot), _) => found == 1 && trees[0].holds(value, models),
+                _ => found >= 2,
+            }
+        }
+    }
+
+    #[test]
+    fn joins_in_joins_are_those_of_the_model() {
+        let value = prop_oneof![
+            3 => 0..1_u64 << 12,
+            2 => (0..1_u64 << 12).prop_map(|value| value << 52),
+            2 => 0..1_u64 << 20,
+        ];
+        let sets = prop::collection::vec(prop::collection::vec(value, 1..1500), 4);
+        let cases = (trees(), sets, any::<(bool, bool)>(), 1_u64..5);
+        let merged = std::cell::Cell::new(0);
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(200));
+        let done = runner.run(&cases, |(tree, values, (has_few, has_folder), count)| {
+            let mut models: Vec<BTreeSet<u64>> =
+                values.iter().map(|values| values.iter().copied().collect()).collect();
+            if has_folder {
+                models[2].retain(|&value| value >= 1 << 52);
+            }
+            let mut files: Vec<SetFile> = models
+                .iter()
+                .map(|model| sparse(&model.iter().copied().collect::<Vec<_>>()))
+                .collect();
+            if has_few {
+                models[1] = models[1].iter().copied().take(30).collect();
+                let few: Vec<u64> = models[1].iter().copied().collect();
+                files[1] = stored(&few, SetFormat::RoaringBits);
+            }
+            let all: BTreeSet<u64> = models.iter().flatten().copied().collect();
+            let expected: Vec<u64> =
+                candidates(&tree, all).into_iter().filter(|&v| tree.holds(v, &models)).collect();
+            if has_folder {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("parts");
+                write_folder(&files[2], &path, NonZero::new(3).unwrap()).unwrap();
+                files[2] = SetFile::open(&path).unwrap();
+                prop_assert!(models[2].len() < 200 || files[2].view().walk().is_some());
+            }
+            let progress = Progress::default();
+            prop_assert_eq!(tree.plan(&files).count(&progress).unwrap(), expected.len() as u64);
+            let Some(merge) = Merge::of(&tree.plan(&files)) else { return Ok(()) };
+            merged.set(merged.get() + 1);
+            let mut found = Vec::new();
+            for (first, window) in merge.windows(count).unwrap() {
+                let add = |values: &[u64]| {
+                    found.extend_from_slice(values);
+                    Ok(())
+                };
+                window.walk(first >> 16, &progress, add).unwrap();
+            }
+            prop_assert_eq!(&found, &expected);
+            Ok(())
+        });
+        done.unwrap();
+        assert!(merged.get() > 100, "{} of 200 plans were merged", merged.get());
+    }
+
+    /// All values that may belong to a tree.
+    fn candidates(tree: &Tree, mut values: BTreeSet<u64>) -> BTreeSet<u64> {
+        match tree {
+            Tree::Set(_) => values,
+            Tree::Range(first) => {
+                values.extend(*first..=first + RANGE);
+                values
+            }
+            Tree::Join(_, trees) => {
+                trees.iter().fold(values, |values, tree| candidates(tree, values))
             }
         }
     }

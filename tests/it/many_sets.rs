@@ -80,6 +80,7 @@ fn questions_are_put_to_many_sets() {
     work.write("7", "1\n");
     work.write("8", "1\n2\n");
     assert_eq!(work.set("count a.bits 7 8", "").quiet(), "a.bits: 3\n7: 1\n8: 2\n");
+    assert_eq!(work.set("count a.bits 0 8", "").quiet(), "2\n", "no file has the name 0");
     let info = work.set("info a.bits b.bits", "").quiet();
     assert!(info.starts_with("a.bits:\nkind") && info.contains("\nb.bits:\nkind"), "{info}");
     let json = work.set("info --json a.bits b.bits", "").quiet();

@@ -104,6 +104,12 @@ fn sets_of_any_kind_are_joined_into_any_format() {
         ("and a missing", "cannot open missing"),
         ("and a .", ".: no _manifest.json"),
         ("and - -", "standard input can be one set only"),
+        ("count - -", "standard input can be one set only"),
+        ("info - -", "standard input can be one set only"),
+        ("verify - /dev/stdin", "standard input can be one set only"),
+        ("contains -", "standard input has the values, so it cannot be the set"),
+        ("contains /dev/stdin", "standard input has the values, so it cannot be the set"),
+        ("filter /dev/stdin", "standard input has the lines, so it cannot be the set"),
         ("or b.bits --to u32le", "4294967296 does not fit in u32le"),
     ] {
         let ran = work.set(line, "");

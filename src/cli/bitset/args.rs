@@ -105,7 +105,7 @@ pub(super) enum Command {
     /// Print the number of values, or of values from FIRST to LAST; one line for each of several sets
     #[command(override_usage = "bitset count [OPTIONS] <SET>... [FIRST LAST]")]
     Count {
-        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST
+        /// .bits or roaring files, or text files of numbers; then FIRST and LAST, to count only the values from FIRST to LAST (sets, if files of both names exist)
         #[arg(required = true)]
         sets: Vec<PathBuf>,
         #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use super::PROGRAM;
 use super::keyed;
-use super::source::Source;
+use super::source::{Source, check_stdin};
 use crate::cli::exit::tell_error;
 use crate::cli::stdout::{print, print_line};
 use crate::error::{Error, Result};
@@ -137,6 +137,7 @@ fn kind(set: &SetFile, found: &Survey) -> &'static str {
 
 /// Prints the sizes of sets, the distribution of their values, and a histogram.
 pub(super) fn info(source: &Source, paths: &[PathBuf], as_json: bool) -> Result<()> {
+    check_stdin(paths)?;
     for (number, path) in paths.iter().enumerate() {
         if is_sets_file(path) {
             if paths.len() > 1 && !as_json {
@@ -294,6 +295,7 @@ pub(super) fn compare(source: &Source, a: &Path, b: &Path, as_json: bool) -> Res
 
 /// Reads whole files. If one fails, it goes on with the others.
 pub(super) fn verify(source: &Source, paths: &[PathBuf]) -> Result<()> {
+    check_stdin(paths)?;
     let mut failed = 0;
     for path in paths {
         match verify_one(source, path) {

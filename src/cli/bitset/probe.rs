@@ -14,6 +14,9 @@ use std::path::Path;
 pub(super) fn contains(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
     let typed = values.iter().map(|text| source.value(text));
     let values = typed.collect::<Result<Vec<_>>>()?;
+    if values.is_empty() && is_stdin(path) {
+        return Err(Error::usage("standard input has the values, so it cannot be the set"));
+    }
     let set = source.open(path)?;
     if let [value] = values[..] {
         let found = set.contains(value)?;

@@ -1,7 +1,7 @@
 //! Questions with one answer or a list of answers.
 
 use super::Answer;
-use super::source::Source;
+use super::source::{Source, check_stdin};
 use super::target::Target;
 use crate::cli::stdout::{buffered, print_line};
 use crate::error::{Error, Result};
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Counts the values of sets, or those in a range: the last two operands are the range if they are
-/// numbers and no files of these names exist.
+/// numbers, unless files of both names exist.
 pub(super) fn count(source: &Source, operands: &[PathBuf]) -> Result<()> {
-    let number = |path: &PathBuf| {
-        if path.exists() { None } else { source.notation().value(path.to_str()?).ok() }
-    };
+    let number = |path: &PathBuf| source.notation().value(path.to_str()?).ok();
     let (sets, range) = match operands {
+        [_, .., first, last] if first.exists() && last.exists() => (operands, None),
         [sets @ .., first, last] if !sets.is_empty() => match number(first).zip(number(last)) {
             Some(range) => (sets, Some(range)),
             None => (operands, None),
         },
         _ => (operands, None),
     };
+    check_stdin(sets)?;
     for path in sets {
         let set = source.open(path)?;
         let count = match range {
@@ -207,10 +207,16 @@ pub(super) fn sample(source: &Source, path: &Path, wanted: u64, seed: u64) -> Re
     if wanted >= count {
         return print_range(source, &set, 0, u64::MAX);
     }
-    let mut out = buffered()?;
-    set.sample(wanted, seed, |value| {
-        source.check()?;
-        writeln!(out, "{}", source.notation().text(value)?).map_err(Error::io("write", "-"))
-    })?;
-    out.flush().map_err(Error::io("write", "-"))
+    source.write(&Target::default(), |sink| {
+        let mut batch = Vec::with_capacity(BATCH);
+        set.sample(wanted, seed, |value| {
+            batch.push(value);
+            if batch.len() < BATCH {
+                return Ok(());
+            }
+            source.check()?;
+            sink.values(&batch).map(|()| batch.clear())
+        })?;
+        sink.values(&batch)
+    })
 }

@@ -32,7 +32,7 @@ pub(in crate::cli) fn or_stdin(files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// Refuses standard input as more than one of the sets.
-fn check_stdin(paths: &[PathBuf]) -> Result<()> {
+pub(super) fn check_stdin(paths: &[PathBuf]) -> Result<()> {
     if paths.iter().filter(|path| is_stdin(path)).count() > 1 {
         return Err(Error::usage("standard input can be one set only"));
     }

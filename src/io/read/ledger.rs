@@ -285,6 +285,7 @@ impl State<'_> {
                     });
                 }
                 Invalid::Reject(file, path) => {
+                    let name = name.replace('\n', "\\n").replace('\t', "\\t");
                     let written = write!(file, "{name}\t{line}\t{}\t{}\t", bad.offset, bad.reason)
                         .and_then(|()| write_on_one_line(file, text));
                     written.map_err(Error::io("write", &*path))?;

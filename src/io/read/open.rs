@@ -210,7 +210,7 @@ pub(crate) fn splits(path: &Path, bytes: u64, options: OpenOptions<'_>) -> Resul
 
 /// Whether a path stands for standard input.
 pub(crate) fn is_stdin(path: &Path) -> bool {
-    path == Path::new("-")
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
 /// Opens a file; `-` is standard input.

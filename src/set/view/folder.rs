@@ -84,11 +84,16 @@ impl<'a> FolderView<'a> {
         if index >= self.len {
             return Ok(None);
         }
-        let behind = self.parts.partition_point(|part| part.rank <= index);
-        match behind.checked_sub(1).and_then(|place| self.parts.get(place)) {
+        match self.part_at(index) {
             Some(part) => part.ask(|view| view.select(index.saturating_sub(part.rank))),
             None => Ok(None),
         }
+    }
+
+    /// The part whose values have the rank `index`, if there is such a value.
+    pub(super) fn part_at(self, index: u64) -> Option<&'a FolderPart> {
+        let behind = self.parts.partition_point(|part| part.rank <= index);
+        self.parts.get(behind.checked_sub(1)?)
     }
 
     /// The smallest value from `value` on.

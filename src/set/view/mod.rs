@@ -123,10 +123,11 @@ impl<'a> SetView<'a> {
         matches!(self.0, Shape::Memory(_))
     }
 
-    /// The values of a sparse set, a block at a time.
+    /// The values of a sparse set, or of a folder of these, a block at a time.
     pub(crate) fn walk(self) -> Option<Walk<'a>> {
         match self.0 {
             Shape::Sparse(sparse) => Some(Walk::new(sparse)),
+            Shape::Folder(folder) => Walk::of_parts(folder),
             _ => None,
         }
     }

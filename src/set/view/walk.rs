@@ -1,6 +1,6 @@
 //! The values of a sparse set, or of one of few values, ascending, a block at a time.
 
-use super::{Damage, SetView, SparseView};
+use super::{Damage, FolderView, SetView, Shape, SparseView};
 use crate::set::container::Scratch;
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(crate) struct Walk<'a> {
 #[derive(Debug, Clone)]
 enum Origin<'a> {
     Sparse(SparseView<'a>),
+    /// A folder of sparse parts.
+    Parts(FolderView<'a>),
     Few(Arc<[u64]>),
 }
 
@@ -42,6 +44,7 @@ impl Origin<'_> {
     fn len(&self) -> u64 {
         match self {
             Self::Sparse(view) => view.len(),
+            Self::Parts(folder) => folder.len(),
             Self::Few(values) => values.len() as u64,
         }
     }
@@ -49,6 +52,7 @@ impl Origin<'_> {
     fn last(&self) -> Option<u64> {
         match self {
             Self::Sparse(view) => Some(view.ends()?.1),
+            Self::Parts(folder) => folder.previous(u64::MAX).ok()?,
             Self::Few(values) => values.last().copied(),
         }
     }
@@ -57,6 +61,7 @@ impl Origin<'_> {
     fn rank(&self, value: u64) -> Result<u64, Damage> {
         match self {
             Self::Sparse(view) => Ok(view.position(value)?.0),
+            Self::Parts(folder) => value.checked_sub(1).map_or(Ok(0), |value| folder.rank(value)),
             Self::Few(values) => Ok(values.partition_point(|&other| other < value) as u64),
         }
     }
@@ -64,6 +69,7 @@ impl Origin<'_> {
     fn select(&self, rank: u64) -> Result<Option<u64>, Damage> {
         match self {
             Self::Sparse(view) => view.select(rank),
+            Self::Parts(folder) => folder.select(rank),
             Self::Few(values) => {
                 Ok(values[..].get(usize::try_from(rank).unwrap_or(usize::MAX)).copied())
             }
@@ -74,6 +80,13 @@ impl Origin<'_> {
     fn decode(&self, rank: u64, out: &mut [u64]) -> Result<usize, Damage> {
         match self {
             Self::Sparse(view) => view.decode(rank, out),
+            Self::Parts(folder) => {
+                let part = folder.part_at(rank).ok_or(Damage::of("the set has fewer values"))?;
+                part.ask(|view| match view.0 {
+                    Shape::Sparse(view) => view.decode(rank.saturating_sub(part.rank), out),
+                    _ => Err(Damage::of("a part is no sparse set")),
+                })
+            }
             Self::Few(values) => {
                 let from = usize::try_from(rank).unwrap_or(usize::MAX);
                 let rest = values.get(from..).unwrap_or_default();
@@ -88,6 +101,13 @@ impl Origin<'_> {
 impl<'a> Walk<'a> {
     pub(crate) fn new(view: SparseView<'a>) -> Self {
         Self::over(Origin::Sparse(view))
+    }
+
+    /// The values of a folder, if all its parts are sparse sets.
+    pub(super) fn of_parts(folder: FolderView<'a>) -> Option<Self> {
+        let mut parts = folder.parts().iter();
+        let are_sparse = parts.all(|part| matches!(part.view().0, Shape::Sparse(_)));
+        are_sparse.then(|| Self::over(Origin::Parts(folder)))
     }
 
     /// The values of a set that has at most `most` of them and is sound.

@@ -7,10 +7,9 @@ use crate::error::{Error, Result};
 use crate::io::write::Buffer;
 use crate::kernel::Level;
 use crate::kernel::decimal::{MAX_LINE, SLACK, digit_count};
-use crate::number::Format;
+use crate::number::{Format, Notation};
 use crate::progress::Progress;
 use crate::sort::partitioning::{Entry, Window};
-use std::io::Write;
 use std::ops::AddAssign;
 
 /// Which values are written, and how.
@@ -291,30 +290,28 @@ impl<'s, 'a> Emitter<'s, 'a> {
 
     /// Writes a value with its count before it.
     fn line_of_count(&mut self, value: u64, count: u64) -> Result<()> {
+        /// The fewest bytes that a count takes, spaces before it.
+        const COUNT_WIDTH: usize = 7;
+        /// Bytes of room for a count and a value.
+        const ROOM: usize = 2 * (MAX_LINE + SLACK);
         if self.style.typed.is_some() {
             return self.pair(value, count);
         }
-        if self.buffer.room().len() < 64 {
+        if self.buffer.room().len() < ROOM {
             self.flush()?;
         }
-        let end = char::from(self.style.terminator);
-        let format = self.style.format;
-        let noted = match format {
-            Format::Noted(notation) => {
-                let too_large = || Error::ValueTooLarge { value, format: format.name() };
-                Some(notation.text(value).ok_or_else(too_large)?)
-            }
-            _ => None,
-        };
-        let mut slot = self.buffer.room();
-        let before = slot.len();
-        let written = match noted {
-            Some(text) => write!(slot, "{count:>7} {text}{end}"),
-            None => write!(slot, "{count:>7} {value}{end}"),
-        };
-        written.map_err(Error::io("write", "-"))?;
-        let written = before - slot.len();
-        self.buffer.filled += written;
+        let Style { format, terminator, .. } = self.style;
+        let mut digits = [0; MAX_LINE + SLACK];
+        let count_len = Notation::DECIMAL.encode(count, &[0_u32], b' ', &mut digits);
+        let too_large = |value| Error::ValueTooLarge { value, format: format.name() };
+        let count_len = count_len.map_err(too_large)?;
+        let spaces = (COUNT_WIDTH + 1).saturating_sub(count_len);
+        let room = self.buffer.room();
+        room[..spaces].fill(b' ');
+        room[spaces..spaces + count_len].copy_from_slice(&digits[..count_len]);
+        let before = spaces + count_len;
+        let value_len = format.encode(value, &[0_u32], terminator, &mut room[before..]);
+        self.buffer.filled += before + value_len.map_err(too_large)?;
         Ok(())
     }
 
