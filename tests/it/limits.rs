@@ -61,7 +61,13 @@ fn the_peak_stays_below_64_mib_however_long_lines_are_compared() {
     let long = "x".repeat(1_000_000);
     let lines: Vec<String> = (0..150).map(|number| format!("{number}{long}\n")).collect();
     work.write("lines", lines.concat());
-    for command in ["bloom dedup --exact lines", "bloom common lines lines"] {
+    work.set("bloom build lines -o filter", "").quiet();
+    for command in [
+        "bloom dedup --exact lines",
+        "bloom common lines lines",
+        "bloom common lines lines --threads 64",
+        "bloom filter filter lines --threads 64",
+    ] {
         let ran = work.set(&format!("{command} -S 64M --stats=json"), "");
         assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
         assert!(ran.out == lines.concat(), "{command}");

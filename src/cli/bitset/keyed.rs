@@ -102,6 +102,7 @@ pub(super) fn union(source: &Source, paths: &[PathBuf], target: &Target) -> Resu
 /// Prints the pairs of sets that have most in common.
 pub(super) fn overlap(source: &Source, args: &OverlapArgs) -> Result<()> {
     let search = Overlap::new(args.top).by(args.by).at_least(args.min);
+    let search = search.memory(source.memory().bytes());
     let (pairs, names) = match &args.sets[..] {
         [path] if is_sets_file(path) => {
             let sets = KeyedSets::open(path)?;

@@ -8,6 +8,7 @@
 
 use super::file::KeyedSets;
 use crate::error::{Error, Result};
+use crate::kernel::steps;
 use crate::progress::Progress;
 use crate::set::container::Op;
 use crate::set::integer_set::IntegerSet;
@@ -16,6 +17,9 @@ use crate::set::plan::Plan;
 use crate::set::view::{SetView, Shape};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+
+/// An id that so many sets have may be left out at first.
+const FREQUENT: usize = if cfg!(test) { 2 } else { 64 };
 
 /// What makes one pair of sets better than another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,9 +60,10 @@ pub struct Pair {
 /// The n values of the largest 2048 sets are merged, in O(n log sets); each id costs a step for
 /// each pair of sets that have it, and the counters take 16 MB. If that looks cheaper, as with
 /// dense sets, these sets are intersected in pairs instead, in O(sets × bytes). The other sets have
-/// m values together. An index of 2^22 of these at a time is in memory (28 bytes a value) and is
-/// compared with all larger sets. So there are O(m / 2^22) passes over the values of all sets, and
-/// each id costs a step for each pair of small sets that have it. [`OverlapBy::Lift`] also keeps
+/// m values together. An index of 2^20 of these at a time is in memory (36 bytes a value) and is
+/// compared with all larger sets. So there are O(m / 2^20) passes over the values of all sets, and
+/// each id costs a step for each pair of small sets that have it, unless the best pairs so far share
+/// more ids than that: then an id that most sets have costs little. [`OverlapBy::Lift`] also keeps
 /// the union of all sets in memory.
 ///
 /// # Examples
@@ -125,7 +130,7 @@ impl Overlap {
     #[must_use]
     pub fn new(top: usize) -> Self {
         let (by, least) = (OverlapBy::default(), 1);
-        Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 22 }
+        Self { top, by, least, paired: 1 << 11, merges: None, index_values: 1 << 20 }
     }
 
     /// The score that makes a pair better.
@@ -159,6 +164,15 @@ impl Overlap {
     /// If the file is damaged.
     pub fn of_file(&self, sets: &KeyedSets) -> Result<Vec<Pair>> {
         self.search(sets, &Progress::default())
+    }
+
+    /// Bounds an index by half of so many bytes.
+    #[cfg(feature = "cli")]
+    pub(crate) fn memory(mut self, bytes: u64) -> Self {
+        /// Values with their sets while they are sorted, and the index of them.
+        const BYTES_PER_VALUE: u64 = 36;
+        self.index_values = self.index_values.min(bytes / 2 / BYTES_PER_VALUE);
+        self
     }
 
     #[cfg(feature = "cli")]
@@ -275,6 +289,27 @@ impl Best<'_> {
                 };
                 bound > worst.score
             })
+    }
+
+    /// Fewest values that a set of `size` values shares with another one, if they are to be one of
+    /// the best pairs.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
+    fn least_shared(&self, size: u64) -> u64 {
+        /// Less than one, by more than what rounding makes of a quotient.
+        const SAFE: f64 = 1.0 - 1e-9;
+        let least = self.search.least;
+        match self.heap.peek() {
+            Some(Reverse(worst)) if self.heap.len() >= self.search.top => {
+                let more = match self.search.by {
+                    OverlapBy::Intersection => worst.pair.intersection + 1,
+                    // They have at least `size` values together.
+                    OverlapBy::Jaccard => (worst.score * size as f64 * SAFE) as u64 + 1,
+                    OverlapBy::Lift => 1,
+                };
+                least.max(more)
+            }
+            _ => least,
+        }
     }
 
     fn offer(&mut self, sets: [usize; 2], sizes: [u64; 2], intersection: u64) {
@@ -448,12 +483,11 @@ impl<M: Many> Search<'_, M> {
                 break;
             }
             let index = self.index(from, to)?;
-            let mut counts = vec![0_u64; to - from];
-            let mut met = Vec::new();
+            let mut met = Met { counts: vec![0; to - from], ..Met::default() };
             for place in 0..to {
                 if self.best.may_be(self.size(place), self.size(from).min(self.size(place))) {
                     self.check()?;
-                    self.hold(&index, place, from, &mut counts, &mut met)?;
+                    self.hold(&index, place, from, &mut met)?;
                 }
             }
             from = to;
@@ -463,7 +497,9 @@ impl<M: Many> Search<'_, M> {
 
     /// An index of the ids of the sets at places from `from` up to `to`.
     fn index(&self, from: usize, to: usize) -> Result<Index> {
-        let mut all: Vec<(u64, u32)> = Vec::new();
+        let values: u64 = (from..to).map(|place| self.size(place)).sum();
+        let values = usize::try_from(values).unwrap_or(0);
+        let mut all: Vec<(u64, u32)> = Vec::with_capacity(values);
         for (number, place) in (0..).zip(from..to) {
             let set = self.sets.operand(self.order[place])?;
             for id in set.view() {
@@ -471,7 +507,11 @@ impl<M: Many> Search<'_, M> {
             }
         }
         all.sort_unstable();
-        let mut index = Index::default();
+        let mut index = Index {
+            ids: Vec::with_capacity(values),
+            starts: Vec::with_capacity(values),
+            sets: Vec::with_capacity(values),
+        };
         for of_id in all.chunk_by(|a, b| a.0 == b.0) {
             index.ids.push(of_id[0].0);
             index.starts.push(index.sets.len());
@@ -483,53 +523,106 @@ impl<M: Many> Search<'_, M> {
 
     /// Offers the pairs of one set with the sets of an index. The index begins at place `from`;
     /// only its sets behind this set count.
-    fn hold(
-        &mut self,
-        index: &Index,
-        place: usize,
-        from: usize,
-        counts: &mut [u64],
-        met: &mut Vec<u32>,
-    ) -> Result<()> {
+    ///
+    /// A pair that is to be among the best shares at least so many ids. If one less are left out at
+    /// first, the other ids still tell which sets may be partners. So an id that nearly all sets
+    /// have makes no pairs.
+    fn hold(&mut self, index: &Index, place: usize, from: usize, met: &mut Met) -> Result<()> {
         let number = self.order[place];
-        let set = self.sets.operand(number)?;
-        let mut count = |at: usize| {
-            for &other in &index.sets[index.starts[at]..index.starts[at + 1]] {
-                if from + other as usize > place {
-                    if counts[other as usize] == 0 {
-                        met.push(other);
-                    }
-                    counts[other as usize] += 1;
-                }
-            }
-        };
-        if self.size(place) / 8 < index.ids.len() as u64 {
-            let mut at = 0;
-            for id in set.view() {
-                let id = id.map_err(|damage| set.damaged(damage))?;
-                at += index.behind(at, id);
-                if index.ids.get(at) == Some(&id) {
-                    count(at);
-                }
-            }
-        } else {
-            let mut found = vec![false; index.ids.len()];
-            let asked = set.view().contains_many(&index.ids, &mut found);
-            asked.map_err(|damage| set.damaged(damage))?;
-            (0..found.len()).filter(|&at| found[at]).for_each(&mut count);
+        let mut ids = std::mem::take(&mut met.ids);
+        self.places(index, number, &mut ids)?;
+        let least = self.best.least_shared(self.size(place));
+        if (ids.len() as u64) < least {
+            met.ids = ids;
+            return Ok(());
         }
-        for other in met.drain(..) {
-            let both = std::mem::take(&mut counts[other as usize]);
+        let mut frequent = Vec::new();
+        if least > 1 {
+            let of_many = |&mut at: &mut usize| index.sets_of(at).len() >= FREQUENT;
+            frequent.extend(ids.extract_if(.., of_many));
+            frequent.sort_unstable_by_key(|&at| Reverse(index.sets_of(at).len()));
+            let left_out = usize::try_from(least - 1).unwrap_or(usize::MAX);
+            ids.extend(frequent.drain(left_out.min(frequent.len())..));
+        }
+        for &at in &ids {
+            let sets = index.sets_of(at);
+            let behind = sets.partition_point(|&other| from + other as usize <= place);
+            steps::count(1 + sets.len() - behind);
+            sets[behind..].iter().for_each(|&other| met.add(other));
+        }
+        for &at in &frequent {
+            met.add_known(index.sets_of(at));
+        }
+        met.ids = ids;
+        for other in met.sets.drain(..) {
+            let both = std::mem::take(&mut met.counts[other as usize]);
             let other = from + other as usize;
             let sizes = [self.size(place), self.size(other)];
             self.best.offer([number, self.order[other]], sizes, both);
         }
         Ok(())
     }
+
+    /// The places in the index of the ids of a set.
+    fn places(&self, index: &Index, number: usize, places: &mut Vec<usize>) -> Result<()> {
+        places.clear();
+        let set = self.sets.operand(number)?;
+        if self.sizes[number] / 8 < index.ids.len() as u64 {
+            let mut at = 0;
+            for id in set.view() {
+                let id = id.map_err(|damage| set.damaged(damage))?;
+                at += index.behind(at, id);
+                places.extend((index.ids.get(at) == Some(&id)).then_some(at));
+            }
+        } else {
+            let mut found = vec![false; index.ids.len()];
+            let asked = set.view().contains_many(&index.ids, &mut found);
+            asked.map_err(|damage| set.damaged(damage))?;
+            places.extend((0..found.len()).filter(|&at| found[at]));
+        }
+        Ok(())
+    }
+}
+
+/// The sets of an index that share ids with one set.
+#[derive(Default)]
+struct Met {
+    /// Places of the ids of that set.
+    ids: Vec<usize>,
+    /// Sets that share one, and for each set of the index, how many it shares.
+    sets: Vec<u32>,
+    counts: Vec<u64>,
+}
+
+impl Met {
+    #[inline]
+    fn add(&mut self, other: u32) {
+        let count = &mut self.counts[other as usize];
+        if *count == 0 {
+            self.sets.push(other);
+        }
+        *count += 1;
+    }
+
+    /// Counts an id for those of ascending `sets` that were met.
+    fn add_known(&mut self, sets: &[u32]) {
+        let searched = self.sets.len() * (1 + sets.len().checked_ilog2().unwrap_or(0) as usize);
+        steps::count(searched.min(sets.len()));
+        let counts = &mut self.counts;
+        if sets.len() <= searched {
+            for &other in sets {
+                let count = &mut counts[other as usize];
+                *count += u64::from(*count > 0);
+            }
+        } else {
+            for &other in &self.sets {
+                counts[other as usize] += u64::from(sets.binary_search(&other).is_ok());
+            }
+        }
+    }
 }
 
 /// Ids, and for each the sets that have it.
-#[derive(Default)]
 struct Index {
     ids: Vec<u64>,
     /// The start of the sets of each id, and the end of the last ones.
@@ -538,6 +631,12 @@ struct Index {
 }
 
 impl Index {
+    /// The sets that have the id at `at`, ascending.
+    #[inline]
+    fn sets_of(&self, at: usize) -> &[u32] {
+        &self.sets[self.starts[at]..self.starts[at + 1]]
+    }
+
     /// Number of ids below `id`, from place `at` on. O(log of this number).
     fn behind(&self, at: usize, id: u64) -> usize {
         let rest = &self.ids[at..];
