@@ -79,8 +79,12 @@ impl Plan<'_> {
 
     /// Whether all values of `a` are in `b`. Ends at the first container with another value.
     pub(crate) fn is_subset(a: Self, b: Self) -> Result<bool> {
-        let sets = [a.operands(), b.operands()].concat();
-        Self::after(&sets, Self::is_within(a, b))
+        let others = Self::join(Op::AndNot, vec![a.clone(), b.clone()]);
+        let found = match Merge::of(&others) {
+            Some(merge) => merge.has_no_values(&Progress::default()),
+            None => Self::is_within(a, b),
+        };
+        Self::after(&others.operands(), found)
     }
 
     fn is_within(mut a: Self, mut b: Self) -> Result<bool> {
@@ -102,8 +106,12 @@ impl Plan<'_> {
 
     /// Whether two sets share no value. Ends at the first container with a shared value.
     pub(crate) fn is_disjoint(a: Self, b: Self) -> Result<bool> {
-        let sets = [a.operands(), b.operands()].concat();
-        Self::after(&sets, Self::is_apart(a, b))
+        let shared = Self::join(Op::And, vec![a.clone(), b.clone()]);
+        let found = match Merge::of(&shared) {
+            Some(merge) => merge.has_no_values(&Progress::default()),
+            None => Self::is_apart(a, b),
+        };
+        Self::after(&shared.operands(), found)
     }
 
     fn is_apart(mut a: Self, mut b: Self) -> Result<bool> {

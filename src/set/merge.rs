@@ -17,6 +17,8 @@ use crate::set::container::{Among, Op};
 const MAX_SETS: usize = 32;
 /// Most values of a set among them that is not sparse, or of a range.
 const FEW: u64 = if cfg!(test) { 1 << 6 } else { 1 << 13 };
+/// With more values in a container of a set, on average, joining by containers is better.
+const NEAR: u64 = 64;
 /// About the number of values that go to the sink together.
 const BATCH: usize = 1 << 13;
 /// With fewer values, more threads are not worth their start.
@@ -212,20 +214,25 @@ impl Inner<'_> {
     }
 }
 
-/// Whether one of the sets of these plans is sparse.
-fn has_sparse(plans: &[Plan<'_>]) -> bool {
-    plans.iter().any(|plan| match plan {
-        Plan::Set(leaf) => leaf.set().view().walk().is_some(),
-        Plan::Join(_, plans) => has_sparse(plans),
-        Plan::Gather(_, members) => has_sparse(members.plans()),
-        Plan::Range(..) => false,
-    })
+/// Whether there are sparse sets, and joining their containers would take longer than a merge.
+fn is_far_apart(plan: &Plan<'_>) -> bool {
+    let (mut sets, mut values, mut first, mut last) = (0_u64, 0_u64, u64::MAX, 0);
+    for set in plan.operands() {
+        if let Some(walk) = set.view().walk() {
+            (sets, values) = (sets + 1, values.saturating_add(walk.len()));
+            first = first.min(set.view().min().ok().flatten().unwrap_or(0));
+            last = last.max(walk.last().unwrap_or(u64::MAX));
+        }
+    }
+    let containers = (last >> 16) - (first.min(last) >> 16) + 1;
+    values > 0 && values / NEAR <= containers.saturating_mul(sets)
 }
 
 impl<'a> Merge<'a> {
-    /// The plan as a merge; none unless its sets are sparse, or few values beside sparse sets.
+    /// The plan as a merge; none unless its sets are sparse and their values far apart, or few values
+    /// beside sparse sets.
     pub(super) fn of(plan: &Plan<'a>) -> Option<Self> {
-        if has_sparse(std::slice::from_ref(plan)) { Self::made(plan) } else { None }
+        if is_far_apart(plan) { Self::made(plan) } else { None }
     }
 
     /// The same, also of few values alone.
@@ -275,6 +282,18 @@ impl<'a> Merge<'a> {
         let all = Self { rule: Rule::First { kept: true }, sets, batch: Batch::default() };
         // Without a merge, containers tell what damage there is, and that there are no values.
         (first <= last).then(|| all.within(first, last.checked_add(1)).ok()).flatten()
+    }
+
+    /// Whether the result has no values. Ends at the first one.
+    pub(super) fn has_no_values(mut self, progress: &Progress) -> Result<bool> {
+        let mut values = Vec::new();
+        while self.step(&mut values, progress)? {
+            if !values.is_empty() {
+                return Ok(false);
+            }
+            Error::if_cancelled(progress)?;
+        }
+        Ok(true)
     }
 
     /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
@@ -424,6 +443,14 @@ impl<'a> Merge<'a> {
             }
         }
         let Some(bound) = bound else { return Ok(false) };
+        if let [a, b] = &mut self.sets[..] {
+            let (ours, theirs) = (a.rest(progress)?, b.rest(progress)?);
+            let counts = [ours, theirs].map(|rest| rest.partition_point(|&value| value <= bound));
+            gather_two(among, &ours[..counts[0]], &theirs[..counts[1]], values);
+            a.pass(counts[0]);
+            b.pass(counts[1]);
+            return Ok(true);
+        }
         for member in &mut self.sets {
             let rest = member.rest(progress)?;
             let count = rest.partition_point(|&value| value <= bound);
@@ -441,6 +468,25 @@ impl<'a> Merge<'a> {
         values.truncate(written);
         Ok(true)
     }
+}
+
+/// Puts the values that so many of two ascending lists have into `out`, which is empty.
+fn gather_two(among: Among, a: &[u64], b: &[u64], out: &mut Vec<u64>) {
+    out.resize(a.len() + b.len(), 0);
+    let [one, both] = [1, 2].map(|copies| usize::from(among.has(copies)));
+    let (mut i, mut j, mut written) = (0, 0, 0);
+    while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
+        // No branches on the values, which nobody can predict.
+        out[written] = x.min(y);
+        written += if x == y { both } else { one };
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    for &value in a[i..].iter().chain(&b[j..]) {
+        out[written] = value;
+        written += one;
+    }
+    out.truncate(written);
 }
 
 /// Values that wait until all values of their aligned range of 2^16 have come.
@@ -697,6 +743,11 @@ mod tests {
             }
             let progress = Progress::default();
             prop_assert_eq!(tree.plan(&files).count(&progress).unwrap(), expected.len() as u64);
+            let whole = Tree::Set(0);
+            let is_subset = Plan::is_subset(tree.plan(&files), whole.plan(&files)).unwrap();
+            prop_assert_eq!(is_subset, expected.iter().all(|value| models[0].contains(value)));
+            let is_disjoint = Plan::is_disjoint(tree.plan(&files), whole.plan(&files)).unwrap();
+            prop_assert_eq!(is_disjoint, !expected.iter().any(|value| models[0].contains(value)));
             let Some(merge) = Merge::of(&tree.plan(&files)) else { return Ok(()) };
             merged.set(merged.get() + 1);
             let mut found = Vec::new();
