@@ -155,6 +155,7 @@ impl Container<'_> {
     }
 
     /// Whether `low` is a value.
+    #[inline]
     pub(crate) fn contains(self, low: u16) -> bool {
         match self {
             Self::Array(values) => search::contains(values, low),
