@@ -214,7 +214,8 @@ impl Inner<'_> {
     }
 }
 
-/// Whether there are sparse sets, and joining their containers would take longer than a merge.
+/// Whether there are sparse sets, and joining their containers would take longer than a merge. Of
+/// one set it always does.
 fn is_far_apart(plan: &Plan<'_>) -> bool {
     let (mut sets, mut values, mut first, mut last) = (0_u64, 0_u64, u64::MAX, 0);
     for set in plan.operands() {
@@ -225,7 +226,7 @@ fn is_far_apart(plan: &Plan<'_>) -> bool {
         }
     }
     let containers = (last >> 16) - (first.min(last) >> 16) + 1;
-    values > 0 && values / NEAR <= containers.saturating_mul(sets)
+    values > 0 && (sets == 1 || values / NEAR <= containers.saturating_mul(sets))
 }
 
 impl<'a> Merge<'a> {

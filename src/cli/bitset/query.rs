@@ -3,8 +3,9 @@
 use super::Answer;
 use super::source::{Source, check_stdin};
 use super::target::Target;
-use crate::cli::stdout::{buffered, print_line};
+use crate::cli::stdout::{print_line, stdout};
 use crate::error::{Error, Result};
+use crate::number::Format;
 use crate::set::container::Op;
 use crate::set::plan::Plan;
 use crate::set::ranges::{BATCH, RunSource};
@@ -149,19 +150,28 @@ fn print_range(source: &Source, set: &SetFile, first: u64, last: u64) -> Result<
 
 /// Prints gaps as ranges or blocks, if the notation has such lines; else their two ends.
 pub(super) fn gaps(source: &Source, path: &Path, min_length: u64) -> Result<()> {
+    /// Bytes of room for a number.
+    const ROOM: usize = 64;
     let set = source.open(path)?;
     let mut gaps =
         Gaps { runs: set.view().runs(), before: None, least: min_length, set: &set, source };
     if source.notation().output().takes_ranges() {
         return source.write(&Target::default(), |sink| sink.runs(&mut gaps));
     }
-    let mut out = buffered()?;
-    let mut some = Vec::new();
+    let format = Format::text_in(source.notation().output());
+    let mut out = stdout()?;
+    let (mut some, mut lines) = (Vec::new(), Vec::new());
     while gaps.next(&mut some)? {
-        for gap in &some {
-            let [first, last] = gap.map(|end| source.notation().text(end));
-            writeln!(out, "{}\t{}", first?, last?).map_err(Error::io("write", "-"))?;
+        lines.resize(some.len() * 2 * ROOM, 0);
+        let mut end = 0;
+        for (number, behind) in
+            some.iter().flat_map(|&[first, last]| [(first, b'\t'), (last, b'\n')])
+        {
+            let written = format.encode(number, &[0_u32], behind, &mut lines[end..]);
+            end +=
+                written.map_err(|value| Error::ValueTooLarge { value, format: format.name() })?;
         }
+        out.write_all(&lines[..end]).map_err(Error::io("write", "-"))?;
     }
     out.flush().map_err(Error::io("write", "-"))
 }
