@@ -473,7 +473,7 @@ impl<M: Many> Search<'_, M> {
         while from < self.order.len() {
             let (mut to, mut values) = (from, 0);
             while to < self.order.len() && (to == from || values < self.best.search.index_values) {
-                values += self.size(to);
+                values = self.size(to).saturating_add(values);
                 to += 1;
             }
             // All later sets are at most as large.
@@ -497,8 +497,10 @@ impl<M: Many> Search<'_, M> {
 
     /// An index of the ids of the sets at places from `from` up to `to`.
     fn index(&self, from: usize, to: usize) -> Result<Index> {
-        let values: u64 = (from..to).map(|place| self.size(place)).sum();
-        let values = usize::try_from(values).unwrap_or(0);
+        // A damaged file may say that a set has any number of values.
+        let most = 2 * self.best.search.index_values;
+        let values = (from..to).map(|place| self.size(place)).fold(0, u64::saturating_add);
+        let values = usize::try_from(values.min(most)).unwrap_or(0);
         let mut all: Vec<(u64, u32)> = Vec::with_capacity(values);
         for (number, place) in (0..).zip(from..to) {
             let set = self.sets.operand(self.order[place])?;
