@@ -60,7 +60,7 @@ pub struct Pair {
 /// The n values of the largest 2048 sets are merged, in O(n log sets); each id costs a step for
 /// each pair of sets that have it, and the counters take 16 MB. If that looks cheaper, as with
 /// dense sets, these sets are intersected in pairs instead, in O(sets × bytes). The other sets have
-/// m values together. An index of 2^20 of these at a time is in memory (36 bytes a value) and is
+/// m values together. An index of 2^20 of these at a time is in memory (52 bytes a value) and is
 /// compared with all larger sets. So there are O(m / 2^20) passes over the values of all sets, and
 /// each id costs a step for each pair of small sets that have it, unless the best pairs so far share
 /// more ids than that: then an id that most sets have costs little. [`OverlapBy::Lift`] also keeps
@@ -170,7 +170,7 @@ impl Overlap {
     #[cfg(feature = "cli")]
     pub(crate) fn memory(mut self, bytes: u64) -> Self {
         /// Values with their sets while they are sorted, and the index of them.
-        const BYTES_PER_VALUE: u64 = 36;
+        const BYTES_PER_VALUE: u64 = 52;
         self.index_values = self.index_values.min(bytes / 2 / BYTES_PER_VALUE);
         self
     }
@@ -509,18 +509,7 @@ impl<M: Many> Search<'_, M> {
             }
         }
         all.sort_unstable();
-        let mut index = Index {
-            ids: Vec::with_capacity(values),
-            starts: Vec::with_capacity(values),
-            sets: Vec::with_capacity(values),
-        };
-        for of_id in all.chunk_by(|a, b| a.0 == b.0) {
-            index.ids.push(of_id[0].0);
-            index.starts.push(index.sets.len());
-            index.sets.extend(of_id.iter().map(|(_, number)| number));
-        }
-        index.starts.push(index.sets.len());
-        Ok(index)
+        Ok(Index::of(&all))
     }
 
     /// Offers the pairs of one set with the sets of an index. The index begins at place `from`;
@@ -570,11 +559,8 @@ impl<M: Many> Search<'_, M> {
         places.clear();
         let set = self.sets.operand(number)?;
         if self.sizes[number] / 8 < index.ids.len() as u64 {
-            let mut at = 0;
             for id in set.view() {
-                let id = id.map_err(|damage| set.damaged(damage))?;
-                at += index.behind(at, id);
-                places.extend((index.ids.get(at) == Some(&id)).then_some(at));
+                places.extend(index.find(id.map_err(|damage| set.damaged(damage))?));
             }
         } else {
             let mut found = vec![false; index.ids.len()];
@@ -626,28 +612,57 @@ impl Met {
 
 /// Ids, and for each the sets that have it.
 struct Index {
+    /// Ascending.
     ids: Vec<u64>,
     /// The start of the sets of each id, and the end of the last ones.
     starts: Vec<usize>,
     sets: Vec<u32>,
+    /// The ids from the smallest to the largest lie in about as many buckets of equal width, two to
+    /// the power of `shift`. The start of each bucket in `ids`, and the end of the last one.
+    buckets: Vec<usize>,
+    shift: u32,
 }
 
 impl Index {
+    /// The index of these pairs of an id and a set, which ascend.
+    fn of(pairs: &[(u64, u32)]) -> Self {
+        let (mut ids, mut starts, mut sets) = (
+            Vec::with_capacity(pairs.len()),
+            Vec::with_capacity(pairs.len()),
+            Vec::with_capacity(pairs.len()),
+        );
+        for of_id in pairs.chunk_by(|a, b| a.0 == b.0) {
+            ids.push(of_id[0].0);
+            starts.push(sets.len());
+            sets.extend(of_id.iter().map(|(_, number)| number));
+        }
+        starts.push(sets.len());
+        let (first, last) = (ids.first().copied().unwrap_or(0), ids.last().copied().unwrap_or(0));
+        let width = u64::BITS - (last - first).leading_zeros();
+        let shift = width.saturating_sub(ids.len().checked_ilog2().unwrap_or(0));
+        let mut buckets = vec![0];
+        for (at, id) in ids.iter().enumerate() {
+            while buckets.len() as u64 <= (id - first) >> shift {
+                buckets.push(at);
+            }
+        }
+        buckets.push(ids.len());
+        Self { ids, starts, sets, buckets, shift }
+    }
+
+    /// The place of an id.
+    #[inline]
+    fn find(&self, id: u64) -> Option<usize> {
+        let bucket = id.checked_sub(*self.ids.first()?)? >> self.shift;
+        let ends = self.buckets.get(usize::try_from(bucket).ok()?..)?;
+        let [from, to] = *ends.first_chunk()?;
+        self.ids[from..to].binary_search(&id).ok().map(|at| from + at)
+    }
+
     /// The sets that have the id at `at`, ascending.
     #[inline]
     fn sets_of(&self, at: usize) -> &[u32] {
         &self.sets[self.starts[at]..self.starts[at + 1]]
-    }
-
-    /// Number of ids below `id`, from place `at` on. O(log of this number).
-    fn behind(&self, at: usize, id: u64) -> usize {
-        let rest = &self.ids[at..];
-        let mut width = 1;
-        while rest.get(width).is_some_and(|&next| next < id) {
-            width *= 2;
-        }
-        let from = width / 2;
-        from + rest[from..rest.len().min(width + 1)].partition_point(|&next| next < id)
     }
 }
 
