@@ -127,6 +127,9 @@ fn io_hint(action: &str, source: &io::Error) -> Option<&'static str> {
         (io::ErrorKind::StorageFull, _) => {
             "free some space, or choose another folder (-o for the output, -T for temporary files)"
         }
+        (io::ErrorKind::OutOfMemory, "map") => {
+            "ulimit -v or vm.max_map_count allows no more maps of files: give fewer files at a time"
+        }
         (io::ErrorKind::OutOfMemory, _) => "raise --mem, or lower --threads, which share it",
         (io::ErrorKind::IsADirectory, "write") => "name a file inside it",
         (io::ErrorKind::IsADirectory, _) => "name the files inside it",

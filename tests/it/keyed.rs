@@ -151,6 +151,27 @@ fn small_sets_share_pages() {
     assert!(2 * bytes <= 3 * roaring, "{bytes} bytes, {roaring} as roaring bitmaps");
 }
 
+/// A map for each of 300 operands would take more than the address space that there is.
+#[test]
+fn sets_of_one_file_share_its_map() {
+    let work = Workspace::new();
+    let rows = (0..1_500_000_u64).fold(String::new(), |mut rows, row| {
+        let id = row.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        writeln!(rows, "k{},{id}", row % 100).unwrap();
+        rows
+    });
+    work.write("rows", rows);
+    work.set("group rows --key 1 --column 2 -o tags.sets", "").quiet();
+    let bytes = fs::metadata(work.file("tags.sets")).unwrap().len();
+    assert!(bytes > 8 << 20, "{bytes}");
+    let names: Vec<_> = (0..300).map(|set| format!("tags.sets:k{}", set % 100)).collect();
+    let line = format!("ulimit -v 2000000; $P or --count {}", names.join(" "));
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &line]).current_dir(work.path());
+    let ran = command.env("P", env!("CARGO_BIN_EXE_bitset")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "1500000\n", "{ran:?}");
+}
+
 #[test]
 fn many_keys_are_grouped_in_little_memory() {
     let work = Workspace::new();

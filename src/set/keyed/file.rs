@@ -16,8 +16,9 @@ use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Many sets in one file, each under a key of any bytes: a `.sets` file.
 ///
@@ -51,6 +52,28 @@ pub struct KeyedSets {
     header: Header,
 }
 
+/// What tells a file from others, and from itself after a change.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    len: u64,
+    /// Seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(path: &Path) -> Option<Self> {
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self {
+            device: found.dev(),
+            inode: found.ino(),
+            len: found.len(),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
 /// The entry of a set in the directory of a file.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -81,6 +104,25 @@ impl KeyedSets {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_map(map(path)?, path)
+    }
+
+    /// The same, over the map of the set that was opened last if that is of the same file: a
+    /// thousand sets of one file take one map.
+    fn open_again(path: &Path) -> Result<Self> {
+        static LAST: Mutex<Option<(Identity, Weak<Map>, Header)>> = Mutex::new(None);
+        let Some(identity) = Identity::of(path) else { return Self::open(path) };
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, map, header)) = &*last
+            && *known == identity
+            && let Some(map) = map.upgrade()
+        {
+            return Ok(Self { path: path.into(), map, header: *header });
+        }
+        let opened = Self::open(path)?;
+        // Not if it was replaced meanwhile.
+        *last = (Identity::of(path).as_ref() == Some(&identity))
+            .then(|| (identity, Arc::downgrade(&opened.map), opened.header));
+        Ok(opened)
     }
 
     /// Checks that the file still has all bytes that were read; see [`SetFile::intact`]. Callers of
@@ -395,7 +437,7 @@ pub(crate) fn open_named(path: &Path) -> Result<Option<SetFile>> {
             Error::usage(format!("{}: {what}", path.display()))
         };
         let key = KeyName::parse(key).ok_or_else(malformed)?;
-        let found = KeyedSets::open(file)?.get(&key)?;
+        let found = KeyedSets::open_again(file)?.get(&key)?;
         let none = || Error::usage(format!("{} has no set {}", file.display(), KeyName(&key)));
         return found.ok_or_else(none).map(Some);
     }
