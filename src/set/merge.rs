@@ -28,7 +28,6 @@ const MIN_SHARED: u64 = 1 << 20;
 pub(super) struct Merge<'a> {
     rule: Rule,
     sets: Vec<Member<'a>>,
-    batch: Batch,
 }
 
 /// Values to join, and how far they were read.
@@ -259,7 +258,7 @@ impl<'a> Merge<'a> {
             return None;
         }
         let sets = members.into_iter().map(Member::of).collect::<Option<_>>()?;
-        Some(Self { rule, sets, batch: Batch::default() })
+        Some(Self { rule, sets })
     }
 
     /// The values that all of these plans have.
@@ -280,21 +279,14 @@ impl<'a> Merge<'a> {
         }
         // The other sets move on to the values of the smallest one.
         sets.sort_by_key(Member::len);
-        let all = Self { rule: Rule::First { kept: true }, sets, batch: Batch::default() };
+        let all = Self { rule: Rule::First { kept: true }, sets };
         // Without a merge, containers tell what damage there is, and that there are no values.
         (first <= last).then(|| all.within(first, last.checked_add(1)).ok()).flatten()
     }
 
     /// Whether the result has no values. Ends at the first one.
-    pub(super) fn has_no_values(mut self, progress: &Progress) -> Result<bool> {
-        let mut values = Vec::new();
-        while self.step(&mut values, progress)? {
-            if !values.is_empty() {
-                return Ok(false);
-            }
-            Error::if_cancelled(progress)?;
-        }
-        Ok(true)
+    pub(super) fn has_no_values(self, progress: &Progress) -> Result<bool> {
+        Ok(Member::inner(self).rest(progress)?.is_empty())
     }
 
     /// Hands over the values of the result. All values of an aligned range of 2^16 come together.
@@ -372,7 +364,7 @@ impl<'a> Merge<'a> {
     /// The merge of the values from `first` on, up to those below `behind` if there is an end.
     fn within(&self, first: u64, behind: Option<u64>) -> Result<Self> {
         let sets = self.sets.iter().map(|member| member.within(first, behind));
-        Ok(Self { rule: self.rule, sets: sets.collect::<Result<_>>()?, batch: Batch::default() })
+        Ok(Self { rule: self.rule, sets: sets.collect::<Result<_>>()? })
     }
 
     fn enter(&self, progress: &Progress) {
@@ -387,16 +379,16 @@ impl<'a> Merge<'a> {
         progress: &Progress,
         mut take: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let mut values = Vec::new();
+        let (mut values, mut batch) = (Vec::new(), Batch::default());
         while self.step(&mut values, progress)? {
-            self.batch.push(&values, &mut take)?;
+            batch.push(&values, &mut take)?;
             if let Some(&last) = values.last() {
                 progress.advance((last >> 16).saturating_sub(done));
                 done = done.max(last >> 16);
             }
             Error::if_cancelled(progress)?;
         }
-        self.batch.finish(&mut take)
+        batch.finish(&mut take)
     }
 
     /// Moves to the first value from `value` on; never back.

@@ -254,7 +254,7 @@ impl State<'_> {
             (self.lines, self.lines_before) = (0, None);
         }
         let (name, split) = &names[entry.input];
-        let mut told = 0;
+        let (mut told, mut on_one_line) = (0, None);
         for (bad, text) in entry.rejects() {
             told += 1;
             let before = match (self.lines_before, split) {
@@ -285,7 +285,8 @@ impl State<'_> {
                     });
                 }
                 Invalid::Reject(file, path) => {
-                    let name = name.replace('\n', "\\n").replace('\t', "\\t");
+                    let name = on_one_line
+                        .get_or_insert_with(|| name.replace('\n', "\\n").replace('\t', "\\t"));
                     let written = write!(file, "{name}\t{line}\t{}\t{}\t", bad.offset, bad.reason)
                         .and_then(|()| write_on_one_line(file, text));
                     written.map_err(Error::io("write", &*path))?;

@@ -43,5 +43,5 @@ pub(crate) use ordered::Ordered;
 pub(crate) use rule::Purpose;
 pub(crate) use sample::{Sample, sample};
 pub(crate) use scan::{Consumer, ScanOptions, scan};
-pub(crate) use unchanged::{Unchanged, check_end};
+pub(crate) use unchanged::{Mark, Unchanged, check_end, mark};
 pub(crate) use values::{SetPiece, SetSource};

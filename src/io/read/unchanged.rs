@@ -7,12 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Properties that change when somebody writes to a file or replaces it.
-type Mark = (u64, u64, u64, i64, i64);
+pub(crate) type Mark = (u64, u64, u64, i64, i64);
 
 /// The state of regular files when they were first looked at.
 pub(crate) struct Unchanged(Vec<(PathBuf, Mark)>);
 
-fn mark(path: &PathBuf) -> Option<Mark> {
+/// The state of a regular file; none for anything else.
+pub(crate) fn mark(path: &Path) -> Option<Mark> {
     let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some((found.dev(), found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
 }

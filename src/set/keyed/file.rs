@@ -6,7 +6,7 @@ use super::format::{ENTRY_BYTES, Entry, Header, is_sets_file};
 use super::name::KeyName;
 use crate::error::{Error, Result};
 use crate::io::page::{damaged, verify_checksums};
-use crate::io::read::{check_whole, map};
+use crate::io::read::{Mark, check_whole, map, mark};
 use crate::kernel::sys::Map;
 use crate::progress::Progress;
 use crate::set::file::{Member, Representation, SetFile};
@@ -16,7 +16,6 @@ use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -50,28 +49,6 @@ pub struct KeyedSets {
     path: PathBuf,
     map: Arc<Map>,
     header: Header,
-}
-
-/// What tells a file from others, and from itself after a change.
-#[derive(Debug, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    len: u64,
-    /// Seconds and nanoseconds.
-    changed: (i64, i64),
-}
-
-impl Identity {
-    fn of(path: &Path) -> Option<Self> {
-        let found = std::fs::metadata(path).ok()?;
-        Some(Self {
-            device: found.dev(),
-            inode: found.ino(),
-            len: found.len(),
-            changed: (found.ctime(), found.ctime_nsec()),
-        })
-    }
 }
 
 /// The entry of a set in the directory of a file.
@@ -109,19 +86,18 @@ impl KeyedSets {
     /// The same, over the map of the set that was opened last if that is of the same file: a
     /// thousand sets of one file take one map.
     fn open_again(path: &Path) -> Result<Self> {
-        static LAST: Mutex<Option<(Identity, Weak<Map>, Header)>> = Mutex::new(None);
-        let Some(identity) = Identity::of(path) else { return Self::open(path) };
+        static LAST: Mutex<Option<(Mark, Weak<Map>)>> = Mutex::new(None);
+        let Some(before) = mark(path) else { return Self::open(path) };
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, map, header)) = &*last
-            && *known == identity
+        if let Some((known, map)) = &*last
+            && *known == before
             && let Some(map) = map.upgrade()
         {
-            return Ok(Self { path: path.into(), map, header: *header });
+            return Self::over(map, path);
         }
         let opened = Self::open(path)?;
         // Not if it was replaced meanwhile.
-        *last = (Identity::of(path).as_ref() == Some(&identity))
-            .then(|| (identity, Arc::downgrade(&opened.map), opened.header));
+        *last = (mark(path) == Some(before)).then(|| (before, Arc::downgrade(&opened.map)));
         Ok(opened)
     }
 
@@ -142,8 +118,12 @@ impl KeyedSets {
 
     /// The sets of a mapped file; `path` is for messages.
     pub(super) fn from_map(map: Map, path: &Path) -> Result<Self> {
+        Self::over(Arc::new(map), path)
+    }
+
+    fn over(map: Arc<Map>, path: &Path) -> Result<Self> {
         let header = Header::read(&map).map_err(damaged(path))?;
-        let sets = Self { path: path.into(), map: Arc::new(map), header };
+        let sets = Self { path: path.into(), map, header };
         let ends = match sets.len().checked_sub(1) {
             Some(last) => sets.entry(last).map(|last| (last.key_end, last.body_end)),
             None => Ok((0, 0)),

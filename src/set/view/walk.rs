@@ -1,4 +1,5 @@
-//! The values of a sparse set, or of one of few values, ascending, a block at a time.
+//! The values of a sparse set, of a folder of these, or of a set of few values, ascending, a block at
+//! a time.
 
 use super::{Damage, FolderView, SetView, Shape, SparseView};
 use crate::set::container::Scratch;

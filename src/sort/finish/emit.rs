@@ -6,8 +6,8 @@ use super::ways::Ways;
 use crate::error::{Error, Result};
 use crate::io::write::Buffer;
 use crate::kernel::Level;
-use crate::kernel::decimal::{MAX_LINE, SLACK, digit_count};
-use crate::number::{Format, Notation};
+use crate::kernel::decimal::{self, MAX_LINE, SLACK, digit_count};
+use crate::number::Format;
 use crate::progress::Progress;
 use crate::sort::partitioning::{Entry, Window};
 use std::ops::AddAssign;
@@ -302,15 +302,14 @@ impl<'s, 'a> Emitter<'s, 'a> {
         }
         let Style { format, terminator, .. } = self.style;
         let mut digits = [0; MAX_LINE + SLACK];
-        let count_len = Notation::DECIMAL.encode(count, &[0_u32], b' ', &mut digits);
-        let too_large = |value| Error::ValueTooLarge { value, format: format.name() };
-        let count_len = count_len.map_err(too_large)?;
+        let count_len = decimal::lines(count, &[0_u32], b' ', &mut digits);
         let spaces = (COUNT_WIDTH + 1).saturating_sub(count_len);
         let room = self.buffer.room();
         room[..spaces].fill(b' ');
         room[spaces..spaces + count_len].copy_from_slice(&digits[..count_len]);
         let before = spaces + count_len;
         let value_len = format.encode(value, &[0_u32], terminator, &mut room[before..]);
+        let too_large = |value| Error::ValueTooLarge { value, format: format.name() };
         self.buffer.filled += before + value_len.map_err(too_large)?;
         Ok(())
     }
