@@ -24,6 +24,9 @@ Examples:
   bitset bloom index build log --append                    what came since then
   bitset bloom index get log < keys --stats                many keys, and what it took";
 
+/// Keys of standard input that are looked up together.
+const KEYS_AT_ONCE: usize = 1 << 16;
+
 /// The commands of `bitset bloom index`.
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
@@ -170,26 +173,31 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     let index = BlockIndex::open(&args.data, &index)?;
     let mut out = buffered()?;
     let (mut total, mut keys, mut found) = (LookupReport::default(), 0_u64, 0_u64);
-    let mut ask = |key: &[u8]| -> Result<()> {
+    let mut ask = |asked: &[&[u8]]| -> Result<()> {
         source.check()?;
-        let report = index.for_each_line(key, |line| {
+        let mut before = None;
+        total += index.for_each_line_of(asked, |key, line| {
+            found += u64::from(before.replace(key) != Some(key));
             let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
             out.write_all(line).and_then(|()| out.write_all(end)).map_err(Error::io("write", "-"))
         })?;
-        keys += 1;
-        found += u64::from(report.lines > 0);
-        total += report;
+        keys += asked.len() as u64;
         Ok(())
     };
     if args.keys.is_empty() {
         source.line_tools().job().each(vec!["-".into()], |lines| {
-            lines.split_inclusive(|&byte| byte == b'\n').try_for_each(|line| {
-                let key = line.strip_suffix(b"\n").unwrap_or(line);
-                ask(key.strip_suffix(b"\r").unwrap_or(key))
-            })
+            let mut keys = lines.split_inclusive(|&byte| byte == b'\n').map(key_in);
+            loop {
+                let next: Vec<_> = keys.by_ref().take(KEYS_AT_ONCE).collect();
+                if next.is_empty() {
+                    return Ok(());
+                }
+                ask(&next)?;
+            }
         })?;
     } else {
-        args.keys.iter().try_for_each(|key| ask(key.as_bytes()))?;
+        let keys: Vec<_> = args.keys.iter().map(|key| key.as_bytes()).collect();
+        ask(&keys)?;
     }
     out.flush().map_err(Error::io("write", "-"))?;
     if source.stats() == Some(StatsFormat::Text) {
@@ -210,6 +218,12 @@ fn get(source: &Source, args: &GetArgs) -> Result<Answer> {
     }
     source.progress().read(total.read_bytes);
     Ok((found == keys).into())
+}
+
+/// A line without its end.
+fn key_in(line: &[u8]) -> &[u8] {
+    let key = line.strip_suffix(b"\n").unwrap_or(line);
+    key.strip_suffix(b"\r").unwrap_or(key)
 }
 
 fn summary(total: &LookupReport, keys: u64, found: u64) -> String {

@@ -4,7 +4,7 @@
 use super::data::Data;
 use super::digest::BOUND_BYTES;
 use super::file::{Group, IndexFile, Stat};
-use super::key::Matcher;
+use super::key::{KeyRule, Matcher};
 use super::rows::{self, rows, rows_with};
 use crate::bloom::Scheme;
 use crate::bloom::sliced::members;
@@ -49,9 +49,9 @@ pub struct LookupReport {
     pub skipped: u64,
     /// Number of these blocks that were not even asked for, because the file is sorted.
     pub out_of_order: u64,
-    /// Blocks that were read.
+    /// Blocks that were read. A block that was read once for several keys counts for each of them.
     pub read_blocks: u64,
-    /// Bytes of the data that were read.
+    /// Bytes of these blocks.
     pub read_bytes: u64,
     /// Number of blocks that were read and do not have the key.
     pub false_positives: u64,
@@ -69,6 +69,32 @@ impl AddAssign for LookupReport {
         add(&mut self.read_bytes, other.read_bytes);
         add(&mut self.false_positives, other.false_positives);
         add(&mut self.lines, other.lines);
+    }
+}
+
+impl LookupReport {
+    /// Counts a block that was read for the key, and whether it has it.
+    pub(super) fn add_block(&mut self, block: &[u8], has_key: bool) {
+        self.skipped = self.skipped.saturating_sub(1);
+        self.read_blocks = self.read_blocks.saturating_add(1);
+        self.read_bytes = self.read_bytes.saturating_add(block.len() as u64);
+        self.false_positives = self.false_positives.saturating_add((!has_key).into());
+    }
+}
+
+/// A key that is looked for in blocks.
+pub(super) struct Wanted<'k> {
+    key: &'k [u8],
+    matcher: Matcher<'k>,
+    /// Finds the rows of a block that hold the longest plain part of the key.
+    held: Finder<'k>,
+}
+
+impl<'k> Wanted<'k> {
+    pub(super) fn new(rule: &'k KeyRule, key: &'k [u8]) -> Self {
+        let matcher = Matcher::new(rule, key);
+        let held = Finder::new(matcher.held_bytes()).into_owned();
+        Self { key, matcher, held }
     }
 }
 
@@ -263,41 +289,53 @@ impl BlockIndex {
         self.data.check_length()?;
         let header = self.index.header();
         let key = header.rule.parse(key)?;
-        let wanted = Matcher::new(&header.rule, &key);
-        let held = Finder::new(wanted.held_bytes());
+        let wanted = Wanted::new(&header.rule, &key);
         let asked = self.around(&key)?;
-        let mut report = LookupReport { blocks: header.blocks, ..LookupReport::default() };
-        report.out_of_order = header.blocks.saturating_sub(asked.end.saturating_sub(asked.start));
+        let mut report = self.report_of(&asked);
         self.for_each_candidate(&key, asked, |index| {
             let block = self.block(index)?;
             let before = report.lines;
-            let mut found = |line| {
+            self.for_each_in_block(block, &wanted, |line| {
                 report.lines = report.lines.saturating_add(1);
                 visit(line)
-            };
-            if header.is_sorted {
-                let order = |row: &[u8]| (*header.rule.key_of(row)).cmp(&*key);
-                let from = rows::partition(block, order);
-                let ahead = rows(block.get(from..).unwrap_or_default());
-                let mut same = ahead.take_while(|(row, _)| wanted.matches(row));
-                same.try_for_each(|(_, line)| found(line))?;
-            } else {
-                let mut same = rows_with(block, &held).filter(|(row, _)| wanted.matches(row));
-                same.try_for_each(|(_, line)| found(line))?;
-            }
-            report.read_blocks = report.read_blocks.saturating_add(1);
-            report.read_bytes = report.read_bytes.saturating_add(block.len() as u64);
-            report.false_positives =
-                report.false_positives.saturating_add((report.lines == before).into());
+            })?;
+            report.add_block(block, report.lines > before);
             Ok(())
         })?;
         self.index.intact()?;
-        report.skipped = header.blocks.saturating_sub(report.read_blocks);
         Ok(report)
     }
 
+    /// The report of a lookup that has asked these blocks and read none yet.
+    pub(super) fn report_of(&self, asked: &Range<u64>) -> LookupReport {
+        let blocks = self.index.header().blocks;
+        let out_of_order = blocks.saturating_sub(asked.end.saturating_sub(asked.start));
+        LookupReport { blocks, skipped: blocks, out_of_order, ..LookupReport::default() }
+    }
+
+    /// Calls `found` with the lines of a key in a block.
+    pub(super) fn for_each_in_block<'i>(
+        &self,
+        block: &'i [u8],
+        wanted: &Wanted<'_>,
+        mut found: impl FnMut(&'i [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let header = self.index.header();
+        if header.is_sorted {
+            let order = |row: &[u8]| (*header.rule.key_of(row)).cmp(wanted.key);
+            let from = rows::partition(block, order);
+            let ahead = rows(block.get(from..).unwrap_or_default());
+            let mut same = ahead.take_while(|(row, _)| wanted.matcher.matches(row));
+            same.try_for_each(|(_, line)| found(line))
+        } else {
+            let mut same =
+                rows_with(block, &wanted.held).filter(|(row, _)| wanted.matcher.matches(row));
+            same.try_for_each(|(_, line)| found(line))
+        }
+    }
+
     /// Calls `visit` with the blocks of a range that may have a key.
-    fn for_each_candidate(
+    pub(super) fn for_each_candidate(
         &self,
         key: &[u8],
         asked: Range<u64>,
@@ -321,7 +359,7 @@ impl BlockIndex {
 
     /// The blocks that may have a key, by their first and last keys; all blocks if the file is not
     /// sorted.
-    fn around(&self, key: &[u8]) -> Result<Range<u64>> {
+    pub(super) fn around(&self, key: &[u8]) -> Result<Range<u64>> {
         let header = self.index.header();
         if !header.is_sorted {
             return Ok(0..header.blocks);

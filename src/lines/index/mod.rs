@@ -56,6 +56,7 @@ mod lookup;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod together;
 mod writer;
 
 pub use build::Builder;

@@ -68,14 +68,14 @@ fn check(case: &Case, rule: &KeyRule, absent: &[Vec<u8>]) {
     asked.sort();
     asked.dedup();
     asked.extend_from_slice(absent);
-    for key in asked {
-        let Ok(meant) = rule.parse(&key) else {
-            assert!(index.get(&key).is_err());
+    for key in &asked {
+        let Ok(meant) = rule.parse(key) else {
+            assert!(index.get(key).is_err());
             continue;
         };
         let expected: Vec<&[u8]> =
             all.iter().copied().filter(|line| key_of(rule, line) == meant).collect();
-        let found = index.get(&key).unwrap();
+        let found = index.get(key).unwrap();
         assert_eq!(found.lines, expected, "{}", key.escape_ascii());
         let report = found.report;
         assert_eq!(report.lines, expected.len() as u64);
@@ -85,6 +85,33 @@ fn check(case: &Case, rule: &KeyRule, absent: &[Vec<u8>]) {
         );
     }
     index.verify().unwrap();
+    let asked = asked.iter().filter(|key| rule.parse(key).is_ok());
+    check_together(&index, &asked.clone().chain(absent).chain(asked).collect::<Vec<_>>());
+}
+
+/// Asserts that keys find together what each of them finds alone.
+fn check_together(index: &BlockIndex, keys: &[&Vec<u8>]) {
+    let (mut expected, mut sum) = (Vec::new(), LookupReport::default());
+    let mut wrong = false;
+    for (place, key) in keys.iter().enumerate() {
+        let Ok(found) = index.get(key) else {
+            wrong = true;
+            break;
+        };
+        expected.extend(found.lines.iter().map(|line| (place, *line)));
+        sum += found.report;
+    }
+    let mut together = Vec::new();
+    let report = index.for_each_line_of(keys, |key, line| {
+        together.push((key, line));
+        Ok(())
+    });
+    assert_eq!(report.is_err(), wrong);
+    if let Ok(report) = report {
+        assert_eq!((together, report), (expected, sum));
+    } else {
+        assert!(together.len() <= expected.len() && expected.starts_with(&together));
+    }
 }
 
 fn rules() -> impl Strategy<Value = KeyRule> {
