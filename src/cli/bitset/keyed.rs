@@ -149,8 +149,8 @@ fn text_of(pair: &Pair, a: &str, b: &str) -> String {
 
 /// Prints the keys of the sets that have given values. The answer is no if one value is in no set.
 pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result<Answer> {
-    /// Ids whose keys are looked up together.
-    const SOME: usize = 1 << 12;
+    /// Ids whose keys are looked up together, at most.
+    const SOME: usize = 1 << 16;
     let sets = KeyedSets::open(path)?;
     let typed = values.iter().map(|text| source.value(text)).collect::<Result<Vec<_>>>()?;
     if let [id] = typed[..] {
@@ -160,16 +160,16 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     }
     let mut all = true;
     let mut out = buffered()?;
+    let mut finder = KeyFinder { sets: &sets, most: most_keys(source), at_once: SOME };
     let mut answer = |ids: &[u64]| -> Result<()> {
-        source.check()?;
-        for (id, keys) in ids.iter().zip(sets.keys_of(ids)?) {
+        finder.each(ids, |id, keys| {
+            source.check()?;
             all &= !keys.is_empty();
-            let id = source.notation().text(*id)?;
-            for key in keys {
-                writeln!(out, "{id}\t{}", KeyName(key)).map_err(Error::io("write", "-"))?;
-            }
-        }
-        Ok(())
+            let id = source.notation().text(id)?;
+            keys.iter().try_for_each(|key| {
+                writeln!(out, "{id}\t{}", KeyName(key)).map_err(Error::io("write", "-"))
+            })
+        })
     };
     if typed.is_empty() {
         let ids = source.open(Path::new("-"))?;
@@ -187,4 +187,70 @@ pub(super) fn keys_of(source: &Source, path: &Path, values: &[String]) -> Result
     }
     out.flush().map_err(Error::io("write", "-"))?;
     Ok(all.into())
+}
+
+/// Keys that a command holds at once: an eighth of its memory, because lists grow by doubling.
+fn most_keys(source: &Source) -> usize {
+    let bytes = source.memory().bytes() / 8;
+    usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<&[u8]>()
+}
+
+/// Finds the keys of ids, of as many at once as memory allows.
+struct KeyFinder<'s> {
+    sets: &'s KeyedSets,
+    /// Keys that may be held at once.
+    most: usize,
+    /// Ids that are looked up together; fewer as soon as they have too many keys.
+    at_once: usize,
+}
+
+impl KeyFinder<'_> {
+    /// Calls `visit` with each id and its keys, in the order of the ids.
+    fn each(
+        &mut self,
+        mut ids: &[u64],
+        mut visit: impl FnMut(u64, &[&[u8]]) -> Result<()>,
+    ) -> Result<()> {
+        while !ids.is_empty() {
+            let (some, rest) = ids.split_at(self.at_once.min(ids.len()));
+            let most = if some.len() == 1 { usize::MAX } else { self.most };
+            let Some(found) = self.sets.keys_of_at_most(most, some)? else {
+                self.at_once = some.len() / 2;
+                continue;
+            };
+            some.iter().zip(found).try_for_each(|(id, keys)| visit(*id, &keys))?;
+            ids = rest;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::Group;
+
+    #[test]
+    fn keys_are_found_for_fewer_ids_at_once_if_they_are_too_many() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tags.sets");
+        let pairs = (0..40_u64).flat_map(|id| (0..id % 7).map(move |key| (key.to_string(), id)));
+        Group::new().pairs(pairs).to_file(&path).unwrap();
+        let sets = KeyedSets::open(&path).unwrap();
+        let ids: Vec<u64> = (0..40).rev().collect();
+        let expected = sets.keys_of(&ids).unwrap();
+        for most in [0, 1, 6, 20, 1000] {
+            let mut finder = KeyFinder { sets: &sets, most, at_once: 1 << 16 };
+            let (mut found, mut asked) = (Vec::new(), Vec::new());
+            let all = finder.each(&ids, |id, keys| {
+                asked.push(id);
+                found.push(keys.iter().map(|key| key.to_vec()).collect::<Vec<_>>());
+                Ok(())
+            });
+            all.unwrap();
+            assert_eq!(asked, ids);
+            assert_eq!(found, expected);
+            assert_eq!(finder.at_once < 40, most < 1000);
+        }
+    }
 }

@@ -274,30 +274,45 @@ impl KeyedSets {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn keys_of(&self, ids: &[u64]) -> Result<Vec<Vec<&[u8]>>> {
+        Ok(self.keys_of_at_most(usize::MAX, ids)?.unwrap_or_default())
+    }
+
+    /// The same; `None` if these are more than `most` keys in all.
+    pub(crate) fn keys_of_at_most(
+        &self,
+        most: usize,
+        ids: &[u64],
+    ) -> Result<Option<Vec<Vec<&[u8]>>>> {
         let (mut keys, mut has) = (vec![Vec::new(); ids.len()], vec![false; ids.len()]);
         let mut ascending: Vec<(u64, usize)> = ids.iter().copied().zip(0..).collect();
         ascending.sort_unstable();
+        let mut total = 0;
         for index in 0..self.len() {
             let found = self.found(index)?;
             let damaged = |damage| self.damaged_in(&found, damage);
             let set = self.body(&found).view().map_err(damaged)?;
+            let mut add = |keys: &mut Vec<_>| {
+                keys.push(found.key);
+                total += 1;
+            };
             if set.len().map_err(damaged)? < ids.len() as u64 {
                 for value in set {
                     let value = value.map_err(damaged)?;
                     let from = ascending.partition_point(|&(id, _)| id < value);
                     let rest = ascending.iter().skip(from);
                     for &(_, place) in rest.take_while(|&&(id, _)| id == value) {
-                        keys.get_mut(place).into_iter().for_each(|keys| keys.push(found.key));
+                        keys.get_mut(place).into_iter().for_each(&mut add);
                     }
                 }
-                continue;
+            } else {
+                set.contains_many(ids, &mut has).map_err(damaged)?;
+                keys.iter_mut().zip(&has).filter(|(_, has)| **has).for_each(|(keys, _)| add(keys));
             }
-            set.contains_many(ids, &mut has).map_err(damaged)?;
-            for (keys, _) in keys.iter_mut().zip(&has).filter(|(_, has)| **has) {
-                keys.push(found.key);
+            if total > most {
+                return Ok(None);
             }
         }
-        self.after(Ok(keys))
+        self.after(Ok(Some(keys)))
     }
 
     /// Reads the whole file: checksums, the order of the keys, and every set as
