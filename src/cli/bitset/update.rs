@@ -5,6 +5,7 @@ use super::args::UpdateArgs;
 use super::source::Source;
 use crate::cli::stdout::buffered;
 use crate::error::{Error, Result, excerpt};
+use crate::kernel::decimal::{MAX_LINE, SLACK};
 use crate::number::{Line, Malformed, Notation, RunText};
 use crate::set::container::{Container, Op, Scratch, intervals};
 use crate::set::file::ValueSink;
@@ -90,15 +91,21 @@ pub(super) fn diff(source: &Source, a: &Path, b: &Path) -> Result<Answer> {
     Ok((!printer.differ).into())
 }
 
+/// Values whose lines are encoded together.
+const LINES: usize = 1 << 10;
+
 /// Writes lines to standard output, each with a sign before it.
 struct SignedLines {
     notation: Notation,
     out: BufWriter<Stdout>,
     lows: Vec<u32>,
+    gone_lows: Vec<u32>,
     /// Only if lines stand for ranges or blocks: their text, and their sign.
     runs: Option<(RunText, u8)>,
     /// The text of a line, or of the lines of a run.
     text: Vec<u8>,
+    /// The same with signs.
+    signed: Vec<u8>,
     gone: Scratch,
     new: Scratch,
 }
@@ -109,8 +116,10 @@ impl SignedLines {
             notation,
             out: buffered()?,
             lows: Vec::new(),
+            gone_lows: Vec::new(),
             runs: RunText::new(notation).map(|text| (text, b'+')),
-            text: vec![0; RunText::ROOM],
+            text: vec![0; RunText::ROOM.max(LINES * MAX_LINE + SLACK)],
+            signed: Vec::new(),
             gone: Scratch::default(),
             new: Scratch::default(),
         })
@@ -127,8 +136,7 @@ impl SignedLines {
 
     /// Prints lines that were encoded.
     fn print(&mut self, sign: u8, encoded: std::result::Result<usize, u64>) -> Result<()> {
-        let format = self.notation.name();
-        let bytes = encoded.map_err(|value| Error::ValueTooLarge { value, format })?;
+        let bytes = encoded.map_err(|value| too_large(value, self.notation))?;
         for line in self.text[..bytes].split_inclusive(|&byte| byte == b'\n') {
             let written = self.out.write_all(&[sign]).and_then(|()| self.out.write_all(line));
             written.map_err(Error::io("write", "-"))?;
@@ -166,15 +174,27 @@ impl SignedLines {
 
     /// Prints the values in `differs`.
     fn print_values(&mut self, key: u64, differs: Container<'_>, old: Container<'_>) -> Result<()> {
+        self.gone.join(Op::And, differs, old);
+        let gone = self.gone.container().positions(0, &mut self.gone_lows);
+        let mut gone = self.gone_lows[..gone].iter().peekable();
         let count = differs.positions(0, &mut self.lows);
-        for index in 0..count {
-            let low = self.lows[index];
-            let encoded = self.notation.encode(key << 16, &[low], b'\n', &mut self.text);
-            let low = u16::try_from(low).unwrap_or(u16::MAX); // a position in a container
-            self.print(if old.contains(low) { b'-' } else { b'+' }, encoded)?;
+        for lows in self.lows[..count].chunks(LINES) {
+            let encoded = self.notation.encode(key << 16, lows, b'\n', &mut self.text);
+            let bytes = encoded.map_err(|value| too_large(value, self.notation))?;
+            self.signed.clear();
+            let lines = self.text[..bytes].split_inclusive(|&byte| byte == b'\n');
+            for (line, low) in lines.zip(lows) {
+                self.signed.push(if gone.next_if_eq(&low).is_some() { b'-' } else { b'+' });
+                self.signed.extend_from_slice(line);
+            }
+            self.out.write_all(&self.signed).map_err(Error::io("write", "-"))?;
         }
         Ok(())
     }
+}
+
+fn too_large(value: u64, notation: Notation) -> Error {
+    Error::ValueTooLarge { value, format: notation.name() }
 }
 
 /// Prints the values that are in exactly one of two sets.
