@@ -400,13 +400,14 @@ impl Error {
         if progress.is_cancelled() { Err(Self::Interrupted) } else { Ok(()) }
     }
 
-    /// Attaches an action and a file to an I/O error; for `map_err`.
+    /// Attaches an action and a file to an I/O error; for `map_err`. An error of this type inside it
+    /// knows better, and stays as it is.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { action, path, source }
+        move |source| source.downcast().unwrap_or_else(|source| Self::Io { action, path, source })
     }
 
     /// Attaches the number of bytes to a refusal of memory; for `map_err`.

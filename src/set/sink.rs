@@ -58,7 +58,7 @@ fn write(
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<Written> {
-    let path = writer.path().to_path_buf();
+    let (path, label) = (writer.path().to_path_buf(), writer.label());
     let cardinality = match (format, writer.file()) {
         (SetFormat::Values(values), _) => {
             let mut sink = EncodingSink::new(&mut writer, &path, values);
@@ -79,8 +79,8 @@ fn write(
         (SetFormat::Foreign(foreign), _) => {
             write_foreign(&mut writer, &path, foreign, spool, produce)?
         }
-        (SetFormat::Roaring, Some(file)) => write_roaring(file, &path, spool, produce)?,
-        (_, Some(file)) => write_bits(file, &FileLabel::output(&path), format, spool, produce)?,
+        (SetFormat::Roaring, Some(file)) => write_roaring(file, &label, spool, produce)?,
+        (_, Some(file)) => write_bits(file, &label, format, spool, produce)?,
         (_, None) => {
             let what = format!("{} cannot be gone back in, as a set file is", path.display());
             return Err(Error::Accounting { what });
@@ -119,12 +119,12 @@ pub(crate) fn temporary_set(
 /// Writes a bare roaring bitmap into an empty file; gives the number of its values.
 fn write_roaring(
     file: &File,
-    path: &Path,
+    label: &FileLabel,
     spool: &Spool,
     produce: impl FnOnce(&mut dyn ValueSink) -> Result<()>,
 ) -> Result<u64> {
     let portable = PortableWriter::new(io::BufWriter::new(file), spool.clone());
-    let mut sink = PortableSink { portable, label: FileLabel::output(path) };
+    let mut sink = PortableSink { portable, label: label.clone() };
     produce(&mut sink)?;
     let finish = || -> io::Result<u64> {
         let Portable { mut out, cardinality, buckets, .. } = sink.portable.finish()?;
@@ -134,7 +134,7 @@ fn write_roaring(
         }
         Ok(cardinality)
     };
-    finish().map_err(Error::io("write", path))
+    finish().map_err(label.failed())
 }
 
 /// Writes a set in a format of another system. The head of the format must know what follows, so

@@ -30,9 +30,11 @@ impl Purpose {
         };
         let advice = if self == Self::Text { ": build a set of it" } else { "" };
         match format {
-            Some(format) => Err(Error::usage(format!(
-                "{name} is a {format} file, which has rows, not lines{advice}"
-            ))),
+            Some(format) => {
+                let article = if format.title().starts_with('A') { "an" } else { "a" };
+                let what = format!("is {article} {format} file, which has rows, not lines");
+                Err(Error::usage(format!("{name} {what}{advice}")))
+            }
             None => Ok(()),
         }
     }

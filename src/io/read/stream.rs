@@ -190,7 +190,7 @@ impl Stream {
 
 /// The error of reading an input of this name.
 pub(super) fn failed(name: &str) -> impl Fn(io::Error) -> Error {
-    move |error| error.downcast().unwrap_or_else(Error::io("read", name))
+    move |error| Error::io("read", name)(error)
 }
 
 /// A regular file that is unpacked. It is an error if it becomes shorter meanwhile.

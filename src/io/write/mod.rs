@@ -11,7 +11,7 @@ mod telling;
 mod writer;
 
 pub(crate) use atomic::{folder_of, is_same_file};
-pub(crate) use deferred::Deferred;
+pub(crate) use deferred::{Deferred, Spooled};
 pub(crate) use folder::publish_folder;
 pub(crate) use lock::lock;
 pub(crate) use relay::{Buffer, Carried, Relay};

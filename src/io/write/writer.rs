@@ -126,8 +126,8 @@ enum To<'w> {
     Packed(Box<Packer<File>>, AtomicFile),
     /// A device, pipe or terminal, or a writer of the caller.
     Stream(Stream<'w>),
-    /// A nameless file, which the commit copies to a stream.
-    Copied(File, Stream<'w>),
+    /// A nameless file, with its label, which the commit copies to a stream.
+    Copied(File, FileLabel, Stream<'w>),
 }
 
 type Stream<'w> = Box<dyn Write + Send + 'w>;
@@ -183,8 +183,11 @@ impl<'w> Writer<'w> {
     }
 
     fn over(out: Stream<'w>, path: &Path, encoding: Encoding, spool: &Spool) -> Result<Self> {
-        let to =
-            if encoding.goes_back() { To::Copied(spool.file()?, out) } else { To::Stream(out) };
+        let to = if encoding.goes_back() {
+            To::Copied(spool.file()?, spool.label(), out)
+        } else {
+            To::Stream(out)
+        };
         Ok(Self { path: path.into(), to, is_durable: false, written_bytes: 0 })
     }
 
@@ -193,12 +196,20 @@ impl<'w> Writer<'w> {
         &self.path
     }
 
+    /// How an error names what is written before the commit.
+    pub(crate) fn label(&self) -> FileLabel {
+        match &self.to {
+            To::Copied(_, label, _) => label.clone(),
+            To::Atomic(_) | To::Packed(..) | To::Stream(_) => FileLabel::output(&self.path),
+        }
+    }
+
     /// The file, if its bytes are the bytes of the output: then a caller may write them at any
     /// place. None for streams and packed files.
     pub(crate) fn file(&self) -> Option<&File> {
         match &self.to {
             To::Atomic(new) => Some(new.file()),
-            To::Copied(file, _) => Some(file),
+            To::Copied(file, ..) => Some(file),
             To::Packed(..) | To::Stream(_) => None,
         }
     }
@@ -237,7 +248,7 @@ impl<'w> Writer<'w> {
                 out.flush().map_err(failed())?;
                 return Ok(written_bytes);
             }
-            To::Copied(mut file, mut out) => {
+            To::Copied(mut file, _, mut out) => {
                 let copied = file.rewind().and_then(|()| io::copy(&mut file, &mut out));
                 let copied = copied.and_then(|bytes| out.flush().map(|()| bytes));
                 return copied.map_err(failed());
@@ -255,7 +266,7 @@ impl Write for Writer<'_> {
             To::Atomic(new) => new.file().write(bytes),
             To::Packed(packer, _) => packer.write(bytes),
             To::Stream(out) => out.write(bytes),
-            To::Copied(file, _) => file.write(bytes),
+            To::Copied(file, ..) => file.write(bytes),
         }?;
         self.written_bytes += written as u64;
         Ok(written)

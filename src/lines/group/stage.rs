@@ -3,7 +3,7 @@
 use super::dictionary::Dictionary;
 use super::numbering::{KeyNumber, Numbering};
 use crate::error::{Error, Result};
-use crate::io::write::{Deferred, FileLabel};
+use crate::io::write::{Deferred, FileLabel, Spooled};
 use crate::kernel::sys::Map;
 use crate::set::Operand;
 use crate::set::container::Container;
@@ -14,7 +14,6 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::PathBuf;
-use tempfile::SpooledTempFile;
 
 /// Bytes of sets that are written or read at once.
 const BLOCK_BYTES: usize = 1 << 18;
@@ -264,7 +263,7 @@ impl Lists {
 
 /// The entries of a list, in order.
 struct Entries {
-    reader: io::Take<BufReader<SpooledTempFile>>,
+    reader: io::Take<BufReader<Spooled>>,
     folder: PathBuf,
     /// The key of the last entry.
     key: Vec<u8>,

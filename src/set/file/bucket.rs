@@ -3,11 +3,11 @@
 //! The head lists all containers, so they wait in memory, or in a temporary file if there are many.
 
 use crate::error::Error;
+use crate::io::write::Spooled;
 use crate::set::container::{Container, MAX_ARRAY, Scratch, plain_bytes};
 use crate::set::view::{NO_OFFSET_THRESHOLD, NO_RUNS_COOKIE, RUNS_COOKIE};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
-use tempfile::SpooledTempFile;
+use std::path::Path;
 
 /// The containers of one bitmap.
 #[derive(Debug)]
@@ -19,41 +19,6 @@ pub(crate) struct BucketEncoder<B> {
     form: Scratch,
     /// The bytes of a small body that is being copied.
     block: Vec<u8>,
-}
-
-/// Bytes that wait in memory, or in a temporary file if they are many.
-#[derive(Debug)]
-pub(crate) struct Spooled {
-    file: SpooledTempFile,
-    folder: PathBuf,
-    memory_bytes: usize,
-}
-
-impl Spooled {
-    fn new(folder: PathBuf, memory_bytes: usize) -> Self {
-        let file = tempfile::spooled_tempfile_in(memory_bytes, &folder);
-        Self { file, folder, memory_bytes }
-    }
-
-    /// Forgets the bytes. The next ones wait in memory again.
-    fn clear(&mut self) -> io::Result<()> {
-        if self.file.is_rolled() {
-            *self = Self::new(std::mem::take(&mut self.folder), self.memory_bytes);
-            return Ok(());
-        }
-        self.file.rewind()?;
-        self.file.set_len(0)
-    }
-}
-
-impl Write for Spooled {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }
 
 /// A body of up to this size is copied through memory that is kept: `io::copy` clears the whole
@@ -110,13 +75,13 @@ pub(super) fn head_bytes(count: u64, has_runs: bool) -> u64 {
 impl BucketEncoder<Spooled> {
     /// Keeps up to `memory_bytes` of containers in memory, and more in `folder`.
     pub(crate) fn new(folder: &Path, memory_bytes: usize) -> Self {
-        Self::of(Spooled::new(folder.to_path_buf(), memory_bytes))
+        Self::of(Spooled::new(memory_bytes, folder))
     }
 
     /// Moves the body to another writer and goes on there.
     pub(crate) fn move_to<B: Write>(mut self, mut body: B) -> io::Result<BucketEncoder<B>> {
-        self.body.file.rewind()?;
-        io::copy(&mut self.body.file, &mut body)?;
+        self.body.rewind()?;
+        io::copy(&mut self.body, &mut body)?;
         let Self { heads, body_bytes, form, block, .. } = self;
         Ok(BucketEncoder { heads, body, body_bytes, form, block })
     }
@@ -125,13 +90,13 @@ impl BucketEncoder<Spooled> {
     pub(crate) fn write_to(&mut self, out: &mut impl Write) -> io::Result<u64> {
         let head = self.head();
         out.write_all(&head)?;
-        self.body.file.rewind()?;
+        self.body.rewind()?;
         if self.body_bytes <= SMALL_BODY {
             self.block.clear();
-            self.body.file.read_to_end(&mut self.block)?;
+            self.body.read_to_end(&mut self.block)?;
             out.write_all(&self.block)?;
         } else {
-            io::copy(&mut self.body.file, out)?;
+            io::copy(&mut self.body, out)?;
         }
         self.heads.clear();
         self.body.clear()?;
@@ -265,7 +230,7 @@ mod tests {
         for (len, is_rolled) in [(100_u16, false), (2000, true), (100, false), (3000, true)] {
             let lows: Vec<[u8; 2]> = (0..len).map(|low| (low * 2).to_le_bytes()).collect();
             encoder.push(7, Container::Array(&lows), len.into()).unwrap();
-            assert_eq!(encoder.body.file.is_rolled(), is_rolled, "{len} values");
+            assert_eq!(encoder.body.is_rolled(), is_rolled, "{len} values");
             let mut out = Vec::new();
             sizes.push(encoder.write_to(&mut out).unwrap());
             assert_eq!(sizes.last(), Some(&(out.len() as u64)));

@@ -1,7 +1,7 @@
 //! Writes ascending containers in the portable roaring format.
 
-use super::bucket::{BucketEncoder, Spooled, container_bytes, head_bytes, out_of_order};
-use crate::io::write::{Deferred, Spool};
+use super::bucket::{BucketEncoder, container_bytes, head_bytes, out_of_order};
+use crate::io::write::{Deferred, Spool, Spooled};
 use crate::set::container::{Container, SPAN};
 use crate::set::view::{Bucket, ENTRY_BYTES};
 use std::io::{self, Write};

@@ -157,6 +157,22 @@ fn a_disk_that_fills_while_writing_leaves_the_destination() {
 }
 
 #[test]
+fn a_full_folder_of_temporary_files_is_named_and_not_the_output() {
+    let work = Workspace::new();
+    let Some(_disk) = SmallDisk::mount(work.file("small"), "size=64k") else { return };
+    // With a value in most containers, even the smallest sets of them are larger than the disk.
+    let far_apart = (0..50_000_u64).map(|id| (id * 70_001 % (1 << 32)).to_string() + "\n");
+    work.write("ids", far_apart.collect::<String>());
+    let to_stdout = ["bits", "sparse", "roaring-bits", "roaring"].map(|format| (format, ""));
+    let to_file = ["delta", "clickhouse-u64", "doris"].map(|format| (format, " -o out"));
+    for (format, output) in to_stdout.into_iter().chain(to_file) {
+        let ran = work.set(&format!("build ids -T small --to {format}{output}"), "");
+        ran.refused("cannot write a temporary file in small: No space left on device");
+    }
+    assert_eq!(work.names(), ["ids", "small"]);
+}
+
+#[test]
 fn a_read_only_destination_is_refused_before_any_work() {
     let work = Workspace::new();
     work.write("ids", lines(10));
